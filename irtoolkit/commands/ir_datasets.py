@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any, TextIO
 
 from irtoolkit.commands import pass_on
 
@@ -19,5 +20,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     import ir_datasets
+    from ir_datasets.commands import export
 
-    ir_datasets.main(args.arguments)
+    trec = export.QRELS_EXPORTERS["trec"]
+
+    def relevance_alone(cls: Any, out: TextIO, fields: list[str] | None = None) -> Any:
+        """Exports TREC qrels, whose fourth field is the last; other fields have to be named."""
+        plain = fields is None and "relevance" in cls._fields
+        return trec(cls, out, ["relevance"] if plain else fields)
+
+    export.QRELS_EXPORTERS["trec"] = relevance_alone
+    try:
+        ir_datasets.main(args.arguments)
+    finally:
+        export.QRELS_EXPORTERS["trec"] = trec

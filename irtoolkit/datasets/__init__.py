@@ -18,6 +18,7 @@ import ir_datasets
 from irtoolkit.base import plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.registration import Registered
 
 _registered: list[str] = []
 
@@ -28,7 +29,7 @@ def dataset_ids() -> list[str]:
 
 
 def _add(dataset_id: str, dataset: ir_datasets.Dataset) -> None:
-    ir_datasets.registry.register(dataset_id, dataset)
+    ir_datasets.registry.register(dataset_id, Registered(dataset_id, dataset))
     _registered.append(dataset_id)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from irtoolkit.base.records import PoolDoc
 from irtoolkit.datasets.books import Passages
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.datasets.columns import Records
+from irtoolkit.datasets.record_types import with_real_types
 
 
 class LazySequence:
@@ -66,7 +67,8 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
         key: Callable[[], str] | None = None,
     ) -> None:
         """`key` returns what changes with any change of the documents, without reading them all."""
-        self._load, self._cls, self._namespace, self._lang = load, cls, namespace, lang
+        self._load, self._cls = load, with_real_types(cls)
+        self._namespace, self._lang = namespace, lang
         self._key = key
 
     def docs_iter(self) -> LazySequence:
@@ -105,7 +107,8 @@ class QueriesHandler(BaseQueries):  # type: ignore[misc]
     def __init__(
         self, load: Callable[[], Sequence[Any]], cls: type, namespace: str, lang: str | None
     ) -> None:
-        self._load, self._cls, self._namespace, self._lang = load, cls, namespace, lang
+        self._load, self._cls = load, with_real_types(cls)
+        self._namespace, self._lang = namespace, lang
 
     def queries_iter(self) -> Iterator[Any]:
         return iter(self._load())
@@ -129,10 +132,15 @@ class QrelsHandler(BaseQrels):  # type: ignore[misc]
     def __init__(
         self, load: Callable[[], Iterable[Any]], cls: type, definitions: Mapping[int, str]
     ) -> None:
-        self._load, self._cls, self._definitions = load, cls, dict(definitions)
+        self._load, self._cls = load, with_real_types(cls)
+        self._definitions = dict(definitions)
 
     def qrels_iter(self) -> Iterator[Any]:
         return iter(self._load())
+
+    def qrels_count(self) -> int:
+        rows = self._load()
+        return len(rows) if isinstance(rows, Sized) else sum(1 for _ in rows)
 
     def qrels_cls(self) -> type:
         return self._cls
@@ -149,6 +157,9 @@ class PoolsHandler(BaseScoredDocs):  # type: ignore[misc]
 
     def scoreddocs_iter(self) -> Iterator[PoolDoc]:
         return (PoolDoc(query_id, doc_id) for query_id, ids in self._load() for doc_id in ids)
+
+    def scoreddocs_count(self) -> int:
+        return sum(len(ids) for _, ids in self._load())
 
     def scoreddocs_cls(self) -> type:
         return PoolDoc
@@ -175,6 +186,9 @@ class SharedCandidatesHandler(BaseScoredDocs):  # type: ignore[misc]
             for query_id in query_ids
             for doc_id in doc_ids
         )
+
+    def scoreddocs_count(self) -> int:
+        return sum(len(query_ids) * len(doc_ids) for query_ids, doc_ids in self._load())
 
     def scoreddocs_cls(self) -> type:
         return PoolDoc

@@ -25,6 +25,7 @@ from irtoolkit.base.files import atomic_text
 from irtoolkit.datasets.benchmark import Statistic
 from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.own import own_dataset, own_place
+from irtoolkit.datasets.registration import Registered
 from irtoolkit.datasets.strictjson import read_jsonl
 
 _ID = re.compile(r"^(.+)/(?:([2-9]|[1-9][0-9]{1,2})-way|proxy)(?:-[a-z][a-z0-9]*)?$")
@@ -205,7 +206,7 @@ def _derived(dataset_id: str, groups: tuple[str, str | None]) -> ir_datasets.Dat
     base = ir_datasets.load(parse_nway_id(dataset_id)[0])
     if not hasattr(base, "irtoolkit") or not base.has_qrels():
         raise KeyError(dataset_id)
-    return _of(base, dataset_id)
+    return Registered(dataset_id, _of(base, dataset_id))
 
 
 def _of(base: Any, dataset_id: str) -> ir_datasets.Dataset:

@@ -37,6 +37,7 @@ from irtoolkit.datasets.plotretrieval_release import (
     PlotRelease,
     read_plotretrieval,
 )
+from irtoolkit.datasets.registration import Registered
 from irtoolkit.datasets.source import ReleaseSource
 from irtoolkit.datasets.word_overlap import WordSource, missing_words, word_overlap, word_sets
 
@@ -146,7 +147,8 @@ def _datasets_of_size(
 def _chunked_otherwise(
     name: str, split: str, sample: bool, dataset_id: str, groups: tuple[str, ...]
 ) -> ir_datasets.Dataset:
-    return _datasets_of_size(name, split, int(groups[0]), sample)[dataset_id]
+    made = _datasets_of_size(name, split, int(groups[0]), sample)[dataset_id]
+    return Registered(dataset_id, made)
 
 
 def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:

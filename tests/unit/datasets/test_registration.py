@@ -1,0 +1,101 @@
+"""What ir_datasets' own tools get of every registered dataset."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, Optional
+
+import ir_datasets
+import pytest
+from ir_datasets.commands.export import is_tuple_elip
+
+from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets.record_types import with_real_types
+
+Command = Callable[..., Any]
+KINDS = ("docs", "queries", "qrels", "scoreddocs")
+SAMPLES = [name for name in dataset_ids() if "/sample" in name]
+DERIVED = ["plotretrieval/sample/val/m3", "plotretrieval/sample/val/m3/book"]
+
+
+class Record(NamedTuple):
+    doc_id: str
+    year: Optional[int]  # noqa: UP045
+    parts: tuple[str, ...]
+
+
+@pytest.mark.parametrize("name", [*dataset_ids(), *DERIVED])
+def test_annotations_are_types(name: str) -> None:
+    dataset = ir_datasets.load(name)
+    for kind in KINDS:
+        if dataset.has(kind):
+            record = getattr(dataset, f"{kind}_cls")()
+            assert set(record._fields) <= set(record.__annotations__)
+            for field in record._fields:
+                hint = record.__annotations__[field]
+                assert hint in (str, int, float) or is_tuple_elip(hint), (name, kind, field)
+
+
+def test_a_name_becomes_its_type() -> None:
+    assert Record.__annotations__["doc_id"] is not str
+    assert with_real_types(with_real_types(Record)) is Record
+    assert Record.__annotations__["doc_id"] is str
+    assert Record.__annotations__["year"] is int
+    assert is_tuple_elip(Record.__annotations__["parts"])
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, *DERIVED])
+def test_counts_and_metadata(name: str) -> None:
+    dataset = ir_datasets.load(name)
+    found = dataset.metadata()
+    assert found.keys() == {kind for kind in KINDS if dataset.has(kind)}
+    for kind, about in found.items():
+        count = sum(1 for _ in getattr(dataset, f"{kind}_iter")())
+        assert about["count"] == getattr(dataset, f"{kind}_count")() == count > 0
+    if "docs" in found:
+        ids = [len(doc.doc_id.encode()) for doc in dataset.docs_iter()]
+        assert found["docs"]["fields"]["doc_id"]["max_len"] == max(ids)
+    if "qrels" in found:
+        counts = found["qrels"]["fields"]["relevance"]["counts_by_value"]
+        assert sum(counts.values()) == found["qrels"]["count"]
+
+
+@pytest.mark.parametrize("name", [*dataset_ids(), *DERIVED])
+def test_datasets_are_pickled_by_id(name: str) -> None:
+    dataset = ir_datasets.load(name)
+    assert pickle.loads(pickle.dumps(dataset)) is dataset
+
+
+def test_another_process_loads_a_pickled_dataset() -> None:
+    sent = pickle.dumps(ir_datasets.load("quoter/sample/en/test"))
+    code = f"import pickle; print(pickle.loads({sent!r}).queries_count())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == ir_datasets.load("quoter/sample/en/test").queries_count()
+
+
+def test_exported_queries_are_whole(irtoolkit: Command) -> None:
+    for name in ("quoter/sample/en/test", "egret/sample/dev"):
+        queries = list(ir_datasets.load(name).queries_iter())
+        lines = irtoolkit("ir_datasets", "export", name, "queries").out.splitlines()
+        assert lines == ["\t".join(query) for query in queries]
+        rows = irtoolkit("ir_datasets", "export", name, "queries", "--format", "jsonl").out
+        assert [json.loads(row) for row in rows.splitlines()] == [q._asdict() for q in queries]
+
+
+def test_exported_years(irtoolkit: Command) -> None:
+    exported = irtoolkit("ir_datasets", "export", "csfcube/sample", "docs", "--format", "jsonl").out
+    years = [doc.year for doc in ir_datasets.load("csfcube/sample").docs_iter()]
+    assert [json.loads(row)["year"] for row in exported.splitlines()] == years
+
+
+def test_exported_qrels_are_qrels(irtoolkit: Command) -> None:
+    rows = list(ir_datasets.load("csfcube/sample").qrels_iter())
+    exported = irtoolkit("ir_datasets", "export", "csfcube/sample", "qrels").out.splitlines()
+    assert exported == [f"{row.query_id} 0 {row.doc_id} {row.relevance}" for row in rows]
+    words = ("--fields", "relevance", "ratings")
+    more = irtoolkit("ir_datasets", "export", "csfcube/sample", "qrels", *words).out.splitlines()
+    assert more[0].endswith(str(rows[0].ratings))
