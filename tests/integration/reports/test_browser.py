@@ -108,10 +108,10 @@ def look(page: Page, path: Path, dataset_id: str, paths: list[Path]) -> None:
         )
         assert page.run("document.getElementById('queries-measure').value") == str(measure)
         lower = data["measures"][measure]["lower"]
-        one, two = data["values"][measure][:2]
+        one, two = (data["values"][measure][system] for system in data["pair"])
         signs = [(b - a if lower else a - b) for a, b in zip(one, two, strict=True)]
         wins, losses = sum(s > 0 for s in signs), sum(s < 0 for s in signs)
-        names = [system["name"] for system in data["systems"]]
+        names = [data["systems"][system]["name"] for system in data["pair"]]
         words = text(page, "#bars-title")
         queries = ["1 query" if n == 1 else f"{n} queries" for n in (wins, losses)]
         assert f"{names[0]} is better for {queries[0]}, {names[1]} for {queries[1]}" in words
