@@ -1,6 +1,8 @@
 # make demo   installs into .venv and measures the CSFCube paper's tables again
 # make check  installs into .venv and runs ruff, mypy and the unit tests, in about a minute
 # make test   installs into .venv and runs ruff, mypy and all tests
+# make lucene installs into .venv-lucene, with Pyserini and a Java, and runs the tests of Lucene
+# make golden installs into .venv and compares the runs of every retriever with those that are kept
 # make faults installs into .venv and disturbs commands at many moments; see CONTRIBUTING.md
 # make lanes  runs the unit tests with every Python that irtoolkit supports; make lane-3.12 with one
 # make fuzz   tries inputs on every parser, for MINUTES=30 together, and writes what became of them
@@ -26,15 +28,20 @@ EXTRAS ?= dev
 TESTS ?= tests/unit
 MINUTES ?= 30
 
-.PHONY: demo check test fuzz faults lanes $(LANES:%=lane-%) lock lint docs clean
+.PHONY: demo check test fuzz faults lanes $(LANES:%=lane-%) lock lint docs clean lucene golden
 
-$(VENV)/installed: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+# Pyserini and its Java, which only the tests of Lucene need, are in an environment of their own.
+LUCENE := .venv-lucene
+$(VENV)/installed: WITH := dev
+$(LUCENE)/installed: WITH := dev,lucene
+
+$(VENV)/installed $(LUCENE)/installed: pyproject.toml constraints.txt
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	# torch first and pinned: unpinned it brings several GB of CUDA libraries.
-	$(BIN)/pip install -q --disable-pip-version-check "$$(grep '^torch==' constraints.txt)" "$$(grep '^uv==' constraints.txt)"
+	$(@D)/bin/pip install -q --disable-pip-version-check "$$(grep '^torch==' constraints.txt)" "$$(grep '^uv==' constraints.txt)"
 	# uv is faster than pip, but does not read pip's configuration: where it fails, pip goes on.
-	$(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt -e '.[dev]' \
-	    || $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(@D)/bin/uv pip install -q --python $(@D)/bin/python -c constraints.txt -e '.[$(WITH)]' \
+	    || $(@D)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[$(WITH)]'
 	touch $@
 
 # The published release where it is on this machine or quickly downloaded, else the invented sample.
@@ -47,6 +54,12 @@ check: lint
 
 test: lint
 	$(BIN)/pytest
+
+lucene: $(LUCENE)/installed
+	$(LUCENE)/bin/pytest -m lucene
+
+golden: $(VENV)/installed
+	$(BIN)/python -m tests.golden compare --releases
 
 # With atheris (pip install '.[fuzz]'), inputs that reach new lines are changed further.
 fuzz: $(VENV)/installed
@@ -82,4 +95,4 @@ docs: $(VENV)/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(LANES:%=.venv-%) site .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(LUCENE) node_modules $(LANES:%=.venv-%) site .mypy_cache .ruff_cache .pytest_cache

@@ -62,6 +62,29 @@ def pytest_xdist_auto_num_workers() -> int:
         return (os.cpu_count() or 1) + 1
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("lucene") is not None:
+        from tests.lucene import lacking
+
+        why = lacking()
+        if why is not None:
+            pytest.skip(why)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says what was skipped, and why, just before pytest's closing line."""
+    skipped: dict[str, list[str]] = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        _, _, why = report.longrepr
+        skipped.setdefault(why.removeprefix("Skipped: "), []).append(report.nodeid)
+    if not skipped:
+        return
+    terminalreporter.section("skipped")
+    for why, names in sorted(skipped.items(), key=lambda one: -len(one[1])):
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        terminalreporter.line(f"{len(names):4}  {why}: {names[0]}{more}")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     # Nothing that collecting makes is garbage, but it would be looked through hundreds of times.

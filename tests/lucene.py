@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -11,8 +12,14 @@ import pytest
 
 from irtoolkit.retrievers.lucene import java
 
-LACKING = java.missing_java()
-with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
+# conftest.py skips what has this mark where there is no Java for it.
+with_java = pytest.mark.lucene
+
+
+@cache
+def lacking() -> str | None:
+    """What is not here that Lucene needs, or None."""
+    return java.missing_java()
 
 
 def _empty(name: str) -> dict[str, Any]:

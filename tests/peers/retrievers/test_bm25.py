@@ -33,9 +33,8 @@ from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests.datasets import register
+from tests.lucene import with_java
 
-LACKING = _java.missing_java()
-with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
 Texts = dict[str, str]
 Pools = dict[str, list[str]]
 Tokens = list[list[str]]

@@ -20,9 +20,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.lucene import java as _java
 from irtoolkit.retrievers.lucene.retriever import _analyzer as lucene_analyzer
+from tests.lucene import with_java
 
-LACKING = _java.missing_java()
-with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
 with_jieba = pytest.mark.skipif(find_spec("jieba") is None, reason="jieba is not installed")
 
 standard = analyzer("standard", "none")
