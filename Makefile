@@ -56,7 +56,7 @@ test: lint
 	$(BIN)/pytest
 
 lucene: $(LUCENE)/installed
-	$(LUCENE)/bin/pytest -m lucene
+	$(LUCENE)/bin/pytest -m lucene $$(grep -rl with_java tests --include='test_*.py')
 
 golden: $(VENV)/installed
 	$(BIN)/python -m tests.golden compare --releases
