@@ -15,6 +15,7 @@ from irtoolkit.annotating.sheet import NOTE, ConflictError, UnknownPairError
 from irtoolkit.base.errors import InputError
 from irtoolkit.web.guard import Access, Guard, Rules
 from irtoolkit.web.pages import add_page, problems
+from irtoolkit.web.values import Whole
 
 _Id = Annotated[str, Field(min_length=1, max_length=1000)]
 _STATUS = {ConflictError: 409, UnknownPairError: 404}
@@ -29,8 +30,8 @@ class JudgmentModel(_Strict):
 
     query: _Id
     document: _Id
-    grade: int | None
-    before: int | None
+    grade: Whole | None
+    before: Whole | None
 
 
 class NoteModel(_Strict):

@@ -122,7 +122,9 @@ def _western_cuts(text: str, lang: str | None) -> list[int]:
 def _ends(text: str, match: re.Match[str], lang: str | None) -> bool:
     """Whether a mark ends its sentence."""
     opening = _OPENING.match(text, match.end())
-    first = text[opening.end() if opening else match.end() :][:1]
+    begin = opening.end() if opening else match.end()
+    # Not the whole rest, which would be copied for every mark of a long line.
+    first = text[begin : begin + 1]
     if first.islower() or (match["dash"] and match["mark"] == "."):
         return False
     if match["mark"] != "." or match["close"]:

@@ -95,7 +95,8 @@ def execute(args: argparse.Namespace) -> None:
     check_name(annotator)
     dataset, pool = _pooled(args)
     place = bound(args.host, args.port)
-    with place, locked(folder / f".{annotator}.lock", wait=False) as mine:
+    # Of the annotator's file, and so never the lock of the pool, whatever the annotator is called.
+    with place, locked(folder / f".{annotator}.qrels.lock", wait=False) as mine:
         if not mine:
             raise InputError(
                 f"another irtoolkit annotate keeps judgments of {annotator} in {args.output}",

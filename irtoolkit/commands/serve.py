@@ -44,6 +44,8 @@ EXAMPLES = (
 PORT = 8801
 MODEL = "all-MiniLM-L6-v2"
 FOLDER = "irtoolkit-library"
+# Seconds after which a start that takes long says why.
+_SLOW = 3
 # Held by the server that uses a folder.
 LOCK = ".server.lock"
 
@@ -182,9 +184,16 @@ def _serve(library: Library, args: argparse.Namespace) -> None:
 
 
 def _until_told(library: Library, place: socket.socket, access: Access, shown: str) -> None:
+    import threading
+
     from irtoolkit.serve.server import serve
 
+    said = "the search is being compiled, which is needed once after an install"
+    slow = threading.Timer(_SLOW, note, (said,))
+    slow.daemon = True
+
     def ready() -> None:
+        slow.cancel()
         for line in library.shelf.damaged():
             note(f"left out: {library.folder}{os.sep}{line}")
         print(shown, flush=True)
@@ -193,7 +202,11 @@ def _until_told(library: Library, place: socket.socket, access: Access, shown: s
     def ending() -> None:
         note("ending; what is prepared of books is kept")
 
-    serve(library, place, access, ready, ending)
+    slow.start()
+    try:
+        serve(library, place, access, ready, ending)
+    finally:
+        slow.cancel()
     for entry in library.shelf.entries():
         now = entry.progress
         if now.stage == "meaning" and now.done:

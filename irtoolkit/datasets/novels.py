@@ -32,6 +32,9 @@ from irtoolkit.datasets.plain_text import Block, PlainText
 
 # Sentences of a passage where nobody says otherwise, and at most.
 LENGTH, LONGEST = 3, 20
+_LETTER = re.compile(r"[^\W\d_]")
+# Marks that end sentences, and how many of them and of empty lines one sentence may have on average.
+_ENDS, _ENDS_OF_ONE = ".!?\u2026\u3002\uff01\uff1f", 4
 # Characters of a name that ids have.
 _NAME = 60
 
@@ -143,7 +146,7 @@ def read_novel(path: StrPath, *, name: str | None = None) -> Novel:
         raise InputError(error.found, file=place, remedy=error.remedy) from None
 
 
-def novel_of(data: bytes, title: str, *, name: str | None = None) -> Novel:
+def novel_of(data: bytes, title: str, *, name: str | None = None, most: int | None = None) -> Novel:
     """A novel from the bytes of a plain-text file.
 
     Project Gutenberg's header and footer are cut, its title, author and language kept; headings
@@ -153,19 +156,43 @@ def novel_of(data: bytes, title: str, *, name: str | None = None) -> Novel:
         data: the text, in UTF-8 or an encoding of `plain_text.decoded`.
         title: what it is called where its header has no title.
         name: that ids begin with; by default made of `title`.
+        most: sentences that are taken at most.
 
     Raises:
-        InputError: no text, or one without a sentence.
+        InputError: no text; one without a sentence, or in which most sentences have no word; more
+            sentences than `most`.
     """
     text = PlainText.of(data)
+    if most is not None:
+        # Before time and memory are spent on splitting.
+        ends = sum(map(text.body.count, (*_ENDS, "\n\n")))
+        _check_number(ends // _ENDS_OF_ONE, most)
     lang = text.lang or splitting.language_of(text.body)
     found, paragraphs, chapters = _divided(list(text.blocks()), lang)
-    if not found:
-        raise InputError("there is no sentence in it", remedy="give a text in sentences")
+    if most is not None:
+        _check_number(len(found), most)
+    _check_words(found)
     return Novel(
         name or slug(title), text.title or title, text.author, lang, text.encoding, found,
         paragraphs, chapters,
     )  # fmt: skip
+
+
+def _check_number(sentences: int, most: int) -> None:
+    if sentences > most:
+        raise InputError(
+            f"there are more than {most:,} sentences in it", remedy="divide it into volumes"
+        )
+
+
+def _check_words(sentences: Sequence[str]) -> None:
+    """Refuses what is no prose: dots, digits, lines."""
+    if not sentences:
+        raise InputError("there is no sentence in it", remedy="give a text in sentences")
+    worded = sum(_LETTER.search(sentence) is not None for sentence in sentences)
+    if 2 * worded < len(sentences):
+        found = f"{worded:,} of {len(sentences):,} sentences in it have" if worded else "no sentence in it has"  # fmt: skip
+        raise InputError(f"{found} a letter", remedy="give a text in sentences")
 
 
 def _divided(

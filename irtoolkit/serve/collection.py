@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
@@ -15,7 +15,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.base.sentences import common_words
 from irtoolkit.datasets.book_files import novel_dataset
-from irtoolkit.datasets.novels import Novel
+from irtoolkit.datasets.novels import LENGTH, Novel, novel_of
 from irtoolkit.serve.indexes import Indexes
 from irtoolkit.serve.meaning import Meaning, window_means
 
@@ -191,6 +191,10 @@ class Collection:
             made[query] = Answer(found, () if own is None else self._curve(own))
         return [made[query] for query in queries]
 
+    def warm_up(self, system: SystemName) -> None:
+        """Answers one query, so that what the first one compiles and loads is there for the next."""
+        self.answer(system, [self.sentences[0]], LENGTH, 1)
+
     def _by_words(self, queries: Sequence[str], length: int, most: int) -> list[Ranked]:
         found = self.index(length).searcher.search([(query,) for query in queries], most)
         bounds = found.offsets.tolist()
@@ -277,3 +281,10 @@ class Collection:
             parts = np.array_split(own, min(_PARTS, len(own)))
             curves.append(tuple(round(float(part.max()), 3) for part in parts))
         return tuple(curves)
+
+
+@cache
+def compile_search() -> None:
+    """Compiles what searches by words, which takes some ten seconds once after an install."""
+    novel = novel_of(b"One lamp was lit.", "lamp")
+    Collection("lamp", "lamp", [novel], None).warm_up("words")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.base.errors import InputError
 from irtoolkit.serve import quality
 from irtoolkit.serve.asking import BusyError, Desk, PreparingError, Question
-from irtoolkit.serve.collection import Collection, SystemName
+from irtoolkit.serve.collection import Collection, SystemName, compile_search
 from irtoolkit.serve.entries import Entry
 from irtoolkit.serve.judgments import Judgment, Judgments, query_id
 from irtoolkit.serve.limits import Limits
@@ -83,9 +83,10 @@ class Library:
             await self.close()
 
     async def open(self) -> None:
-        """Begins to prepare and to answer."""
+        """Begins to prepare and to answer; returns when searches can be answered."""
         self.desk = Desk(self.limits.waiting, self.limits.seconds)
         self.desk.open()
+        await asyncio.to_thread(compile_search)
         self.shelf.start(self.writes)
 
     def end(self) -> None:

@@ -12,6 +12,12 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.web.guard import SAFE, SMALL_BODY, Rules
 
 _GZIP = b"\x1f\x8b"
+# Members of a gzip file at most: bgzip makes some 300 of 20 MB. Bytes that an inflater gets at once.
+_MEMBERS, _BLOCK = 10_000, 1 << 14
+# The end of a .zip, its length without a comment, and the sign of a larger form (Zip64).
+_ZIP_END, _ZIP_END_SIZE, _ZIP64 = b"PK\x05\x06", 22, b"PK\x06\x07"
+# Bytes of the list of files in a .zip at most. zipfile needs far more time to read it than to unpack.
+_ZIP_LIST = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,8 @@ class Limits:
         depth: passages in an answer.
         context: sentences before and after a passage.
         upload: bytes of a book, packed or not.
+        sentences: of a book.
+        chapters: of a book.
         books: books that readers may add.
         waiting: queries that wait at once; more are answered 429.
         seconds: that a query may take, with its wait.
@@ -41,6 +49,8 @@ class Limits:
     depth: int = 100
     context: int = 50
     upload: int = 20_000_000
+    sentences: int = 300_000
+    chapters: int = 10_000
     books: int = 50
     waiting: int = 200
     seconds: float = 30
@@ -95,27 +105,44 @@ def unpacked(data: bytes, most: int) -> bytes:
 
 
 def _gunzipped(data: bytes, most: int) -> bytes:
-    text, rest = b"", data
+    text, at = bytearray(), 0
     try:
         # Files that are joined, and those of bgzip, have several members.
-        while rest.startswith(_GZIP):
-            inflater = zlib.decompressobj(wbits=31)
-            text += inflater.decompress(rest, most + 1 - len(text))
-            if len(text) > most:
+        for _ in range(_MEMBERS):
+            if not data.startswith(_GZIP, at):
                 break
-            if not inflater.eof:
-                raise InputError("the gzip data end too early", remedy="upload the file again")
-            rest = inflater.unused_data
+            at = _inflate(memoryview(data), at, text, most)
+            _within(text, most)
     except zlib.error as error:
         raise InputError(f"damaged gzip data: {error}", remedy="upload the text itself") from None
-    _within(text, most)
+    if data.startswith(_GZIP, at):
+        raise InputError(
+            f"the gzip data have more than {_MEMBERS:,} members",
+            remedy="pack the text in one go, or upload the text itself",
+        )
     # gzip itself ignores zeros, with which tapes are filled up.
-    if rest.strip(b"\0"):
+    if data[at:].strip(b"\0"):
         raise InputError("damaged gzip data: something follows them", remedy="upload the text itself")  # fmt: skip
-    return text
+    return bytes(text)
+
+
+def _inflate(data: memoryview, start: int, text: bytearray, most: int) -> int:
+    """Adds the text of a gzip member, cut after `most + 1` bytes in all; returns where the member ends.
+
+    The member is read block by block: an inflater copies what follows the end of its member.
+    """
+    inflater = zlib.decompressobj(wbits=31)
+    while not inflater.eof and len(text) <= most:
+        block = data[start : start + _BLOCK]
+        if not block:
+            raise InputError("the gzip data end too early", remedy="upload the file again")
+        text += inflater.decompress(block, most + 1 - len(text))
+        start += len(block) - len(inflater.unused_data) - len(inflater.unconsumed_tail)
+    return start
 
 
 def _unzipped(data: bytes, most: int) -> bytes:
+    _check_list(data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             member = _only(archive.infolist())
@@ -126,7 +153,7 @@ def _unzipped(data: bytes, most: int) -> bytes:
                     remedy="pack it in the usual way, or upload the text itself",
                 )
             with archive.open(member) as opened:
-                return _within(opened.read(most + 1), most)
+                text = opened.read(most + 1)
     except InputError:
         raise
     # zipfile raises errors of many kinds at damaged archives: struct.error, OSError, ValueError.
@@ -135,6 +162,26 @@ def _unzipped(data: bytes, most: int) -> bytes:
             f"not a .zip that can be read: {error or type(error).__name__}",
             remedy="upload the text itself",
         ) from None
+    _within(text, most)
+    return text
+
+
+def _check_list(data: bytes) -> None:
+    """Refuses a .zip with a long list of files.
+
+    Raises:
+        InputError: it lists hundreds of files, or is of a form for files of more than 4 GB.
+    """
+    end = len(data) - _ZIP_END_SIZE
+    # As zipfile looks for it, so that both read the same length.
+    if not (data.startswith(_ZIP_END, end) and data.endswith(b"\0\0")):
+        end = data.rfind(_ZIP_END, max(0, end - (1 << 16)))
+    size = int.from_bytes(data[end + 12 : end + 16], "little")
+    if end >= 0 and (size > _ZIP_LIST or data.startswith(_ZIP64, max(0, end - 20))):
+        raise InputError(
+            "the .zip lists more than one file, or is made for files of more than 4 GB",
+            remedy="pack the book alone, or upload the text itself",
+        )
 
 
 def _only(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
@@ -151,9 +198,8 @@ def _only(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     return members[0]
 
 
-def _within(text: bytes, most: int) -> bytes:
+def _within(text: bytes | bytearray, most: int) -> None:
     if len(text) > most:
         raise TooLargeError(
             f"the book unpacks to more than {most / 1e6:g} MB", remedy="upload it in parts"
         )
-    return text

@@ -16,6 +16,7 @@ from irtoolkit.serve.asking import BusyError, LateError, PreparingError
 from irtoolkit.serve.collection import SystemName
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.models import PassageModel, SearchAnswer, SearchRequest
+from irtoolkit.web.values import Whole
 
 _ABOUT = (
     "Searches novels for the passages that fit a description or a sentence of criticism. List the"
@@ -66,8 +67,8 @@ def _add_search(made: MCPServer[Any], library: Library) -> None:
         collection: Annotated[str, Field(description="the id of a collection")],
         query: Annotated[str, Field(description="what the passage says; [quote] may mark a gap")],
         system: Annotated[SystemName | None, Field(description="by default the best there is")] = None,
-        length: Annotated[int, Field(ge=1, le=LONGEST, description="sentences")] = LENGTH,
-        passages: Annotated[int, Field(ge=1, le=100)] = 10,
+        length: Annotated[Whole, Field(ge=1, le=LONGEST, description="sentences")] = LENGTH,
+        passages: Annotated[Whole, Field(ge=1, le=100)] = 10,
     ) -> dict[str, Any]:  # fmt: skip
         """Finds the passages that fit a query, best first, with their place in the book."""
         try:
@@ -86,8 +87,8 @@ def _add_reading(made: MCPServer[Any], library: Library) -> None:
     async def read_passage(
         collection: Annotated[str, Field(description="the id of a collection")],
         passage: Annotated[str, Field(description="the id of a passage")],
-        before: Annotated[int, Field(ge=0, le=50)] = 5,
-        after: Annotated[int, Field(ge=0, le=50)] = 5,
+        before: Annotated[Whole, Field(ge=0, le=50)] = 5,
+        after: Annotated[Whole, Field(ge=0, le=50)] = 5,
     ) -> dict[str, Any]:
         """A passage with sentences before and after it."""
         try:

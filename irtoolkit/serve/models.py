@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from irtoolkit.datasets.novels import LENGTH, LONGEST
 from irtoolkit.serve.collection import SystemName
 from irtoolkit.serve.limits import Limits
+from irtoolkit.web.values import Whole
 
 _MOST = Limits()
 CollectionId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
 PassageId = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S+$")]
-# In JSON, true and "3" are no whole numbers.
-Whole = Annotated[int, Strict()]
 QueryText = Annotated[str, StringConstraints(min_length=1, max_length=_MOST.query)]
 
 

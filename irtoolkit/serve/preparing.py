@@ -129,6 +129,7 @@ class Preparing:
         entry.progress = Progress("words", 0, total)
         made.index(LENGTH)
         _ = made.frequencies
+        made.warm_up("words")
         if self._meaning is None or self._meaning.why_not:
             why = "" if self._meaning is None else self._meaning.why_not or ""
             entry.progress = Progress("ready", total, total, why)
@@ -149,4 +150,5 @@ class Preparing:
 
         self._meaning.prepare(made.key, made.sentences, tell, stop)
         made.has_vectors = True
+        made.warm_up("both")
         entry.progress = Progress("ready", total, total)

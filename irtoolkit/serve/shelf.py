@@ -58,7 +58,8 @@ class Shelf:
         if writes:
             self._books.tidy()
         for kept in self._books:
-            self._put(self._kept(kept))
+            if kept.novel is None or self._same(kept.novel) is None:
+                self._put(self._kept(kept))
         self.preparing.start()
 
     def damaged(self) -> list[str]:
@@ -84,9 +85,10 @@ class Shelf:
     def add_file(self, path: Path) -> Entry:
         """Puts a plain-text file on the shelf, which stays where it is."""
         novel = read_novel(path)
-        name = _identity(novel.title, novel.content)
-        entry = Entry(self._collection(name, [novel]), "file")
-        return self._put(entry)
+        name = _identity(novel.title, hashlib.sha256(path.read_bytes()).hexdigest())
+        with self._lock:
+            known = self._same(novel)
+            return known or self._put(Entry(self._collection(name, [novel]), "file"))
 
     def add_dataset(self, dataset_id: str) -> Entry:
         """Puts the books of a dataset on the shelf.
@@ -128,13 +130,19 @@ class Shelf:
         refuse_other_files(data, filename)
         text = unpacked(data, self.limits.upload)
         title = _title_of(filename)
-        novel = novel_of(text, title, name=slug(title))
+        novel = novel_of(text, title, name=slug(title), most=self.limits.sentences)
+        if len(novel.chapters) > self.limits.chapters:
+            raise InputError(
+                f"it has more than {self.limits.chapters:,} headings",
+                remedy="divide it into volumes",
+            )
         name = _identity(novel.title, hashlib.sha256(text).hexdigest())
         with self._lock:
-            known = self._entries.get(name)
-            if known is not None and not known.damaged:
-                return known, False
-            if known is None:
+            same = self._same(novel)
+            if same is not None:
+                return same, False
+            # A damaged one of this name gives its place.
+            if name not in self._entries:
                 self.check_room()
             added = time.time()
             self._books.keep(name, text, title, added)
@@ -163,6 +171,14 @@ class Shelf:
             del self._entries[name]
             self._books.remove(name)
         self._indexes.drop(name)
+
+    def _same(self, novel: Novel) -> Entry | None:
+        """The collection that is a book with the same sentences, whatever its file is called."""
+        for entry in self._entries.values():
+            own = entry.collection.novels
+            if len(own) == 1 and entry.dataset == "" and own[0].content == novel.content:
+                return entry
+        return None
 
     def _kept(self, kept: KeptBook) -> Entry:
         if kept.novel is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
@@ -18,8 +20,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.web.guard import Access
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
-# Seconds that answers under way may take once the server is to end.
-_GRACE = 5
+# Seconds that answers under way may take once the server is to end, and after which it ends in any case.
+_GRACE, _LAST = 5, 20
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -84,7 +86,9 @@ def run(
     ending: Callable[[], object] = lambda: None,
     living: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
 ) -> None:  # fmt: skip
-    """Serves until SIGTERM or Ctrl-C; answers under way are finished.
+    """Serves until SIGTERM or Ctrl-C; answers under way are finished, if they do not take long.
+
+    What is confirmed to a client is on the disk before, so that the process may end at any moment.
 
     Args:
         app: the ASGI application, behind its guard.
@@ -117,6 +121,7 @@ def run(
             ready()
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            last.start()
             ending()
             await super().shutdown(sockets)
             await self.living.aclose()
@@ -127,7 +132,13 @@ def run(
                 self.force_exit = True
             self.should_exit = True
 
-    asyncio.run(Server(config).serve([place]))
+    # Threads that work on a request cannot be stopped, and Python waits for them.
+    last = threading.Timer(_LAST, os._exit, (0,))
+    last.daemon = True
+    try:
+        asyncio.run(Server(config).serve([place]))
+    finally:
+        last.cancel()
 
 
 def _patient(head: float, answer: float) -> Any:

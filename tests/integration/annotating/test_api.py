@@ -43,6 +43,14 @@ def judge(shown: TestClient, query: int, place: int, grade: Any, before: Any = N
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("value", [True, False, "1", 1.0, "", [1]])
+def test_only_whole_numbers_are_grades(tmp_path: Path, value: Any) -> None:
+    shown = client(session(tmp_path))
+    assert judge(shown, 0, 0, value).status_code == 422
+    assert judge(shown, 0, 0, 1, before=value).status_code == 422
+    assert not (tmp_path / "ann.qrels").exists()
+
+
 def test_what_is_judged_is_on_the_disk_and_found_again(tmp_path: Path) -> None:
     made = session(tmp_path)
     shown = client(made)

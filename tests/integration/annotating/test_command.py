@@ -55,6 +55,13 @@ def judge(address: str, place: int, grade: int) -> tuple[str, str]:
     return pair
 
 
+@pytest.mark.parametrize("annotator", ["pool.json", "pool", "pool.json.lock", "pool.json.qrels"])
+def test_an_annotator_may_be_called_as_the_pool_is(tmp_path: Path, annotator: str) -> None:
+    with serving(tmp_path / "judged", annotator) as (_, address):
+        judge(address, 0, 1)
+    assert (tmp_path / "judged" / f"{annotator}.qrels").exists()
+
+
 def test_what_was_confirmed_outlives_a_kill_and_two_annotators_judge_at_once(
     tmp_path: Path, irtoolkit: Any
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from irtoolkit.serve.app import application
+from irtoolkit.serve.collection import Collection
 from irtoolkit.serve.judgments import Judgment, Judgments
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits
@@ -253,6 +254,58 @@ def test_whole_numbers_in_bodies_are_numbers(client: TestClient, value: Any) -> 
         assert (answer.status_code, key in answer.text) == (422, True)
     url = f"/passages/{book['id']}/{book['id']}:1+2"
     assert client.get(url, params={"before": "1"}).status_code == 200
+
+
+def test_a_book_is_one_however_it_comes(tmp_path: Path, write: Any) -> None:
+    path = write("lamp.txt", BOOK)
+    library = Library(tmp_path / "library", None)
+    first, is_new = library.shelf.add_upload(BOOK.encode(), "lamp.txt")
+    assert is_new
+    for data, name in (
+        (BOOK.encode(), "lamp (1).txt"),
+        (BOOK.replace("\n", "\r\n").encode(), "lamp.txt"),
+        (gzip.compress(BOOK.encode()), "lamp.txt.gz"),
+        (BOOK.encode("utf-16"), "lamp.txt"),
+    ):
+        assert library.shelf.add_upload(data, name) == (first, False)
+    assert library.shelf.add_file(path) is first
+    assert library.shelf.add_upload(b"Another lamp was lit.", "lamp.txt")[1]
+    # The other way round: a file of the command line is on the shelf before the books of readers.
+    again = Library(tmp_path / "library", None)
+    named = again.shelf.add_file(path)
+    assert again.shelf.add_upload(BOOK.encode(), "lamp.txt") == (named, False)
+    again.shelf.start(writes=True)
+    again.shelf.preparing.end()
+    assert [entry.source for entry in again.shelf.entries()] == ["file", "book"]
+    # Judgments of the one are those of the other.
+    assert named.collection.name == first.collection.name
+
+
+def test_a_book_that_is_ready_has_been_searched(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = []
+    own = Collection.answer
+
+    def answer(self: Collection, *rest: Any) -> Any:
+        stage = library.shelf.get(self.name).progress.stage
+        searched.append((self.name, stage))
+        return own(self, *rest)
+
+    library: Library = client.app.state.library  # type: ignore[attr-defined]
+    monkeypatch.setattr(Collection, "answer", answer)
+    book = added(client)
+    assert searched == [(book["id"], "words")]
+
+
+def test_a_server_answers_once_its_search_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+    monkeypatch.setattr("irtoolkit.serve.library.compile_search", lambda: compiled.append(1))
+    library = Library(tmp_path / "library", None)
+    with TestClient(application(library, Access.local(8801)), base_url=HOST):
+        assert compiled == [1]
 
 
 def test_books_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -70,6 +71,102 @@ def test_gzip_of_several_members_is_read_to_its_end() -> None:
     for damaged in (one + two[:-9], one + b"more"):
         with pytest.raises(InputError, match="gzip"):
             unpacked(damaged, 100)
+
+
+@pytest.mark.parametrize("text", [b"", b"a", b"A lamp. " * 200])
+def test_gzip_of_many_members_is_read_once_up_to_a_number(text: bytes) -> None:
+    member = gzip.compress(text, 9)
+    assert unpacked(member * 10_000, 20_000_000) == text * 10_000
+    with pytest.raises(InputError, match="more than 10,000 members"):
+        unpacked(member * 10_001, 20_000_000)
+
+
+def test_an_inflater_gets_no_more_than_a_block_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, inflater_of = [], zlib.decompressobj
+
+    class Inflater:
+        def __init__(self, wbits: int) -> None:
+            self._own = inflater_of(wbits)
+
+        def decompress(self, data: memoryview, most: int) -> bytes:
+            sizes.append(len(data))
+            return self._own.decompress(data, most)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._own, name)
+
+    monkeypatch.setattr("irtoolkit.serve.limits.zlib.decompressobj", Inflater)
+    data = gzip.compress(b"", 9) * 5_000
+    assert unpacked(data, 100) == b""
+    # Each member is looked at with what follows it in its block, and never with all that follows it.
+    assert len(sizes) == 5_000
+    assert max(sizes) < len(data) / 4
+
+
+def listed(count: int, extra: bytes) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for number in range(count):
+            entry = zipfile.ZipInfo(f"__MACOSX/{number}")
+            entry.extra = extra
+            archive.writestr(entry, "")
+        archive.writestr("a.txt", "One lamp.")
+    return data.getvalue()
+
+
+def test_a_zip_with_a_long_list_is_refused_before_it_is_read() -> None:
+    assert unpacked(listed(300, b""), 100) == b"One lamp."
+    for long in (listed(2_000, b""), listed(2, b"\xfe\xca\0\0" * 16_000)):
+        with pytest.raises(InputError, match="lists more than one file"):
+            unpacked(long, 100)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("." * 300, "no sentence in it has a letter"),
+        (". " * 300, "no sentence in it has a letter"),
+        ("(12, 34).\n\n" * 90, "no sentence in it has a letter"),
+        ("One lamp.\n\n" + "(12, 34).\n\n" * 90, "1 of 91 sentences in it have a letter"),
+        ("A lamp.\n\n" * 101, "more than 100 sentences"),
+        ("I. " * 101, "more than 100 sentences"),
+        ("\u706f\u3002" * 101, "more than 100 sentences"),
+        ("Chapter 1\n\nOne lamp.\n\n" * 11, "more than 10 headings"),
+    ],
+)
+def test_what_is_no_book_or_more_than_one_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    library = Library(tmp_path / "library", None, Limits(sentences=100, chapters=10))
+    with pytest.raises(InputError, match=said):
+        library.shelf.add_upload(text.encode(), "a.txt")
+    assert library.shelf.entries() == []
+
+
+STUCK = """
+import asyncio, threading
+from fastapi import FastAPI
+from irtoolkit.web import server
+server._GRACE, server._LAST = 1, 2
+app = FastAPI()
+@app.get("/")
+async def stuck():
+    print("stuck", flush=True)
+    await asyncio.to_thread(threading.Event().wait)
+place = server.bound("127.0.0.1", 0)
+server.run(app, place, server.Patience(), lambda: print(place.getsockname()[1], flush=True))
+"""
+
+
+def test_a_request_that_never_ends_keeps_no_server_from_ending() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", STUCK], stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        port = int(server.stdout.readline())
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert server.stdout.readline() == "stuck\n"
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(PATIENCE) == 0
 
 
 FULL = """

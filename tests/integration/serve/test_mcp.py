@@ -38,6 +38,11 @@ def test_a_client_lists_searches_and_reads(
             read = {"collection": name, "passage": hit["id"], "before": 1, "after": 0}
             around = await client.call_tool("read_passage", read)
             wrong = await client.call_tool("search_passages", {**search, "collection": "none"})
+            for value in (True, "1", 1.5):
+                for bad in ({"length": value}, {"passages": value}):
+                    assert (await client.call_tool("search_passages", {**search, **bad})).is_error
+                for bad in ({"before": value}, {"after": value}):
+                    assert (await client.call_tool("read_passage", {**read, **bad})).is_error
             return [tools, listed, hit, around, wrong]
 
     tools, listed, hit, around, wrong = asyncio.run(talk())
