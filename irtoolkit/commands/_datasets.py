@@ -26,7 +26,7 @@ def add_ranked(parser: argparse.ArgumentParser) -> None:
 def add_judged(parser: argparse.ArgumentParser) -> None:
     """The arguments of commands that score: DATASET, RUN, --qrels and --candidates."""
     parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("runs", nargs="+", metavar="RUN")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="files, of which one is needed")
     _add_qrels(parser)
     _add_candidates(parser, "score runs of the dataset's candidates, or of all documents")
 
@@ -75,15 +75,20 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
 def judged_dataset(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
     """The dataset whose judgments a command scores runs on, and the runs.
 
-    With --qrels and several runs, DATASET can be left out: the first argument is then a run.
+    With --qrels, DATASET can be left out: the first argument is then a run.
 
     Raises:
-        InputError: no such dataset or file.
+        InputError: no run, or no such dataset or file.
     """
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.local.judgments import read_qrels
     from irtoolkit.datasets.replaced import with_candidates, with_qrels
 
+    if not args.runs and (args.qrels is None or not is_file(args.dataset)):
+        raise InputError(
+            f"RUN is missing: {args.dataset} is taken for the dataset",
+            remedy="name a dataset or qrels, then the runs",
+        )
     if args.qrels is None:
         return with_candidates(Dataset.of(args.dataset), args.candidates), args.runs
     if is_file(args.dataset):

@@ -20,8 +20,8 @@ from irtoolkit.base.errors import InputError
 Triple = tuple[str, str, Any]
 
 # What a data frame may call its columns, the first that is there being read.
-_QUERIES = ("qid", "query_id", "q_id")
-_DOCS = ("docno", "doc_id")
+_QUERIES = ("qid", "query_id", "q_id", "query-id")
+_DOCS = ("docno", "doc_id", "corpus-id")
 
 
 @dataclass(frozen=True)
@@ -164,17 +164,30 @@ def _is_frame(given: Any) -> TypeGuard[_Frame]:
 def _framed(frame: _Frame, kind: RowKind) -> list[Triple]:
     columns = [str(name) for name in frame.columns]
     chosen = []
-    for names in (_QUERIES, _DOCS, kind.columns):
+    for names in column_names(kind):
         found = [name for name in names if name in columns]
         if not found:
             raise InputError(
                 f"no column {' or '.join(names)} in the data frame of a {kind.noun}: its columns"
                 f" are {', '.join(columns) or 'none'}",
-                remedy=f"rename them to query_id, doc_id and {kind.attribute}",
+                remedy=only_ranks(columns, kind)
+                or f"rename them to query_id, doc_id and {kind.attribute}",
             )
         chosen.append(found[0])
     rows = zip(*(_items(frame[name]) for name in chosen), strict=True)
     return [_named(row, number, kind) for number, row in enumerate(rows, 1)]
+
+
+def column_names(kind: RowKind) -> tuple[tuple[str, ...], ...]:
+    """Returns the names that columns of query ids, document ids and values may have."""
+    return _QUERIES, _DOCS, kind.columns
+
+
+def only_ranks(columns: Sequence[str], kind: RowKind) -> str | None:
+    """Returns the remedy for a run that has ranks and no scores, if columns are of such a run."""
+    if kind is not RUN or "score" in columns or "rank" not in columns:
+        return None
+    return "a run needs scores, by which documents are ordered: add a column score, such as -rank"
 
 
 def _items(column: Iterable[Any]) -> Iterable[Any]:

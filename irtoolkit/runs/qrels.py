@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.base.files import StrPath, atomic_text, local
+from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import Ids, Ints, encode, is_word, offsets_of
 from irtoolkit.base.records import Qrel
-from irtoolkit.runs import objects, trec
+from irtoolkit.runs import objects, parquet, trec
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,18 @@ class Qrels:
 
     @classmethod
     def read(cls, path: StrPath) -> Qrels:
-        """Reads TREC qrels; errors as for `irtoolkit.runs.trec.read_qrels`."""
+        """Reads TREC qrels, or Parquet; the file's first bytes tell which it is.
+
+        Raises:
+            InputError: see `irtoolkit.runs.trec.parse_qrels` and `irtoolkit.runs.parquet.read_qrels`.
+        """
+        path = local(path)
+        if is_parquet_file(path):
+            rows = parquet.read_qrels(path)
+            try:
+                return cls.from_rows(rows)
+            except InputError as error:
+                raise InputError(error.found, file=path, remedy=error.remedy) from None
         columns = trec.parse_qrels(path)
         return cls._grouped(
             columns.query_ids, columns.queries, columns.doc_ids, columns.docs, columns.grades

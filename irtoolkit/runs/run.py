@@ -18,7 +18,7 @@ from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import Ids, Ints, Singles, encode, is_word, offsets_of, rank_ids
 from irtoolkit.base.records import ScoredDoc
-from irtoolkit.runs import objects, storage, trec
+from irtoolkit.runs import objects, parquet, storage, trec
 from irtoolkit.runs.columns import Ranks, RunColumns
 
 DEFAULT_TAG = "irtoolkit"
@@ -172,7 +172,7 @@ class Run:
         path = local(path)
         if not is_parquet_file(path):
             return cls.from_trec(trec.parse_run(path))
-        columns = storage.read_parquet(path, DEFAULT_TAG)
+        columns = parquet.read_run(path, DEFAULT_TAG)
         try:
             return cls.from_columns(*columns)
         except InputError as error:

@@ -1,4 +1,4 @@
-"""Files of runs: TREC text and Parquet out, Parquet in. `irtoolkit.runs.trec` reads TREC text."""
+"""Files of runs, written as TREC text and Parquet. `irtoolkit.runs.trec` and `.parquet` read them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,14 @@ from irtoolkit.base.files import (
     atomic_path,
     is_gzip,
     is_parquet,
-    local,
     sha256,
     text_into,
 )
-from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_utf8, is_word
-from irtoolkit.base.parquet import read_columns
+from irtoolkit.base.ids import Ids, Ints, is_utf8, is_word
 from irtoolkit.base.streams import is_special
-from irtoolkit.runs.trec import ORDER_REMEDY, contradictions
 
 # The forms of a run in text.
 RunForm = Literal["trec", "msmarco"]
-_COLUMNS = ("query_id", "doc_id", "rank", "score")
 # Lines that are made at once.
 _LINES = 1 << 20
 
@@ -144,50 +140,6 @@ def _write_parquet(path: Path, table: RunTable) -> None:
     pq.write_table(made, path, write_page_checksum=True)
 
 
-def read_parquet(path: StrPath, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats, str]:
-    """The query ids, query indices, document ids, document indices, scores and tag of a file.
-
-    Args:
-        path: a file with the columns query_id, doc_id and score, and perhaps rank.
-        tag: what the run is called where the file does not say.
-
-    Raises:
-        InputError: the file cannot be read, lacks a column or a value, has no rows, or ranks that
-            contradict the scores; or it holds very much more than its size.
-    """
-    import pyarrow as pa
-
-    from irtoolkit.base import arrow
-
-    def refuse(found: str) -> InputError:
-        remedy = "it needs the columns query_id, doc_id and score"
-        return InputError(f"not a Parquet run: {found}", file=path, remedy=remedy)
-
-    try:
-        table = read_columns(local(path), _COLUMNS, ("query_id", "doc_id"))
-        text = pa.dictionary(pa.int32(), pa.string())
-        coded = [table[name].cast(text).unify_dictionaries() for name in ("query_id", "doc_id")]
-        scores = table["score"].cast(pa.float64())
-        ranks = table["rank"].cast(pa.int64()) if "rank" in table.column_names else None
-    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
-        raise refuse((str(error).splitlines() or ["damaged"])[0]) from None
-    if not len(table):
-        raise InputError("no rows", file=path, remedy="a run needs at least one row")
-    if any(column.null_count for column in (*coded, scores, *([ranks] if ranks else []))):
-        raise refuse("a value is missing")
-    query_ids, queries = _decoded(coded[0].combine_chunks())
-    doc_ids, docs = _decoded(coded[1].combine_chunks())
-    tag = (table.schema.metadata or {}).get(b"tag", tag.encode()).decode()
-    values = arrow.to_numpy(scores.combine_chunks())
-    if ranks is not None:
-        with np.errstate(over="ignore"):
-            single = values.astype(np.float32)
-        places = arrow.to_numpy(ranks.combine_chunks())
-        for row, found in contradictions(query_ids, queries, places, single):
-            raise InputError(f"row {row + 1}: {found}", file=path, remedy=ORDER_REMEDY)
-    return query_ids, queries, doc_ids, docs, values, tag
-
-
 def _encoded(names: Ids, codes: NDArray[np.integer[Any]]) -> Any:
     import pyarrow as pa
 
@@ -195,10 +147,3 @@ def _encoded(names: Ids, codes: NDArray[np.integer[Any]]) -> Any:
 
     indices = arrow.numbers(codes.astype(np.int32))
     return pa.DictionaryArray.from_arrays(indices, arrow.texts(names))
-
-
-def _decoded(column: Any) -> tuple[Ids, Ints]:
-    from irtoolkit.base import arrow
-
-    names = id_array(column.dictionary.to_pylist())
-    return names, arrow.to_numpy(column.indices).astype(np.int64)

@@ -29,8 +29,8 @@ ProblemHandler = Callable[[InputError], None]
 
 # Comment lines around an ir_metadata record that is written into a run file.
 HEADER_START, HEADER_END = "# ir_metadata.start", "# ir_metadata.end"
-# trec_eval allocates an array as long as the largest grade, and hangs on 10^9.
-MAX_GRADE = 1000
+# Grades that are higher are ids or numbers of another column rather than grades.
+MAX_GRADE = 1_000_000
 # What to do where ranks and scores contradict each other.
 ORDER_REMEDY = (
     "trec_eval orders by score, highest first, and ignores ranks: negate distances, or renumber"
@@ -71,7 +71,7 @@ def parse_qrels(path: StrPath, report: ProblemHandler = raise_error) -> QrelColu
     """Reads `qid iteration docid grade` lines; arguments as for `parse_run`.
 
     Raises:
-        InputError: a line without 4 fields, a grade that is not a whole number from -1000 to 1000,
+        InputError: a line without 4 fields, a grade that is not a whole number from -1,000,000 to 1,000,000,
             a document judged twice for a query, or no rows.
     """
     lines: list[int] = []
@@ -81,10 +81,10 @@ def parse_qrels(path: StrPath, report: ProblemHandler = raise_error) -> QrelColu
         if grade is None or abs(grade) > MAX_GRADE:
             report(
                 InputError(
-                    f"grade {fields[3]!r} is not a whole number between -{MAX_GRADE} and {MAX_GRADE}",
+                    f"grade {fields[3]!r} is not a whole number between -{MAX_GRADE:,} and {MAX_GRADE:,}",
                     file=path,
                     line=number,
-                    remedy="trec_eval would truncate or hang on it: use small integer grades",
+                    remedy="other tools would cut it off: use small integer grades",
                 )
             )
             continue

@@ -19,7 +19,6 @@ from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.standard import vectorised
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import Ranks
-from irtoolkit.runs.trec import MAX_GRADE
 from irtoolkit.scoring.measure_names import trec_measures, unknown_measure, unread
 from irtoolkit.scoring.measure_parameters import refuse_values, refuse_written
 
@@ -28,6 +27,10 @@ _MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
 
 # A document of this grade satisfies a reader with probability 15/16, by gdeval, which computes ERR.
 _MAX_ERR_GRADE = 4
+# trec_eval takes 15 milliseconds for a query with this grade, and minutes for one of a million.
+_MAX_SLOW_GRADE = 10_000
+# Double precision ends at 2^1024, and a sum of gains before.
+_MAX_POWER = 1_000
 
 
 def parse_measures(
@@ -153,8 +156,8 @@ def evaluate(
         InputError: a measure that nothing installed computes, or with parameters that it does not
             take; a fold's query without qrels; or grades that trec_eval cannot take.
     """
-    if not all(isinstance(measure, ColumnarMeasure) for measure in measures.values()):
-        _refuse_high_grades(qrels)
+    for name, measure in measures.items():
+        _refuse_powers(name, measure, qrels)
     ours = {name: found for name, m in measures.items() if (found := _vectorised(m)) is not None}
     judged = JudgedRun.of(run, qrels, ranks)
     values = {name: compute(judged) for name, compute in ours.items()}
@@ -184,11 +187,13 @@ def places_of(query_ids: Ids, folds: Sequence[Sequence[str]]) -> tuple[NDArray[n
     return tuple(np.array(part, dtype=np.intp) for part in parts)
 
 
-def _refuse_high_grades(qrels: Qrels) -> None:
-    if np.abs(qrels.grades).max(initial=0) > MAX_GRADE:
+def _refuse_powers(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
+    """Raises InputError where the gain is a power of 2 that no number of the computer holds."""
+    highest = int(qrels.grades.max(initial=0))
+    if measure.params.get("dcg") == "exp-log2" and highest > _MAX_POWER:
         raise InputError(
-            f"a grade of {np.abs(qrels.grades).max()}, on which trec_eval hangs",
-            remedy=f"use grades up to {MAX_GRADE}",
+            f"{name} takes 2 to the power of the grade, and the judgments have {highest:,}",
+            remedy="use nDCG without dcg='exp-log2', or lower the grades",
         )
 
 
@@ -196,11 +201,16 @@ def _refuse(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
     """Raises InputError for a measure that ends or hangs the program that computes it."""
     refuse_values(name, measure)
     for gain in measure.params.get("gains", {}).values():
-        if isinstance(gain, int) and abs(gain) > MAX_GRADE:
+        if isinstance(gain, int) and abs(gain) > _MAX_SLOW_GRADE:
             raise InputError(
-                f"measure {name!r} has a gain of {gain}, on which trec_eval hangs",
-                remedy=f"use gains up to {MAX_GRADE}",
+                f"measure {name!r} has a gain of {gain:,}, and trec_eval's time grows with its square",
+                remedy=f"use gains up to {_MAX_SLOW_GRADE:,}",
             )
+    if (far := int(np.abs(qrels.grades).max(initial=0))) > _MAX_SLOW_GRADE:
+        raise InputError(
+            f"a grade of {far:,}: {name} is computed by other programs, whose time grows with its square",
+            remedy=f"use another measure, or grades up to {_MAX_SLOW_GRADE:,}",
+        )
     highest = int(qrels.grades.max(initial=0))
     if measure.NAME == "ERR" and highest > _MAX_ERR_GRADE:
         raise InputError(

@@ -212,7 +212,7 @@ def _beir_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
         elif not (is_word(fields[0]) and is_word(fields[1])):
             problem = "an id that is not one word"
         elif not _GRADE.fullmatch(fields[2]) or abs(int(fields[2])) > trec.MAX_GRADE:
-            problem = f"score {fields[2]!r} is not a whole number up to {trec.MAX_GRADE}"
+            problem = f"score {fields[2]!r} is not a whole number up to {trec.MAX_GRADE:,}"
         elif (fields[0], fields[1]) in lines:
             first = lines[fields[0], fields[1]]
             problem = (

@@ -63,3 +63,11 @@ def test_pipes_are_scored_whole(folder: Path, command: str) -> None:
 )  # fmt: skip
 def test_every_role_takes_a_pipe(folder: Path, command: str, said: str) -> None:
     assert said in bash(folder, command)
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    "command", ["IRT eval --qrels q r -m NumQ", "IRT eval --qrels <(cat q) <(cat r) -m NumQ"]
+)
+def test_one_run_needs_no_dataset_beside_qrels(folder: Path, command: str) -> None:
+    assert bash(folder, command).endswith(f" {QUERIES}\n")

@@ -216,7 +216,7 @@ def restated_qrels(data: bytes) -> list[tuple[int, str, str, int]] | None:
             if not fields:
                 continue
             return None
-        if not re.fullmatch(r"[+-]?[0-9]{1,18}", grade) or abs(int(grade)) > 1000:
+        if not re.fullmatch(r"[+-]?[0-9]{1,18}", grade) or abs(int(grade)) > 1_000_000:
             return None
         rows.append((number, query, doc, int(grade)))
     return rows if rows and len({row[1:3] for row in rows}) == len(rows) else None

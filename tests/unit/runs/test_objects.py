@@ -176,7 +176,7 @@ def test_a_data_frame_says_which_columns_it_lacks(kind: Any) -> None:
         kind.of(frame([("q", "d", 1)], "query", "doc_id", "points"))
     noun = kind.__name__.lower()
     assert caught.value.found == (
-        f"no column qid or query_id or q_id in the data frame of a {noun}: its columns are"
+        f"no column qid or query_id or q_id or query-id in the data frame of a {noun}: its columns are"
         " query, doc_id, points"
     )
     value = {"run": "score", "qrels": "relevance"}[noun]

@@ -559,11 +559,16 @@ def test_a_missing_parquet_file(tmp_path: Path) -> None:
         {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": [1.0, 1e39]},
         {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": [1.0, None]},
         {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": ["1", "high"]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": ["2", "1"]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": [True, False]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": [2.0, 1.0], "rank": ["1", "2"]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": [2.0, 1.0], "rank": [1.0, 2.5]},
         {"query_id": ["q", None], "doc_id": ["d", "e"], "score": [1.0, 2.0]},
         {"query_id": ["q", "q"], "doc_id": ["d", None], "score": [1.0, 2.0]},
-        {"query_id": [1, 1], "doc_id": ["d", "e"], "score": [1.0, 2.0]},
+        {"query_id": [1.0, 2.0], "doc_id": ["d", "e"], "score": [1.0, 2.0]},
+        {"query_id": ["q", "q"], "doc_id": [b"d", b"e"], "score": [1.0, 2.0]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "rank": [1, 2]},
     ],
-    ids=["twice", "nan", "inf", "1e39", "no-score", "words", "no-query", "no-document", "numbers"],
 )
 def test_a_bad_parquet_run_is_refused_with_its_name(
     tmp_path: Path, columns: dict[str, Any]
@@ -571,6 +576,38 @@ def test_a_bad_parquet_run_is_refused_with_its_name(
     path = parquet(tmp_path / "x.parquet", columns)
     with pytest.raises(InputError) as caught:
         Run.read(path)
+    assert caught.value.file == str(path)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.int64(), pa.int32(), pa.uint64(), pa.large_string(), pa.string()]
+)
+def test_ids_may_be_whole_numbers(tmp_path: Path, kind: Any) -> None:
+    """As those of a data frame may."""
+    docs = pa.array(["501", "503"]).cast(kind)
+    path = parquet(tmp_path / "x.parquet", {"qid": [7, 7], "docno": docs, "score": [1, 2]})
+    run = Run.read(path)
+    assert [row[:2] for row in run] == [("7", "503"), ("7", "501")]
+    assert run == Run.of(pd.DataFrame({"qid": [7, 7], "docno": [501, 503], "score": [1, 2]}))
+
+
+def test_a_run_with_ranks_alone_is_told_to_have_scores(tmp_path: Path) -> None:
+    columns = {"query_id": ["q"], "doc_id": ["d"], "rank": [1]}
+    path = parquet(tmp_path / "x.parquet", columns)
+    for run in (path, pd.DataFrame(columns)):
+        with pytest.raises(InputError, match="such as -rank"):
+            Run.of(run)
+
+
+def test_qrels_may_be_parquet(tmp_path: Path) -> None:
+    columns = {"query-id": ["q", "q"], "corpus-id": ["d", "e"], "score": [1, 0]}
+    path = parquet(tmp_path / "x.parquet", columns)
+    assert Qrels.read(path).as_dict() == {"q": {"d": 1, "e": 0}}
+    for wrong in (["1", "0"], [0.5, 1], [1, None]):
+        with pytest.raises(InputError, match="Parquet qrels"):
+            Qrels.read(parquet(path, {**columns, "score": wrong}))
+    with pytest.raises(InputError, match="judged twice") as caught:
+        Qrels.read(parquet(path, {**columns, "corpus-id": ["d", "d"]}))
     assert caught.value.file == str(path)
 
 
