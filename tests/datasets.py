@@ -25,6 +25,7 @@ from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.models.shards import Encodings, Output, key_of, write_shard
 from irtoolkit.models.store import Store
 from irtoolkit.retrievers.base import Hits, Retriever
+from irtoolkit.retrievers.base import scores_of as bare
 from irtoolkit.retrievers.task import Task, load_task
 
 _NUMBERS = count()
@@ -168,7 +169,7 @@ def scores_of(task: Task | str, retriever: Retriever, **views: Any) -> dict[str,
     for group in task.groups:
         if not len(group.docs):
             continue
-        scores = scorer(group.docs)(group.queries)
+        scores = bare(scorer(group.docs)(group.queries))
         if isinstance(scores, Hits):
             places, scores = scores.places, scores.scores
         else:

@@ -143,7 +143,7 @@ def _ranked(analysis: Analysis, dataset: Dataset, system: str | None) -> Run:
     from irtoolkit.ranking.produce import rank_dataset, ranks_wanted
     from irtoolkit.ranking.systems import find_system
 
-    made = find_system(system or analysis.system, {}, dataset.parts)
+    made = find_system(system or analysis.system, {}, dataset.parts).filled()
     depth = usual_depth(dataset, analysis.depth)
     relevant = ranks_wanted(dataset, made, depth)
     return rank_dataset(dataset, made, depth=depth, relevant=relevant).run

@@ -35,7 +35,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """The --set argument of commands that run a system; `--key value` is the same."""
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", dest="settings",
-        help="settings of the system, also written --KEY VALUE; all take query, doc, self and ties",
+        help="settings of the system, also written --KEY VALUE; all take query, doc, self, ties and"
+        " fill",
     )  # fmt: skip
 
 

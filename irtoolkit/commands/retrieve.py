@@ -12,7 +12,8 @@ of ours, any ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
 
 A query ranks the dataset's candidates for it (scoreddocs) where there are some, else the whole
 corpus; --candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to
-depth 1,000. The list of an official first stage, as msmarco-passage/trec-dl-2019 has it, is ranked
+depth 1,000; of a corpus, a system that matches terms lists the documents that share one with the
+query, and --fill true lists others after them. The list of an official first stage, as msmarco-passage/trec-dl-2019 has it, is ranked
 again. With --topics, the queries of a file rank the whole corpus. DATASET may then be the folder of an
 index, also written --index FOLDER, which is searched by what it was built for. Processes that
 torchrun, srun or mpirun starts share what a model has to encode, and the first writes the run.

@@ -42,7 +42,7 @@ def pick_candidates(
         return
     base_id, _ = parse_nway_id(dataset_id)
     _ = Dataset.load(base_id).qrels  # missing data are said before a missing model
-    system = find_in(table, rule["system"], base_id)
+    system = find_in(table, rule["system"], base_id).filled()
     lacking = system.missing()
     if lacking is not None:
         raise InputError(f"its candidates are the best documents of {system.name}: {lacking}")

@@ -212,9 +212,11 @@ class _Bench:
         return self.out / run_name(self.table, group, system, self.sample)
 
     def _system(self, row: Row, group: str) -> System:
-        """The system of a row for a group."""
+        """The system of a row for a group, which ranks all candidates, as the papers do."""
         own = {} if self.table.dataset else row.settings_for.get(group, {})
-        return of_row(self.table, row, own, dataset_of(self.table.groups[group], self.sample))
+        return of_row(
+            self.table, row, own, dataset_of(self.table.groups[group], self.sample)
+        ).filled()
 
     def _state(self, row: Row, group: str, system: System) -> GroupResult:
         """Whether a row could run on a group, and what it needs otherwise."""

@@ -56,9 +56,9 @@ def _score(total: float, doc: int, formula: Any, query: Any) -> float:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _add_up(
-    shard: Any, formula: Any, query: Any, low: int, high: int, cursors: Any, sums: Any
+    shard: Any, formula: Any, query: Any, low: int, high: int, cursors: Any, sums: Any, met: Any
 ) -> None:
-    """Adds up the summands of a window of documents; cursors move on to the next."""
+    """Adds up the summands of a window of documents, which are met; cursors move on to the next."""
     starts, docs, values, _ = shard
     how, table, _, _ = formula
     terms, scales, rates = query[0], query[1], query[2]
@@ -66,7 +66,9 @@ def _add_up(
         scale, rate, first = scales[t], rates[t], cursors[t]
         cursors[t] = reach(docs, first, starts[terms[t] + 1], high)
         for at in range(first, cursors[t]):
-            sums[(docs[at] - low) & MASK] += _summand(values[at], how, table, scale, rate)
+            place = (docs[at] - low) & MASK
+            sums[place] += _summand(values[at], how, table, scale, rate)
+            met[place] = True
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -92,7 +94,7 @@ def scan(
         shard, formula, query: see above.
         names: place of each document's id among the shard's, ascending.
         depth: how many are wanted.
-        every: whether documents without a summand count, too.
+        every: whether documents without a term of the query count, too.
         room: (sums, documents, scores): sums are zeros, the others have room for 2 · depth.
 
     Returns:
@@ -100,6 +102,7 @@ def scan(
     """
     starts, live = shard[0], shard[3]
     sums, found, scores = room
+    met = np.zeros(len(sums), np.bool_)
     cursors = np.empty(len(query[0]), np.int64)
     for t in range(len(cursors)):
         cursors[t] = starts[query[0][t]]
@@ -107,11 +110,11 @@ def scan(
     size = len(live)
     for low in range(0, size, WINDOW):
         high = min(size, low + WINDOW)
-        _add_up(shard, formula, query, low, high, cursors, sums)
+        _add_up(shard, formula, query, low, high, cursors, sums, met)
         for at in range(high - low):
-            total, doc = sums[at], low + at
-            sums[at] = 0.0
-            if not live[doc] or (total == 0.0 and not every):
+            total, doc, is_met = sums[at], low + at, met[at]
+            sums[at], met[at] = 0.0, False
+            if not live[doc] or not (is_met or every):
                 continue
             score = _score(total, doc, formula, query)
             if score < least or (score == least and names[doc] < name):
@@ -156,13 +159,14 @@ def count_before(
     """
     starts, live = shard[0], shard[3]
     scores, places = wanted
+    met = np.zeros(len(sums), np.bool_)
     cursors = np.empty(len(query[0]), np.int64)
     for t in range(len(cursors)):
         cursors[t] = starts[query[0][t]]
     size = len(live)
     for low in range(0, size, WINDOW):
         high = min(size, low + WINDOW)
-        _add_up(shard, formula, query, low, high, cursors, sums)
+        _add_up(shard, formula, query, low, high, cursors, sums, met)
         for at in range(high - low):
             total, doc = sums[at], low + at
             sums[at] = 0.0

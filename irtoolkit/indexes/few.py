@@ -17,6 +17,8 @@ from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
 
 # Queries, and postings of all queries of a process, up to which adding up is faster than loading.
 QUERIES, POSTINGS = 4, 1 << 23
+# Less than any score.
+NOTHING = -(1 << 62)
 # Documents that take as long as a posting: each query goes over all of them.
 _DOCUMENTS = 8
 
@@ -50,13 +52,21 @@ def is_faster(batches: Sequence[QueryBatch], parts: Sequence[SearchedShard]) -> 
 
 
 def best(
-    part: SearchedShard, batch: QueryBatch, table: Floats, depth: int
-) -> tuple[Ints, Ints, Ints]:
-    """(q,) counts, (q, depth) documents and (q, depth) scores of the best of a shard."""
-    count = len(batch.starts) - 1
-    docs, scores = np.zeros((2, count, depth), np.int64)
-    counts = np.zeros(count, np.int64)
-    for number in range(count):
+    part: SearchedShard, batch: QueryBatch, table: Floats, queries: Ints,
+    out: tuple[Ints, Ints, Ints],
+) -> None:  # fmt: skip
+    """Finds the best documents of a shard for some queries, some of whose terms may weigh less
+    than nothing.
+
+    Args:
+        part, batch, table: the shard, all queries and the weights of the shard's classes.
+        queries: the numbers of the queries.
+        out: (q,) counts, (q, depth) documents and (q, depth) scores, to be filled in; scores
+            beyond the count are `NOTHING`.
+    """
+    counts, docs, scores = out
+    depth = docs.shape[1]
+    for number in queries.tolist():
         sums = _sums(part, batch, number, table)
         found = np.flatnonzero(sums)
         own = sums[found]
@@ -65,8 +75,8 @@ def best(
             found, own = found[own >= least], own[own >= least]
         order = np.lexsort((-part.names[found].astype(np.int64), -own))[:depth]
         counts[number] = len(order)
+        scores[number] = NOTHING
         docs[number, : len(order)], scores[number, : len(order)] = found[order], own[order]
-    return counts, docs, scores
 
 
 def _sums(part: SearchedShard, batch: QueryBatch, number: int, table: Floats) -> Ints:

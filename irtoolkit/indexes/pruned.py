@@ -16,15 +16,24 @@ _CELLS = 1 << 14
 
 
 def best(
-    part: SearchedShard, batch: QueryBatch, table: Floats, depth: int, least: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """(q,) counts, (q, depth) documents and (q, depth) scores of the best of a shard."""
+    part: SearchedShard, batch: QueryBatch, table: Floats, queries: Ints, least: Ints,
+    out: tuple[Ints, Ints, Ints],
+) -> None:  # fmt: skip
+    """Finds the best documents of a shard for some queries, none of whose terms weighs less than
+    nothing.
+
+    Args:
+        part, batch, table: the shard, all queries and the weights of the shard's classes.
+        queries: the numbers of the queries.
+        least: (q,) what a document must score at least.
+        out: (q,) counts, (q, depth) documents and (q, depth) scores, to be filled in; scores
+            beyond the count are 0.
+    """
     from irtoolkit.indexes._compiled_best import settle
     from irtoolkit.indexes._compiled_search import CROWDED, LARGE, LEVELS, search
 
-    count = len(least)
-    docs, scores = np.zeros((count, depth), np.int64), np.empty((count, depth), np.int64)
-    counts = np.zeros(count, np.int64)
+    counts, docs, _ = out
+    depth = docs.shape[1]
     longest = int(np.diff(batch.starts).max(initial=0))
 
     def some(numbers: Ints, room: int) -> None:
@@ -39,12 +48,11 @@ def best(
             own = numbers[first : first + step]
             part_docs, part_scores = np.zeros((2, len(own), depth), np.int64)
             part_counts = np.zeros(len(own), np.int64)
-            out = part_counts, part_docs, part_scores, least[own]
-            search(part.arrays, table, batch.arrays, own, part.names, memory, out)
             found = part_counts, part_docs, part_scores
-            settle(_order(part_scores), found, part.names, own, (counts, docs, scores))
+            search(part.arrays, table, batch.arrays, own, part.names, memory, (*found, least[own]))
+            settle(_order(part_scores), found, part.names, own, out)
 
-    room, left = max(4 * depth, _ROOM), np.arange(count)
+    room, left = max(4 * depth, _ROOM), queries
     while len(left):
         threads = min(cores(), len(left))
         if threads > 1:
@@ -55,7 +63,6 @@ def best(
             some(left, room)
         left = np.flatnonzero(counts == CROWDED)
         room *= 8
-    return counts, docs, scores
 
 
 def _order(scores: Ints) -> Ints:

@@ -178,10 +178,10 @@ class Scan(Sharded):
 def filled(
     found: TopDocuments, depth: int, latest: Ints, without: Sequence[float] | Floats
 ) -> TopDocuments:
-    """What was found for each query, followed by other documents where these are fewer than `depth`.
+    """The best `depth` documents of each query, of those that were found and of others.
 
     Args:
-        found: documents that share a term with the query; their scores are the greater ones.
+        found: the best documents that share a term with the query.
         depth: documents of each query.
         latest: the documents with the last ids, in descending order, 2 · depth of them.
         without: what a document without a term of each query scores.
@@ -189,12 +189,9 @@ def filled(
     parts = []
     for (first, last), score in zip(pairwise(found.offsets.tolist()), without, strict=True):
         own = found.documents[first:last]
-        more = latest[~np.isin(latest, own)][: max(0, depth - len(own))]
-        parts.append(
-            TopDocuments(
-                np.array([0, len(own) + len(more)]),
-                np.concatenate([own, more]),
-                np.concatenate([found.scores[first:last], np.full(len(more), score)]),
-            )
-        )
+        more = latest[~np.isin(latest, own)][:depth]
+        docs = np.concatenate([own, more])
+        scores = np.concatenate([found.scores[first:last], np.full(len(more), score)])
+        order = np.argsort(-scores, kind="stable")[:depth]
+        parts.append(TopDocuments(np.array([0, len(order)]), docs[order], scores[order]))
     return TopDocuments.joined(parts)

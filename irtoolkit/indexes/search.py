@@ -50,13 +50,16 @@ class PostingsSearch(Postings):
         found: list[tuple[Ints, Ints, Ints]] = []
         batches = [asked.batch(part) for part in self.parts]
         by_numpy = few.is_faster(batches, self.parts)
+        every = np.arange(count)
+        added_up = every if by_numpy else np.flatnonzero(asked.negative)
+        rest = np.setdiff1d(every, added_up)
         for number, (part, batch) in enumerate(zip(self.parts, batches, strict=True)):
-            if by_numpy:
-                counts, documents, scores = few.best(part, batch, asked.table(part), depth)
-            else:
-                counts, documents, scores = pruned.best(
-                    part, batch, asked.table(part), depth, least
-                )
+            table = asked.table(part)
+            out = np.zeros(count, np.int64), *np.zeros((2, count, depth), np.int64)
+            few.best(part, batch, table, added_up, out)
+            if len(rest):
+                pruned.best(part, batch, table, rest, least, out)
+            counts, documents, scores = out
             documents += self.bases[number]
             found.append((counts, documents, scores))
             if number + 1 < len(self.parts):
@@ -91,7 +94,8 @@ class PostingsSearch(Postings):
         begins = np.ones(scores.shape, bool)
         begins[:, 1:] = scores[:, 1:] != scores[:, :-1]
         firsts = np.flatnonzero(begins)
-        flat, known = parts.ravel(), scores.ravel()[firsts] > 0
+        flat = parts.ravel()
+        known = (scores.ravel()[firsts] != 0) & (scores.ravel()[firsts] > few.NOTHING)
         lasts = np.append(firsts[1:], flat.size)
         # Shards ascend in a tie. Ids are read only where they decide the order.
         tied = known & (flat[firsts] != flat[lasts - 1])

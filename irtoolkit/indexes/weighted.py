@@ -198,6 +198,7 @@ class WeightedQueries:
 
     Attributes:
         unit: what the whole numbers count that scores are summed up as.
+        negative: (q,) whether a term of each query weighs less than nothing.
         everywhere: (q,) what a document without a term of a query scores.
     """
 
@@ -218,17 +219,20 @@ class WeightedQueries:
         scales = idf[queries.numbers] * queries.counts
         of_query = np.repeat(np.arange(queries.size), np.diff(queries.starts))
         totals = np.bincount(of_query, scales, queries.size)
+        self.negative = np.bincount(of_query, scales < 0, queries.size) > 0
         self.everywhere: Floats = np.asarray(totals * weighting.absent, np.float64)
         # The weight of the greatest count in the shortest document.
         heaviest = weighting.weights(
             np.array([own.count or 1]), np.array([own.length or 1]), own.average
         )
-        greatest = float(totals.max(initial=0)) * float(heaviest[0])
+        sizes = np.bincount(of_query, np.abs(scales), queries.size)
+        greatest = float(sizes.max(initial=0)) * float(heaviest[0])
         digits = _DIGITS
         if greatest >= 1 << (_GREATEST - _DIGITS):
             digits = _GREATEST - int(np.ceil(np.log2(greatest)))
         self.unit = 2.0**-digits
         self._scales = scales / self.unit
+        self._known = there[queries.numbers]
 
     def __len__(self) -> int:
         return self._queries.size
@@ -241,7 +245,7 @@ class WeightedQueries:
         """The queries with the term numbers of a shard, each in ascending order of bounds."""
         numbers, own_starts = self._queries.numbers, self._queries.starts
         places = part.places(self._queries.terms)
-        here = (places >= 0)[numbers] & (self._scales > 0)
+        here = (places >= 0)[numbers] & self._known
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(here)])
         terms, scales = places[numbers[here]], self._scales[here]
         # As the compiled loops round.

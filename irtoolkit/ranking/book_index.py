@@ -46,7 +46,7 @@ class BookIndex(Index):
 
     def _open(self, kept: Index, books: Mapping[str, Novel], sentences: int) -> None:
         self.kept, self.books, self.sentences = kept, books, sentences
-        self.searched_by, self.skips_zero = kept.searched_by, kept.skips_zero
+        self.searched_by = kept.searched_by
 
     def __len__(self) -> int:
         return len(self.kept)

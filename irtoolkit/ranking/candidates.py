@@ -81,24 +81,36 @@ def corpus_line(count: int, depth: int | None) -> str:
 
 
 def unmatched_line(run: Run, ties: str) -> str | None:
-    """One line that names the queries whose documents all score 0; None where there are none.
+    """One line that names the queries without rows, or whose documents all score 0, or None.
 
     Args:
         run: the ranking of every query.
         ties: how the system orders documents with equal scores.
     """
     filled = np.diff(run.offsets) > 0
+    if not filled.all():
+        return _without_rows([str(name) for name in np.asarray(run.query_ids)[~filled]])
     rows = run.offsets[:-1][filled], run.offsets[1:][filled] - 1
     # Equal scores were separated by the smallest steps, downwards from 0.
     alike = (run.scores[rows[0]] == 0) & (np.abs(run.scores[rows[1]]) < _NOTHING)
     names = [str(name) for name in np.asarray(run.query_ids)[filled][alike]]
     if not names:
         return None
-    shown = ", ".join(map(printable, names[:_NAMED])) + (", ..." if len(names) > _NAMED else "")
+    shown = _shown(names)
     order = "in descending order of document ids" if ties == "trec" else "in no order of relevance"
     if len(names) == 1:
         return f"warning: query {shown} matches no document; its rows are {order}"
     return f"warning: {len(names):,} queries match no document ({shown}); their rows are {order}"
+
+
+def _without_rows(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"warning: query {_shown(names)} matches no document and has no rows"
+    return f"warning: {len(names):,} queries match no document ({_shown(names)}) and have no rows"
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(map(printable, names[:_NAMED])) + (", ..." if len(names) > _NAMED else "")
 
 
 def _counted(sizes: Sequence[int]) -> str:

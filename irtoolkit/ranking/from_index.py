@@ -21,6 +21,7 @@ from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.produce import is_shared
 from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
+from irtoolkit.retrievers.base import parse_settings
 from irtoolkit.retrievers.texts import Segments, view
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.publish import publish
@@ -87,6 +88,10 @@ def rank_index(
     """
     if depth is not None and depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
+    shared = parse_settings(
+        TaskSettings, {k: settings[k] for k in settings if k == "fill"}, "a run"
+    )
+    settings = {name: value for name, value in settings.items() if name != "fill"}
     fixed = next((name for name in TASK_SETTINGS if name in settings), None)
     if fixed is not None:
         raise InputError(
@@ -95,7 +100,7 @@ def rank_index(
         )
     index = folder_index(folder, system, settings)
     name = index.searched_by if system is None else find_system(system, settings).name
-    made = System(name, index.retriever, TaskSettings(doc=index.manifest.view))
+    made = System(name, index.retriever, TaskSettings(doc=index.manifest.view, **shared))
     target = output if output is None or isinstance(output, Output) else Output(output)
     shards = "\x1f".join(f"{one.sha256} {one.deleted}" for one in index.manifest.shards)
     kept = _Kept(index, f"{shards}\x1c")
@@ -120,7 +125,8 @@ def _ranked(
     relevant: Mapping[str, list[str]] = dataset.relevant() if dataset.judgments_are_here else {}
     started = time.monotonic()
     texts = list(queries.values())
-    run = index.run(id_array(list(queries)), texts, depth, fill=True).named(system.name)
+    run = index.run(id_array(list(queries)), texts, depth, fill=system.task.fill)
+    run = run.named(system.name)
     ranks = index.exact_ranks(list(queries), texts, relevant) if relevant else {}
     run = replace(run, exact_ranks=ranks or None)
     if target is not None:

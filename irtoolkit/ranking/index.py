@@ -19,12 +19,10 @@ class Index(ABC):
     Attributes:
         name: of the documents, or the folder of an index that is kept.
         searched_by: the name of the system that searches.
-        skips_zero: whether documents with a score of 0 have nothing of the query.
     """
 
     name: str
     searched_by: str
-    skips_zero: bool
 
     @abstractmethod
     def __len__(self) -> int:
@@ -76,8 +74,6 @@ class Index(ABC):
         _refuse_empty("the query", query)
         found = self._rank({"query": query}, _depth(k))
         ids, scores = [str(found.doc_ids[doc]) for doc in found.docs], found.scores.tolist()
-        if self.skips_zero:
-            scores = [score for score in scores if score > 0]
         texts = self._texts(ids[: len(scores)])
         hits = []
         for rank, (doc_id, score) in enumerate(zip(ids, scores, strict=False), 1):

@@ -70,8 +70,6 @@ class KeptIndex(Index):
         self.searched_by = retriever or self.manifest.retriever
         self._settings = dict(settings or {})
         self._spread: tuple[Any, Searcher] | None = None
-        # What postings find shares a term with the query.
-        self.skips_zero = False
         if not self._is_builders:
             self._refuse_retriever()
         if self._settings or not self._is_builders:
@@ -170,8 +168,7 @@ class KeptIndex(Index):
     ) -> Run:
         """The best documents of some queries, given as segments, as a run without ties.
 
-        Where fewer have something of a query, `fill` lists others, which score 0, as
-        `irtoolkit retrieve` does of every candidate.
+        `fill` lists documents that share no term with the query, too.
         """
         return self._despite_merging(
             lambda: found_run(

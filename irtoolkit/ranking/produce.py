@@ -90,9 +90,10 @@ def _rank(
     dataset: Dataset, task: Task, system: System, depth: int | None, among: Among | None,
     relevant: Relevant, progress: bool,
 ) -> Ranking:  # fmt: skip
+    narrowed = _narrowed(dataset, task, system, among, progress)
     found = rank_and_locate(
-        _narrowed(dataset, task, system, among, progress), system.retriever, relevant,
-        depth=depth, ties=system.task.ties, progress=progress,
+        narrowed, system.retriever, relevant, depth=depth, ties=system.task.ties,
+        fill=system.task.fill or narrowed.picked, progress=progress,
     )  # fmt: skip
     run = found.run.named(system.name)
     if among is not None and among.keep_rest:
@@ -223,7 +224,8 @@ def _narrowed(
         return task
     found = rank(
         _narrowed(dataset, first.load(dataset), first, None, progress), first.retriever,
-        depth=system.depth, ties=first.task.ties, tag=first.name, progress=progress,
+        depth=system.depth, ties=first.task.ties, fill=first.task.fill, tag=first.name,
+        progress=progress,
     )  # fmt: skip
     return task.among(found)
 

@@ -137,7 +137,8 @@ class Session:
         sparing = (Neural, Asking) if picked else _SPARING
         if not isinstance(retriever, sparing):
             retriever = self._prepared(asked, own, picked, docs)
-        return rank_found(task, retriever, self._system, depth, progress)
+        system = self._system.filled() if picked else self._system
+        return rank_found(task, retriever, system, depth, progress)
 
     def _narrowed(self, asked: Sequence[Asked], own: bool) -> tuple[Task, Ints]:
         """The task of these queries alone, and the index of each of its documents in the whole task."""

@@ -35,7 +35,6 @@ class SessionIndex(Index):
         refuse_unindexable(data, system)
         corpus = ir_datasets.Dataset(data.docs_handler())
         self.system, self.name, self.searched_by = system, data.id, system.name
-        self.skips_zero = system.retriever.zero_is_no_match()
         self._store = data.docs_store()
         self._ready = Session(system, Dataset(data.id, corpus, in_memory=True))
         self._ready.prepare()

@@ -37,7 +37,7 @@ KNOWN_AS: dict[str, tuple[str, dict[str, Any]]] = {
         {"form": "lucene", "k1": 0.9, "b": 0.4, "analyzer": "lucene-en", "lengths": "lucene"},
     ),
 }  # fmt: skip
-TASK_SETTINGS = ("query", "doc", "self", "ties")
+TASK_SETTINGS = ("query", "doc", "self", "ties", "fill")
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,15 @@ class TaskSettings:
         query, doc: views of queries and documents, see `irtoolkit.retrievers.texts.view`.
         own: whether a query's own document stays among its candidates; "self" when set.
         ties: order of equal scores, see `irtoolkit.retrievers.engine.rank`.
+        fill: whether a ranking of a corpus by matching terms goes on with documents that share no
+            term with the query. Candidates of a pool are all ranked.
     """
 
     query: str = DEFAULT_VIEW
     doc: str = DEFAULT_VIEW
     own: Literal["keep", "drop"] = "keep"
     ties: Ties = "trec"
+    fill: bool = False
 
 
 class Requirement(Protocol):
@@ -113,6 +116,11 @@ class System:
         shared["self"] = shared.pop("own")
         first = {"first": self.first.name, "depth": self.depth} if self.first else {}
         return {**shared, **self.retriever.settings(), **first}
+
+    def filled(self) -> System:
+        """The system with rankings of all documents, also of those that share no term."""
+        first = None if self.first is None else self.first.filled()
+        return replace(self, task=replace(self.task, fill=True), first=first)
 
     def on(self, lang: str | None) -> System:
         """The system with the settings that it takes by default for texts in a language."""

@@ -82,7 +82,7 @@ def rank_texts(
             [GenericQuery(query.query_id, query.text) for query in asked],
         ),
     )
-    found = rank_found(task, system.retriever, system, None, progress)
+    found = rank_found(task, system.retriever, system.filled(), None, progress)
     plain = {name: doc_id for (doc_id, _), name in names.items()}
     return [
         Found(id_array([plain[name] for name in one.doc_ids]), one.scores)
@@ -112,8 +112,9 @@ def rank_found(
         nothing = Found(id_array([]), np.empty(0, np.float32))
         return dict.fromkeys(task.query_ids, nothing)
     run = rank(
-        task, retriever, depth=depth, ties=system.task.ties, tag=system.name, progress=progress
-    )
+        task, retriever, depth=depth, ties=system.task.ties, fill=system.task.fill,
+        tag=system.name, progress=progress,
+    )  # fmt: skip
     run = untied(run)  # as in a file: any tool that sorts again finds this order
     bounds = zip(run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True)
     return {

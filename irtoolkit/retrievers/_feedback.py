@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.ids import Ids, Ints, rank_ids
-from irtoolkit.retrievers._matching import Candidates, Matcher, narrowed
-from irtoolkit.retrievers.base import Retriever, ScoreMatrix
+from irtoolkit.retrievers._matching import Candidates, Matcher, Matching, matching, narrowed
+from irtoolkit.retrievers.base import Matches, Retriever, ScoreMatrix
 from irtoolkit.retrievers.lexical import Lexical
 
 # Documents of a candidate set whose terms are remembered.
@@ -107,13 +107,11 @@ class Feedback(Lexical, ABC):
 
     def least(self, among: Candidates, queries: Any) -> ScoreMatrix | None:
         """(q, 1) scores that feedback documents exceed; None where all may be."""
-        if self.zero_is_no_match():
-            return np.zeros((queries.shape[0], 1))
         # What a document without terms scores.
         empty = csr_array((1, among.counts.shape[1]))
         return self.matcher(empty, among.collection)(queries)
 
-    def matched(self, among: Candidates) -> tuple[Matcher, int | None]:
+    def matched(self, among: Candidates) -> tuple[Matching, int | None]:
         if self.is_off:
             return super().matched(among)
         return SecondSearch(self, among, self.matcher(among.counts, among.collection)), None
@@ -130,6 +128,7 @@ class SecondSearch:
 
     def __init__(self, feedback: Feedback, among: Candidates, match: Matcher) -> None:
         self._feedback, self._among, self._match = feedback, among, match
+        self._matching = matching(match, among.counts)
         self._width = among.counts.shape[1]
         self._takes = feedback.takes(feedback.analysis(among.task.lang))
         self._known: dict[int, Weights] = {}
@@ -139,8 +138,8 @@ class SecondSearch:
         collection = self._among.collection
         return self._feedback.is_common(collection.found, collection.size)
 
-    def __call__(self, queries: Any) -> ScoreMatrix:
-        """(q, c) scores for the (q, terms) counts of queries."""
+    def __call__(self, queries: Any) -> Matches:
+        """The scores for the (q, terms) counts of queries."""
         names = self._among.vocabulary.names()
         asked = [
             dict(zip(map(names.__getitem__, numbers), counts, strict=True))
@@ -154,7 +153,7 @@ class SecondSearch:
             ranking = [FeedbackDocument(float(scores[at, doc]), self._read(doc)) for doc in best]
             rows.append(self._feedback.expand(query, ranking))
         del scores
-        return self._match(self._matrix(rows))
+        return self._matching(self._matrix(rows))
 
     def _best(self, scores: Any, least: float | None) -> list[int]:
         ids, docs = self._among.task.doc_ids, self._among.docs

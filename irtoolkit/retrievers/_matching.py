@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers._counts import Collection
-from irtoolkit.retrievers._terms import Vocabulary, widen
-from irtoolkit.retrievers.base import Block, ScoreMatrix, Scorer
+from irtoolkit.retrievers._terms import SharedTerms, Vocabulary, widen
+from irtoolkit.retrievers.base import Block, Matches, ScoreMatrix, Scorer
 from irtoolkit.retrievers.task import Task
 
 # Scores (q, terms) counts of queries against a candidate set.
 Matcher = Callable[[Any], ScoreMatrix]
-# A candidate set to its matcher, and the number of terms that the matcher knows; None where it takes
+# As a matcher, with the candidates that share a term with each query.
+Matching = Callable[[Any], Matches]
+# A candidate set to what matches in it, and the number of terms that this knows; None where it takes
 # counts of any number of terms.
-Matchers = Callable[[Ints], tuple[Matcher, int | None]]
+Matchers = Callable[[Ints], tuple[Matching, int | None]]
 
 
 class Candidates(NamedTuple):
@@ -34,6 +36,12 @@ class Candidates(NamedTuple):
     counts: Any
     collection: Collection
     vocabulary: Vocabulary
+
+
+def matching(match: Matcher, counts: Any) -> Matching:
+    """A matcher of (c, terms) counts of candidates, with the candidates that share a term."""
+    shared = SharedTerms(counts)
+    return lambda queries: Matches(match(queries), lambda: shared(queries))
 
 
 def scored_by(queries: Any, matchers: Matchers) -> Scorer:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from irtoolkit.base.analysis import Analyzer
@@ -153,6 +154,33 @@ class TermScores:
         with pool(threads) as workers:
             list(workers.map(part, bounds[:-1], bounds[1:]))
         return scores
+
+
+class SharedTerms:
+    """Which candidates share a term with a query, whatever the term weighs.
+
+    Args:
+        counts: (candidates, terms) CSR matrix; a term occurs where it is not 0.
+    """
+
+    def __init__(self, counts: Any) -> None:
+        self._counts = counts
+
+    @cached_property
+    def _common(self) -> TermScores:
+        return TermScores(_pattern(self._counts))
+
+    def __call__(self, queries: Any) -> NDArray[np.bool_]:
+        """(q, candidates) for a (q, terms) CSR matrix."""
+        shared: NDArray[np.bool_] = self._common(_pattern(queries)) > 0
+        return shared
+
+
+def _pattern(matrix: Any) -> Any:
+    """A CSR matrix with 1 in place of whatever is not 0."""
+    made = matrix.copy()
+    made.data = (made.data != 0).astype(np.float64)
+    return made
 
 
 @cache

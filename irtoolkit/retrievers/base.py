@@ -70,9 +70,28 @@ class Hits:
     scores: ScoreMatrix
 
 
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """The scores of all candidates by a retriever that matches terms.
+
+    Attributes:
+        scores: (q, c) finite; higher is better. A match may score 0 or less.
+        shared: gives (q, c) whether each candidate shares a term with each query.
+    """
+
+    scores: ScoreMatrix
+    shared: Callable[[], NDArray[np.bool_]]
+
+
+def scores_of(found: Any) -> Any:
+    """Returns the scores or hits of a block without its matches."""
+    return found.scores if isinstance(found, Matches) else found
+
+
 # Scores a block of queries against prepared candidates: called with (q,) indices into the task's
-# queries, it returns (q, c) finite scores, higher is better; or the hits of an approximate search.
-Block = Callable[[Ints], ScoreMatrix | Hits]
+# queries, it returns (q, c) finite scores, higher is better, perhaps with the matches among them; or
+# the hits of an approximate search.
+Block = Callable[[Ints], ScoreMatrix | Matches | Hits]
 # Prepares a candidate set: called with (c,) indices into the task's documents, the whole candidate
 # set of the queries that its block is then asked for.
 Scorer = Callable[[Ints], Block]
@@ -132,10 +151,6 @@ class Retriever:
         """Whether it scores as a class that it is derived from does, so that its index serves it."""
         names = ("scorer", "prepare", "matcher", "matched", "outside", "asked", "compared")
         return all(getattr(type(self), n, None) is getattr(base, n, None) for n in names)
-
-    def zero_is_no_match(self) -> bool:
-        """Whether a score of 0 or less says that a document has nothing of the query."""
-        return False
 
     def missing(self) -> str | None:
         """The one thing this retriever lacks to run here, or None. Looks, and fetches nothing."""

@@ -14,7 +14,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers._counts import Collection
 from irtoolkit.retrievers._known_contexts import also_known, known_contexts
 from irtoolkit.retrievers._terms import Vocabulary, widen
-from irtoolkit.retrievers.base import Block, ScoreMatrix, Scorer
+from irtoolkit.retrievers.base import Block, Matches, ScoreMatrix, Scorer
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.tfidf import TFIDF
 
@@ -69,11 +69,12 @@ class CRM(TFIDF):
             owned = golds[:, docs].tocsc()
             shares = np.maximum(np.diff(owned.indptr), 1)
 
-            def score(query: Ints) -> ScoreMatrix:
+            def score(query: Ints) -> Matches:
                 step = max(1, _CELLS // max(1, counts.shape[0]))
                 parts = [match(asked[query[i : i + step]]) for i in range(0, len(query), step)]
                 pooled = [self._pool(part, owned, shares) for part in parts]
-                return np.concatenate(pooled)
+                scores = np.concatenate(pooled)
+                return Matches(scores, lambda: scores > 0)
 
             return score
 

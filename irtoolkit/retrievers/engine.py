@@ -19,7 +19,7 @@ from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import DEFAULT_TAG, Run
 
 # Raised by hand when the same scores give another run: another order of ties, say.
-FORMAT = 1
+FORMAT = 2
 # Scores held at once: 2^25 doubles are 256 MiB. Up to 512 MiB of floats are, where a product of few
 # queries would be slow.
 BLOCK_CELLS = 1 << 25
@@ -48,6 +48,7 @@ def rank(
     *,
     depth: int | None = None,
     ties: Ties = "trec",
+    fill: bool = True,
     tag: str | None = None,
     progress: bool = True,
 ) -> Run:
@@ -55,7 +56,9 @@ def rank(
 
     `tag` names the run, by default as the retriever; the rest is as for `rank_and_locate`.
     """
-    run = rank_and_locate(task, retriever, {}, depth=depth, ties=ties, progress=progress).run
+    run = rank_and_locate(
+        task, retriever, {}, depth=depth, ties=ties, fill=fill, progress=progress
+    ).run
     return run if tag is None else run.named(tag)
 
 
@@ -66,6 +69,7 @@ def rank_and_locate(
     *,
     depth: int | None = None,
     ties: Ties = "trec",
+    fill: bool = True,
     progress: bool = True,
 ) -> Ranking:
     """Ranks the candidates of every query of a task, and finds the exact ranks of some documents.
@@ -83,6 +87,9 @@ def rank_and_locate(
             and gives each the best of their exact ranks, as if all others came after it. Where
             scores that differ in double precision, or tied scores under "pool", would be reordered
             by a reader of the run, they are separated by the smallest float32 step.
+        fill: whether documents that share no term with the query are listed, too, where a
+            retriever matches terms and ranks a corpus. Pools are listed whole, and exact ranks are
+            over all documents.
         progress: whether to show a progress bar on a terminal.
 
     Raises:
@@ -95,6 +102,7 @@ def rank_and_locate(
     most = retriever.most()
     if most is not None:
         depth = min(depth or most, most)
+    fill = fill or task.pooled
     names = rank_ids(task.doc_ids)
     listing = Listing(task, names, ties, depth)
     locate = Locator(task, wanted, names, ties)
@@ -103,10 +111,10 @@ def rank_and_locate(
     if current().workers > 1 and len(parts) > 1 and not retriever.stays_here():
         if retriever.leaves_on_disk():
             retriever.scorer(task)  # once, and not in each worker
-        work = RankParts(task, retriever, wanted, names, ties, depth)
+        work = RankParts(task, retriever, wanted, names, ties, depth, fill)
         rank_all = partial(spread, work)
     else:
-        rank_all = Ranker(task, retriever.scorer(task)).rank
+        rank_all = Ranker(task, retriever.scorer(task), fill).rank
     with tqdm(
         total=len(task.query_ids),
         desc=retriever.name or "ranking",

@@ -182,6 +182,10 @@ class LexicalSearcher:
         """The best documents of each query, whose terms may weigh any number above 0."""
         raise NotImplementedError
 
+    def feedback(self, terms: CountedQueries, depth: int) -> TopDocuments:
+        """The best documents of each query that may give feedback."""
+        return self.found(terms, depth, fill=True)
+
     def standing(self, terms: CountedQueries, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
         """The ranks of some documents of each query, given its terms."""
         return self.shards.ranks(self._asked(terms), wanted)
@@ -210,16 +214,30 @@ class BM25Searcher(LexicalSearcher):
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         """The best documents of each query, among those that share a term with it.
 
-        Where these are fewer than `depth`, `fill` adds others, by descending id, which score what
-        a document without a term of the query does.
+        `fill` adds others, by descending id, which score what a document without a term of the
+        query does.
         """
         asked = self._asked(terms)
         found = valued(asked, self.shards.best(asked, depth))
         depth = min(depth, self.shards.size)
-        if not fill or (np.diff(found.offsets) >= depth).all():
+        is_full = (np.diff(found.offsets) >= depth).all() and found.scores.min(initial=0) >= 0
+        if not fill or is_full:
             return found
-        without = np.concatenate([one.everywhere for one in asked])
-        return filled(found, depth, self.shards.latest(2 * depth), without)
+        return filled(found, depth, self.shards.latest(2 * depth), self._without(asked))
+
+    def feedback(self, terms: CountedQueries, depth: int) -> TopDocuments:
+        """The best documents that score more than one without a term of the query."""
+        asked = self._asked(terms)
+        found = valued(asked, self.shards.best(asked, depth))
+        counts = np.diff(found.offsets)
+        better = found.scores > np.repeat(self._without(asked), counts)
+        owners = np.repeat(np.arange(terms.size), counts)[better]
+        offsets = np.searchsorted(owners, np.arange(terms.size + 1))
+        return TopDocuments(offsets, found.documents[better], found.scores[better])
+
+    def _without(self, asked: Sequence[WeightedQueries]) -> Floats:
+        """(q,) what a document without a term of each query scores."""
+        return np.concatenate([np.empty(0), *(one.everywhere for one in asked)])
 
     def _asked(self, terms: CountedQueries) -> list[WeightedQueries]:
         return weighed(self.shards, terms, self._weighting)

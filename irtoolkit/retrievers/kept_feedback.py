@@ -92,7 +92,7 @@ class FeedbackSearcher:
 
     def _rows(self, asked: CountedQueries) -> list[Weights]:
         """Some queries with the terms that feedback gives them."""
-        found = self._searcher.found(asked, self._feedback.ranked)
+        found = self._searcher.feedback(asked, self._feedback.ranked)
         bounds = pairwise(found.offsets.tolist())
         chosen = [
             np.array(self._feedback.read(last - first), np.int64) + first for first, last in bounds

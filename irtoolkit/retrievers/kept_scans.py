@@ -148,8 +148,11 @@ class LikelihoodSearcher(LexicalSearcher):
         self._mu, self._lam = settings["mu"], settings["lam"]
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
-        """The best documents of each query; all documents have a probability."""
-        return self.shards.best(self._asked(terms), depth, every=True)
+        """The best documents of each query, among those that share a term with it.
+
+        All documents have a probability, and `fill` ranks them all.
+        """
+        return self.shards.best(self._asked(terms), depth, every=fill)
 
     def _asked(self, terms: CountedQueries) -> list[ScannedQuery]:
         known: Occurrences = self.shards.statistics(terms.terms)

@@ -24,7 +24,14 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers._counts import Collection, Counts, TextCounts, counts_of
 from irtoolkit.retrievers._file_statistics import FileStatistics
-from irtoolkit.retrievers._matching import Candidates, Matcher, Matchers, scored_by
+from irtoolkit.retrievers._matching import (
+    Candidates,
+    Matcher,
+    Matchers,
+    Matching,
+    matching,
+    scored_by,
+)
 from irtoolkit.retrievers._terms import TermScores, Vocabulary, widen
 from irtoolkit.retrievers.base import Ask, Retriever, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.bm25_forms import FORMS, Lengths, stored_lengths
@@ -102,7 +109,7 @@ class Lexical(Retriever):
                 whole = counts.of(np.arange(len(task.doc_ids)))
             fixed = counts.corpus() if whole is None else Collection.of(whole)
 
-        def make(docs: Ints) -> tuple[Matcher, int | None]:
+        def make(docs: Ints) -> tuple[Matching, int | None]:
             counted = counts.of(docs) if whole is None else whole
             collection = fixed or Collection.of(counted)
             width = len(vocabulary)
@@ -111,9 +118,10 @@ class Lexical(Retriever):
 
         return make
 
-    def matched(self, among: Candidates) -> tuple[Matcher, int | None]:
+    def matched(self, among: Candidates) -> tuple[Matching, int | None]:
         """What scores queries against a candidate set; see `Matchers`."""
-        return self.matcher(among.counts, among.collection), among.counts.shape[1]
+        match = self.matcher(among.counts, among.collection)
+        return matching(match, among.counts), among.counts.shape[1]
 
     def _counts(self, task: Task, vocabulary: Vocabulary) -> Counts:
         how = self.analysis(task.lang)
@@ -183,9 +191,6 @@ class BM25(Lexical):
         defaults = FORMS[self.form]
         given = {"k1": self.k1, "b": self.b, "delta": self.delta}
         return {name: getattr(defaults, name) if v is None else v for name, v in given.items()}
-
-    def zero_is_no_match(self) -> bool:
-        return not FORMS[self.form].absent(1.0, 1.0)
 
     def kept(self) -> KeptForm | None:
         from irtoolkit.retrievers.kept import BM25Index

@@ -100,7 +100,7 @@ class Listing:
         """Where each query's rows begin, and the rows."""
         if not self._short:
             return self._offsets, self._docs, self._scores
-        # An approximate search has left rows empty.
+        # An approximate search, or one that lists matches, has left rows empty.
         offsets = np.concatenate([[0], np.cumsum(self._counts)])
         kept = np.repeat(self._offsets[:-1] - offsets[:-1], self._counts) + np.arange(offsets[-1])
         return offsets, self._docs[kept], self._scores[kept]
@@ -114,7 +114,7 @@ class Locator:
     ) -> None:
         self.found: list[Found] = []
         self._task, self._names, self._ties = task, names, ties
-        self._docs = self._order = self._sorted = np.empty(0, np.int64)
+        self.shown = self._order = self._sorted = np.empty(0, np.int64)
         index = _places_of({doc_id for some in wanted.values() for doc_id in some}, task, names)
         self._wanted = {
             query: [index[doc_id] for doc_id in wanted.get(query_id, ()) if doc_id in index]
@@ -123,16 +123,16 @@ class Locator:
 
     def show(self, docs: Ints) -> None:
         """Says which documents the scores are of that come next."""
-        if docs is not self._docs:  # the same for all queries of a group
-            self._docs, self._order = docs, np.argsort(docs, kind="stable")
+        if docs is not self.shown:  # the same for all queries of a group
+            self.shown, self._order = docs, np.argsort(docs, kind="stable")
             self._sorted = docs[self._order]
 
     def find(self, queries: Ints, scores: ScoreMatrix) -> list[Found]:
         """The ranks of wanted documents, given (q, c) scores."""
         pairs = [(row, doc) for row, q in enumerate(queries.tolist()) for doc in self._wanted[q]]
-        if not pairs or not len(self._docs):
+        if not pairs or not len(self.shown):
             return []
-        docs, order = self._docs, self._order
+        docs, order = self.shown, self._order
         rows, golds = np.array(pairs).T
         found = np.searchsorted(self._sorted, golds)
         at = order[np.minimum(found, len(docs) - 1)]

@@ -11,7 +11,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers._scan import by_rows, first_unwritable
-from irtoolkit.retrievers.base import Block, Hits, ScoreMatrix, Scorer
+from irtoolkit.retrievers.base import Block, Hits, Matches, ScoreMatrix, Scorer, scores_of
 from irtoolkit.retrievers.listing import Found, Listing, Locator
 from irtoolkit.retrievers.task import Group, Task
 
@@ -42,11 +42,11 @@ class Ranker:
     Args:
         task: the task.
         scorer: scores its candidates.
-        listing, locate: take what is found.
+        fill: whether candidates that share no term with a query are listed, too.
     """
 
-    def __init__(self, task: Task, scorer: Scorer) -> None:
-        self._task, self._scorer = task, scorer
+    def __init__(self, task: Task, scorer: Scorer, fill: bool = True) -> None:
+        self._task, self._scorer, self._fill = task, scorer, fill
         self._group = -1
         self._block: Block | None = None
 
@@ -64,14 +64,28 @@ class Ranker:
         for part in parts:
             group = self._task.groups[part.group]
             queries = group.queries[part.start : part.stop]
-            scores = self._prepared(part.group)(queries)
-            for asked, shown, block in _scored(queries, group.docs, scores):
-                listing.show(shown)
-                locate.show(shown)
-                use = partial(_use, self._task, listing, locate, asked, block)
-                for found in by_rows(use, block):
-                    locate.take(found)
+            found = self._prepared(part.group)(queries)
+            if isinstance(found, Matches) and not self._fill:
+                for row, here in enumerate(found.shared()):
+                    listing.show(group.docs[here])
+                    listing.add(queries[row : row + 1], found.scores[row : row + 1, here])
+                self._use(queries, group.docs, found.scores, None, locate)
+            else:
+                for asked, shown, block in _scored(queries, group.docs, scores_of(found)):
+                    self._use(asked, shown, block, listing, locate)
             done(len(queries))
+
+    def _use(
+        self, queries: Ints, docs: Ints, scores: ScoreMatrix, listing: Listing | None,
+        locate: Locator,
+    ) -> None:  # fmt: skip
+        """Locates and perhaps lists the documents of some queries, given their scores."""
+        locate.show(docs)
+        if listing is not None:
+            listing.show(docs)
+        use = partial(_use, self._task, listing, locate, queries, scores)
+        for found in by_rows(use, scores):
+            locate.take(found)
 
     def _prepared(self, number: int) -> Block:
         """What scores a group; of the last group it is kept."""
@@ -84,16 +98,18 @@ class Ranker:
 
 
 def _use(
-    task: Task, listing: Listing, locate: Locator, queries: Ints, scores: ScoreMatrix, rows: slice
-) -> list[Found]:
+    task: Task, listing: Listing | None, locate: Locator, queries: Ints, scores: ScoreMatrix,
+    rows: slice,
+) -> list[Found]:  # fmt: skip
     """Lists and locates the documents of some rows; returns what `Locator.find` does."""
     found = []
     # Few rows at a time stay in a core's cache while they are looked through.
     step = max(1, SCANNED_CELLS // max(1, scores.shape[1]))
     for start in range(rows.start, rows.stop, step):
         part = slice(start, min(start + step, rows.stop))
-        _refuse_nonfinite(task, queries[part], listing.shown, scores[part])
-        listing.add(queries[part], scores[part])
+        _refuse_nonfinite(task, queries[part], locate.shown, scores[part])
+        if listing is not None:
+            listing.add(queries[part], scores[part])
         found += locate.find(queries[part], scores[part])
     return found
 

@@ -15,6 +15,7 @@ from irtoolkit.indexes.form import KeptForm
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
+from irtoolkit.retrievers._matching import Matching, matching
 from irtoolkit.retrievers._terms import TermScores
 from irtoolkit.retrievers.base import Ask, Block, Scorer, keep_last
 from irtoolkit.retrievers.kept_impacts import ImpactIndex, Impacts, Weigh
@@ -43,9 +44,6 @@ class Sparse(TwoSided):
 
     def encoding(self, side: Side) -> dict[str, Any]:
         return {**super().encoding(side), "pooling": self.pooling}
-
-    def zero_is_no_match(self) -> bool:
-        return True
 
     def kept(self) -> KeptForm | None:
         if not self.scores_as(Sparse):
@@ -78,7 +76,11 @@ class Sparse(TwoSided):
         self._refuse_other(shown)
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
 
-        weighed = keep_last(lambda doc: TermScores(_matrix(docs[doc])))
+        def matcher(doc: Ints) -> Matching:
+            weights = _matrix(docs[doc])
+            return matching(TermScores(weights), weights)
+
+        weighed = keep_last(matcher)
 
         def ask(other: Task) -> Scorer:
             asked = self.asked(other)

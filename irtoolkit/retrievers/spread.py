@@ -43,7 +43,7 @@ class RankParts:
     """Ranks some parts of a task in a worker, which prepares the documents once for all.
 
     Attributes:
-        task, retriever, wanted, ties, depth: see `irtoolkit.retrievers.engine.rank_and_locate`.
+        task, retriever, wanted, ties, depth, fill: see `irtoolkit.retrievers.engine.rank_and_locate`.
         names: (D,) places of the task's document ids in ascending order.
     """
 
@@ -53,6 +53,7 @@ class RankParts:
     names: Ints
     ties: Ties
     depth: int | None
+    fill: bool
     _sent: Sent = field(init=False, repr=False)
     _cache: str = field(init=False, repr=False)
     _ranker: Ranker | None = field(default=None, repr=False)
@@ -67,7 +68,7 @@ class RankParts:
             retriever = self._sent.here()
             refuse_other_cache(retriever, self._cache)
             with _unheard(retriever.leaves_on_disk()):
-                self._ranker = Ranker(self.task, retriever.scorer(self.task))
+                self._ranker = Ranker(self.task, retriever.scorer(self.task), self.fill)
         groups = tuple(self._group(part) for part in parts)
         here = replace(self.task, groups=groups)
         listing = Listing(here, self.names, self.ties, self.depth)

@@ -19,8 +19,8 @@ from irtoolkit.retrievers._book_windows import (
     incidence,
 )
 from irtoolkit.retrievers._counts import Collection
-from irtoolkit.retrievers._terms import Vocabulary, widen
-from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer
+from irtoolkit.retrievers._terms import SharedTerms, Vocabulary, widen
+from irtoolkit.retrievers.base import Ask, Block, Matches, ScoreMatrix, Scorer
 from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood, Statistics
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import BLOCK_DOCS
@@ -72,17 +72,21 @@ class LexicalSurroundings(Surrounded, Lexical):
                 }
 
             def candidates(docs: Ints) -> Block:
-                def score(query: Ints) -> ScoreMatrix:
+                def score(query: Ints) -> Matches:
                     rows = asked[query]
                     # Terms that these queries do not have need no weights; they only add to lengths.
                     these = _terms(rows) if self.only_asked() and not fixed else terms
                     found: ScoreMatrix = np.zeros((len(query), len(docs)))
                     questions = widen(rows[:, these], len(these) + 1)
+                    shared: list[SharedTerms] = []
                     for size, share in self.shares():
                         counts = counted.of(*windows.ranges(docs, size), these)
                         match = self.matcher(counts, fixed.get(size) or Collection.of(counts))
                         found += share * match(questions)
-                    return found
+                        shared.append(SharedTerms(counts))
+                    return Matches(
+                        found, lambda: np.any([own(questions) for own in shared], axis=0)
+                    )
 
                 return score
 

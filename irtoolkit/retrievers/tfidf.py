@@ -59,9 +59,6 @@ class TFIDF(Lexical):
             return None
         return FileStatistics(self._file, self.analysis(task.lang), vocabulary)
 
-    def zero_is_no_match(self) -> bool:
-        return True
-
     def kept(self) -> KeptForm | None:
         from irtoolkit.retrievers.kept_scans import CosineIndex
 

@@ -121,7 +121,7 @@ def test_a_corpus_is_cut_and_a_pool_is_not(data: ir.Dataset) -> None:
 
 
 def test_rerank_and_fuse(data: ir.Dataset) -> None:
-    first = ir.retrieve(data, "bm25")
+    first = ir.retrieve(data, "bm25", fill=True)
     again = ir.rerank(data, first, "ql", depth=2)
     assert [len(again.ranking(query)) for query in QUERIES] == [2, 2]
     kept = ir.rerank(data, RUN, "ql", depth=1, keep_rest=True)

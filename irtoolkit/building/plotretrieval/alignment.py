@@ -17,7 +17,7 @@ import numpy as np
 from irtoolkit.base.analysis import ANALYZERS, analyzer, analyzer_for
 from irtoolkit.base.ids import Floats, Ints, id_array
 from irtoolkit.indexes.writer import Segments
-from irtoolkit.retrievers.base import Ask, Retriever
+from irtoolkit.retrievers.base import Ask, Retriever, scores_of
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.retrievers.texts import GivenTexts
 
@@ -88,7 +88,7 @@ class BookScores:
         """(comments, sentences) scores, about 0 to 1, to four decimals."""
         everything = np.arange(self._count)
         block = self._ask(self._task(comments))(everything)
-        scores = np.asarray(block(np.arange(len(comments))), np.float64)
+        scores = np.asarray(scores_of(block(np.arange(len(comments)))), np.float64)
         if self._bound is not None:
             scores = scores / np.array([[self._bound(comment)] for comment in comments])
         # Further digits differ from machine to machine.

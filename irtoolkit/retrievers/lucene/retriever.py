@@ -11,7 +11,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints
-from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer
+from irtoolkit.retrievers.base import Block, Matches, Retriever, Scorer
 from irtoolkit.retrievers.lucene import given as _given
 from irtoolkit.retrievers.lucene import indexing as _lucene_index
 from irtoolkit.retrievers.lucene import java as _java
@@ -145,13 +145,13 @@ class Lucene(Retriever):
             whole = len(places) == len(index.doc_ids)
             only = None if whole else search.filter(task.doc_ids[doc[places]])
 
-            def score(query: Ints) -> ScoreMatrix:
+            def score(query: Ints) -> Matches:
                 scores = np.full((len(query), len(doc)), absent, np.float32)
                 for row, q in zip(scores, query, strict=True):
                     text = search.query(str(task.query_ids[q]), " ".join(task.queries[q]), only)
                     found, values = search(text, only, max(1, len(places)))
                     row[place_of[found]] = values
-                return scores
+                return Matches(scores, lambda: scores > absent)
 
             return score
 

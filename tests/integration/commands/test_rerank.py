@@ -33,6 +33,7 @@ from irtoolkit.models.presets import presets
 from irtoolkit.ranking.produce import _with_rest, produce
 from irtoolkit.ranking.systems import System, find_reranker, find_system
 from irtoolkit.retrievers import retrievers
+from irtoolkit.retrievers.base import scores_of
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.random import Random
@@ -229,8 +230,7 @@ def test_ties_may_keep_the_order_of_the_run(irtoolkit: Command, tmp_path: Path) 
         found[ties] = rankings(Path(f"{ties}.run"))[query]
     task = load_task(SAMPLE, query="facet").among(Run.read("few.run"))
     group = next(group for group in task.groups if task.query_ids[group.queries[0]] == query)
-    block = BM25().scorer(task)(group.docs)(group.queries)
-    assert isinstance(block, np.ndarray)
+    block = scores_of(BM25().scorer(task)(group.docs)(group.queries))
     scores = dict(zip(task.doc_ids[group.docs], block[0].tolist(), strict=True))
     assert len(set(scores.values())) < len(docs) - 2
     assert found["pool"] == sorted(docs, key=lambda doc: -scores[doc])

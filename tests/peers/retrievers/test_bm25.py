@@ -23,7 +23,7 @@ from ir_datasets.formats import (
 
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.retrievers import _terms
-from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.base import Retriever, scores_of
 from irtoolkit.retrievers.bm25_forms import FORMS, stored_lengths
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
@@ -57,7 +57,7 @@ def matrix(dataset_id: str, retriever: Retriever, **views: Any) -> dict[str, Any
     scorer = retriever.scorer(task)
     found = {}
     for group in task.groups:
-        rows = scorer(group.docs)(group.queries)
+        rows = scores_of(scorer(group.docs)(group.queries))
         found.update(zip(task.query_ids[group.queries].tolist(), rows, strict=True))
     return found
 

@@ -391,7 +391,7 @@ ir_datasets.registry.register("slow", ir_datasets.Dataset(
 task = load_task("slow")
 passes = itertools.count()
 scorer = Lucene().scorer(task)
-print(len(DOCS), (scorer(task.groups[0].docs)(task.groups[0].queries) > 0).sum())
+print(len(DOCS), (scorer(task.groups[0].docs)(task.groups[0].queries).scores > 0).sum())
 """
 
 

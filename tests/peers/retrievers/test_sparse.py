@@ -15,6 +15,7 @@ from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding, 
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import adapters as applied
+from irtoolkit.retrievers.base import scores_of
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.sparse import Sparse
 from irtoolkit.retrievers.task import load_task
@@ -263,7 +264,7 @@ def test_a_large_candidate_set_is_scored_in_single_precision(
     def scores() -> Any:
         task = load_task(register())
         score = Sparse(folders["splade"], device="cpu").scorer(task)(task.groups[0].docs)
-        return score(np.arange(len(ASKED)))
+        return scores_of(score(np.arange(len(ASKED))))
 
     double = scores()
     monkeypatch.setattr("irtoolkit.retrievers._terms.DOUBLE_UP_TO", len(DOCS) - 1)

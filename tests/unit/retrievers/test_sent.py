@@ -26,7 +26,7 @@ def test_another_file_at_the_same_path_is_refused(tmp_path: Path) -> None:
     data = ir.load({"a": "whales at sea", "b": "a house"}, queries={"1": "sea"})
     system = find_system("tfidf", {"statistics": str(stats)})
     task = system.load(data)
-    parts = RankParts(task, system.retriever, {}, rank_ids(task.doc_ids), "trec", None)
+    parts = RankParts(task, system.retriever, {}, rank_ids(task.doc_ids), "trec", None, True)
     packed = work.pack(parts)
     assert work.unpack(packed)([Part(0, 0, 1)]).queries == 1
     stats.write_text("a sea\nthe sea\na house\n")

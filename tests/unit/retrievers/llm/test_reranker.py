@@ -248,7 +248,7 @@ def test_a_first_stage_gives_the_order(stub: Stub, listwise: Reranker) -> None:
         "d4": "no",
     }
     dataset = register(docs, {"q1": "sea", "q2": "house"})
-    bm25 = find_system("bm25", {}, "")
+    bm25 = find_system("bm25", {"fill": True}, "")
     alone = rank_dataset(dataset, bm25, depth=3).run.as_dict()["q1"]
     stub.always = lambda h: h.write_out("[2]" if "Query: house" in h.prompt else "hm")
     system = with_first(System("llm", listwise), bm25, 3)
