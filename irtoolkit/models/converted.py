@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.folders import atomic_folder
+from irtoolkit.base.reasons import reason_of
 from irtoolkit.models import presets
 from irtoolkit.models.foreign import read_torch
 from irtoolkit.models.loading import load_model
@@ -56,7 +57,7 @@ def base_parts(name: str) -> tuple[Any, Any]:
             transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False),
         )
     except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+        reason = reason_of(error)
         raise InputError(f"cannot load the tokenizer of {name}: {reason}") from None
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import sha256
+from irtoolkit.base.reasons import reason_of
 from irtoolkit.models.converted import new_folder
 from irtoolkit.models.own_code import check_own_code
 from irtoolkit.models.places import CONVERSION, RECORD, WEIGHTS, weight_sums
@@ -136,7 +137,7 @@ def _write(location: str, kind: str, folder: Path, precision: ExportPrecision) -
                 output_names=["logits" if kind == "cross" else "last_hidden_state"],
             )  # fmt: skip
     except Exception as error:  # of torch.export and its many parts
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = reason_of(error)
         raise InputError(f"torch cannot export it: {reason}", file=location) from None
     tried = example(made, words, (3, 5))
     exported = difference(made, tried, folder)

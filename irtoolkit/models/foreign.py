@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.reasons import reason_of
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -192,5 +193,5 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _damaged(path: Path, kind: str, error: Exception) -> InputError:
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    reason = reason_of(error)
     return InputError(f"not {kind} that can be read safely: {reason}", file=path, remedy=_AGAIN)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.reasons import reason_of
 from irtoolkit.models.converted import base_parts, new_folder, require_weights, save_folder
 from irtoolkit.models.exported import exported_file
 from irtoolkit.models.exporting import CLOSE, copy_around, difference, example, refuse_without
@@ -103,7 +104,7 @@ def _refusing(what: str, file: Path) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = reason_of(error)
         raise InputError(
             f"{what}: {reason}", file=file, remedy="fetch or export the model again"
         ) from None

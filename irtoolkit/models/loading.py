@@ -11,7 +11,9 @@ from typing import Any, Literal, get_args
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.launch import launch
+from irtoolkit.base.reasons import reason_of
 from irtoolkit.engines.gpus import workers_lack_gpus
+from irtoolkit.models.padding import set_padding
 from irtoolkit.models.places import refuse_changed
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 
@@ -39,13 +41,12 @@ def torch_device(device: str | None, backend: str = "torch") -> str:
                 remedy="leave device out, or backend=torch",
             )
         return "cpu"
-
     if device is not None:
         try:
             torch.device(device)
         except RuntimeError as error:
             raise InputError(
-                f"no device {device!r}: {_reason(error)}", remedy="cpu, cuda, cuda:1, ..."
+                f"no device {device!r}: {reason_of(error)}", remedy="cpu, cuda, cuda:1, ..."
             ) from None
         return device
     if torch.cuda.is_available() and not workers_lack_gpus():
@@ -118,7 +119,7 @@ def load_model(
                 f"the model {location} comes with code of its own, which irtoolkit does not run",
                 remedy="use a model whose architecture transformers or sentence-transformers has",
             ) from None
-        raise InputError(f"cannot load the model {location}: {_reason(error)}") from None
+        raise InputError(f"cannot load the model {location}: {reason_of(error)}") from None
     finally:
         logging.set_verbosity(said)
     for architecture, keys in absent:
@@ -219,6 +220,7 @@ def _check(location: str, model: Any) -> None:
     for inner, tokenizer in transformers_in(model):
         if getattr(inner.config, "vocab_size", None) is not None:
             _check_tokenizer(location, inner, tokenizer)
+        set_padding(location, inner, tokenizer)
 
 
 def _check_tokenizer(location: str, model: Any, tokenizer: Any) -> None:
@@ -256,7 +258,7 @@ def _placed(model: Any, precision: str, device: str) -> Any:
         model = model.to(device)
     # torch's words for a device that is not there
     except (RuntimeError, AssertionError, ImportError) as error:
-        raise InputError(f"cannot use the device {device}: {_reason(error)}") from None
+        raise InputError(f"cannot use the device {device}: {reason_of(error)}") from None
     if precision == "int8":
         from irtoolkit.models.int8 import to_int8
 
@@ -296,7 +298,3 @@ def transformers_in(model: Any, tokenizer: Any = None) -> Iterator[tuple[Any, An
         return
     for child in model.children():
         yield from transformers_in(child, tokenizer)
-
-
-def _reason(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -12,6 +12,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.jsons import load_json
+from irtoolkit.base.reasons import reason_of
 from irtoolkit.models.sources import fetched_home
 
 # One of these is in the folder of a model, or in those of its encoders there.
@@ -52,7 +53,7 @@ def fetched_from_hub(hub_id: str) -> str:
     try:
         return str(snapshot_download(hub_id, ignore_patterns=_UNWANTED))
     except Exception as error:  # the hub has many, and the network more
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = reason_of(error)
         raise InputError(f"cannot fetch {hub_id}: {reason}") from None
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath
+from irtoolkit.base.reasons import reason_of
 
 WEIGHTS, PIECES = "sim.pt", "sim.sp.30k.model"
 URL = "https://www.cs.cmu.edu/~jwieting/beyond_bleu.zip"
@@ -99,7 +100,7 @@ def _read_weights(path: Path) -> tuple[NDArray[np.float32], dict[str, int]]:
         with torch.serialization.safe_globals([argparse.Namespace]):
             content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch has several for a damaged file
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = reason_of(error)
         raise InputError(
             f"not a checkpoint that can be read safely: {reason}", file=path, remedy=_AGAIN
         ) from None
@@ -147,7 +148,7 @@ def _read_pieces(path: Path, vocabulary: Mapping[str, int]) -> Any:
         try:
             pieces = sentencepiece.SentencePieceProcessor(model_proto=data)
         except (RuntimeError, OSError, ValueError) as error:
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            reason = reason_of(error)
     if pieces is None:
         raise InputError(f"not a SentencePiece model: {reason}", file=path, remedy=_AGAIN)
     known = sum(pieces.piece_to_id(piece) != pieces.unk_id() for piece in vocabulary)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.reasons import reason_of
 from irtoolkit.models import loading, presets
 from irtoolkit.models.llm.alternatives import is_word, summed
 from irtoolkit.models.llm.generator import (
@@ -113,7 +114,7 @@ class LocalGenerator(TextGenerator):
             )  # fmt: skip
         except Exception as error:  # the template's own
             raise InputError(
-                f"the chat template of {self.model} fails: {_reason(error)}",
+                f"the chat template of {self.model} fails: {reason_of(error)}",
                 remedy="some take no system message: put it into the prompt",
             ) from None
 
@@ -198,13 +199,4 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
 
     # Weights stay in the precision that they were published in.
     model = loading.load_model(place, make, "published", loading.torch_device(device))
-    tokenizer = model.tokenizer
-    if tokenizer.pad_token is None:
-        if tokenizer.eos_token is None:
-            raise InputError(f"the tokenizer of {place} has no padding token and no end token")
-        tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer, model
-
-
-def _reason(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    return model.tokenizer, model
