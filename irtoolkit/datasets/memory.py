@@ -14,6 +14,7 @@ from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
 from irtoolkit.base.forms import without_packing
+from irtoolkit.base.frames import column_named, frame_columns, is_frame
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.paths import is_url, on_disk, split_query
 from irtoolkit.base.pipes import is_pipe
@@ -216,7 +217,7 @@ def _pairs(given: Any, kind: _Kind, ids: Iterable[str] | None) -> Iterable[tuple
         return given.items()
     if _is_path(given):
         return _file(local(given), kind)
-    if hasattr(given, "columns") and hasattr(given, "__getitem__"):
+    if is_frame(given):
         return _framed(given, kind)
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InputError(
@@ -263,7 +264,7 @@ def _picked(record: Mapping[str, Any], names: tuple[str, ...], kind: _Kind, plac
 
 
 def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
-    columns = [str(name) for name in frame.columns]
+    columns = frame_columns(frame, kind.plural)
     chosen = []
     for names in (kind.ids, kind.texts):
         found = [name for name in names if name in columns]
@@ -272,8 +273,8 @@ def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
                 f"the data frame of {kind.plural} has the columns {', '.join(columns) or 'none'}",
                 remedy=f"it needs one of {', '.join(names)}",
             )
-        chosen.append(found[0])
-    return zip(frame[chosen[0]], frame[chosen[1]], strict=True)
+        chosen.append(column_named(frame, columns, found[0], kind.plural))
+    return zip(*chosen, strict=True)
 
 
 def is_text_file(name: str) -> bool:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file, sha256
+from irtoolkit.base.frames import is_frame
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
 from irtoolkit.base.paths import place_of, same_place, without_credentials
 from irtoolkit.base.progress import tqdm
@@ -81,7 +82,7 @@ def fuse(
 
 
 def _runs_of(runs: Iterable[Any]) -> list[Run]:
-    if isinstance(runs, Run | Mapping | str) or hasattr(runs, "columns"):
+    if isinstance(runs, Run | Mapping | str) or is_frame(runs):
         raise InputError("one run to fuse, not several", remedy="give a list of at least two")
     listed = [Run.of(run) for run in runs]
     if len(listed) < 2:

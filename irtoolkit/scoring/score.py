@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.arguments import refuse_other_type, shown_value
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.frames import is_frame
 from irtoolkit.base.paths import same_place, shown
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.datasets.dataset import Dataset
@@ -272,7 +273,7 @@ def _listed(runs: Any) -> list[tuple[str, Any]]:
         if all(isinstance(one, Run) or _is_path(one) or _is_dict_run(one) for one in runs.values()):
             return [(str(name), one) for name, one in runs.items()]
         return [("", runs)]
-    if isinstance(runs, Run) or _is_path(runs) or hasattr(runs, "columns"):
+    if isinstance(runs, Run) or _is_path(runs) or is_frame(runs):
         return [("", runs)]
     if isinstance(runs, list | tuple) and (not runs or not _is_row(runs[0])):
         return [("", one) for one in runs]
@@ -290,7 +291,7 @@ def _is_dict_run(one: Any) -> bool:
 
 def _is_row(one: Any) -> bool:
     """Whether it is one (query id, document id, score) row of a run."""
-    if hasattr(one, "columns"):  # a data frame may have a column of this name
+    if is_frame(one):  # a data frame may have a column of this name
         return False
     return hasattr(one, "doc_id") or (
         isinstance(one, tuple) and len(one) == 3 and isinstance(one[0], str | int)

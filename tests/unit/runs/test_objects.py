@@ -174,12 +174,12 @@ def test_a_dict_without_queries_is_empty(kind: Any) -> None:
 def test_a_data_frame_says_which_columns_it_lacks(kind: Any) -> None:
     with pytest.raises(InputError) as caught:
         kind.of(frame([("q", "d", 1)], "query", "doc_id", "points"))
-    noun = kind.__name__.lower()
+    noun = {"Run": "a run", "Qrels": "qrels"}[kind.__name__]
     assert caught.value.found == (
-        f"no column qid or query_id or q_id or query-id in the data frame of a {noun}: its columns are"
+        f"no column qid or query_id or q_id or query-id in the data frame of {noun}: its columns are"
         " query, doc_id, points"
     )
-    value = {"run": "score", "qrels": "relevance"}[noun]
+    value = {"a run": "score", "qrels": "relevance"}[noun]
     assert caught.value.remedy == f"rename them to query_id, doc_id and {value}"
     with pytest.raises(InputError, match=f"no column .*{value}"):
         kind.of(frame([("q", "d", 1)], "qid", "docno", "points"))

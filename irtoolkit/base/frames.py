@@ -1,0 +1,56 @@
+"""The columns of data frames of any library: pandas, polars, pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+
+
+def is_frame(given: Any) -> bool:
+    """Whether an object is a data frame: it has columns, and gives them by name."""
+    if not hasattr(type(given), "__getitem__"):
+        return False
+    # polars warns where a LazyFrame itself is asked for its columns.
+    return hasattr(type(given), "columns") or hasattr(given, "columns")
+
+
+def frame_columns(frame: Any, what: str) -> list[str]:
+    """Returns the names of the columns of a data frame.
+
+    Args:
+        frame: the data frame.
+        what: what it is of, as in "a run".
+
+    Raises:
+        InputError: it is a query of polars or Spark that has not been run, and has no rows yet.
+    """
+    if hasattr(type(frame), "collect"):
+        raise InputError(
+            f"the {type(frame).__name__} of {what} has no rows yet",
+            remedy="run it and pass its rows: polars .collect(), Spark .toPandas()",
+        )
+    # pyarrow has the columns themselves under the name that others use for their names.
+    return [str(name) for name in getattr(frame, "column_names", frame.columns)]
+
+
+def column_named(frame: Any, columns: Sequence[str], name: str, what: str) -> Iterable[Any]:
+    """Returns the values of a column, as Python's own where that is faster than one by one.
+
+    Raises:
+        InputError: several columns have this name.
+    """
+    count = list(columns).count(name)
+    if count > 1:
+        raise InputError(
+            f"the data frame of {what} has {count} columns {name}",
+            remedy="drop or rename all but one",
+        )
+    column = frame[name]
+    for method in ("tolist", "to_pylist"):
+        if hasattr(column, method):
+            values: Iterable[Any] = getattr(column, method)()
+            return values
+    found: Iterable[Any] = column
+    return found
