@@ -121,8 +121,9 @@ def index(
     from irtoolkit.ranking.build_index import build
     from irtoolkit.ranking.index_sources import data_name
     from irtoolkit.ranking.session_index import SessionIndex
-    from irtoolkit.ranking.systems import system_of
+    from irtoolkit.ranking.systems import refuse_query_settings, system_of
 
+    refuse_query_settings(settings)
     if is_book(data) and path is None and ids is None:
         found = system_of(system, settings, DatasetId.parse("book"))
         if found.retriever.kept() is not None:

@@ -36,8 +36,9 @@ def open_books(
     from irtoolkit.datasets.book_files import read_books
     from irtoolkit.datasets.novels import LENGTH
     from irtoolkit.ranking.book_index import BookIndex
-    from irtoolkit.ranking.systems import find_system
+    from irtoolkit.ranking.systems import find_system, refuse_query_settings
 
+    refuse_query_settings(settings)
     size = _sentences(settings.pop("length", None)) if sentences is None else sentences
     novels = read_books(paths)
     index = BookIndex(novels, find_system(system or DEFAULT, settings), size or LENGTH)

@@ -77,7 +77,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.indexes.remote import is_index
     from irtoolkit.ranking.build_index import build, folder_index, open_kept
     from irtoolkit.ranking.index_sources import dataset_with
-    from irtoolkit.ranking.systems import find_system
+    from irtoolkit.ranking.systems import find_system, refuse_query_settings
 
     if args.memory < 1:
         raise InputError(f"--memory {args.memory} is not at least 1")
@@ -109,6 +109,7 @@ def execute(args: argparse.Namespace) -> None:
             known = folder_index(args.output, args.system, settings, data.parts)
             index = known.add(data, memory=memory)
         else:
+            refuse_query_settings(settings)
             found = find_system(args.system or "bm25", settings, data.parts)
             index = build(data, found, args.output, memory=memory, replace=args.replace)
             there = index.was_there

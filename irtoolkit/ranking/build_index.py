@@ -40,7 +40,7 @@ from irtoolkit.ranking.index_sources import MadeBy, dataset_with, put, reading_o
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session_index import refuse_unindexable
-from irtoolkit.ranking.systems import System, find_system
+from irtoolkit.ranking.systems import System, find_system, refuse_query_settings
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
 
 _log = logging.getLogger(__name__)
@@ -72,6 +72,7 @@ def open_kept(
         if not error.found.startswith("no dataset"):
             raise
         raise InputError(f"{error.found}, and no index at {index}", remedy=error.remedy) from None
+    refuse_query_settings(settings)
     found = find_system(system, settings, data.parts)
     found = found.on(data.lang)
     place = kept_folder(data, found)
@@ -97,6 +98,7 @@ def folder_index(
     """
     if system is None:
         return KeptIndex(folder, settings)
+    refuse_query_settings(settings)
     other = find_system(system, settings, dataset)
     index = KeptIndex(folder, _given(other), other.retriever.name)
     if other.task.doc not in (DEFAULT_VIEW, index.manifest.view):

@@ -74,6 +74,10 @@ class KeptIndex(Index):
             self._refuse_retriever()
         if self._settings or not self._is_builders:
             refuse_other(self.manifest, self._form, self.folder)
+        if self._settings:
+            from irtoolkit.retrievers.unread import refuse_unread
+
+            refuse_unread(self.retriever, self._settings)
 
     def _refuse_retriever(self) -> None:
         form = self.retriever.kept()

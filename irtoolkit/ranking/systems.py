@@ -26,6 +26,7 @@ from irtoolkit.retrievers.base import Retriever, UnknownSettingError, parse_sett
 from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
+from irtoolkit.retrievers.unread import refuse_unread
 
 # Documents of a first system that a second one ranks again, unless the system says otherwise.
 RERANKED = 100
@@ -108,7 +109,9 @@ class System:
         except InputError as error:
             # The field cannot be called self, which is what the user wrote.
             raise InputError(error.found.replace("setting own=", "setting self=")) from None
-        return cls(name, made.for_queries(task.query), task)
+        made = made.for_queries(task.query)
+        refuse_unread(made, flat)
+        return cls(name, made, task)
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the ranking, flat."""
@@ -274,6 +277,17 @@ def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:
     tag = name.rstrip("/").rpartition("/")[2] or made.name
     model = aliases().get(name, name)
     return System.make(tag if is_word(tag) else made.name, made.name, {"model": model, **settings})
+
+
+def refuse_query_settings(settings: Mapping[str, Any]) -> None:
+    """Raises InputError if a setting is given that a search for typed text does not read."""
+    for name in TASK_SETTINGS:
+        if name != "doc" and name in settings:
+            raise InputError(
+                f"setting {name}={settings[name]} changes nothing: a search for typed text reads no"
+                " queries of a dataset",
+                remedy=f"leave {name} out; doc=FIELD says what is read of a document",
+            )
 
 
 def with_first(system: System, first: System | None, depth: int | None) -> System:

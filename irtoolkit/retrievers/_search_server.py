@@ -44,6 +44,14 @@ class SearchServer(ServerRetriever):
         k1, b: of BM25 in an index that is made; by default the server's, 1.2 and 0.75.
     """
 
+    read_with: ClassVar = dict.fromkeys(
+        (
+            "weights", "query_weights", "precision", "device", "batch_tokens", "backend", "pooling",
+            "query_length", "doc_length", "query_cut", "similarity", "exact", "vector_field",
+        ),
+        ("model",),
+    )  # fmt: skip
+
     model: str = ""
     field: str = "text"
     id_field: str = "_id"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Formatter
-from typing import Self
+from typing import ClassVar, Self
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.endpoint import Endpoint
@@ -38,6 +38,8 @@ class Asking(Retriever):
         timeout: seconds of silence after which a request is given up and made again.
         device: of a local model.
     """
+
+    read_with: ClassVar = {"key_variable": ("endpoint",), "timeout": ("endpoint",)}
 
     llm: str = ""
     endpoint: str | None = None

@@ -127,6 +127,9 @@ class Retriever:
     name: ClassVar[str] = ""
     # Raised by hand when the same texts and settings give other scores, so that runs are made again.
     format: ClassVar[int] = 1
+    # Setting to the conditions of which one must hold for it to be read: "form=okapi", or "keep" for
+    # a setting that is not empty. What a base class declares holds too.
+    read_with: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def scorer(self, task: Task) -> Scorer:
         """Prepares the task (index, encode, train) and returns what scores its candidate sets.

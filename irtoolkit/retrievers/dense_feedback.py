@@ -41,6 +41,7 @@ class DensePRF(Dense):
     """
 
     name: ClassVar[str] = "dense-prf"
+    read_with: ClassVar = {"alpha": ("feedback=rocchio",), "beta": ("feedback=rocchio",)}
     applies: ClassVar[Kind | None] = None
 
     feedback: Literal["rocchio", "average"] = "rocchio"

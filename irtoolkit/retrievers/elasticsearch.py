@@ -48,6 +48,8 @@ class Elasticsearch(SearchServer):
     client: ClassVar[str] = "elasticsearch"
     vector_type: ClassVar[str] = "dense_vector"
 
+    read_with: ClassVar = {"candidates": ("model",)}
+
     candidates: int | None = None
     ca_certs: str | None = None
 

@@ -100,6 +100,11 @@ class DocT5Query(Rewritten):
 
     name: ClassVar[str] = "doct5query"
     applies: ClassVar[Kind | None] = "writer"
+    read_with: ClassVar = {
+        "top_k": ("sampling=topk",),
+        "seed": ("sampling=topk",),
+        "judge": ("keep",),
+    }
 
     model: str = "docT5query"
     queries: int = 40

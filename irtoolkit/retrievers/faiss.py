@@ -55,6 +55,10 @@ class Faiss(VectorRetriever):
     """
 
     name: ClassVar[str] = "faiss"
+    read_with: ClassVar = {
+        **dict.fromkeys(("m", "ef_construction", "ef_search"), ("index=hnsw",)),
+        **dict.fromkeys(("lists", "probes", "subvectors", "seed"), ("index=ivfpq",)),
+    }
 
     index: Literal["flat", "hnsw", "ivfpq"] = "flat"
     similarity: Similarity | None = None

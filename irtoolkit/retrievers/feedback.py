@@ -148,6 +148,11 @@ class Rocchio(Feedback, BM25):
     """
 
     name: ClassVar[str] = "rocchio"
+    read_with: ClassVar = {
+        "bottom_fb_docs": ("gamma",),
+        "bottom_fb_terms": ("gamma",),
+        "hits": ("gamma",),
+    }
     ranges: ClassVar = {**BM25.ranges, **_ROCCHIO}
     english: ClassVar[Literal["latin", "length"]] = "length"
 

@@ -176,6 +176,10 @@ class BM25(Lexical):
 
     name: ClassVar[str] = "bm25"
     ranges: ClassVar = {"k1": (0, 1e6), "b": (0, 1), "delta": (0, 1e6), "epsilon": (0, 1e6)}
+    read_with: ClassVar = {
+        "delta": ("form=bm25l", "form=rank-bm25l", "form=bm25+"),
+        "epsilon": ("form=okapi",),
+    }
 
     form: Literal["okapi", "lucene", "atire", "bm25l", "rank-bm25l", "bm25+"] = "lucene"
     k1: float | None = None
@@ -234,6 +238,7 @@ class QueryLikelihood(Lexical):
 
     name: ClassVar[str] = "ql"
     ranges: ClassVar = {"mu": (1e-9, 1e12), "lam": (1e-9, 1)}
+    read_with: ClassVar = {"mu": ("smoothing=dirichlet",), "lam": ("smoothing=jm",)}
 
     smoothing: Literal["dirichlet", "jm"] = "dirichlet"
     mu: float = 1000.0

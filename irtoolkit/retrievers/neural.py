@@ -113,6 +113,8 @@ class TwoSided(Neural):
             a masked view. A query without it is cut at its end.
     """
 
+    read_with: ClassVar = {"around": ("query_cut=sides",)}
+
     query_weights: str | None = None
     query_length: int | None = None
     doc_length: int | None = None

@@ -57,6 +57,11 @@ class SentenceMatch(VectorRetriever):
     """
 
     name: ClassVar[str] = "sentence-match"
+    read_with: ClassVar = {
+        "masses": ("matching=transport",),
+        "temperature": ("masses=similar",),
+        "regularisation": ("matching=transport",),
+    }
     format: ClassVar[int] = 1
 
     matching: Literal["nearest", "transport"] = "nearest"

@@ -50,6 +50,7 @@ class Word2Vec(Retriever):
     """
 
     name: ClassVar[str] = "word2vec"
+    read_with: ClassVar = {"statistics": ("weighting=tfidf",)}
 
     weighting: Literal["none", "tfidf"] = "none"
     train: str = "corpus"

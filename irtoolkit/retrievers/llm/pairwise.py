@@ -55,6 +55,7 @@ class Pairwise(Reranker):
     """
 
     name: ClassVar[str] = "llm-pairwise"
+    read_with: ClassVar = {"passes": ("method=sliding",)}
     shows: ClassVar[tuple[str, ...]] = ("a", "b")
 
     max_tokens: int | None = 16

@@ -56,6 +56,12 @@ class Pointwise(Reranker):
     """
 
     name: ClassVar[str] = "llm-pointwise"
+    read_with: ClassVar = {
+        "grades": ("answer=grade",),
+        "yes": ("answer=yes-no",),
+        "no": ("answer=yes-no",),
+        "alternatives": ("answer=yes-no",),
+    }
     shows: ClassVar[tuple[str, ...]] = ("document",)
     states: ClassVar[tuple[str, ...]] = ("most",)
 

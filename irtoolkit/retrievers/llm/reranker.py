@@ -61,6 +61,7 @@ class Reranker(Asking):
 
     # 2: an answer that cannot be read with certainty is unread; JSON and lists are read.
     format: ClassVar[int] = 2
+    read_with: ClassVar = {"device": ("endpoint=none",)}
 
     # Names in the prompt that stand for documents, and for what is neither document nor query.
     shows: ClassVar[tuple[str, ...]] = ()

@@ -64,6 +64,18 @@ class Lucene(Retriever):
     """
 
     name: ClassVar[str] = "lucene"
+    read_with: ClassVar = {
+        "k1": ("model=bm25",),
+        "b": ("model=bm25",),
+        "mu": ("model=qld",),
+        "fb_docs": ("rm3=true", "rocchio=true"),
+        "fb_terms": ("rm3=true", "rocchio=true"),
+        "original_query_weight": ("rm3=true",),
+        "filter_terms": ("rm3=true",),
+        "alpha": ("rocchio=true",),
+        "beta": ("rocchio=true",),
+        "analyzer": ("model=bm25", "model=qld"),
+    }
 
     index: str | None = None
     model: Literal["bm25", "qld", "impact"] = "bm25"

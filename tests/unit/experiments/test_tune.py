@@ -85,8 +85,13 @@ def test_which_measures_are_better_low(measure: str, lower: bool) -> None:
 def test_equals_keep_the_order_of_the_grid() -> None:
     points = tune(DATASET, "random", {"seed": ["3", "3", "3"]}, measures="R@10")
     assert [point.settings for point in points] == [{"seed": "3"}] * 3
-    points = tune(DATASET, "bm25", {"delta": ["2", "0", "1"]}, measures="R@10")
-    assert [point.settings["delta"] for point in points] == ["2", "0", "1"], "lucene has no delta"
+    points = tune(DATASET, "bm25", {"b": ["0.4", "0.40", ".4"]}, measures="R@10")
+    assert [point.settings["b"] for point in points] == ["0.4", "0.40", ".4"]
+
+
+def test_a_setting_that_no_point_reads_is_refused() -> None:
+    with pytest.raises(InputError, match=r"delta=2.* changes nothing"):
+        tune(DATASET, "bm25", {"delta": ["2", "0"]}, measures="R@10")
 
 
 def test_a_papers_system_can_be_tuned() -> None:
