@@ -59,4 +59,9 @@ def _line(text: str, longest: int = _LONGEST) -> str:
 
 def needs_extra(module: str, extra: str) -> InputError:
     """The error for an optional library that is not installed."""
-    return InputError(f"{module} is not installed", remedy=f"pip install 'irtoolkit[{extra}]'")
+    return InputError(f"{module} is not installed", remedy=install(extra))
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra: irtoolkit is installed from a clone, and is on no index."""
+    return f"pip install '.[{extra}]' in the folder of irtoolkit"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, install, needs_extra
 from irtoolkit.base.remote_errors import protocol_of
 
-# What reads and writes a protocol, by what is installed for it.
+# The package that reads and writes a protocol; none where the extra `remote` has it.
 _PACKAGES = {
-    "s3": "irtoolkit[remote]", "s3a": "irtoolkit[remote]", "gs": "gcsfs", "gcs": "gcsfs",
+    "s3": "", "s3a": "", "gs": "gcsfs", "gcs": "gcsfs",
     "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "hf": "huggingface_hub",
     "http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "paramiko",
 }  # fmt: skip
@@ -34,7 +34,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         raise InputError(
             f"{protocol}:// needs a package that is not installed",
             file=url,
-            remedy=f"pip install '{package}'",
+            remedy=f"pip install '{package}'" if package else install("remote"),
         ) from None
     except ValueError as error:
         if protocol in fsspec.available_protocols():

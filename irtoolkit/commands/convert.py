@@ -1,7 +1,7 @@
 """Make a published checkpoint into a folder that models are loaded from, or a model into ONNX and back.
 
 onnx: a dense encoder or cross-encoder, given as a preset, folder or hub id, exported for backend=onnx
-and backend=openvino (pip install 'irtoolkit[onnx]'). --precision int8 rounds its weights.
+and backend=openvino (pip install '.[onnx]'). --precision int8 rounds its weights.
 torch: the other way round, for a model that is published as ONNX: weights that can be trained.
 
 Some models of the papers are published in forms of their own:

@@ -12,7 +12,7 @@ With --runs in place of a system, a fusion is tuned by cross-validation over que
 method, normalisation and weights are chosen that are best on the other queries, and the queries of
 the fold are fused by that choice. So the run that -o writes is held out for every query, and its
 figure is not too high. Where a dataset has folds of its own, as CSFCube has, these are used.
-lambdamart trains trees on scores and ranks of all runs (pip install 'irtoolkit[ltr]'). --log keeps
+lambdamart trains trees on scores and ranks of all runs (pip install '.[ltr]'). --log keeps
 all that is tried: an interrupted search resumes from it, and irtoolkit fuse --learned applies what is
 best on all queries to other runs. --grid gives values of numbers: k=10,60, or trees=50,200.
 """

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, install, needs_extra
 from irtoolkit.models.loading import transformers_in
 from irtoolkit.training.recipes import Recipe
 
@@ -55,9 +55,7 @@ def quantize_base(model: Any, device: str) -> None:
     try:
         import bitsandbytes
     except ImportError:
-        raise InputError(
-            "quantize=4bit needs bitsandbytes", remedy="pip install 'irtoolkit[qlora]'"
-        ) from None
+        raise InputError("quantize=4bit needs bitsandbytes", remedy=install("qlora")) from None
     for layer in _layers(model):
         base = layer.base_layer
         small = bitsandbytes.nn.Linear4bit(

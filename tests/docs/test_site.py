@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 NAMES = ("mkdocs", "material", "mkdocstrings_handlers")
 
 
-@pytest.mark.skipif(not all(map(find_spec, NAMES)), reason="pip install 'irtoolkit[docs]'")
+@pytest.mark.skipif(not all(map(find_spec, NAMES)), reason="pip install '.[docs]'")
 def test_it_builds_without_warnings(tmp_path: Path) -> None:
     site = tmp_path / "site"
     done = subprocess.run(

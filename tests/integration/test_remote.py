@@ -246,8 +246,9 @@ def test_what_cannot_be_reached_is_one_line(
     fresh()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "fsspec", None)
-        assert "fsspec is not installed (pip install 'irtoolkit[remote]')" in refused(
-            *evaluate, f"{bucket}/x.run"
+        assert (
+            "fsspec is not installed (pip install '.[remote]' in the folder of irtoolkit)"
+            in refused(*evaluate, f"{bucket}/x.run")
         )
     assert not objects(server, bucket)
 

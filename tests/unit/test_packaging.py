@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ import pytest
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "irtoolkit"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+_SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT, TOOLS = _SETTINGS["project"], _SETTINGS["tool"]
 EXTRAS = PROJECT["optional-dependencies"]
 # Modules of Python's library that Windows does not have.
 UNIX_ONLY = {"crypt", "curses", "fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}  # fmt: skip
@@ -188,3 +190,33 @@ def test_the_lock_has_the_versions_of_the_constraints_and_hashes() -> None:
 
 def test_type_checkers_of_users_read_the_types() -> None:
     assert (ROOT / "irtoolkit" / "py.typed").is_file()
+
+
+def test_the_source_distribution_has_everything_that_the_repository_has() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    tops = {name.partition("/")[0] for name in listed}
+    packed = set(TOOLS["hatch"]["build"]["targets"]["sdist"]["include"])
+    # hatchling adds these two itself.
+    assert tops - packed <= {".gitignore", "pyproject.toml"}
+    assert packed <= tops
+
+
+def test_pythons_are_those_that_are_tested() -> None:
+    """ir_measures 0.4.3 cannot be imported in Python 3.14."""
+    versions = [
+        line.rpartition(" ")[2] for line in PROJECT["classifiers"] if "Python :: 3." in line
+    ]
+    last = int(versions[-1].partition(".")[2])
+    assert PROJECT["requires-python"] == f">={versions[0]},<3.{last + 1}"
+
+
+def test_no_message_or_page_installs_irtoolkit_from_an_index() -> None:
+    """irtoolkit is installed from a clone: `base.errors.install` says how."""
+    paths = [ROOT / "README.md", *PACKAGE.rglob("*.py"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*")]  # fmt: skip
+    for path in paths:
+        if path.suffix in (".md", ".py", ".ipynb"):
+            assert not re.search(r"pip install ['\"]?irtoolkit\b", path.read_text("utf-8")), path

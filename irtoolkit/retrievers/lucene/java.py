@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, install, needs_extra
 
 HEAP_VARIABLE = "IRTOOLKIT_JAVA_HEAP"
 HEAP = "4g"  # the machine's own default is a quarter of the memory
@@ -81,7 +81,7 @@ def _problem() -> InputError | None:
     seen = [f"{java.program} is {java.version}" for java in _javas()]
     return InputError(
         f"Java {OLDEST} or newer is needed; " + (", ".join(seen) or "there is none"),
-        remedy="pip install 'irtoolkit[lucene]' brings one, or let JAVA_HOME name another",
+        remedy=f"{install('lucene')} brings one, or let JAVA_HOME name another",
     )
 
 

@@ -277,7 +277,8 @@ def test_a_cluster_that_takes_tokens_refuses_who_has_none(
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(
-        InputError, match=r"Ray is not installed \(pip install 'irtoolkit\[ray\]'\)"
+        InputError,
+        match=r"Ray is not installed \(pip install '\.\[ray\]' in the folder of irtoolkit\)",
     ):
         RayEngine(address="127.0.0.1:1")
 

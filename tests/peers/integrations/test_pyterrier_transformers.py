@@ -791,7 +791,7 @@ except Exception as error:
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)  # fmt: skip
     assert done.stdout == (
-        "InputError: pyterrier is not installed (pip install 'irtoolkit[pyterrier]')\n"
+        "InputError: pyterrier is not installed (pip install '.[pyterrier]' in the folder of irtoolkit)\n"
     )
 
 

@@ -383,4 +383,4 @@ def test_without_ranx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "ranx", None)
     with pytest.raises(InputError, match="ranx is not installed") as caught:
         to_ranx(coarse("x", 1, range(1)))
-    assert "irtoolkit[ranx]" in (caught.value.remedy or "")
+    assert ".[ranx]" in (caught.value.remedy or "")

@@ -228,7 +228,9 @@ def test_without_ranx_the_extra_is_named(
     ONE.write(tmp_path / "one.run")
     TWO.write(tmp_path / "two.run")
     paths = tmp_path / "one.run", tmp_path / "two.run"
-    expected = "irtoolkit: ranx is not installed (pip install 'irtoolkit[ranx]')\n"
+    expected = (
+        "irtoolkit: ranx is not installed (pip install '.[ranx]' in the folder of irtoolkit)\n"
+    )
     fused = irtoolkit("fuse", *paths, "-o", tmp_path / "x.run", "--method", "isr")
     assert (fused.status, fused.err) == (2, expected)
     assert not (tmp_path / "x.run").exists()

@@ -566,7 +566,10 @@ def test_a_training_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_without_gensim_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word2vec, "find_spec", lambda name: None)
-    assert SMALL.missing() == "gensim is not installed (pip install 'irtoolkit[neural]')"
+    assert (
+        SMALL.missing()
+        == "gensim is not installed (pip install '.[neural]' in the folder of irtoolkit)"
+    )
     with pytest.raises(InputError, match="gensim is not installed"):
         scores_of(register(PROSE, ASKED), SMALL)
 

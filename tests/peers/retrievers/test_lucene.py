@@ -559,14 +559,16 @@ def test_without_pyserini_the_extra_is_named(
     bare: Callable[..., None], installed: tuple[str, ...]
 ) -> None:
     bare(*installed)
-    message = "pyserini is not installed (pip install 'irtoolkit[lucene]')"
+    message = "pyserini is not installed (pip install '.[lucene]' in the folder of irtoolkit)"
     assert Lucene().missing() == message
     with pytest.raises(InputError) as caught:
         _java._start.__wrapped__()
     assert str(caught.value) == message
 
 
-REMEDY = "(pip install 'irtoolkit[lucene]' brings one, or let JAVA_HOME name another)"
+REMEDY = (
+    "(pip install '.[lucene]' in the folder of irtoolkit brings one, or let JAVA_HOME name another)"
+)
 
 
 @pytest.mark.usefixtures("bare")

@@ -96,7 +96,7 @@ def test_a_missing_extra_says_what_to_install() -> None:
     error = needs_extra("faiss", "neural")
     assert isinstance(error, InputError)
     assert error.found == "faiss is not installed"
-    assert error.remedy == "pip install 'irtoolkit[neural]'"
+    assert error.remedy == "pip install '.[neural]' in the folder of irtoolkit"
 
 
 # -- writing -------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def test_one_line_counts_the_rows_that_need_something() -> None:
 
 
 def test_a_library_that_all_rows_lack_is_named_at_once() -> None:
-    reason = "sentence-transformers is not installed (pip install 'irtoolkit[neural]')"
+    reason = "sentence-transformers is not installed (pip install '.[neural]' in the folder of irtoolkit)"
     rows = [lacking(name, missing("all", reason)) for name in "ab"]
     train = lacking("c", missing("all", "train", "training"))
     assert closing_lines(result(*rows, train)) == [

@@ -103,7 +103,7 @@ def test_another_number_of_runs_is_refused() -> None:
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(InputError, match=r"pip install 'irtoolkit\[ltr\]'"):
+    with pytest.raises(InputError, match=r"pip install '\.\[ltr\]' in the folder of irtoolkit"):
         ir.tune_fusion({"q1": {"c": 1}}, ONE, TWO, methods="lambdamart")
 
 

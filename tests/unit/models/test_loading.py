@@ -397,7 +397,7 @@ def test_without_sentence_transformers_the_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, mean: Path
 ) -> None:
     monkeypatch.setattr(presets, "find_spec", lambda name: None)
-    expected = "sentence-transformers is not installed (pip install 'irtoolkit[neural]')"
+    expected = "sentence-transformers is not installed (pip install '.[neural]' in the folder of irtoolkit)"
     assert missing(str(mean)) == refused(mean) == expected
 
 

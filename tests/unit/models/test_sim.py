@@ -301,4 +301,4 @@ def test_a_missing_library_is_named(
     monkeypatch.setattr(sim, "find_spec", lambda name: None if name == module else find(name))
     error = refused(published)
     assert module in error.found
-    assert "irtoolkit[neural]" in (error.remedy or "")
+    assert ".[neural]" in (error.remedy or "")

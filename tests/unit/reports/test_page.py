@@ -1047,7 +1047,8 @@ def test_figures_without_matplotlib_name_the_extra(
     answer = irtoolkit("report", "csfcube/sample", *paths, "--figures", tmp_path / "f")
     assert answer.status == 2
     assert (
-        answer.err == "irtoolkit: matplotlib is not installed (pip install 'irtoolkit[report]')\n"
+        answer.err
+        == "irtoolkit: matplotlib is not installed (pip install '.[report]' in the folder of irtoolkit)\n"
     )
     page_only = irtoolkit("report", "csfcube/sample", *paths, "-o", tmp_path / "x.html")
     assert page_only.status == 0
