@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from irtoolkit.base.errors import needs_extra
 
 try:
@@ -12,4 +14,15 @@ except ModuleNotFoundError as error:
 
 Frame = pd.DataFrame
 
-__all__ = ["Frame", "pd", "pt"]
+__all__ = ["Frame", "Named", "pd", "pt"]
+
+
+# What PyTerrier takes in no name of a file.
+_NOT_IN_FILES = re.compile(r'[:"%/\\<>^|?]')
+
+
+class Named:
+    """A transformer whose text names it in pt.Experiment, and so a file in its `save_dir`."""
+
+    def __str__(self) -> str:
+        return _NOT_IN_FILES.sub(".", repr(self))

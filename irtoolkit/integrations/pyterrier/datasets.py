@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.integrations.pyterrier._pyterrier import Frame, pd, pt
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, Named, pd, pt
 
 if TYPE_CHECKING:
     pass
@@ -144,17 +144,26 @@ class Dataset(pt.datasets.Dataset):
         return f"Dataset({self.dataset_id!r})"
 
 
-class TextLoader(pt.Transformer):
+class TextLoader(Named, pt.Transformer):
     """Puts texts of documents into a frame, as columns named by their views.
 
+    Args:
+        dataset: a dataset, or its id.
+        fields: views of its documents.
+
     Raises:
-        InputError: from transform: no such view, or a document that is not in the dataset.
+        InputError: no such dataset; from transform: no such view, or a document that is not in the dataset.
     """
 
     schematic = {"label": "TextLoader"}  # noqa: RUF012  PyTerrier's way to name it in a diagram
 
-    def __init__(self, dataset: Dataset, fields: str | Sequence[str] = "text") -> None:
-        self.dataset = dataset
+    def __init__(self, dataset: Dataset | str, fields: str | Sequence[str] = "text") -> None:
+        self.dataset = Dataset(dataset) if isinstance(dataset, str) else dataset
+        if not isinstance(self.dataset, Dataset):
+            raise InputError(
+                f"{type(dataset).__name__} is no dataset of irtoolkit for PyTerrier",
+                remedy="give an id, such as csfcube/sample",
+            )
         named = [fields] if isinstance(fields, str) else [*fields]
         self.fields = ["text"] if named == ["*"] else named
 
@@ -174,6 +183,16 @@ class TextLoader(pt.Transformer):
             for at, field in enumerate(self.fields)
         }
         return inp.assign(**columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TextLoader) and self._decides() == other._decides()
+
+    def __hash__(self) -> int:
+        return hash(self._decides())
+
+    def _decides(self) -> tuple[Any, ...]:
+        """Everything that decides what comes out."""
+        return self.dataset.dataset_id, tuple(self.fields)
 
     def __repr__(self) -> str:
         return f"TextLoader({self.dataset!r}, {self.fields!r})"

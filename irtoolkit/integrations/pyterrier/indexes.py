@@ -11,7 +11,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
-from irtoolkit.integrations.pyterrier._pyterrier import Frame, pd, pt
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, Named, pd, pt
 from irtoolkit.integrations.pyterrier.frames import RANKED, asked_once, ranked_frame
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Index(pt.Artifact):
         return hash(self._decides())
 
 
-class IndexRetriever(pt.Transformer):
+class IndexRetriever(Named, pt.Transformer):
     """A first stage on an index: queries in, the best documents of each out.
 
     In: qid, query. Out: the same columns, and docno, score and rank; and text, where asked for.
@@ -202,7 +202,7 @@ class IndexRetriever(pt.Transformer):
         return f"IndexRetriever({', '.join(given)})"
 
 
-class IndexTextLoader(pt.Transformer):
+class IndexTextLoader(Named, pt.Transformer):
     """Puts the texts that an index keeps into a frame, as the column text.
 
     Args:
@@ -218,6 +218,12 @@ class IndexTextLoader(pt.Transformer):
     def transform(self, inp: Frame) -> Frame:
         pt.validate.columns(inp, includes=["docno"])
         return _with_texts(inp, self.index.index)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IndexTextLoader) and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash(self.index)
 
     def __repr__(self) -> str:
         return f"IndexTextLoader({self.index!r})"

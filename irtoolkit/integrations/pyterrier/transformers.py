@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.integrations.pyterrier._pyterrier import Frame, pt
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, Named, pt
 from irtoolkit.integrations.pyterrier.frames import (
     RANKED,
     asked_in,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from irtoolkit.ranking.texts import Asked, Found
 
 
-class _Transformer(pt.Transformer):
+class _Transformer(Named, pt.Transformer):
     """What Retriever and Reranker share: a system, its settings, and what is prepared for it."""
 
     # Whether it ranks the documents of another stage again.

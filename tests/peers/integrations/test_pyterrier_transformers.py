@@ -841,3 +841,34 @@ print(json.dumps([heavy, len(topics), len(same), len(found), list(shown.columns)
     assert found == 2 * count
     assert sorted(columns) == ["NRODCG@10", "Rank", "name"]
     assert "relic/none" in refused
+
+
+def test_experiments_save_runs(tmp_path: Path) -> None:
+    """Names of transformers are those of files, though ids of datasets have slashes."""
+    data = Dataset(POOLED)
+    first = Retriever(POOLED, "tfidf", depth=5)
+    systems = [first, Retriever(POOLED, doc="title+abstract", k1=1.2), Retriever(POOLED, "ql")]
+    topics, qrels = data.get_topics(), data.get_qrels()
+    for _ in range(2):
+        found = pt.Experiment(
+            systems, topics, qrels, ["map"], save_dir=str(tmp_path), save_mode="reuse"
+        )
+        assert len(found) == len(systems)
+    assert len(list(tmp_path.glob("*.res.gz"))) == len(systems)
+    odd = Retriever(POOLED, "tfidf", doc="masked:<mask>|?")
+    assert all(pt.io.ok_filename(str(system)) for system in (*systems, odd, TextLoader(POOLED)))
+    assert eval(repr(first)) == first
+
+
+def test_a_text_loader_of_an_id() -> None:
+    loader = TextLoader(POOLED)
+    ranked = Retriever(POOLED, depth=2).transform(Dataset(POOLED).get_topics())
+    assert loader.transform(ranked).equals(TextLoader(Dataset(POOLED)).transform(ranked))
+    assert loader == TextLoader(POOLED) == TextLoader(Dataset(POOLED), ["text"])
+    assert hash(loader) == hash(TextLoader(POOLED, "*"))
+    assert loader not in (TextLoader(POOLED, "title"), TextLoader(BOOKS), Retriever(POOLED))
+    with pytest.raises(InputError, match="no dataset 'csfcub/sample'"):
+        TextLoader("csfcub/sample")
+    for wrong in (None, 3, pt.Transformer.identity()):
+        with pytest.raises(InputError, match="is no dataset of irtoolkit for PyTerrier"):
+            TextLoader(wrong)
