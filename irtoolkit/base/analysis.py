@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from irtoolkit.base import word_boundaries
 from irtoolkit.base.errors import needs_extra
 
 Tokenizer = Literal["word", "whitespace", "standard", "cjk", "jieba"]
@@ -49,37 +50,10 @@ _EASTERN = ("zh", "lzh", "ja", "ko")
 
 # scikit-learn's default token.
 _WORD = re.compile(r"(?u)\b\w\w+\b")
-# Unicode's word boundaries as far as Lucene's tokens show them: letters may be joined by an
-# apostrophe, full stop or colon between them, digits by a comma, semicolon, stop or apostrophe.
-_MARKS = "\u200c\u200d\u00ad\u2060\ufeff" + "".join(
-    chr(code)
-    for first, last in ((0x300, 0x1E00), (0x20D0, 0x2100), (0xA66F, 0xAC00), (0xFB1E, 0xFB1F))
-    for code in range(first, last)
-    if unicodedata.category(chr(code)).startswith("M")
-)
-# Python takes superscripts and fractions for word characters, Unicode's boundaries do not.
-_NO_WORD = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2079\u2080-\u2089\u2150-\u215f\u2460-\u249b"
-_MID_LETTER = "[:\u00b7\u0387\u2027\ufe13\ufe55\uff1a.'\u2018\u2019\u2024\ufe52\uff07\uff0e]"
-_MID_NUMBER = "[,;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\uff0c\uff1b.'\u2018\u2019\u2024\ufe52\uff07\uff0e]"
-_JOINED = (
-    rf"(?=_*[^\W_{_NO_WORD}])WORD+(?:(?:(?<=[^\W\d_{_MARKS}]){_MID_LETTER}(?=[^\W\d_])"
-    rf"|(?<=\d){_MID_NUMBER}(?=\d))WORD+)*"
-)
-# Han, Hiragana, Katakana and Hangul.
+# Han, Hiragana, Katakana and Hangul, of which "cjk" makes pairs.
 _EAST = (
-    "\u3006-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d\uac00-\ud7a3"
-)
-_ALONE = "\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3041-\u3096\u309d-\u309f"
-_KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
-_WEST_TOKEN = re.compile(_JOINED.replace("WORD", rf"(?:[^\W{_NO_WORD}]|[{_MARKS}])"))
-_ANY_TOKEN = re.compile(
-    rf"[{_ALONE}]|[{_KATAKANA}]+|"
-    + _JOINED.replace("WORD", rf"(?:[^\W{_NO_WORD}{_ALONE}{_KATAKANA}]|[{_MARKS}])")
-)
-_EAST_RUN = re.compile(rf"[{_EAST}]+")
-_EAST_OR_TOKEN = re.compile(
-    rf"[{_EAST}]+|" + _JOINED.replace("WORD", rf"(?:[^\W{_NO_WORD}{_EAST}]|[{_MARKS}])")
+    "3006-3007 3021-3029 3038-303b 3400-4dbf 4e00-9fff f900-faff 20000-3ffff"
+    " 3041-3096 309d-309f 30a1-30fa 30fc-30ff 31f0-31ff ff66-ff9d ac00-d7a3"
 )
 # Latin as wide as a Han character, and Katakana half as wide.
 _WIDE = re.compile("[\uff01-\uff5e\uff65-\uff9f]+")
@@ -93,7 +67,7 @@ _LUCENE_STOP = (
 )
 
 # Raised by hand when the same text gives other terms.
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -206,8 +180,9 @@ def _lower_each(text: str) -> str:
 def _standard(text: str) -> list[str]:
     if text.isascii() and text.replace(" ", "").isalnum():
         return _cut(text.split()) if len(text) > _LONGEST else text.split()
-    east = _EAST_RUN.search(text)
-    tokens = (_WEST_TOKEN if east is None else _ANY_TOKEN).findall(text)
+    is_western = text.isascii() or word_boundaries.special().search(text) is None
+    pattern = word_boundaries.western_tokens() if is_western else word_boundaries.tokens()
+    tokens = pattern.findall(text)
     return _cut(tokens) if len(text) > _LONGEST else tokens
 
 
@@ -215,10 +190,20 @@ def _cut(tokens: list[str]) -> list[str]:
     return [token[i : i + _LONGEST] for token in tokens for i in range(0, len(token), _LONGEST)]
 
 
+@cache
+def _pairs() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Returns what makes pairs; and that or another token."""
+    east = word_boundaries.code_points(_EAST)
+    run = word_boundaries.one_of(east) + "+"
+    others = word_boundaries.tokens(east)
+    return re.compile(run), re.compile(f"{run}|{others.pattern}")
+
+
 def _cjk(text: str) -> list[str]:
+    run, either = _pairs()
     tokens: list[str] = []
-    for token in _EAST_OR_TOKEN.findall(_WIDE.sub(_usual_width, text)):
-        if len(token) > 1 and _EAST_RUN.match(token):
+    for token in either.findall(_WIDE.sub(_usual_width, text)):
+        if len(token) > 1 and run.match(token):
             tokens.extend(token[i : i + 2] for i in range(len(token) - 1))
         else:
             tokens.append(token)
