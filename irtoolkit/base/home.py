@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from irtoolkit.base.paths import on_disk, url_of
+from irtoolkit.base.temporary_home import temporary_folder
+
+# Cache folders of this process.
+_temporary: set[Path] = set()
 
 CACHE_VARIABLE = "IRTOOLKIT_CACHE"
 
@@ -15,12 +20,29 @@ CACHE_VARIABLE = "IRTOOLKIT_CACHE"
 def cache_home() -> Path:
     """The cache folder: $IRTOOLKIT_CACHE, or else irtoolkit/ in the user's cache folder.
 
-    Where the variable names a URL, this is the folder of this machine in front of it.
+    Where that cannot be made, it is a folder of this process. Where the variable names a URL, this is the folder of this machine in front of it.
     """
     named = os.environ.get(CACHE_VARIABLE)
     if named and url_of(named) is None:
         return on_disk(named).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "irtoolkit"
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "irtoolkit"
+    return _instead_of(usual) or usual
+
+
+def is_temporary_cache() -> bool:
+    """Whether the cache folder is gone when this process ends, because the usual one cannot be made."""
+    return cache_home() in _temporary
+
+
+@cache
+def _instead_of(usual: Path) -> Path | None:
+    """Returns a folder of this process where the usual one of the cache cannot be made."""
+    try:
+        usual.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        _temporary.add(folder := temporary_folder())
+        return folder
+    return None
 
 
 def shared_cache() -> str | None:

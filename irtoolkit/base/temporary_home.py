@@ -10,7 +10,11 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from irtoolkit.base.errors import InputError
+
 _VARIABLE = "IR_DATASETS_HOME"
+# Folders of this process, and the homes that they stand for.
+_instead: dict[str, Path] = {}
 _log = logging.getLogger(__name__)
 
 
@@ -25,16 +29,27 @@ def instead_of_home() -> bool:
         home.mkdir(parents=True, exist_ok=True)
         if os.access(home, os.W_OK):
             return False
-    folder = _made()
+    folder = temporary_folder()
     with suppress(OSError):
         for each in home.iterdir():
             (folder / each.name).symlink_to(each)
     os.environ[_VARIABLE] = str(folder)
+    _instead[str(folder)] = home
     _log.warning(
         "%s cannot be written: what ir_datasets downloads is lost when this ends; set %s to a folder"
         " of yours", home, _VARIABLE,
     )  # fmt: skip
     return True
+
+
+def refuse_lost_home() -> None:
+    """Raises InputError if what is written in ir_datasets' home is gone when this process ends."""
+    home = _instead.get(os.environ.get(_VARIABLE, ""))
+    if home is not None:
+        raise InputError(
+            "cannot write: nothing can be registered here", file=home,
+            remedy=f"set {_VARIABLE} to a folder of yours",
+        )  # fmt: skip
 
 
 def instead_of_cache() -> None:
@@ -52,10 +67,10 @@ def instead_of_cache() -> None:
         (own := Path(cache) / "numba").mkdir(parents=True, exist_ok=True)
         if os.access(own, os.W_OK):
             return
-    numba.config.CACHE_DIR = str(_made())
+    numba.config.CACHE_DIR = str(temporary_folder())
 
 
-def _made() -> Path:
+def temporary_folder() -> Path:
     """A folder that is removed when this process ends."""
     folder, owner = Path(tempfile.mkdtemp(prefix="irtoolkit-home-")), os.getpid()
 

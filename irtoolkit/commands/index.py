@@ -74,6 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.home import is_temporary_cache
     from irtoolkit.indexes.remote import is_index
     from irtoolkit.ranking.build_index import build, folder_index, open_kept
     from irtoolkit.ranking.index_sources import dataset_with
@@ -101,6 +102,11 @@ def execute(args: argparse.Namespace) -> None:
             raise InputError(
                 f"{args.dataset} is an index already",
                 remedy="name a dataset; or use --info, --merge, --verify or --delete",
+            )
+        if args.output is None and is_temporary_cache():
+            raise InputError(
+                "cannot write: the cache folder cannot be made, and the index would be lost",
+                remedy="name a folder with --output, or set IRTOOLKIT_CACHE to one",
             )
         data = dataset_with(args.dataset, args.sentences)
         if args.add:

@@ -2,7 +2,7 @@
 
 Documents are TREC SGML (<DOC>), JSON lines (id, and text, contents or body; title if there is one)
 or TSV (id, tab, text), or books: .txt files, or one in place of FOLDER, which are divided into
-passages of 3 sentences, or of --sentences N. Topics are TREC SGML (<top>), JSON lines or TSV; judgments are TREC qrels or
+passages of 3 sentences, or of --sentences N. Topics are TREC SGML (<top>) or XML (<topic>), JSON lines or TSV; judgments are TREC qrels or
 BEIR's TSV. All files but books are UTF-8, plain or packed (.gz and others). The names and first lines of the files show which
 file is which, and the command prints what it found. If several files fit, choose with --docs,
 --topics and --qrels: FILE is relative to FOLDER or to the current folder, and "none" leaves a part

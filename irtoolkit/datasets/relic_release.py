@@ -25,6 +25,12 @@ from irtoolkit.datasets.strictjson import TRUNCATED, line_of_key, read_members
 
 # The most sentences of context on each side of a quotation.
 MAX_CONTEXT = 4
+# A test split with the answers, which its authors have.
+_SHOWN = "shows the index of its quotation, which this split hides"
+_GOLD = (
+    "to score with the answers, put the files into a folder with a benchmark.json of"
+    ' {"benchmark": "relic", "format": 1, "splits": ["test"], "hidden": []}, and name FOLDER/test'
+)
 _CANDIDATES = re.compile(r"([1-9][0-9]{0,3})_sentences?")
 
 
@@ -162,7 +168,7 @@ def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
                     f"quote {named(query_id)} of {name} {problem}",
                     file=path,
                     line=line_of_key(path, query_id, last=query_id in seen),
-                    remedy=TRUNCATED,
+                    remedy=_GOLD if problem is _SHOWN else TRUNCATED,
                 )
             seen.add(query_id)
             left, start, length, right = quote
@@ -220,7 +226,7 @@ def _problem(quote: Any, book: Book, hidden: bool) -> str | None:
     if type(length) is not int or length not in book.starts:
         return f"is {length!r} sentences long, for which the book has no candidates"
     if hidden:
-        return None if start is None else "shows the index of its quotation, which this split hides"
+        return None if start is None else _SHOWN
     if type(start) is not int:
         return f"has the index {start!r}, and this split needs a number"
     if not book.has(start, length):

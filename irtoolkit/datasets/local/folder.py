@@ -210,7 +210,7 @@ def _role_of_content(path: Path) -> Role | None:
             lowered = line.lstrip().lower()
             if re.match(r"<doc[\s>]", lowered):
                 return "docs"
-            if re.match(r"<top[\s>]", lowered):
+            if re.match(r"<top(?:ics?)?[\s>]", lowered):
                 return "topics"
             if not lowered.startswith("<"):
                 fields = SPACE.split(line.strip())

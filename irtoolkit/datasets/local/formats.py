@@ -35,6 +35,11 @@ DOC_SCHEMA: Schemas = {
 DOC_IDS = ("id", "_id", "docno", "doc_id", "docid")
 DOC_TEXTS = ("text", "contents", "body")
 TITLE = "title"
+# Names of columns in the header of tab-separated text, of documents and of topics.
+HEADER_IDS = {
+    *DOC_IDS, "qid", "query_id", "query-id", "topic_id", "topic", "docid", "corpus-id", "pid", "did",
+}  # fmt: skip
+HEADER_TEXTS = {*DOC_TEXTS, TITLE, "query", "question", "topic", "passage", "document"}
 
 _log = logging.getLogger(__name__)
 _TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]*>")
@@ -116,8 +121,8 @@ def check_id(doc_id: str, path: Path, line: int) -> None:
         )
 
 
-def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str]]:
-    """Yields (line, content) of each element with a tag; elements may share lines but not nest.
+def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str, str]]:
+    """Yields (line, opening tag, content) of each element; elements may share lines but not nest.
 
     Args:
         path: UTF-8 text, plain or .gz.
@@ -128,7 +133,7 @@ def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str]]
         InputError: an element is not closed or not opened, or there is text outside of elements.
     """
     mark = re.compile(rf"<(/?){tag}(?:\s[^<>]*)?>", re.IGNORECASE)
-    opened, parts, outside = 0, list[str](), list[str]()
+    opened, opening, parts, outside = 0, "", list[str](), list[str]()
 
     def refuse(found: str, line: int) -> InputError:
         return InputError(found, file=path, line=line, remedy=shape)
@@ -143,10 +148,10 @@ def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str]]
                     raise refuse(f"<{tag}> is not closed: another begins at line {number}", opened)
                 raise refuse(f"</{tag}> without <{tag}>", number)
             if opened:
-                yield opened, "".join(parts)
+                yield opened, opening, "".join(parts)
                 opened, parts = 0, []
             else:
-                opened = number
+                opened, opening = number, match[0]
         (parts if opened else outside).extend((line[at:], "\n"))
         if not opened and _text_and_names("".join(outside))[0].strip():
             raise refuse(f"text outside of <{tag}>", number)
@@ -156,7 +161,7 @@ def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str]]
 
 
 def _sgml_docs(path: Path) -> Iterator[Doc]:
-    for line, content in sgml_elements(path, "DOC", _SGML):
+    for line, _, content in sgml_elements(path, "DOC", _SGML):
         body, names = _text_and_names(content)
         if len(names) != 1:
             found = f"{len(names)} <DOCNO>" if names else "no <DOCNO>"
@@ -265,10 +270,13 @@ def _wrong_kind(
 
 
 def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yields (line, id, text) of tab-separated lines; skips blank lines.
+    """Yields (line, id, text) of tab-separated lines; skips blank lines, and a header on the first line.
+
+    A header names the columns of ids and texts, such as `id` and `text`. Below a blank line the same
+    words are a row.
 
     Raises:
-        InputError: a line has no tab or more than one.
+        InputError: a line has no tab or more than one; or a first line that names only the ids.
     """
     for number, line in read_lines(path):
         if not line.strip():
@@ -281,14 +289,32 @@ def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
                 line=number,
                 remedy="a line is an id, a tab and a text without tabs; use JSON lines for titles",
             )
+        if number == 1 and _is_header(fields, path):
+            continue
         yield number, fields[0], fields[1].strip()
 
 
+def _is_header(fields: Sequence[str], path: Path) -> bool:
+    """Whether a first line names the columns of ids and texts.
+
+    Raises:
+        InputError: it names only the ids.
+    """
+    names = [field.strip().lower() for field in fields]
+    if names[0] not in HEADER_IDS:
+        return False
+    if names[1] in HEADER_TEXTS:
+        _log.warning("%s:1: %r is the header, and not a row", path, list(fields))
+        return True
+    raise InputError(
+        f"the first line may be a header or a row: {fields[0]!r} names ids, {fields[1]!r:.60} no texts",
+        file=path, line=1,
+        remedy="a header is id, tab, text; if this is a row, put a blank line above it",
+    )  # fmt: skip
+
+
 def _tsv_docs(path: Path) -> Iterator[Doc]:
-    for line, doc_id, text in tsv_rows(path):
-        if line == 1 and doc_id.lower() in DOC_IDS and text.lower() in DOC_TEXTS:
-            _log.warning("%s:1: %r is read as a document, not as a header", path, [doc_id, text])
-        yield Doc(line, doc_id, "", text)
+    return (Doc(line, doc_id, "", text) for line, doc_id, text in tsv_rows(path))
 
 
 def _book_docs(sentences: int, path: Path) -> Iterator[Doc]:

@@ -31,6 +31,11 @@ from irtoolkit.datasets.local.topics import QREL_SCHEMA, TOPIC_SCHEMA, write_qre
 
 Add = Callable[[str, ir_datasets.Dataset], None]
 
+# Raised where the same file gives other documents or topics: 2 skips the header of tab-separated text,
+# and reads topics of TREC in XML.
+_VERSIONS = {"tsv": 2}
+_TOPIC_VERSIONS = {"tsv": 2, "trec": 2}
+
 
 class TitledDoc(NamedTuple):
     """A document with a title, which may be empty."""
@@ -167,13 +172,15 @@ def docs_table(form: str, files: Sequence[Path]) -> pa.Table:
 
 def docs_tables(form: str, files: Sequence[Path]) -> Tables:
     """The one table of `docs_table`, and its key."""
-    return parsed(f"docs-{form}", files, DOC_SCHEMA, partial(write_docs, form, files))
+    write = partial(write_docs, form, files)
+    return parsed(f"docs-{form}", files, DOC_SCHEMA, write, version=_VERSIONS.get(form, 1))
 
 
 def topics_table(form: str, path: Path) -> pa.Table:
     """Topics as columns, checked; raises what `write_topics` raises."""
     return parsed(
-        f"topics-{form}", [path], TOPIC_SCHEMA, partial(write_topics, form, path)
+        f"topics-{form}", [path], TOPIC_SCHEMA, partial(write_topics, form, path),
+        version=_TOPIC_VERSIONS.get(form, 1),
     )["topics"]  # fmt: skip
 
 

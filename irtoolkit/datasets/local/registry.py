@@ -22,6 +22,7 @@ from irtoolkit.base.locks import locked
 from irtoolkit.base.mirrors import folder_at
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import StrPath, is_url, place_of
+from irtoolkit.base.temporary_home import refuse_lost_home
 from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.topics import QREL_FORMATS, TOPIC_FORMATS
 from irtoolkit.datasets.strictjson import read_json_file
@@ -200,6 +201,7 @@ def add_record(name: str, entry: CollectionRecord, *, replace: bool = False) -> 
     Raises:
         InputError: another collection has the name, or the file is damaged.
     """
+    refuse_lost_home()
     with _locked():
         content = _content()
         known = content.get(name)
@@ -241,6 +243,7 @@ def drop_record(name: str) -> None:
     Raises:
         InputError: no collection has the name, or the file is damaged.
     """
+    refuse_lost_home()
     with _locked():
         content = _content()
         if name not in content:

@@ -1,8 +1,8 @@
 """Readers of topics and judgments in the usual formats of test collections.
 
 Topics: TREC SGML, where a field of a `<top>` ends at its closing tag or at the next field, and
-fields other than title, description and narrative are ignored; JSON lines, as in BEIR; TSV with id
-and text. Judgments: TREC's four columns, or BEIR's three columns below a header.
+fields other than title (or query), description (or question) and narrative are ignored; TREC XML, with
+`<topic>`; JSON lines, as in BEIR; TSV with id and text. Judgments: TREC's four columns, or BEIR's three columns below a header.
 """
 
 from __future__ import annotations
@@ -44,8 +44,17 @@ TOPIC_IDS = ("id", "_id", "qid", "query_id")
 TOPIC_TEXTS = ("text", "query", "title")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
-_SGML = "a topic is <top> <num> id <title> text </top>"
-_FIELDS = ("num", "title", "desc", "narr")
+_SGML = 'a topic is <top> <num> id <title> text </top>, or <topic number="id"> text </topic>'
+# Fields, and the names that they have in TREC's topics, the first that is there being read.
+_FIELDS = {
+    "num": ("num", "number", "identifier", "qid", "id"),
+    "title": ("title", "query"),
+    "desc": ("desc", "description", "question", "summary"),
+    "narr": ("narr", "narrative"),
+}
+_KNOWN = {name for names in _FIELDS.values() for name in names}
+_TOPIC = re.compile(r"<(top|topic)[\s>]", re.IGNORECASE)
+_NUMBER = re.compile(r"\s(?:number|num|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^<>]*>")
 # Tags inside a field's text; any other tag begins a field.
 _MARKUP = re.compile("a|b|br|div|em|i|li|ol|p|span|strong|sub|sup|u|ul")
@@ -96,25 +105,44 @@ def write_topics(form: str, path: Path, out: CacheWriter) -> None:
         raise InputError(
             "no topics",
             file=path,
-            remedy=f"{_SGML}; TREC XML is not supported: write id, tab, text instead"
-            if form == "trec"
-            else "give another file",
+            remedy=_SGML if form == "trec" else "give another file",
         )
 
 
 def _sgml_topics(path: Path) -> Iterator[Topic]:
-    for line, content in sgml_elements(path, "top", _SGML):
+    """TREC's topics: `<top>` with fields, or `<topic>` of XML, whose number may be an attribute."""
+    found = (_TOPIC.search(line) for _, line in read_lines(path))
+    tag = next((match[1].lower() for match in found if match), "top")
+    for line, opening, content in sgml_elements(path, tag, _SGML):
         fields = _fields(content, path, line)
+        number = _NUMBER.search(opening)
+        if number:
+            fields["num"] = number[1].strip()
         if "num" not in fields:
             raise InputError("a topic without <num>", file=path, line=line, remedy=_SGML)
-        yield Topic(line, *(fields.get(name, "") for name in _FIELDS))
+        topic = Topic(line, *(fields.get(name, "") for name in _FIELDS))
+        if not (topic.title or topic.description) and (others := _tags(content) - _KNOWN):
+            raise InputError(
+                f"topic {topic.query_id} has no title, query or description, but {', '.join(sorted(others))}",
+                file=path, line=line, remedy="rename the field that is the query to <query>",
+            )  # fmt: skip
+        yield topic
+
+
+def _tags(content: str) -> set[str]:
+    return {tag[2].lower() for tag in _TAG.finditer(content)}
 
 
 def _fields(content: str, path: Path, first: int) -> dict[str, str]:
-    """The known fields of a topic by tag, with labels and extra white space removed."""
+    """Returns the known fields of a topic, with labels and extra white space removed.
+
+    The text of a topic without fields is its title.
+    """
     found: dict[str, list[str]] = {}
     current: str | None = None
     at = 0
+    if not _tags(content) & _KNOWN and (bare := _TAG.sub(" ", content)).strip():
+        return {} if _tags(content) else {"title": _tidy("title", bare)}
 
     def take(text: str) -> None:
         if current is not None:
@@ -136,7 +164,7 @@ def _fields(content: str, path: Path, first: int) -> dict[str, str]:
         if tag[1]:
             current = None if name == current else current
         else:
-            if name in found and name in _FIELDS:
+            if name in found and name in _KNOWN:
                 line = first + content.count("\n", 0, tag.start())
                 raise InputError(
                     f"a second <{name}> in one topic", file=path, line=line, remedy=_SGML
@@ -144,7 +172,14 @@ def _fields(content: str, path: Path, first: int) -> dict[str, str]:
             found.setdefault(name, [])
             current = name
     take(content[at:])
-    return {name: _tidy(name, " ".join(found[name])) for name in _FIELDS if name in found}
+    chosen = {
+        field: next((name for name in names if name in found), None)
+        for field, names in _FIELDS.items()
+    }
+    return {
+        field: _tidy(field, " ".join(found[name]))
+        for field, name in chosen.items() if name is not None
+    }  # fmt: skip
 
 
 def _tidy(name: str, text: str) -> str:

@@ -489,7 +489,7 @@ BEIR = "query-id\tcorpus-id\tscore\n"
         (BEIR + "q1\td1\t1\n\nq1\td2\n", 4, "1 tabs instead of 2"),
         (BEIR + "q1\td1\tx\n", 2, "'x' is not a whole number"),
         (BEIR + "q1\td1\t1.0\n", 2, "'1.0' is not a whole number"),
-        (BEIR + "q1\td1\t99999\n", 2, "'99999' is not a whole number up to 1000"),
+        (BEIR + "q1\td1\t9999999\n", 2, "'9999999' is not a whole number up to 1,000,000"),
         (BEIR + "q1\td1\t1\nq1\td1\t1\n", 3, "judged twice for topic q1, first at line 2"),
         (BEIR + "q 1\td1\t1\n", 2, "not one word"),
         (BEIR, None, "no judgments"),
