@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from irtoolkit.experiments.tables import Table
 
 HELP = "measure a paper's table again"
+OUTPUT = "runs"
 EXAMPLES = (
     "irtoolkit reproduce csfcube --sample",
     "irtoolkit reproduce csfcube --systems random fabs_bm25 --format json",
@@ -43,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a folder or hub id to take in place of a model's weights",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", default="runs", metavar="FOLDER", type=output_folder, dest="out",
+        "-o", "--output", default=OUTPUT, metavar="FOLDER", type=output_folder, dest="out",
         help="folder of the runs; default: runs/",
     )  # fmt: skip
     add_hidden(parser, "--out", of="--output")
@@ -76,6 +77,7 @@ def execute(args: argparse.Namespace) -> None:
 
     named = [name for text in args.systems for name in text.split(",") if name]
     systems = [name.removeprefix(f"{args.experiment}:") for name in named]
+    _refuse_unused(args)
     if args.experiment is None:
         _list_tables(args, systems)
         return
@@ -115,6 +117,23 @@ def _say(line: str) -> None:
     from tqdm import tqdm
 
     tqdm.write(line, file=sys.stderr)
+
+
+def _refuse_unused(args: argparse.Namespace) -> None:
+    """Raises InputError if a flag is given that a list of rows does not read."""
+    from irtoolkit.base.errors import InputError
+
+    mode = "--list" if args.list else "--missing" if args.missing else None
+    unread = {
+        "--sample": args.sample,
+        "--or-sample": args.or_sample,
+        "--baseline": args.baseline is not None,
+        "--output": args.out != OUTPUT,
+        "--weights": args.weights and args.experiment is None,
+    }
+    for flag, given in unread.items():
+        if mode is not None and given:
+            raise InputError(f"{flag} changes nothing with {mode}", remedy="leave it out")
 
 
 def _list_tables(args: argparse.Namespace, systems: list[str]) -> None:

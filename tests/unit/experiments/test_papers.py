@@ -151,6 +151,18 @@ def test_reproduce_names_its_own_remedy_and_takes_it(
     assert Path("runs/csfcube-sample.SPECTER.run").is_file()
 
 
+@pytest.mark.parametrize("mode", ["--list", "--missing"])
+@pytest.mark.parametrize(
+    "flags", [["--sample"], ["--or-sample"], ["--baseline", "random"], ["-o", "other"]]
+)
+def test_flags_that_a_list_does_not_read_are_refused(
+    irtoolkit: Command, mode: str, flags: list[str]
+) -> None:
+    done = irtoolkit("reproduce", "csfcube", mode, *flags)
+    assert done.status == 2
+    assert f"changes nothing with {mode}" in done.err
+
+
 @pytest.mark.parametrize("name", sorted(tables()))
 def test_every_row_that_cannot_run_is_listed_with_what_it_needs(
     irtoolkit: Command, name: str
