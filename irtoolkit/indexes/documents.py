@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.bounds import check_length, check_places
+from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.strings import Strings, StringsWriter, encoded, mapped
 
 # Ids up to so many bytes are sorted as rows of an array.
@@ -58,8 +60,19 @@ class Documents:
         return names
 
     def opened(self) -> Documents:
-        """The same, all of whose files are open: they may be removed while it is used."""
-        _ = self.ids, self.texts, self.order
+        """The same, all of whose files are open: they may be removed while it is used.
+
+        Raises:
+            DamagedIndexError: a column does not fit the others.
+        """
+        texts, count = self.texts, len(self.ids)
+        check_places(self.order, count, self.folder / "order.npy")
+        check_length(self.hashes, count, self.folder / "hashes.npy")
+        if texts is not None and len(texts) != count:
+            raise DamagedIndexError(
+                f"damaged: it is of {len(texts):,} texts and not {count:,}",
+                file=self.folder / "texts-starts.npy",
+            )
         return self
 
     def place(self, doc_id: str) -> int | None:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.bounds import check_finite, check_numbers, check_starts
+from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.strings import mapped, reserved
 
 # Bytes that a weight takes while its shard is made.
@@ -31,6 +33,20 @@ class ImpactShard:
         self.starts: Ints = mapped(folder / "starts.npy")
         self.documents: NDArray[np.int32] = mapped(folder / "documents.npy")
         self.weights: Singles = mapped(folder / "weights.npy")
+        self._check(folder)
+
+    def _check(self, folder: Path) -> None:
+        size = len(self.documents)
+        check_numbers(self.terms, 0, 1 << 62, folder / "term-numbers.npy")
+        if (self.terms[1:] <= self.terms[:-1]).any():
+            file = folder / "term-numbers.npy"
+            raise DamagedIndexError("damaged: its numbers do not ascend", file=file)
+        check_starts(self.starts, len(self.terms), size, folder / "starts.npy")
+        check_finite(self.weights, folder / "weights.npy", (size,))
+
+    def check_documents(self, count: int, folder: Path) -> None:
+        """Raises DamagedIndexError where a number is not one of so many documents."""
+        check_numbers(self.documents, 0, count, folder / "documents.npy")
 
     def places(self, terms: Ints) -> Ints:
         """(n,) the place of each term among the shard's, or -1."""

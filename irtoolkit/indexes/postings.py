@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.bounds import check_finite, check_length, check_numbers, check_starts
 from irtoolkit.indexes.strings import Strings, mapped
 from irtoolkit.indexes.tokens import Counted
 
@@ -46,9 +47,15 @@ class PostingsShard:
 
     @classmethod
     def load(cls, folder: Path) -> PostingsShard:
-        """The shard of a folder, mapped."""
+        """The shard of a folder, mapped.
+
+        Raises:
+            DamagedIndexError: a column does not fit the others.
+        """
         arrays = {name: mapped(folder / f"{name}.npy") for name in ARRAYS}
-        return cls(Strings.load(folder, "terms"), arrays)
+        terms = Strings.load(folder, "terms")
+        _check(arrays, len(terms), folder)
+        return cls(terms, arrays)
 
     def save(self, folder: Path) -> None:
         """Writes the arrays to a folder."""
@@ -62,6 +69,20 @@ class PostingsShard:
     def places(self, terms: Strings) -> Ints:
         """(n,) the number of each term, or -1."""
         return self.terms.places(terms)
+
+
+def _check(arrays: Mapping[str, NDArray[Any]], terms: int, folder: Path) -> None:
+    files = {name: folder / f"{name}.npy" for name in ARRAYS}
+    classes, docs = len(arrays["class-counts"]), len(arrays["lengths"])
+    check_starts(arrays["starts"], terms, len(arrays["documents"]), files["starts"])
+    check_length(arrays["classes"], len(arrays["documents"]), files["classes"])
+    check_length(arrays["class-lengths"], classes, files["class-lengths"])
+    check_numbers(arrays["documents"], 0, docs, files["documents"])
+    check_numbers(arrays["classes"], 0, classes, files["classes"])
+    for name, least in (("class-counts", 1), ("class-lengths", 1), ("lengths", 0)):
+        check_numbers(arrays[name], least, 1 << 31, files[name])
+    check_finite(arrays["bounds"], files["bounds"], (terms, 4))
+    check_numbers(arrays["bounds"].ravel(), 0, 1 << 31, files["bounds"])
 
 
 class PostingsBuilder:

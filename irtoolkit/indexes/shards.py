@@ -16,6 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.sums import content_hash
+from irtoolkit.indexes.bounds import check_length, check_numbers
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.manifest import (
@@ -70,7 +71,14 @@ def opened_shards(
     for entry in entries:
         place = folder / SHARDS / entry.name
         check_shard(place, entry, read=read)
-        shards.append(OpenShard(Documents(place).opened(), deleted(folder, entry)))
+        documents, gone = Documents(place).opened(), deleted(folder, entry)
+        check_length(documents.order, entry.documents, place / "order.npy")
+        if entry.deleted is not None:
+            file = folder / DELETED / entry.deleted
+            check_numbers(gone, 0, entry.documents, file)
+            if (gone[1:] <= gone[:-1]).any():
+                raise DamagedIndexError("damaged: its numbers do not ascend", file=file)
+        shards.append(OpenShard(documents, gone))
     return shards
 
 

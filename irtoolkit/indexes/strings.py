@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.bounds import check_starts
 from irtoolkit.indexes.damage import DamagedIndexError
 
 Bytes = NDArray[np.uint8]
@@ -171,10 +172,16 @@ class Strings(Sequence[str]):
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Strings:
-        """The column of a name, mapped."""
-        path = folder / f"{name}.bin"
+        """The column of a name, mapped.
+
+        Raises:
+            DamagedIndexError: its texts do not begin and end within it.
+        """
+        path, place = folder / f"{name}.bin", folder / f"{name}-starts.npy"
         data = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
-        return cls(np.asarray(data), mapped(folder / f"{name}-starts.npy"))
+        starts = mapped(place)
+        check_starts(starts, None, len(data), place)
+        return cls(np.asarray(data), starts)
 
 
 class StringsWriter:
@@ -211,9 +218,12 @@ def mapped(path: Path) -> NDArray[Any]:
     """
     try:
         try:
-            return np.asarray(np.load(path, mmap_mode="r"))
+            array = np.asarray(np.load(path, mmap_mode="r"))
         except ValueError:  # an empty array cannot be mapped
-            return np.asarray(np.load(path))
+            array = np.asarray(np.load(path))
+        if not array.ndim:
+            raise ValueError("it holds one number")
+        return array
     except (OSError, ValueError, EOFError) as error:
         raise DamagedIndexError(f"missing or damaged: {error}", file=path) from None
 

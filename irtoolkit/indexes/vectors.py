@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.format import open_memmap
 
 from irtoolkit.base.ids import Floats, Ints, Singles
+from irtoolkit.indexes.bounds import check_finite, check_starts
 from irtoolkit.indexes.strings import mapped
 
 Stored = Literal["fp32", "fp16", "int8"]
@@ -35,6 +36,12 @@ class VectorShard:
         self.scales: Singles | None = mapped(folder / "scales.npy") if scaled else None
         self.starts: Ints = mapped(folder / "vector-starts.npy")
         self.sizes: Singles = mapped(folder / "vector-sizes.npy")
+        check_finite(self.vectors, folder / "vectors.npy", (None, None))
+        rows = len(self.vectors)
+        check_starts(self.starts, None, rows, folder / "vector-starts.npy")
+        check_finite(self.sizes, folder / "vector-sizes.npy", (rows,))
+        if self.scales is not None:
+            check_finite(self.scales, folder / "scales.npy", (rows,))
 
     def __len__(self) -> int:
         return len(self.starts) - 1

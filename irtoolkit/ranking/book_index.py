@@ -98,6 +98,9 @@ class BookIndex(Index):
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         return self.kept._texts(doc_ids)
 
+    def _texts_of_hits(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
+        return self.kept._texts_of_hits(doc_ids)
+
     def _matches(self, query: str, text: str) -> tuple[tuple[int, int], ...]:
         return self.kept._matches(query, text)
 

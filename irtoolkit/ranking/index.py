@@ -36,6 +36,10 @@ class Index(ABC):
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         """The texts of some documents that there are."""
 
+    def _texts_of_hits(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
+        """The texts of documents that a search has found."""
+        return self._texts(doc_ids)
+
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
         """The settings of the system that searches."""
@@ -74,7 +78,7 @@ class Index(ABC):
         _refuse_empty("the query", query)
         found = self._rank({"query": query}, _depth(k))
         ids, scores = [str(found.doc_ids[doc]) for doc in found.docs], found.scores.tolist()
-        texts = self._texts(ids[: len(scores)])
+        texts = self._texts_of_hits(ids)
         hits = []
         for rank, (doc_id, score) in enumerate(zip(ids, scores, strict=False), 1):
             text = texts.get(doc_id, "")

@@ -14,6 +14,7 @@ from irtoolkit.base.paths import StrPath, place_of, shown
 from irtoolkit.engines.engine import current
 from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes import manifest as manifests
+from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.form import KeptForm, Searcher
 from irtoolkit.indexes.remote import local_index, verify
 from irtoolkit.indexes.remote_writer import changing
@@ -199,6 +200,15 @@ class KeptIndex(Index):
             if found is not None:
                 column = self._shards[found[0]].documents.texts
                 texts[doc_id] = "" if column is None else column[found[1]]
+        return texts
+
+    def _texts_of_hits(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
+        texts = self._texts(doc_ids)
+        lost = next((doc_id for doc_id in doc_ids if doc_id not in texts), None)
+        if lost is not None:
+            raise DamagedIndexError(
+                f"damaged: document {lost} is not found by its id", file=self.folder
+            )
         return texts
 
     def _matches(self, query: str, text: str) -> tuple[tuple[int, int], ...]:

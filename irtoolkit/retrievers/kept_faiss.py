@@ -171,10 +171,16 @@ def _opened(
     if retriever.index == "flat":
         return _made(retriever, shard, similarity)
     try:
-        return faiss.read_index(str(folder / _FILE))
+        index = faiss.read_index(str(folder / _FILE))
     except (RuntimeError, MemoryError) as error:
         reason = (str(error).strip() or "no memory for it").splitlines()[0]
         raise DamagedIndexError(f"damaged: {reason}", file=folder / _FILE) from None
+    if (index.ntotal, index.d) != shard.vectors.shape:
+        raise DamagedIndexError(
+            f"damaged: it is of {index.ntotal:,} vectors of {index.d} dimensions",
+            file=folder / _FILE,
+        )
+    return index
 
 
 def _without(retriever: FaissRetriever, deleted: Ints) -> Any:

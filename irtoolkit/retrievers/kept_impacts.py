@@ -143,5 +143,6 @@ class ImpactSearcher:
 
 def _scanned(shard: OpenShard) -> ScannedShard:
     kept, none = ImpactShard(shard.documents.folder), np.empty(0)
+    kept.check_documents(len(shard.documents.ids), shard.documents.folder)
     arrays = kept.starts, kept.documents, kept.weights, shard.live
     return ScannedShard(shard, arrays, kept.places, none, none)

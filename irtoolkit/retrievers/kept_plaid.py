@@ -11,6 +11,8 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.bounds import check_finite, check_length, check_numbers, check_starts
+from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.form import OpenShard
 from irtoolkit.indexes.strings import mapped
 from irtoolkit.indexes.vector_search import VectorSearch
@@ -120,11 +122,34 @@ class PlaidSearch(VectorSearch):
         if not int(shard.starts[-1]):
             # Without a token all documents score alike.
             return lambda _: np.flatnonzero(live)
-        index = Residuals(
-            *(mapped(docs.documents.folder / f"{name}.npy") for name in residuals.ARRAYS)
-        )
+        folder = docs.documents.folder
+        index = Residuals(*(mapped(folder / f"{name}.npy") for name in residuals.ARRAYS))
+        _check(index, folder, np.asarray(shard.starts))
         names = docs.documents.names
         return lambda query: self._retriever.found(index, query, names, live)
+
+
+def _check(index: Residuals, folder: Path, starts: Ints) -> None:
+    """Checks that the arrays of a folder fit each other, and where documents' tokens begin.
+
+    Raises:
+        DamagedIndexError: they do not.
+    """
+    files = {name: folder / f"{name}.npy" for name in residuals.ARRAYS}
+    check_finite(index.centroids, files["centroids"], (None, None))
+    check_finite(index.values, files["values"])
+    count, tokens = len(index.centroids), int(starts[-1])
+    if len(index.values) not in (2, 4, 16):
+        raise DamagedIndexError(f"damaged: {len(index.values)} values", file=files["values"])
+    width = index.centroids.shape[1] * (len(index.values).bit_length() - 1) // 8
+    check_length(index.codes, tokens, files["codes"])
+    check_numbers(index.codes, 0, count, files["codes"])
+    check_finite(index.rest, files["rest"], (tokens, width))
+    check_starts(index.starts, len(starts) - 1, tokens, files["starts"])
+    if not np.array_equal(index.starts, starts):
+        raise DamagedIndexError("damaged: its tokens are not the vectors'", file=files["starts"])
+    check_starts(index.bounds, count, len(index.lists), files["bounds"])
+    check_numbers(index.lists, 0, len(starts) - 1, files["lists"])
 
 
 class _ShardTokens:
