@@ -25,7 +25,9 @@ from irtoolkit.models.cuts import Cut
 from irtoolkit.models.exported import LIBRARIES, Backend, chosen_backend, versions
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.opening import AdapterSettings, load_adapter
+from irtoolkit.models.outputs import pack
 from irtoolkit.models.parts import Parts
+from irtoolkit.models.pooling import report_implied_pooling
 from irtoolkit.models.settings import EncoderSettings as EncoderSettings
 from irtoolkit.models.settings import Stored as Stored
 from irtoolkit.models.shards import (
@@ -77,6 +79,8 @@ class Encoder:
                 remedy="leave pooling out",
             )
         pooling = how.pooling or known.pooling
+        if how.kind == "dense" and how.side == "document" and pooling is None:
+            report_implied_pooling(known, how.model)
         cut = how.cut
         if known.cuts_special and not saved:
             cut = replace(cut or Cut(), special=True)
@@ -287,16 +291,3 @@ def _length(how: EncoderSettings, known: presets.Preset, saved: bool) -> int | N
     if how.length is not None or (saved and given is not None):
         return how.length
     return known.query_length if query else known.doc_length
-
-
-def pack(output: Output, stored: Stored) -> Output:
-    """Floating point arrays as they are stored; int8 vectors come with a scale each."""
-    if stored == "fp32":
-        return output
-    with np.errstate(all="ignore"):  # what is not finite is found afterwards
-        if stored == "fp16":
-            return tuple(p.astype(np.float16) if p.dtype == np.float32 else p for p in output)
-        (vectors,) = output
-        scales = np.abs(vectors).max(axis=-1, keepdims=True) / 127
-        codes = np.rint(vectors / np.where(scales > 0, scales, 1)).astype(np.int8)
-        return codes, scales[..., 0].astype(np.float32)

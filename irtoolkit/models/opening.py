@@ -27,6 +27,7 @@ from irtoolkit.models.presets import (
 )
 
 _MADE = {"late": "a vector of each token", "sparse": "weights of terms"}
+_RETRIEVERS = {"late": "late", "sparse": "sparse", "cross": "cross-encoder"}
 
 
 @dataclass(frozen=True)
@@ -199,12 +200,32 @@ def _transformer(location: str, backend: str, trusted: bool) -> Any:
     return model
 
 
+def _check_dense(location: str, said: Kind | None) -> None:
+    """Refuses a model that makes no vectors of texts, whose transformer alone would be taken.
+
+    Raises:
+        InputError: it is a cross-encoder, or makes term weights or vectors of tokens.
+    """
+    # A masked language model may be for anything, unless it was saved as a sparse encoder.
+    plain = not read_model_json(location, "config_sentence_transformers.json")
+    if said in (None, "dense") or (said == "sparse" and plain):
+        return
+    made = {"cross": "scores of pairs of texts", **_MADE}[said]
+    remedy = f"the retriever {_RETRIEVERS[said]}"
+    raise InputError(
+        f"the model {location} makes {made}, and no vector of a text",
+        remedy=f"{remedy}, or pooling=mean to take its transformer alone" if plain else remedy,
+    )
+
+
 def _sentence_model(location: str, kind: Kind, backend: str, trusted: bool) -> Any:
     import sentence_transformers
 
     if not hasattr(sentence_transformers, SAVED_AS[kind]):
         raise needs_extra("sentence-transformers>=6.2", "neural")
     said = said_kind(location)
+    if kind == "dense":
+        _check_dense(location, said)
     # sentence-transformers makes any model into any other, with projections of random numbers.
     if said != kind and kind in ("late", "sparse"):
         raise InputError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.models.presets import Kind
+from irtoolkit.models.settings import Stored
 from irtoolkit.models.shards import Output
 
 
@@ -67,3 +68,16 @@ def static_lengths(tokenizer: Any, texts: list[str]) -> Ints:
     else:
         found = [tokenizer.tokenize(text) for text in texts]
     return np.fromiter(map(len, found), np.int64, len(texts))
+
+
+def pack(output: Output, stored: Stored) -> Output:
+    """Floating point arrays as they are stored; int8 vectors come with a scale each."""
+    if stored == "fp32":
+        return output
+    with np.errstate(all="ignore"):  # what is not finite is found afterwards
+        if stored == "fp16":
+            return tuple(p.astype(np.float16) if p.dtype == np.float32 else p for p in output)
+        (vectors,) = output
+        scales = np.abs(vectors).max(axis=-1, keepdims=True) / 127
+        codes = np.rint(vectors / np.where(scales > 0, scales, 1)).astype(np.int8)
+        return codes, scales[..., 0].astype(np.float32)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.models.presets import Preset, place_of, read_model_json
+
+_log = logging.getLogger(__name__)
 
 
 def _mean(output: Any, batch: Any, mask_id: int | None) -> Any:
@@ -40,3 +45,24 @@ POOLINGS: dict[str, Callable[[Any, Any, int | None], Any]] = {
     "mask": _at_mask,
     "pooler": _pooler,
 }
+
+
+def implied_pooling(preset: Preset) -> str | None:
+    """Returns how a plain transformer is pooled if neither its preset nor the user says it.
+
+    sentence-transformers takes the mean. A model that has modules pools as they do, and is not plain.
+    """
+    place = None if preset.pooling is not None else place_of(preset.side("document"))
+    if place is None or (Path(place) / "sim.pt").is_file():
+        return None
+    return None if read_model_json(place, "modules.json") else "mean"
+
+
+def report_implied_pooling(preset: Preset, name: str) -> None:
+    """Logs how a plain transformer is pooled if nothing says it."""
+    pooling = implied_pooling(preset)
+    if pooling is not None:
+        _log.warning(
+            "%s: a plain transformer, which does not say how it pools: pooling=%s is taken",
+            name, pooling,
+        )  # fmt: skip

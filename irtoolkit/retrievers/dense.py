@@ -12,6 +12,7 @@ from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.vectors import Comparison
 from irtoolkit.models.encoder import Encoder
+from irtoolkit.models.pooling import implied_pooling
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
@@ -33,7 +34,7 @@ class VectorRetriever(TwoSided):
         model: see `Neural`.
         pooling: how the token vectors of a plain transformer become one: their first ("cls"),
             mean, max, the one at [MASK], or what the model itself pools ("pooler"). A
-            sentence-transformers model says it itself; by default the preset's.
+            sentence-transformers model says it itself; by default the preset's, else the mean.
         stored: precision of the vectors kept on disk; "int8" has a scale for each vector. Queries
             are kept in full.
     """
@@ -44,6 +45,10 @@ class VectorRetriever(TwoSided):
     model: str = "all-MiniLM-L6-v2"
     pooling: Literal["cls", "mean", "max", "mask", "pooler"] | None = None
     stored: Literal["fp32", "fp16", "int8"] = "fp32"
+
+    def computed(self) -> dict[str, Any]:
+        implied = None if self.pooling is not None else implied_pooling(self.preset())
+        return super().computed() | ({} if implied is None else {"pooling": implied})
 
     def encoding(self, side: Side) -> dict[str, Any]:
         stored = self.stored if side == "document" else "fp32"

@@ -176,6 +176,7 @@ class TwoSided(Neural):
         how["options"] = [list(option) for option in how["options"]]
         computed = self.computed()
         del computed["device"]
+        computed.pop("pooling", None)  # indexes have what `how` says of it
         return {"retriever": self.name, **how, **computed}
 
 

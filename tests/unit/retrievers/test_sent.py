@@ -70,7 +70,7 @@ def test_a_worker_that_does_not_see_the_answers_is_refused(
 def test_a_worker_computes_as_the_driver_would(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = find_system("dense", {"model": str(save(tmp_path / "bert"))}).retriever
+    own = find_system("dense", {"model": str(save(tmp_path / "bert")), "pooling": "mean"}).retriever
     monkeypatch.setattr(loading, "torch_device", lambda device, _: device or "cpu")
     sent = Sent.of(own)
     # The worker has a GPU.
