@@ -331,6 +331,7 @@ def evaluate(
     *runs: Any,
     measures: Measures | None = None,
     names: Sequence[str] = (),
+    excluded: int | None = None,
 ) -> Scores:
     """Scores runs on a dataset's judgments: a table in a terminal and in a notebook.
 
@@ -341,6 +342,8 @@ def evaluate(
             rows; or one mapping of name to run.
         measures: ir_measures names, e.g. "nDCG@10 AP"; by default the dataset's own.
         names: one for each run; by default the runs' tags.
+        excluded: the grade of documents that are left out of a run before it is scored, as -100 in
+            BRIGHT's judgments; by default the one that the dataset defines as excluded.
 
     Raises:
         InputError: no such dataset or measure, with the nearest names; a run without a judged
@@ -348,7 +351,8 @@ def evaluate(
     """
     from irtoolkit.scoring.score import score
 
-    return score(data, runs[0] if len(runs) == 1 else list(runs), measures, names=names)
+    given = runs[0] if len(runs) == 1 else list(runs)
+    return score(data, given, measures, names=names, excluded=excluded)
 
 
 def compare(

@@ -28,6 +28,10 @@ def add_judged(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("runs", nargs="*", metavar="RUN", help="files, of which one is needed")
     _add_qrels(parser)
+    parser.add_argument(
+        "--excluded", type=int, metavar="GRADE",
+        help="leave documents of this grade out of the runs, as -100 in BRIGHT's judgments",
+    )  # fmt: skip
     _add_candidates(parser, "score runs of the dataset's candidates, or of all documents")
 
 
@@ -73,6 +77,13 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
 
 
 def judged_dataset(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
+    """The dataset whose judgments are used, with the excluded grade, and the runs; see `_judged`."""
+    dataset, runs = _judged(args)
+    dataset.excluded = args.excluded
+    return dataset, runs
+
+
+def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
     """The dataset whose judgments a command scores runs on, and the runs.
 
     With --qrels, DATASET can be left out: the first argument is then a run.

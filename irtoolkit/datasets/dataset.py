@@ -44,6 +44,8 @@ class Dataset:
         self.id, self.source, self.in_memory = dataset_id, source, in_memory
         self.parts = DatasetId.parse(dataset_id)
         self.replaced: dict[str, str] = {}
+        # The grade of documents that are left out of runs before these are scored.
+        self.excluded: int | None = None
         # A function and its arguments that make it again, where it was made of another dataset.
         self._made: tuple[Any, ...] | None = None
 

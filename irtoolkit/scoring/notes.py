@@ -19,7 +19,7 @@ class Note:
             "corpus" where it is scored with the whole corpus as candidates in place of pools;
             "unranked" where a figure is infinite, because the rank of a relevant document that it
             does not list is unknown; "unjudged" where no document of it is judged; "absent" where
-            judged documents are not in the collection.
+            judged documents are not in the collection; "excluded" where a grade may exclude documents.
         queries: the queries that it concerns, in order.
         judged: number of judged queries.
         measures: the measures that it concerns; empty where it concerns all.
@@ -27,7 +27,7 @@ class Note:
     """
 
     system: str
-    kind: Literal["missing", "shallow", "corpus", "unranked", "unjudged", "absent"]
+    kind: Literal["missing", "shallow", "corpus", "unranked", "unjudged", "absent", "excluded"]
     queries: tuple[str, ...]
     judged: int
     measures: tuple[str, ...] = ()
@@ -40,6 +40,11 @@ class Note:
             return (
                 f"lacks {len(self.queries)} of {self.judged} judged queries, the first"
                 f" {min(self.queries)}; they count as zero"
+            )
+        if self.kind == "excluded":
+            return (
+                "the judgments have the grade -100, which excludes documents in BRIGHT's: they stay in"
+                " the runs unless --excluded -100 or excluded=-100 leaves them out"
             )
         if self.kind == "unjudged":
             own, judged = self.documents

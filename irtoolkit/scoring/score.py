@@ -24,10 +24,15 @@ from irtoolkit.runs.columns import Ranks, TiedRank
 from irtoolkit.runs.exact_ranks import has_best_ranks, read_ranks
 from irtoolkit.scoring.check import read_run
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.scoring.excluded import excluded_grade, without_excluded
 from irtoolkit.scoring.notes import Note
 from irtoolkit.scoring.run_notes import UNNAMED, absent, run_notes, unjudged, unranked
 
 Measures = str | Sequence[str | ir_measures.Measure] | Mapping[str, ir_measures.Measure]
+
+
+# The grade that excludes a document in BRIGHT's judgments.
+_BRIGHT = -100
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +156,7 @@ def score(
     measures: Measures | None = None,
     *,
     names: Sequence[str] | None = (),
+    excluded: int | None = None,
 ) -> Scores:
     """Scores runs on a dataset's judgments, as trec_eval would.
 
@@ -164,6 +170,8 @@ def score(
             `Run.of` takes.
         measures: ir_measures names; by default the dataset's own.
         names: names of the systems in order; by default a file's path or a run's tag.
+        excluded: the grade of documents that are left out of a run before it is scored, as -100 in
+            BRIGHT's judgments; by default the one that the dataset defines as excluded.
 
     Raises:
         InputError: no runs, or a file given twice; a run without a judged query, or one that does
@@ -173,12 +181,18 @@ def score(
     qrels = dataset.qrels
     parsed = _parsed(dataset.protocol.measures if measures is None else measures)
     given = _named(runs, names)
+    excluded = excluded_grade(dataset) if excluded is None else excluded
     whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
     evaluations: dict[str, Evaluation] = {}
     read: dict[str, Run] = {}
     notes = [*absent(dataset)]
+    if excluded is None and (qrels.grades == _BRIGHT).any():
+        notes.append(Note("", "excluded", (), len(qrels.query_ids)))
     for name, one in given.items():
         run, ranks = _read(one, dataset, parsed)
+        if excluded is not None:
+            scored = without_excluded(run, qrels, excluded)
+            run, ranks = scored, ranks if scored is run else None
         read[name] = run
         evaluations[name] = evaluate(run, qrels, parsed, dataset.protocol.folds, ranks)
         if not evaluations[name].judged_rows and ranks is None:
