@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from irtoolkit.cli import main
+from tests.optional import lacking
 
 # Examples are the same in every run, so that a failure is a failure for everybody. IRTOOLKIT_EXAMPLES=1000
 # tries more of them, and cases that are otherwise left out for others of their kind.
@@ -83,6 +84,32 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for why, names in sorted(skipped.items(), key=lambda one: -len(one[1])):
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         terminalreporter.line(f"{len(names):4}  {why}: {names[0]}{more}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Skips a test that fails for an extra that is not installed."""
+    report = yield
+    reason = lacking(call.excinfo.value) if report.failed and call.excinfo else None
+    if reason is not None:
+        path, line, _ = item.location
+        report.outcome, report.longrepr = "skipped", (path, line or 0, f"Skipped: {reason}")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skips a file of tests that imports an extra that is not installed."""
+    report = yield
+    call = getattr(report, "call", None)
+    reason = lacking(call.excinfo.value) if report.failed and call and call.excinfo else None
+    if reason is not None:
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {reason}")
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

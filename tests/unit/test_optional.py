@@ -1,0 +1,36 @@
+"""What is skipped because an extra is not installed, and what is a failure all the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from irtoolkit.base.errors import InputError, needs_extra
+from tests.optional import lacking
+
+pytest_plugins = ("pytester",)
+
+
+def test_missing_extras_are_reasons_and_nothing_else_is() -> None:
+    missing = ModuleNotFoundError("no", name="nothing_of_this_name.sub")
+    assert lacking(missing) == "nothing_of_this_name.sub is not installed"
+    assert lacking(needs_extra("gensim", "neural")) == "gensim is not installed"
+    caused = RuntimeError("a")
+    caused.__cause__ = missing
+    assert lacking(caused) is not None
+    for error in (
+        None, AssertionError("pip install x"), InputError("no such file"), ImportError("cannot import"),
+        ModuleNotFoundError("no", name="irtoolkit.nothing"), ModuleNotFoundError("no", name="json.nothing"),
+    ):  # fmt: skip
+        assert lacking(error) is None
+
+
+def test_other_failures_stay_failures(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("from tests.conftest import pytest_make_collect_report, pytest_runtest_makereport")  # fmt: skip
+    pytester.makepyfile(
+        test_a="def test_needs():\n    import nothing_of_this_name\ndef test_fails():\n    assert 0\n",
+        test_b="import nothing_of_this_name\n",
+    )
+    result = pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts="
+    )
+    result.assert_outcomes(failed=1, skipped=2)
