@@ -8,6 +8,9 @@ continue an index that was interrupted, rerun the same command.
 
 With --info, --verify, --merge or --delete, DATASET is the folder of an index, or a dataset whose index
 is in the cache.
+
+With lucene as SYSTEM, FOLDER becomes a Lucene index with document vectors, which Pyserini and Anserini
+read too; it is not added to or merged here.
 """
 
 from __future__ import annotations
@@ -23,13 +26,16 @@ from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
+    from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.ranking.kept import KeptIndex
+    from irtoolkit.ranking.systems import System
 
 HELP = "index documents once, for searches in any later process"
 EXAMPLES = (
     "irtoolkit index csfcube/sample bm25",
     "irtoolkit index csfcube/sample bm25 -o indexes/papers",
     "irtoolkit index relic/sample/test bm25 -o indexes/papers --add",
+    "irtoolkit index docs.jsonl lucene -o indexes/lucene",
     "irtoolkit index indexes/papers --info",
     "irtoolkit index indexes/papers --merge",
     "irtoolkit index indexes/papers --verify",
@@ -117,11 +123,25 @@ def execute(args: argparse.Namespace) -> None:
         else:
             refuse_query_settings(settings)
             found = find_system(args.system or "bm25", settings, data.parts)
+            if found.retriever.name == "lucene":
+                _build_lucene(data, found, args)
+                return
             index = build(data, found, args.output, memory=memory, replace=args.replace)
             there = index.was_there
     _tell(index)
     if there:
         print("  was there already; --replace builds it again")
+
+
+def _build_lucene(data: Dataset, system: System, args: argparse.Namespace) -> None:
+    """Writes a Lucene index, which Lucene's own programs read too."""
+    from irtoolkit.ranking.lucene_index import build_lucene
+
+    if args.replace:
+        raise InputError("--replace is for indexes of ours", remedy="name another folder")
+    place, count = build_lucene(data, system, args.output)
+    print(printable(str(place)))
+    print(f"  {count:,} documents, for lucene: --index {printable(str(place))}")
 
 
 def _tell(index: KeptIndex) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -82,7 +82,7 @@ def open_index(task: Task, name: str, analyzer: Any) -> LuceneIndex:
         (doc_ids if text.strip(BLANK) else blank).append(doc_id)
     folder = cache_home() / "lucene" / digest.hexdigest()[:40]
     if not folder.is_dir():
-        _build(folder, task, analyzer, len(doc_ids))
+        write_index(folder, _texts(task), len(doc_ids), analyzer)
     return LuceneIndex(_open(folder, len(doc_ids)), id_array(doc_ids), frozenset(blank))
 
 
@@ -91,7 +91,23 @@ def _texts(task: Task) -> Iterator[tuple[str, str]]:
         yield doc_id, " ".join(segments)
 
 
-def _build(folder: Path, task: Task, analyzer: Any, total: int) -> None:
+def write_index(
+    folder: Path, texts: Iterable[tuple[str, str]], total: int | None, analyzer: Any
+) -> int:
+    """Writes a Lucene index, which comes to be there only when it is complete.
+
+    Args:
+        folder: a new folder.
+        texts: id and text of each document; those without text are left out.
+        total: how many there are, for the progress bar.
+        analyzer: Lucene's object.
+
+    Returns:
+        The number of documents in the index.
+
+    Raises:
+        InputError: it cannot be written.
+    """
     home = folder.parent
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -99,9 +115,9 @@ def _build(folder: Path, task: Task, analyzer: Any, total: int) -> None:
             prefix=".building-", dir=home, ignore_cleanup_errors=True
         ) as scratch:
             made = Path(scratch, "index")
-            texts = ((doc_id, text) for doc_id, text in _texts(task) if text.strip(BLANK))
-            with tqdm(texts, total=total, desc="indexing", unit="doc", disable=None) as bar:
-                _write(made, bar, analyzer)
+            filled = ((doc_id, text) for doc_id, text in texts if text.strip(BLANK))
+            with tqdm(filled, total=total, desc="indexing", unit="doc", disable=None) as bar:
+                count = _write(made, bar, analyzer)
             try:
                 made.rename(folder)
             except OSError:
@@ -114,10 +130,11 @@ def _build(folder: Path, task: Task, analyzer: Any, total: int) -> None:
     except thrown_by_java() as error:
         reason = getattr(error, "innermessage", None) or error
         raise InputError(f"Lucene cannot write an index: {reason}", file=home) from None
+    return count
 
 
-def _write(folder: Path, texts: Iterator[tuple[str, str]], analyzer: Any) -> None:
-    """Makes an index whose documents are numbered in the order given."""
+def _write(folder: Path, texts: Iterable[tuple[str, str]], analyzer: Any) -> int:
+    """Makes an index whose documents are numbered in the order given; returns their number."""
     settings = java_class("io.anserini.index.IndexCollection$Args")()
     settings.storeDocvectors = True  # RM3 reads them
     make = java_class("io.anserini.index.generator.DefaultLuceneDocumentGenerator")(settings)
@@ -127,13 +144,16 @@ def _write(folder: Path, texts: Iterator[tuple[str, str]], analyzer: Any) -> Non
     # Merges neighbours only, so that numbers stay in order; Lucene's default does not.
     config.setMergePolicy(java_class("org.apache.lucene.index.LogByteSizeMergePolicy")())
     writer = java_class("org.apache.lucene.index.IndexWriter")(lucene_directory(folder), config)
+    count = 0
     try:
         for doc_id, text in texts:
             writer.addDocument(make.createDocument(document.fromFields(doc_id, text)))
+            count += 1
         writer.close()
     except BaseException:
         writer.rollback()
         raise
+    return count
 
 
 def lucene_directory(folder: Path) -> Any:

@@ -140,7 +140,7 @@ class Lucene(Retriever):
         return english if self.filter_terms is None else self.filter_terms
 
     def scorer(self, task: Task) -> Scorer:
-        analyzer = _analyzer(self.analyzer)
+        analyzer = lucene_analyzer(self.analyzer)
         if self.index is None:
             index = _lucene_index.open_index(task, self.analyzer, analyzer)
         else:
@@ -275,7 +275,8 @@ def _similarity(settings: Lucene) -> Any:
     return java_class(f"{package}BM25Similarity")(settings.k1, settings.b)
 
 
-def _analyzer(name: str) -> Any:
+def lucene_analyzer(name: str) -> Any:
+    """Returns Lucene's analyzer of a name; see `Lucene`."""
     if name == "whitespace":
         return java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")()
     if name not in get_args(English):

@@ -19,7 +19,7 @@ from irtoolkit.base.analysis import analyzer, missing_tokenizer, stop_words
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.lucene import java as _java
-from irtoolkit.retrievers.lucene.retriever import _analyzer as lucene_analyzer
+from irtoolkit.retrievers.lucene.retriever import lucene_analyzer
 from tests.lucene import with_java
 
 with_jieba = pytest.mark.skipif(find_spec("jieba") is None, reason="jieba is not installed")
