@@ -126,7 +126,7 @@ class Faiss(VectorRetriever):
                 index = indexed(doc)
 
                 def score(query: Ints) -> Hits:
-                    found, places = index.search(queries[query], min(self.hits, len(doc)))
+                    found, places = _with_ties(index, queries[query], self.hits, len(doc))
                     if similarity == "l2":  # faiss gives squares
                         found = -np.sqrt(np.maximum(found, 0))
                     return Hits(places, found)
@@ -256,6 +256,17 @@ class Faiss(VectorRetriever):
             "faiss": faiss.__version__, "vectors": docs.digest(),
         }  # fmt: skip
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:32]
+
+
+def _with_ties(index: Any, queries: Singles, hits: int, count: int) -> tuple[Any, Any]:
+    """Scores and places of so many hits, and of those that tie with the last: ids decide there."""
+    hits = min(hits, count)
+    asked = min(hits + 1, count)
+    while True:
+        found, places = index.search(queries, asked)
+        if asked == count or (found[:, hits - 1] != found[:, -1]).all():
+            return found, places
+        asked = min(2 * asked, count)
 
 
 def _divisors(number: int) -> list[int]:

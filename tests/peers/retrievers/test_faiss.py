@@ -503,6 +503,18 @@ def test_a_block_says_what_it_found(task_of: Callable[..., Task]) -> None:
     block: Block = Faiss(hits=4).scorer(task)(np.arange(len(docs)))
     hits = block(np.array([3, 1]))
     assert isinstance(hits, Hits)
-    assert hits.places.shape == hits.scores.shape == (2, 4)
+    assert hits.places.shape == hits.scores.shape == (2, 5)
     assert hits.places[:, 0].tolist() == [3, 1]
     assert (np.diff(hits.scores, axis=1) <= 0).all()
+
+
+def test_hits_that_tie_with_the_last_are_found_too() -> None:
+    """Ids decide which of them are kept, and not where they are in the index."""
+    import faiss
+
+    from irtoolkit.retrievers.faiss import _with_ties
+
+    index: Any = faiss.IndexFlat(4, faiss.METRIC_INNER_PRODUCT)
+    index.add(np.ones((100, 4), np.float32))
+    _, places = _with_ties(index, np.ones((2, 4), np.float32), 3, 100)
+    assert sorted(places[0]) == list(range(100))
