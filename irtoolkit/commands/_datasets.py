@@ -83,6 +83,25 @@ def judged_dataset(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
     return dataset, runs
 
 
+def _check_no_measure(runs: list[str]) -> None:
+    """Raises InputError if a run is no file but the name of a measure, as in -m AP nDCG@10."""
+    for run in runs:
+        if not is_url(run) and not is_file(run) and _is_measure(run):
+            raise InputError(
+                f"one argument too many: {run!r}",
+                remedy="-m takes one measure, --measures several",
+            )
+
+
+def _is_measure(name: str) -> bool:
+    from irtoolkit.scoring.evaluation import parse_measures
+
+    try:
+        return bool(parse_measures([name]))
+    except InputError:
+        return False
+
+
 def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
     """The dataset whose judgments a command scores runs on, and the runs.
 
@@ -98,8 +117,9 @@ def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
     if not args.runs and (args.qrels is None or not is_file(args.dataset)):
         raise InputError(
             f"RUN is missing: {args.dataset} is taken for the dataset",
-            remedy="name a dataset or qrels, then the runs",
+            remedy="name a dataset or qrels, then the runs; see --help",
         )
+    _check_no_measure(args.runs)
     if args.qrels is None:
         return with_candidates(Dataset.of(args.dataset), args.candidates), args.runs
     if is_file(args.dataset):

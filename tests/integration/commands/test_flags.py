@@ -70,7 +70,7 @@ def test_every_command_says_the_version(irtoolkit: Command) -> None:
         (["datasets", SAMPLE, "more"], ["one argument too many: 'more'"]),
         (
             ["eval", SAMPLE, "x.run", "-m", "R@1", "Rank"],
-            ["one argument too many: 'Rank'; -m takes one measure, --measures several"],
+            ["one argument too many: 'Rank' (-m takes one measure, --measures several)"],
         ),
         (
             ["check", SAMPLE, "b.run"],
@@ -222,7 +222,7 @@ def test_topics_and_qrels_of_files_without_registering(irtoolkit: Command) -> No
     answer = made(irtoolkit("retrieve", "docs.jsonl", "bm25", "--topics", "topics.tsv",
                             "--qrels", "trec.qrels", "-o", "x.run"))  # fmt: skip
     assert answer.err.splitlines()[0] == "candidates: the corpus, 2 documents"
-    assert [row.doc_id for row in Run.read("x.run").ranking("q1")] == ["d2", "d1"]
+    assert [row.doc_id for row in Run.read("x.run").ranking("q1")] == ["d2"]
     for qrels in ("trec.qrels", "beir.tsv"):
         out = made(irtoolkit("eval", "-m", "recip_rank", qrels, "x.run", "--format", "json")).out
         assert json.loads(out) == {"x.run": {"recip_rank": 1.0}}

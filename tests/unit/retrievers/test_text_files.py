@@ -112,7 +112,7 @@ def test_a_damaged_archive_and_one_with_a_password_are_refused(tmp_path: Path) -
         list(file_texts(path))
     broken[35:45] = b"\xff" * 10
     path.write_bytes(broken)
-    with pytest.raises(InputError, match=r"texts\.zip:1: damaged \.zip data"):
+    with pytest.raises(InputError, match=r"texts\.zip:1: damaged zip data"):
         list(file_texts(path))
 
 
