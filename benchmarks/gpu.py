@@ -22,6 +22,7 @@ import importlib
 import json
 import os
 import platform
+import subprocess
 import sys
 import tempfile
 import time
@@ -31,7 +32,7 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
 # Modules with a list CHECKS.
-PARTS = ("gpu_rates", "gpu_memory", "gpu_training")
+PARTS = ("gpu_rates", "gpu_retrieval", "gpu_memory", "gpu_training")
 BUDGET = 570
 # Modules without which no check can be run.
 NEEDED = (
@@ -78,6 +79,17 @@ def _has_card() -> bool:
     return torch.cuda.is_available()
 
 
+def _commit() -> str | None:
+    """The commit that is measured: $COMMIT, where files alone were copied, else git's."""
+    if os.environ.get("COMMIT"):
+        return os.environ["COMMIT"]
+    asked = ["git", "-C", str(RESULTS.parent), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
 def measure(device: str, args: argparse.Namespace, output: Path) -> dict[str, Any]:
     """The results of all checks, with the machine that they are of, in a file, too."""
     import torch
@@ -91,7 +103,7 @@ def measure(device: str, args: argparse.Namespace, output: Path) -> dict[str, An
     chosen = [check for check in checks if not args.only or check.name in args.only]
     made: dict[str, Any] = {
         "device": device, "card": torch.cuda.get_device_name(0) if device == "cuda" else None,
-        "machine": platform.machine(), "cores": os.cpu_count(),
+        "commit": _commit(), "machine": platform.machine(), "cores": os.cpu_count(),
         "python": platform.python_version(), "torch": torch.__version__, "checks": [],
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as home:

@@ -1,4 +1,4 @@
-"""Rates of encoding, cross-encoding, products and MaxSim, and whether their figures are right."""
+"""Rates of encoding and cross-encoding, and whether their figures are right."""
 
 from __future__ import annotations
 
@@ -48,12 +48,14 @@ def encode(setting: Setting) -> dict[str, Any]:
 
     from irtoolkit.models.encoder import Encoder, EncoderSettings
 
-    texts = setting.texts(setting.count(10_000, 40))
+    texts = setting.texts(setting.count(20_000, 40))
+    full = setting.full_texts(setting.count(24_000, 20), seed=11)
     encoder = Encoder(
         EncoderSettings(setting.start, "dense", "document", pooling="mean", device=setting.device)
     )
-    encoder.once(texts[:32])  # warm
+    encoder.encode(setting.full_texts(setting.count(2_000, 5), seed=12))  # warm
     ours, made = setting.timed(lambda: encoder.encode(texts))
+    longest, filled = setting.timed(lambda: encoder.encode(full))
     peer = SentenceTransformer(
         modules=[
             Transformer(setting.start, max_seq_length=setting.shape.tokens),
@@ -64,11 +66,19 @@ def encode(setting: Setting) -> dict[str, Any]:
     if setting.gpu:
         peer.bfloat16()
     peer.encode(texts[:32])
-    theirs, found = setting.timed(lambda: peer.encode(texts, batch_size=64))
+    part = texts[: setting.count(5_000, 40)]
+    theirs, found = setting.timed(lambda: peer.encode(part, batch_size=64))
+    full_part = full[: setting.count(3_000, 20)]
+    theirs_full, _ = setting.timed(lambda: peer.encode(full_part, batch_size=64))
     some = made.vectors()[:50]
     difference = float(np.linalg.norm(some - found[:50]) / np.linalg.norm(found[:50]))
     assert difference < _BF16, f"the vectors differ by {difference} from sentence-transformers'"
-    return _beside(setting, len(texts), ours, theirs, setting.work(made.lengths))
+    scaled = theirs * len(texts) / len(part), theirs_full * len(full) / len(full_part)
+    work = setting.work(made.lengths), setting.work(filled.lengths)
+    return {
+        "mixed": beside(setting, len(texts), ours, scaled[0], work[0]),
+        "full": beside(setting, len(full), longest, scaled[1], work[1]),
+    }
 
 
 def cross(setting: Setting) -> dict[str, Any]:
@@ -78,70 +88,25 @@ def cross(setting: Setting) -> dict[str, Any]:
 
     from irtoolkit.models.encoder import Encoder, EncoderSettings
 
-    count = setting.count(5_000, 30)
-    half = setting.texts(2 * count, seed=2)
+    count = setting.count(20_000, 30)
+    half = setting.full_texts(2 * count, seed=2, tokens=setting.shape.tokens // 2)
     pairs = list(zip(half[:count], half[count:], strict=True))
     encoder = Encoder(EncoderSettings(setting.cross, "cross", "document", device=setting.device))
-    encoder.once(pairs[:32])
+    encoder.encode([(a, a) for a in half[: setting.count(2_000, 5)]])  # warm
     ours, made = setting.timed(lambda: encoder.encode(pairs))
     peer = CrossEncoder(setting.cross, device=setting.device, max_length=setting.shape.tokens)
     if setting.gpu:
         peer.bfloat16()
     peer.predict(pairs[:32])
+    part = pairs[: setting.count(3_000, 30)]
     theirs, found = setting.timed(
-        lambda: peer.predict(pairs, batch_size=64, activation_fn=torch.nn.Identity())
+        lambda: peer.predict(part, batch_size=64, activation_fn=torch.nn.Identity())
     )
-    apart = np.sqrt(np.mean((made.vectors()[:, 0] - found) ** 2)) / np.std(found)
+    theirs *= len(pairs) / len(part)
+    scores = made.vectors()[: len(part), 0]
+    apart = np.sqrt(np.mean((scores - found) ** 2)) / np.std(found)
     assert apart < _SCORES, f"the scores differ by {apart} standard deviations"
-    return _beside(setting, count, ours, theirs, setting.work(made.lengths))
-
-
-def products(setting: Setting) -> dict[str, Any]:
-    """Exact products of vectors, which are those of the CPU."""
-    from irtoolkit.retrievers.vectors import prepared
-
-    draw = np.random.default_rng(3)
-    docs = draw.standard_normal((setting.count(200_000, 500), 384), np.float32)
-    queries = draw.standard_normal((setting.count(1_000, 20), 384), np.float32)
-    multiply = prepared(docs, "dot", setting.device)
-    multiply(queries[:10])
-    seconds, found = setting.timed(lambda: multiply(queries))
-    np.testing.assert_allclose(found[:10], queries[:10] @ docs.T, rtol=1e-3, atol=1e-2)
-    work = 2 * docs.size * len(queries)
-    return {"TFLOP/s": work / seconds / 1e12, "share": work / seconds / setting.rate}
-
-
-def maxsim(setting: Setting) -> dict[str, Any]:
-    """MaxSim, ours, which copies the documents to the GPU, and sentence-transformers', which has them."""
-    import torch
-    from sentence_transformers.util import maxsim as theirs_of
-
-    from irtoolkit.retrievers import late
-
-    draw = np.random.default_rng(4)
-
-    def tokens(number: int) -> Any:
-        rows = draw.standard_normal((number, 128)).astype(np.float32)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-    docs = [tokens(int(n)) for n in draw.integers(20, 180, setting.count(5_000, 50))]
-    asked = [tokens(32) for _ in range(setting.count(32, 2))]
-    flat, queries = np.concatenate(docs), np.concatenate(asked)
-    starts = np.concatenate([[0], np.cumsum([len(doc) for doc in docs])])
-    bounds = np.arange(0, len(queries) + 1, 32)
-    scores = np.empty((len(asked), len(docs)), np.float32)
-
-    def fill() -> Any:
-        late.maxsim(flat, starts, queries, bounds, setting.device, scores)
-
-    fill()
-    ours, _ = setting.timed(fill)
-    there = [torch.from_numpy(doc).to(setting.device) for doc in docs]
-    asking = [torch.from_numpy(one).to(setting.device) for one in asked]
-    theirs_of(asking[:1], there)
-    theirs, found = setting.timed(lambda: theirs_of(asking, there))
-    np.testing.assert_allclose(scores, found.cpu().numpy(), rtol=1e-2, atol=1e-2)
-    return _beside(setting, scores.size, ours, theirs, 2 * len(flat) * len(queries) * 128)
+    return beside(setting, count, ours, theirs, setting.work(made.lengths))
 
 
 def faiss(setting: Setting) -> dict[str, Any]:
@@ -165,9 +130,7 @@ def faiss(setting: Setting) -> dict[str, Any]:
     return {"share": work / seconds / setting.rate, "agreement": agreed}
 
 
-def _beside(
-    setting: Setting, items: int, ours: float, theirs: float, work: float
-) -> dict[str, Any]:
+def beside(setting: Setting, items: int, ours: float, theirs: float, work: float) -> dict[str, Any]:
     return {
         "items": items, "items/s": items / ours, "share": work / ours / setting.rate,
         "peer items/s": items / theirs, "peer share": work / theirs / setting.rate,
@@ -180,7 +143,5 @@ CHECKS = [
     Check("bf16", bf16, 60),
     Check("encode", encode, 60),
     Check("cross-encoder", cross, 60),
-    Check("products", products, 20),
-    Check("maxsim", maxsim, 20),
     Check("faiss", faiss, 20, needs=("faiss",)),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,10 @@ from training import BASE, Shape
 
 # A model and batches that a CPU computes in no time.
 TINY = Shape(layers=1, width=32, heads=2, vocabulary=500, batch=4, tokens=16)
+
+
+# Words that make one token, about.
+_WORDS = 0.8
 
 
 class MissingError(Exception):
@@ -62,7 +66,7 @@ class Setting:
     @property
     def shape(self) -> Shape:
         """BERT-base's shape on a GPU, and a tiny one else."""
-        return BASE if self.gpu else TINY
+        return replace(BASE, batch=64, tokens=256) if self.gpu else TINY
 
     @cached_property
     def start(self) -> str:
@@ -98,6 +102,14 @@ class Setting:
         longest = self.shape.tokens
         lengths = np.clip(draw.lognormal(np.log(longest / 8), 0.8, count).astype(int), 3, longest)
         return [" ".join(draw.choice(known, length)) for length in lengths]
+
+    def full_texts(self, count: int, seed: int = 0, tokens: int | None = None) -> list[str]:
+        """Texts of about as many tokens as the model takes, or as `tokens`."""
+        known = np.array(training.words(self.shape.vocabulary))
+        drawn = np.random.default_rng(seed).integers(
+            len(known), size=(count, max(1, int(_WORDS * (tokens or self.shape.tokens))))
+        )
+        return [" ".join(known[row]) for row in drawn]
 
     def work(self, lengths: np.ndarray[Any, Any]) -> float:
         """Operations of encoding texts of these lengths in tokens; padding is no work."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,26 +17,28 @@ from irtoolkit.models.limits import (
     own_limit,
     own_prompt,
     position_limit,
-    reader_of,
     refuse_longer,
     set_limit,
 )
+from irtoolkit.models.limits import (
+    reader_of as reading_part,
+)
 from irtoolkit.models.outputs import (
     OUTPUTS,
-    counted,
     dense_rows,
     shortened,
-    sparse_row,
     static_lengths,
 )
 from irtoolkit.models.pooling import POOLINGS
 from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.reading import Reader, Tokens, reader_of
 from irtoolkit.models.shards import Output
 
 # A text, or a query with a document for a cross-encoder.
 Item = str | tuple[str, str]
 # How texts are cut is set on the tokenizer itself, which several adapters may share.
 READING = threading.Lock()
+_TURN = threading.Lock()
 
 
 class Adapter(Protocol):
@@ -60,12 +61,19 @@ class Adapter(Protocol):
     def lengths(self, items: Sequence[Item]) -> Ints:
         """(n,) tokens of each item before anything is cut."""
 
-    def __call__(self, items: Sequence[Item]) -> list[Output]:
-        """What the model makes of each item of one batch."""
+    def __call__(self, items: Sequence[Any]) -> list[Output]:
+        """What the model makes of each item of one batch, or of its tokens."""
 
 
-class _Tokenized:
-    """What models with a tokenizer share."""
+class Tokenized:
+    """What models with a tokenizer share.
+
+    Attributes:
+        reader: what reads texts ahead of a GPU, where there is one that reads as the model does.
+    """
+
+    reader: Reader | None = None
+    _tried: bool = False
 
     def __init__(
         self, model: Any, tokenizer: Any, device: str, prompt: str | None, limit: int | None
@@ -74,6 +82,18 @@ class _Tokenized:
         self.tokenizer = tokenizer
         self.limit = limit
         self.separator: str | None = getattr(self.tokenizer, "sep_token", None)
+
+    def read(self, items: Sequence[Item]) -> tuple[Sequence[Any], Ints]:
+        """Items as this is best called with them, and (n,) tokens of each before anything is cut."""
+        if self.device == "cpu" or not hasattr(self, "prepared"):
+            return items, self.lengths(items)
+        # One after another: while the GPU computes some items, others are read, and not all at once.
+        with _TURN:
+            if not self._tried:
+                prepare = self.prepared
+                self.reader = reader_of(self.tokenizer, self.limit, self.prompt, prepare, items)
+                self._tried = True
+            return (items, self.lengths(items)) if self.reader is None else self.reader(items)
 
     def lengths(self, items: Sequence[Item]) -> Ints:
         pairs = [item if isinstance(item, tuple) else (item, None) for item in items]
@@ -90,7 +110,7 @@ class _Tokenized:
         return np.fromiter(map(len, coded["input_ids"]), np.int64, len(items))
 
 
-class SentenceModel(_Tokenized):
+class SentenceModel(Tokenized):
     """A model of sentence-transformers: dense, late, sparse or cross by its kind."""
 
     def __init__(
@@ -102,7 +122,7 @@ class SentenceModel(_Tokenized):
         self._task = {} if kind == "cross" else {"task": side}
         if prompt is None:
             prompt = own_prompt(model, side)
-        reader = reader_of(model, kind, side)
+        reader = reading_part(model, kind, side)
         longest = min(
             (position_limit(part) for part, _ in loading.transformers_in(reader)), default=None
         )
@@ -134,6 +154,11 @@ class SentenceModel(_Tokenized):
             features, _ = self._features(items)
             return OUTPUTS[self._kind](shortened(features, self._model))
 
+    def prepared(self, items: Sequence[Item]) -> Any:
+        """A batch as the model reads it."""
+        with READING:
+            return self._model.preprocess(list(items), prompt=self._asked, **self._task)
+
     def states(self, texts: Sequence[str]) -> tuple[Any, Any]:
         """(n, t, d) vectors of tokens, and (n, t) which of them are of a text and no padding.
 
@@ -154,15 +179,17 @@ class SentenceModel(_Tokenized):
         """What the model makes of a batch, and the mask of its padding."""
         from sentence_transformers.util import batch_to_device
 
-        with READING:
-            features = self._model.preprocess(list(items), prompt=self._asked, **self._task)
+        if self.reader is not None and isinstance(items[0], Tokens):
+            features = self.reader.features(items, self.device)
+        else:
+            features = self.prepared(items)
         mask = features.get("attention_mask")
         if mask is not None:  # a pooling may take the prompt out of it
             mask = mask.bool().to(self.device)
         return self._model(batch_to_device(features, self.device), **self._task), mask
 
 
-class Plain(_Tokenized):
+class Plain(Tokenized):
     """A plain transformer, whose token vectors are pooled here.
 
     DPR's encoders (Karpukhin et al. 2020) are loaded by the class that their configuration names:
@@ -199,76 +226,25 @@ class Plain(_Tokenized):
         output, batch = self._output(texts)
         return output.last_hidden_state, batch["attention_mask"].bool()
 
+    def prepared(self, items: Sequence[Item]) -> Any:
+        """A batch as the model reads it."""
+        texts = [self.prompt + str(item) for item in items]
+        with READING:
+            return self.tokenizer(
+                texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
+            )
+
     def _output(self, items: Sequence[Item]) -> tuple[Any, Any]:
         """What the transformer makes of a batch, and the batch."""
         import torch
 
-        texts = [self.prompt + str(item) for item in items]
-        with READING:
-            batch = self.tokenizer(
-                texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
-            )
-        batch = batch.to(self.device)
+        if self.reader is not None and isinstance(items[0], Tokens):
+            batch: Any = self.reader.features(items, self.device)
+        else:
+            batch = self.prepared(items).to(self.device)
         with torch.inference_mode():
             # DPR's gives a tuple unless asked
             return self._model(**batch, return_dict=True), batch
-
-
-class Sparta(_Tokenized):
-    """SPARTA (Zhao et al. 2021, equations 2 to 4), as BEIR runs it.
-
-    The weight of a term in a document is log(1 + max(0, the greatest dot product of the term's
-    input embedding with a token's output)); the `kept` heaviest terms stay, special tokens never.
-    A query is its tokens, each as often as it occurs. Padding takes no part, so that a document
-    has one representation whatever it is encoded with; in BEIR's code it does.
-    """
-
-    similarity: str | None = "dot"
-
-    def __init__(
-        self, model: Any, side: Side, device: str, limit: int | None, cut: Cut | None = None,
-        kept: int = 2000,
-    ) -> None:  # fmt: skip
-        longest = position_limit(model)
-        refuse_longer(limit, longest)
-        tokenizer = model.tokenizer if cut is None else cutting_tokenizer(model.tokenizer, cut)
-        # BEIR cuts at 500 tokens.
-        super().__init__(model, tokenizer, device, None, limit or min(500, longest))
-        self._side, self._kept = side, kept
-
-    @cached_property
-    def _terms(self) -> Any:
-        weights = self._model.get_input_embeddings().weight.detach().float().clone()
-        weights[self.tokenizer.all_special_ids] = 0
-        return weights
-
-    def __call__(self, items: Sequence[Item]) -> list[Output]:
-        import torch
-
-        texts = [str(item) for item in items]
-        if self._side == "query":
-            with READING:
-                coded = self.tokenizer(
-                    texts, add_special_tokens=False, truncation=True, max_length=self.limit
-                )
-            return [counted(ids) for ids in coded["input_ids"]]
-        with READING:
-            batch = self.tokenizer(
-                texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
-            )
-        batch = batch.to(self.device)
-        with torch.inference_mode():
-            states = self._model(**batch).last_hidden_state
-            rows = []
-            for state, mask in zip(states, batch["attention_mask"].bool(), strict=True):
-                greatest = (self._terms @ state[mask].T).amax(dim=1)
-                weights, terms = torch.log1p(torch.relu(greatest)).topk(
-                    min(self._kept, len(greatest))
-                )
-                kept = weights > 0
-                order = terms[kept].argsort()
-                rows.append(sparse_row(terms[kept][order], weights[kept][order]))
-            return rows
 
 
 class Averaged:

@@ -16,6 +16,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.models.adapters import Adapter, Item
 from irtoolkit.models.halving import in_halves
 from irtoolkit.models.parts import Parts
+from irtoolkit.models.reading import Tokens
 from irtoolkit.models.shards import Output
 
 # Tokens at once, padding included. On a CPU what fits its cache is fastest; a GPU wants to be full.
@@ -38,7 +39,7 @@ class Batches:
 
     def __call__(
         self,
-        items: Sequence[Item],
+        items: Sequence[Item | Tokens],
         lengths: Ints,
         done: Callable[[int], object],
         parts: Parts | None = None,
@@ -90,13 +91,13 @@ class Batches:
             yield order[start : start + size]
             start += size
 
-    def _bear(self, items: Sequence[Item], longest: int) -> list[Output]:
+    def _bear(self, items: Sequence[Item | Tokens], longest: int) -> list[Output]:
         """Applies the model to a batch; to its halves where the memory does not suffice."""
         outputs: list[Output] = []
 
         def refused(item: int) -> InputError:
             return InputError(
-                f"one text of {len(str(items[item]))} characters does not fit into the memory"
+                f"one text of {_size(items[item])} does not fit into the memory"
                 f" of {self._model.device}",
                 remedy="set query_length or doc_length lower, or device=cpu",
             )
@@ -109,6 +110,13 @@ class Batches:
             0, len(items), refused, halved,
         )  # fmt: skip
         return outputs
+
+
+def _size(item: Item | Tokens) -> str:
+    """How long an item is, for messages."""
+    if isinstance(item, Tokens):
+        return f"{len(item.ids)} tokens"
+    return f"{len(str(item))} characters"
 
 
 class _Pools:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from irtoolkit.datasets.cache import cache_home
 from irtoolkit.engines.engine import current
 from irtoolkit.models import loading, presets
 from irtoolkit.models.adapters import Adapter, Item
+from irtoolkit.models.ahead import put_off
 from irtoolkit.models.batches import Batches
 from irtoolkit.models.cuts import Cut
 from irtoolkit.models.exported import LIBRARIES, Backend, chosen_backend, versions
@@ -108,6 +110,7 @@ class Encoder:
             del decides["trusted"]
         name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
         self._store = Store(cache_home() / "vectors" / name)
+        self._storing = Lock()
 
     @property
     def similarity(self) -> str:
@@ -200,22 +203,30 @@ class Encoder:
             prepare = _Loading(self._how, self._store.folder.name)
             here = partial(self._make, bar=bar)
             gpus = 0.0 if (self._how.device or "cuda").startswith("cpu") else 1.0
-            put_off = Spread(self._store, Workers(engine, prepare, here, gpus), bar.update)(chunks)
+            left = Spread(self._store, Workers(engine, prepare, here, gpus), bar.update)(chunks)
         else:
-            put_off = [chunk for chunk in chunks if not self._settled(chunk, bar, wait=False)]
-        for chunk in put_off:
+            left = self._settled_here(chunks, bar)
+        for chunk in left:
             self._settled(chunk, bar, wait=True)
+
+    def _settled_here(self, chunks: Iterable[Chunk], bar: Any) -> list[Chunk]:
+        """Sees to the outputs of all chunks but those that another process is at, which it gives."""
+        if self._model.device == "cpu":
+            return [chunk for chunk in chunks if not self._settled(chunk, bar, wait=False)]
+        return put_off(chunks, lambda chunk: self._settled(chunk, bar, wait=False))
 
     def _settled(self, chunk: Chunk, bar: Any, wait: bool) -> bool:
         """Sees to it that the outputs of a chunk are on disk; False when another process is at it."""
         store, keys, items = self._store, chunk.keys, chunk.items
-        found = store.has(keys)
+        with self._storing:
+            found = store.has(keys)
         if not all(found):
             with store.locked(keys, wait) as mine:
                 if not mine:
                     return False
-                store.refresh()  # another process may have been here before
-                found = store.has(keys)
+                with self._storing:
+                    store.refresh()  # another process may have been here before
+                    found = store.has(keys)
                 bar.update(sum(found))
                 new = [i for i, known in enumerate(found) if not known]
                 if new:
@@ -227,18 +238,25 @@ class Encoder:
     def _make(self, new: Chunk, locked: list[bytes], bar: Any) -> None:
         parts = Parts(self._store.folder, new.keys)
         made = self._made(new, parts, bar.update)
-        self._store.add(write_shard(self._store.folder, new.keys, *made, locked))
+        shard = write_shard(self._store.folder, new.keys, *made, locked)
+        with self._storing:
+            self._store.add(shard)
         parts.remove()
 
     def _made(
         self, chunk: Chunk, parts: Parts, done: Callable[[int], object]
     ) -> tuple[Ints, list[Output]]:
         """(n,) tokens of each text, and what the model makes of it, as it is stored."""
-        lengths = self._model.lengths(chunk.items)
-        outputs = self._batches(chunk.items, lengths, done, parts)
+        read = getattr(self._model, "read", None)
+        items, lengths = (
+            read(chunk.items) if read else (chunk.items, self._model.lengths(chunk.items))
+        )
+        outputs = self._batches(items, lengths, done, parts)
         packed = [pack(output, self._how.stored) for output in outputs]
         for item, *kept in zip(chunk.items, outputs, packed, strict=True):
-            if not all(np.isfinite(part).all() for output in kept for part in output):
+            # What is stored as it is made is looked at once.
+            looked = kept[:1] if kept[0] is kept[1] else kept
+            if not all(np.isfinite(part).all() for output in looked for part in output):
                 raise InputError(
                     f"the model {self._how.model} makes numbers that are not finite of"
                     f" {str(item)[:60]!r}",

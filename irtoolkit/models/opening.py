@@ -9,7 +9,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.models import loading
-from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel, Sparta
+from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel
 from irtoolkit.models.cuts import Cut
 from irtoolkit.models.limits import set_options
 from irtoolkit.models.own_code import check_code_ran, check_own_code
@@ -25,6 +25,7 @@ from irtoolkit.models.presets import (
     said_kind,
     weights_hash,
 )
+from irtoolkit.models.sparta import Sparta
 
 _MADE = {"late": "a vector of each token", "sparse": "weights of terms"}
 _RETRIEVERS = {"late": "late", "sparse": "sparse", "cross": "cross-encoder"}

@@ -31,18 +31,20 @@ def dense_rows(matrix: Any) -> list[Output]:
 
 
 def token_rows(features: dict[str, Any]) -> list[Output]:
-    masks = features["attention_mask"].bool().cpu().numpy()
-    tokens = features["token_embeddings"].float().cpu().numpy()
-    return [(vectors[mask],) for vectors, mask in zip(tokens, masks, strict=True)]
+    masks = features["attention_mask"].bool()
+    counts = masks.sum(1).cpu().numpy()
+    # One copy from the GPU, without padding.
+    kept = features["token_embeddings"][masks].float().cpu().numpy()
+    return [(vectors,) for vectors in np.split(kept, np.cumsum(counts)[:-1])]
 
 
 def sparse_rows(features: dict[str, Any]) -> list[Output]:
-    found = []
-    for row in features["sentence_embedding"]:
-        row = row.to_dense() if row.is_sparse else row
-        terms = row.nonzero().squeeze(1)
-        found.append(sparse_row(terms, row[terms]))
-    return found
+    matrix = features["sentence_embedding"]
+    matrix = matrix.to_dense() if matrix.is_sparse else matrix
+    rows, terms = matrix.nonzero(as_tuple=True)
+    begins = np.cumsum(rows.bincount(minlength=len(matrix)).cpu().numpy())[:-1]
+    parts = (np.split(part, begins) for part in sparse_row(terms, matrix[rows, terms]))
+    return list(zip(*parts, strict=True))
 
 
 def sparse_row(terms: Any, weights: Any) -> Output:

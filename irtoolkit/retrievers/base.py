@@ -10,6 +10,7 @@ from typing import (
     Any,
     ClassVar,
     Literal,
+    Protocol,
     Self,
     TypeAlias,
     TypeVar,
@@ -83,15 +84,26 @@ class Matches:
     shared: Callable[[], NDArray[np.bool_]]
 
 
+class Searched(Protocol):
+    """Queries whose best documents are found on a GPU; see `irtoolkit.retrievers.gpu_search`.
+
+    Attributes:
+        scores: (q, c) of all candidates, made where they are read.
+    """
+
+    @property
+    def scores(self) -> ScoreMatrix: ...
+
+
 def scores_of(found: Any) -> Any:
     """Returns the scores or hits of a block without its matches."""
-    return found.scores if isinstance(found, Matches) else found
+    return found if isinstance(found, np.ndarray | Hits) else found.scores
 
 
 # Scores a block of queries against prepared candidates: called with (q,) indices into the task's
-# queries, it returns (q, c) finite scores, higher is better, perhaps with the matches among them; or
-# the hits of an approximate search.
-Block = Callable[[Ints], ScoreMatrix | Matches | Hits]
+# queries, it returns (q, c) finite scores, higher is better, perhaps with the matches among them; the
+# hits of an approximate search; or what searches on a GPU.
+Block = Callable[[Ints], ScoreMatrix | Matches | Hits | Searched]
 # Prepares a candidate set: called with (c,) indices into the task's documents, the whole candidate
 # set of the queries that its block is then asked for.
 Scorer = Callable[[Ints], Block]
@@ -203,6 +215,10 @@ class Retriever:
 
     def has_single_scores(self) -> bool:
         """Whether scores are in single precision: of these the engine asks for more at once."""
+        return False
+
+    def searches(self, candidates: int) -> bool:
+        """Whether so many candidates are searched on a GPU, so that their scores need no memory."""
         return False
 
     def reads_corpus(self) -> bool:

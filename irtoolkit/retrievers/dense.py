@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -12,10 +13,12 @@ from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.vectors import Comparison
 from irtoolkit.models.encoder import Encoder
+from irtoolkit.models.loading import torch_device
 from irtoolkit.models.pooling import implied_pooling
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
+from irtoolkit.retrievers.gpu_search import SEARCHED, GpuSearch, searching
 from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
@@ -88,6 +91,11 @@ class Dense(VectorRetriever):
     def has_single_scores(self) -> bool:
         return (self.similarity or self.preset().similarity) != "l2"
 
+    def searches(self, candidates: int) -> bool:
+        if candidates < SEARCHED or not self.scores_as(Dense) or torch_device(self.device) == "cpu":
+            return False
+        return (self.similarity or self.encoder("document").similarity) != "l2"
+
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)
 
@@ -96,7 +104,12 @@ class Dense(VectorRetriever):
         docs = encoded(shown, task.docs, "documents")
         similarity: Similarity = cast(Similarity, self.similarity or shown.similarity)
 
-        kept = keep_last(lambda doc: self.compared(docs[doc], similarity, task.doc_ids[doc]))
+        @keep_last
+        def kept(doc: Ints) -> Callable[[Vectors], ScoreMatrix | GpuSearch]:
+            compare = cache(lambda: self.compared(docs[doc], similarity, task.doc_ids[doc]))
+            if self.searches(len(doc)):
+                return searching(docs[doc].vectors(), similarity, self.device, compare)
+            return compare()
 
         def ask(other: Task) -> Scorer:
             queries = encoded(asking, self.asked(other), "queries").vectors()

@@ -11,6 +11,7 @@ from irtoolkit.base.ids import rank_ids
 from irtoolkit.base.progress import tqdm
 from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.gpu_search import QUERIES
 from irtoolkit.retrievers.listing import Listing, Locator
 from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.parts import Part, Ranker
@@ -106,7 +107,7 @@ def rank_and_locate(
     names = rank_ids(task.doc_ids)
     listing = Listing(task, names, ties, depth)
     locate = Locator(task, wanted, names, ties)
-    parts = _parts(task, retriever)
+    parts = _parts(task, retriever, listing)
     rank_all: Callable[..., None]
     if current().workers > 1 and len(parts) > 1 and not retriever.stays_here():
         if retriever.leaves_on_disk():
@@ -128,7 +129,7 @@ def rank_and_locate(
     return Ranking(replace(run, exact_ranks=ranks or None), ranks)
 
 
-def _parts(task: Task, retriever: Retriever) -> list[Part]:
+def _parts(task: Task, retriever: Retriever, listing: Listing) -> list[Part]:
     """The parts that are scored at once; they are the same wherever that is done."""
     found, most = [], retriever.most()
     for number, group in enumerate(task.groups):
@@ -138,6 +139,8 @@ def _parts(task: Task, retriever: Retriever) -> list[Part]:
         step = max(1, BLOCK_CELLS // cells)
         if step < _ROWS and retriever.has_single_scores():
             step = max(step, min(_ROWS, 4 * BLOCK_CELLS // cells))
+        if listing.is_short(len(group.docs)) and retriever.searches(len(group.docs)):
+            step = QUERIES
         count = len(group.queries)
         found += [Part(number, i, min(i + step, count)) for i in range(0, count, step)]
     return found

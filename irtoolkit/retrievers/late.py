@@ -16,11 +16,12 @@ from irtoolkit.base.threads import pool
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.vectors import Comparison
 from irtoolkit.models.halving import in_halves
-from irtoolkit.models.loading import torch_device
+from irtoolkit.models.loading import chosen_precision, torch_device
 from irtoolkit.models.presets import Kind, Side, place_of, said_kind
 from irtoolkit.models.settings import EncoderSettings
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
+from irtoolkit.retrievers.gpu_maxsim import GpuTokens, fits
 from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
@@ -123,11 +124,12 @@ class Late(TwoSided):
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
         average = asking.similarity_of_model == "meanmaxsim"
         device = torch_device(self.device)
+        half = device != "cpu" and chosen_precision(self.precision, device) != "fp32"
 
         @keep_last
         def held(doc: Ints) -> tuple[_Tokens, Ints, bool]:
             distinct, which = docs[doc].distinct()
-            return _Tokens(distinct), which, len(distinct) < len(which)
+            return _Tokens(distinct, half), which, len(distinct) < len(which)
 
         def ask(other: Task) -> Scorer:
             asked = self.asked(other)
@@ -160,14 +162,20 @@ def tokens(rows: Encodings) -> tuple[Singles, Ints]:
 
 
 class _Tokens:
-    """The token vectors of a candidate set, in parts that are held or, of a large set, read again."""
+    """The token vectors of a candidate set, in parts that are held or, of a large set, read again.
 
-    def __init__(self, docs: Encodings) -> None:
-        self._docs = docs
+    Args:
+        docs: the documents.
+        half: whether a GPU compares them in half precision; there they stay while there is room.
+    """
+
+    def __init__(self, docs: Encodings, half: bool = False) -> None:
+        self._docs, self._half = docs, half
+        self._there: dict[int, GpuTokens] = {}
         sizes = np.concatenate([[0], np.cumsum(docs.counts)])
         self._size = int(sizes[-1])
         self._parts = runs_of_texts(sizes, _HELD)
-        self._held = tokens(docs) if len(self._parts) == 1 else None
+        self._held = tokens(docs) if len(self._parts) == 1 and not half else None
 
     def maxsim(self, queries: Singles, starts: Ints, device: str) -> Singles:
         """(q, c) scores of queries given by their token vectors."""
@@ -175,6 +183,9 @@ class _Tokens:
             raise InputError("a query without a token cannot be compared")
         scores = np.empty((len(starts) - 1, len(self._docs)), np.float32)
         for first, last in self._parts:
+            if self._half:
+                scores[:, first:last] = self._on_gpu(first, last, device).maxsim(queries, starts)
+                continue
             vectors, begins = self._held or tokens(self._docs[np.arange(first, last)])
             for low, high in runs_of_texts(starts, _ASKED):
                 own = starts[low : high + 1]
@@ -183,6 +194,17 @@ class _Tokens:
                     scores[low:high, first:last],
                 )  # fmt: skip
         return scores
+
+    def _on_gpu(self, first: int, last: int, device: str) -> GpuTokens:
+        """Some documents on the GPU, which stay there while there is room."""
+        if first not in self._there:
+            vectors, begins = tokens(self._docs[np.arange(first, last)])
+            stays = fits(len(vectors), vectors.shape[-1], device)
+            made = GpuTokens(vectors, begins, device)
+            if not stays:
+                return made
+            self._there[first] = made
+        return self._there[first]
 
 
 def maxsim(

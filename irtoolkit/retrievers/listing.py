@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Ints, Singles, id_array
 from irtoolkit.retrievers._scan import standing
 from irtoolkit.retrievers.base import ScoreMatrix
+from irtoolkit.retrievers.gpu_search import Best, GpuSearch
 from irtoolkit.retrievers.ordering import TieOrder, Ties, best_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run
@@ -18,6 +19,8 @@ from irtoolkit.runs.columns import Ranks, TiedRank
 
 # Ids that are read in the time of one search among sorted ids.
 _LOOKED_UP = 64
+# So many times more candidates than are listed are worth a search of its own.
+_FEW = 8
 
 # (query, document, rank, best rank among equal scores); query and document as places in a task.
 Found = tuple[int, int, int, int]
@@ -63,7 +66,22 @@ class Listing:
 
     def add(self, queries: Ints, scores: ScoreMatrix) -> None:
         """Lists the best documents of some queries, given (q, c) scores."""
-        places, kept = best_of(scores, self._tied, self._depth)
+        self.place(queries, *best_of(scores, self._tied, self._depth))
+
+    def search(self, queries: Ints, found: GpuSearch, rows: Ints, places: Ints) -> Best:
+        """Lists the best documents of some queries that are found on a GPU, and finds wanted ones."""
+        depth = min(len(self.shown), self._depth or len(self.shown))
+        best = found.best(self._tied, depth, rows, places)
+        self.place(queries, best.places.astype(np.int64), best.scores)
+        return best
+
+    def is_short(self, candidates: int) -> bool:
+        """Whether so few of so many candidates are listed that they need not all be scored here."""
+        few = self._depth is not None and self._depth * _FEW <= candidates
+        return few and self._ties != "pool"  # of which scores are lowered
+
+    def place(self, queries: Ints, places: Ints, kept: Singles) -> None:
+        """Lists documents of some queries, given (q, k) places and scores, the best first."""
         width, begins = places.shape[1], self._offsets[queries]
         if width and (np.diff(begins) == width).all():  # their rows are one piece
             rows = slice(begins[0], begins[0] + places.size)
@@ -129,15 +147,10 @@ class Locator:
 
     def find(self, queries: Ints, scores: ScoreMatrix) -> list[Found]:
         """The ranks of wanted documents, given (q, c) scores."""
-        pairs = [(row, doc) for row, q in enumerate(queries.tolist()) for doc in self._wanted[q]]
-        if not pairs or not len(self.shown):
+        docs = self.shown
+        rows, at = self.targets(queries)
+        if not len(rows):
             return []
-        docs, order = self.shown, self._order
-        rows, golds = np.array(pairs).T
-        found = np.searchsorted(self._sorted, golds)
-        at = order[np.minimum(found, len(docs) - 1)]
-        candidate = docs[at] == golds
-        rows, at = rows[candidate], at[candidate]
         ranks, equal = standing(scores, rows, at)
         ranks += 1
         best = ranks.tolist()
@@ -150,6 +163,23 @@ class Locator:
         return list(
             zip(queries[rows].tolist(), docs[at].tolist(), ranks.tolist(), best, strict=True)
         )
+
+    def targets(self, queries: Ints) -> tuple[Ints, Ints]:
+        """(n,) the row of each wanted document that is a candidate of some queries, and its place."""
+        pairs = [(row, doc) for row, q in enumerate(queries.tolist()) for doc in self._wanted[q]]
+        if not pairs or not len(self.shown):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        docs, order = self.shown, self._order
+        rows, golds = np.array(pairs).T
+        found = np.searchsorted(self._sorted, golds)
+        at = order[np.minimum(found, len(docs) - 1)]
+        candidate = docs[at] == golds
+        return rows[candidate], at[candidate]
+
+    def ranked(self, queries: Ints, rows: Ints, places: Ints, best: Best) -> list[Found]:
+        """The ranks of wanted documents that a search has found."""
+        which = queries[rows].tolist(), self.shown[places].tolist()
+        return list(zip(*which, best.ranks.tolist(), (best.above + 1).tolist(), strict=True))
 
     def take(self, found: list[Found]) -> None:
         """Notes what has been found."""

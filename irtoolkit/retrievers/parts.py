@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers._scan import by_rows, first_unwritable
 from irtoolkit.retrievers.base import Block, Hits, Matches, ScoreMatrix, Scorer, scores_of
+from irtoolkit.retrievers.gpu_search import GpuSearch
 from irtoolkit.retrievers.listing import Found, Listing, Locator
 from irtoolkit.retrievers.task import Group, Task
 
@@ -65,7 +66,9 @@ class Ranker:
             group = self._task.groups[part.group]
             queries = group.queries[part.start : part.stop]
             found = self._prepared(part.group)(queries)
-            if isinstance(found, Matches) and not self._fill:
+            if isinstance(found, GpuSearch) and listing.is_short(len(group.docs)):
+                self._search(queries, group.docs, found, listing, locate)
+            elif isinstance(found, Matches) and not self._fill:
                 for row, here in enumerate(found.shared()):
                     listing.show(group.docs[here])
                     listing.add(queries[row : row + 1], found.scores[row : row + 1, here])
@@ -86,6 +89,19 @@ class Ranker:
         use = partial(_use, self._task, listing, locate, queries, scores)
         for found in by_rows(use, scores):
             locate.take(found)
+
+    def _search(
+        self, queries: Ints, docs: Ints, found: GpuSearch, listing: Listing, locate: Locator
+    ) -> None:
+        """Lists and locates documents that are found on a GPU."""
+        listing.show(docs)
+        locate.show(docs)
+        rows, places = locate.targets(queries)
+        best = listing.search(queries, found, rows, places)
+        bad = first_unwritable(best.scores)
+        if bad is not None:
+            _refuse_score(self._task, queries[bad[0]], docs[best.places[bad]], best.scores[bad])
+        locate.take(locate.ranked(queries, rows, places, best))
 
     def _prepared(self, number: int) -> Block:
         """What scores a group; of the last group it is kept."""
@@ -138,8 +154,12 @@ def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: ScoreMatrix
     if bad is None:
         return
     q, d = bad
+    _refuse_score(task, queries[q], docs[d], scores[q, d])
+
+
+def _refuse_score(task: Task, query: int, doc: int, score: float) -> NoReturn:
     raise NotFiniteError(
-        f"the score of document {task.doc_ids[docs[d]]} for query {task.query_ids[queries[q]]}"
-        f" is {scores[q, d]}, which is no finite single-precision number",
+        f"the score of document {task.doc_ids[doc]} for query {task.query_ids[query]}"
+        f" is {score}, which is no finite single-precision number",
         remedy="the model's weights or the texts are damaged",
     )

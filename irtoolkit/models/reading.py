@@ -1,0 +1,146 @@
+"""Reading texts once, ahead of a GPU: tokens in place of texts, without padding.
+
+The libraries' own way makes lists of Python numbers of every batch, and a text's length has to be known
+before its batch is; on a GPU that takes longer than the model. Here the tokenizer itself is called, with
+many texts in all threads at once. It is used where it reads some of the texts as the model does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.ids import Ints
+
+# What a transformer reads of each token.
+_IDS, _MASK, _TYPES = "input_ids", "attention_mask", "token_type_ids"
+# Texts that are read both ways: the first, the shortest, the longest.
+_COMPARED = 4
+
+
+class Tokens(NamedTuple):
+    """A text as a model reads it.
+
+    Attributes:
+        ids: (t,) its tokens, after it was cut.
+        types: (t,) which of two texts each is of.
+    """
+
+    ids: NDArray[np.int32]
+    types: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Reads texts for a model.
+
+    Attributes:
+        whole: the tokenizer, which cuts nothing.
+        cutting: the same, which cuts what is longer than the model takes; None where nothing is.
+        limit: tokens after which a text is cut.
+        prompt: text put before each text.
+        padding: number of the token that fills a batch.
+        rest: what the model reads besides, the same for all texts, and whether it reads types.
+    """
+
+    whole: Any
+    cutting: Any
+    limit: int | None
+    prompt: str
+    padding: int
+    rest: dict[str, Any]
+    typed: bool
+
+    def __call__(self, items: Sequence[Any]) -> tuple[list[Tokens], Ints]:
+        """The tokens of texts or pairs, and (n,) how many each has before it is cut."""
+        items = [
+            (self.prompt + item[0], item[1]) if isinstance(item, tuple) else self.prompt + item
+            for item in items
+        ]
+        coded = self.whole.encode_batch_fast(items)
+        lengths = np.fromiter(map(len, coded), np.int64, len(items))
+        if self.cutting is not None and self.limit is not None:
+            longer = np.flatnonzero(lengths > self.limit).tolist()
+            again = self.cutting.encode_batch_fast([items[i] for i in longer])
+            for place, one in zip(longer, again, strict=True):
+                coded[place] = one
+        none = np.empty(0, np.int32)
+        types = (np.array(one.type_ids, np.int32) if self.typed else none for one in coded)
+        ids = (np.array(one.ids, np.int32) for one in coded)
+        return [Tokens(*each) for each in zip(ids, types, strict=True)], lengths
+
+    def features(self, texts: Sequence[Tokens], device: str) -> dict[str, Any]:
+        """A batch as the model reads it, on a device."""
+        import torch
+
+        counts = np.fromiter((len(text.ids) for text in texts), np.int64, len(texts))
+        mask = np.arange(counts.max(initial=1)) < counts[:, None]
+
+        def there(values: NDArray[Any]) -> Any:
+            made = torch.from_numpy(values)
+            made = made.pin_memory() if device.startswith("cuda") else made
+            return made.to(device, non_blocking=True)
+
+        def filled(parts: list[NDArray[np.int32]], empty: int) -> Any:
+            made = np.full(mask.shape, empty, np.int64)
+            made[mask] = np.concatenate(parts)
+            return there(made)
+
+        found = {
+            _IDS: filled([text.ids for text in texts], self.padding),
+            _MASK: there(mask.astype(np.int64)),
+        }
+        if self.typed:
+            found[_TYPES] = filled([text.types for text in texts], 0)
+        return {**self.rest, **found}
+
+
+def reader_of(
+    tokenizer: Any, limit: int | None, prompt: str, prepare: Callable[[list[Any]], Any],
+    items: Sequence[Any],
+) -> Reader | None:  # fmt: skip
+    """What reads texts as a model does, or None where the model has a way of its own.
+
+    Args:
+        tokenizer: the model's.
+        limit, prompt: the model's.
+        prepare: makes a batch as the model itself does.
+        items: texts, of which some are read both ways.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if not hasattr(backend, "encode_batch_fast") or not items or tokenizer.pad_token_id is None:
+        return None
+    order = sorted(range(len(items)), key=lambda place: len(str(items[place])))
+    chosen = {*range(min(len(items), _COMPARED)), *order[:_COMPARED], *order[-_COMPARED:]}
+    some = [items[place] for place in sorted(chosen)]
+    features = prepare(some)
+    tensors = {name for name, value in features.items() if hasattr(value, "shape")}
+    if not {_IDS, _MASK} <= tensors <= {_IDS, _MASK, _TYPES}:
+        return None
+    rest = {name: value for name, value in features.items() if name not in tensors}
+    reader = Reader(
+        _copy(backend, None), _copy(backend, limit), limit, prompt, tokenizer.pad_token_id, rest,
+        _TYPES in tensors,
+    )  # fmt: skip
+    found = reader.features(reader(some)[0], "cpu")
+    same = all(
+        features[name].shape == found[name].shape and bool((features[name] == found[name]).all())
+        for name in tensors
+    )
+    return reader if same else None
+
+
+def _copy(backend: Any, limit: int | None) -> Any:
+    """A tokenizer that is nobody else's, which fills nothing and cuts after so many tokens."""
+    from tokenizers import Tokenizer
+
+    made = Tokenizer.from_str(backend.to_str())
+    made.no_padding()
+    made.no_truncation()
+    if limit is not None:
+        made.enable_truncation(limit)
+    return made

@@ -1,0 +1,192 @@
+"""Triton's kernels of search on a GPU; where there is no Triton, `irtoolkit.retrievers._gpu_plain`.
+
+Every kernel has a plain counterpart of the same name and arguments there, with which tests compare it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+# Products that one program looks through.
+_SIFTED = 4096
+# Parts that one program unpacks.
+_UNPACKED = 64
+# Tokens of a document that one program compares at once, and documents that it compares.
+_TOKENS, _EACH, _WARPS, _STAGES = 32, 32, 4, 3
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _exact(  # type: ignore[no-untyped-def]
+    queries, docs, rows, places, out, width, block: tl.constexpr
+):
+    pair = tl.program_id(0).to(tl.int64)
+    at = tl.arange(0, block)
+    inside = at < width
+    row, place = tl.load(rows + pair).to(tl.int64), tl.load(places + pair).to(tl.int64)
+    asked = tl.load(queries + row * width + at, mask=inside, other=0.0).to(tl.float64)
+    found = tl.load(docs + place * width + at, mask=inside, other=0.0).to(tl.float64)
+    tl.store(out + pair, tl.sum(asked * found).to(tl.float32))
+
+
+def exact(queries: Any, docs: Any, rows: Any, places: Any) -> Any:
+    """(n,) products of pairs, each computed in double precision in one order, as fp32."""
+    width = queries.shape[1]
+    out = torch.empty(len(rows), dtype=torch.float32, device=docs.device)
+    if len(rows):
+        block = triton.next_power_of_2(width)
+        _exact[(len(rows),)](queries, docs, rows, places, out, width, block=block, num_warps=2)
+    return out
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _sift(  # type: ignore[no-untyped-def]
+    products, columns, stride, first, least, docs, values, counts, room, starts, low, high, above,
+    near, near_counts, near_room, parts: tl.constexpr, size: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
+    begin = tl.program_id(1) * parts * size
+    part, within = tl.arange(0, parts), tl.arange(0, size)
+    at = begin + part[:, None] * size + within[None, :]
+    inside = at < columns
+    own = tl.load(products + row * stride + at, mask=inside, other=float("-inf"))
+    value = own.to(tl.float32)
+    # A part is kept whole where its greatest is: few are, and one of them at a time asks for its place.
+    kept = tl.max(value, 1) >= tl.load(least + row)
+    kept = kept & (begin + part * size < columns)
+    place = tl.atomic_add(
+        counts + row + tl.zeros_like(part), tl.full([parts], 1, tl.int32), mask=kept
+    )
+    kept = kept & (place < room)
+    tl.store(docs + row * room + place, first + begin + part * size, mask=kept)
+    there = values + (row * room + place)[:, None] * size + within[None, :]
+    tl.store(there, own, mask=kept[:, None])
+    for wanted in range(tl.load(starts + row), tl.load(starts + row + 1)):
+        top = tl.load(high + wanted)
+        tl.atomic_add(above + wanted, tl.sum((inside & (value > top)).to(tl.int32)))
+        close = (inside & (value <= top) & (value >= tl.load(low + wanted))).to(tl.int32)
+        close = tl.reshape(close, [parts * size])
+        many = tl.sum(close)
+        if many > 0:
+            spot = tl.atomic_add(near_counts + wanted, many) + tl.cumsum(close, 0) - 1
+            tl.store(
+                near + wanted * near_room + spot, first + begin + tl.arange(0, parts * size),
+                mask=(close > 0) & (spot < near_room),
+            )  # fmt: skip
+
+
+def sift(products: Any, first: int, least: Any, found: Any, wanted: Any) -> None:
+    """Notes which documents of a block are high enough, and which are near wanted documents.
+
+    Args:
+        products: (q, c) products of queries and the documents from `first` on.
+        first: the first of the documents.
+        least: (q,) the least product that is kept.
+        found: takes parts of rows with what is kept; a `Parts`.
+        wanted: takes what is above or near wanted documents; a `Wanted`.
+    """
+    rows, columns = products.shape
+    size = found.values.shape[2]
+    many = _SIFTED // size
+    _sift[(rows, triton.cdiv(columns, _SIFTED))](
+        products, columns, products.stride(0), first, least,
+        found.docs, found.values, found.counts, found.docs.shape[1],
+        wanted.starts, wanted.low, wanted.high, wanted.above,
+        wanted.near, wanted.counts, wanted.near.shape[1], parts=many, size=size, num_warps=4,
+    )  # fmt: skip
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _unpack(  # type: ignore[no-untyped-def]
+    begins, products, many, least, docs, values, counts, parts_room, room, parts: tl.constexpr,
+    size: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
+    part = tl.program_id(1) * parts + tl.arange(0, parts)
+    here = part < tl.minimum(tl.load(many + row), parts_room)
+    at = row * parts_room + part
+    within = tl.arange(0, size)
+    own = tl.load(
+        products + at[:, None] * size + within[None, :], mask=here[:, None], other=float("-inf")
+    ).to(tl.float32)
+    doc = tl.load(begins + at, mask=here, other=0)[:, None] + within[None, :]
+    # Before a document that is not there stands nothing finite.
+    kept = (own >= tl.load(least + row)) & (own > float("-inf"))
+    flat = tl.reshape(kept.to(tl.int32), [parts * size])
+    number = tl.sum(flat)
+    if number > 0:
+        place = tl.atomic_add(counts + row, number) + tl.cumsum(flat, 0) - 1
+        chosen = (flat > 0) & (place < room)
+        tl.store(docs + row * room + place, tl.reshape(doc, [parts * size]), mask=chosen)
+        tl.store(values + row * room + place, tl.reshape(own, [parts * size]), mask=chosen)
+
+
+def unpack(found: Any, least: Any, kept: Any) -> None:
+    """Takes what is high enough out of the parts that `sift` has kept; into a `Kept`."""
+    rows, room, size = found.values.shape
+    _unpack[(rows, triton.cdiv(room, _UNPACKED))](
+        found.docs, found.values, found.counts, least, kept.docs, kept.values, kept.counts,
+        room, kept.docs.shape[1], parts=_UNPACKED, size=size, num_warps=4,
+    )  # fmt: skip
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _maxsim(  # type: ignore[no-untyped-def]
+    docs, starts, queries, lengths, scores, documents, groups, group_size: tl.constexpr,
+    tokens: tl.constexpr, width: tl.constexpr, span: tl.constexpr, block: tl.constexpr,
+    many_docs: tl.constexpr,
+):  # fmt: skip
+    group = tl.program_id(0) % groups
+    first = (tl.program_id(0) // groups) * many_docs
+    columns = group * group_size * tokens + tl.arange(0, group_size * tokens)
+    asked = group * group_size + tl.arange(0, group_size)
+    real = tl.arange(0, tokens)[None, :] < tl.load(lengths + asked)[:, None]
+    at = tl.arange(0, span)
+    query = tl.load(queries + columns[:, None] * width + at[None, :])
+    for doc in range(first, tl.minimum(first + many_docs, documents)):
+        begin, end = tl.load(starts + doc), tl.load(starts + doc + 1)
+        best = tl.full([group_size * tokens, block], float("-inf"), tl.float32)
+        for token in range(begin, end, block):
+            rows = token + tl.arange(0, block)
+            inside = rows < end
+            where = docs + rows[:, None] * width + at[None, :]
+            found = tl.load(where, mask=inside[:, None], other=0.0)
+            products = tl.dot(query, tl.trans(found))
+            for step in tl.static_range(span, width, span):
+                more = tl.load(queries + columns[:, None] * width + step + at[None, :])
+                found = tl.load(where + step, mask=inside[:, None], other=0.0)
+                products = tl.dot(more, tl.trans(found), products)
+            best = tl.maximum(best, tl.where(inside[None, :], products, float("-inf")))
+        greatest = tl.where(end > begin, tl.max(best, 1), -1.0)
+        each = tl.where(real, tl.reshape(greatest, [group_size, tokens]), 0.0)
+        tl.store(scores + asked.to(tl.int64) * documents + doc, tl.sum(each, 1))
+
+
+def maxsim(docs: Any, starts: Any, queries: Any, lengths: Any) -> Any:
+    """(q, c) MaxSim scores.
+
+    Args:
+        docs: (t, width) token vectors of the documents end to end, in half precision.
+        starts: (c+1,) where each document's begin.
+        queries: (q, tokens, width) token vectors, with zeros where a query has fewer.
+        lengths: (q,) how many a query has.
+    """
+    import torch.nn.functional as pad
+
+    count, tokens, width = queries.shape
+    group = max(1, 128 // tokens)
+    more = -count % group
+    queries, lengths = pad.pad(queries, (0, 0, 0, 0, 0, more)), pad.pad(lengths, (0, more))
+    groups, documents = len(queries) // group, len(starts) - 1
+    scores = torch.empty((len(queries), documents), dtype=torch.float32, device=docs.device)
+    programs = triton.cdiv(documents, _EACH) * groups
+    if programs:
+        _maxsim[(programs,)](
+            docs, starts, queries, lengths, scores, documents, groups, group_size=group, tokens=tokens,
+            width=width, span=min(width, 128), block=_TOKENS, many_docs=_EACH,
+            num_warps=_WARPS, num_stages=_STAGES,
+        )  # fmt: skip
+    return scores[:count]

@@ -1,0 +1,229 @@
+"""One pass of exact search on a GPU over all documents; see `irtoolkit.retrievers.gpu_search`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.retrievers.gpu_vectors import GpuVectors, kernels, product
+from irtoolkit.retrievers.vectors import Vectors
+
+# Products made at once.
+_CELLS = 1 << 28
+# Documents of which the first products are made, to guess how high the best are.
+_SAMPLE = 1 << 15
+# Products of a row that are kept together.
+_PART = 32
+# Documents near a wanted one that are held for each, and for all together.
+_NEAR, _ALL_NEAR = 1 << 16, 1 << 27
+# Passes after which a query's documents are all computed in double precision.
+_PASSES = 3
+
+
+class Parts(NamedTuple):
+    """Parts of rows of products: (q, room) first documents, (q, room, size) products, (q,) how many."""
+
+    docs: Any
+    values: Any
+    counts: Any
+
+
+class Kept(NamedTuple):
+    """What may be among the best: (q, room) documents and products, and (q,) how many."""
+
+    docs: Any
+    values: Any
+    counts: Any
+
+
+class Wanted(NamedTuple):
+    """Wanted documents by their query.
+
+    Attributes:
+        starts: (q+1,) where each query's begin.
+        low, high: (w,) products between which a document may have an equal score.
+        above: (w,) documents above that.
+        near: (w, room) documents between them.
+        counts: (w,) how many.
+    """
+
+    starts: Any
+    low: Any
+    high: Any
+    above: Any
+    near: Any
+    counts: Any
+
+
+class SearchPass:
+    """One search for some queries."""
+
+    def __init__(
+        self, docs: GpuVectors, queries: Vectors, order: tuple[Any, Any], depth: int, rows: Ints,
+        places: Ints,
+    ) -> None:  # fmt: skip
+        import torch
+
+        self._docs, self._depth = docs, depth
+        self._low, self._second = order
+        self._asked = docs.ask(queries)
+        device = docs.device
+        self._rows = torch.from_numpy(np.ascontiguousarray(rows)).to(device)
+        self._places = torch.from_numpy(np.ascontiguousarray(places)).to(device)
+        self._targets = docs.exact(self._asked, self._rows, self._places)
+        self._keys = self._key(self._targets, self._places)
+        every = torch.arange(len(queries), device=device)
+        self._best = torch.empty((len(queries), depth), dtype=torch.int64, device=device)
+        self._above = torch.zeros((2, len(rows)), dtype=torch.int64, device=device)
+        self._search(every, self._first_guess(), _PASSES)
+
+    # -- results ------------------------------------------------------------------------------
+
+    def best(self, places: NDArray[np.int32], scores: Singles) -> None:
+        """Fills in the (q, k) places and scores of the best documents."""
+        import torch
+
+        found = self._second[len(self._second) - 1 - (self._best & 0xFFFFFFFF)]
+        bits = (self._best >> 32).int()
+        torch.from_numpy(places).copy_(found, non_blocking=True)
+        bits = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+        torch.from_numpy(scores).copy_(bits.view(torch.float32), non_blocking=True)
+
+    def ranks(self) -> tuple[Ints, Ints]:
+        """(w,) ranks of wanted documents, and how many have greater scores."""
+        self._docs.wait()
+        before, above = self._above.cpu().numpy()
+        return before + 1, above
+
+    # -- the search ---------------------------------------------------------------------------
+
+    def _first_guess(self) -> tuple[Any, int]:
+        """(q,) products that somewhat more than the best documents should have, and for how many."""
+        total = len(self._docs)
+        sample = self._docs.sample(_SAMPLE)
+        share = len(sample) / total
+        expected = self._depth * share
+        rank = min(len(sample), int(1.25 * expected + 4 * expected**0.5) + 2)
+        products = product(self._asked.half, sample)
+        least = products.topk(rank, dim=1, sorted=False).values.amin(dim=1).float()
+        return least, min(total, int(2 * rank / share) + 256)
+
+    def _search(self, rows: Any, guess: tuple[Any, int], passes: int) -> None:
+        """Searches for some of the queries; again, with another guess, where one was wrong."""
+        import torch
+
+        least, room = guess
+        kept, wanted = self._sifted(rows, least, room)
+        counts = kept.counts.clamp(max=room)
+        held = torch.arange(room, device=rows.device) < counts[:, None]
+        values = torch.where(held, kept.values, -torch.inf)
+        enough = counts >= self._depth
+        kth = values.sort(dim=1, descending=True).values[:, self._depth - 1]
+        bound = kth - 2 * self._asked.off(kth, rows)
+        crowded = wanted.counts > wanted.near.shape[1]
+        right = enough & (least <= bound) & (kept.counts <= room)
+        self._finish(rows, right, kept.docs, held & (values >= bound[:, None]))
+        self._count(rows, wanted, ~crowded)
+        wrong = rows[~right]
+        whole = self._rows_of(rows)[crowded]
+        if len(wrong) and passes > 1:
+            # Of too few all documents are kept next, of too many the best of those that were seen.
+            again = torch.where(enough, bound, -torch.inf)[~right]
+            self._search(wrong, (again, min(len(self._docs), 8 * room)), passes - 1)
+            wrong = wrong[:0]
+        for row in torch.unique(torch.cat([wrong, self._rows[whole]])).tolist():
+            self._compute_all(row)
+
+    def _sifted(self, rows: Any, least: Any, room: int) -> tuple[Kept, Wanted]:
+        import torch
+
+        device, half = rows.device, self._asked.half[rows]
+
+        def zeros(*shape: int) -> Any:
+            return torch.zeros(shape, dtype=torch.int32, device=device)
+
+        def empty(kind: Any, *shape: int) -> Any:
+            return torch.empty(shape, dtype=kind, device=device)
+
+        count = len(rows)
+        parts = Parts(
+            empty(torch.int32, count, room), empty(torch.float16, count, room, _PART), zeros(count)
+        )
+        own = self._rows_of(rows)
+        targets, asked = self._targets[own], self._rows[own]
+        off = self._asked.off(targets * self._asked.scales[asked], asked)
+        middle = targets * self._asked.scales[asked]
+        many = max(1, min(_NEAR, _ALL_NEAR // max(1, len(own)), len(self._docs)))
+        local = torch.searchsorted(rows, asked)
+        starts = torch.searchsorted(local, torch.arange(len(rows) + 1, device=device)).int()
+        wanted = Wanted(
+            starts, middle - off, middle + off, zeros(len(own)), zeros(len(own), many),
+            zeros(len(own)),
+        )  # fmt: skip
+        step = max(1024, _CELLS // max(1, len(rows)) // 1024 * 1024)
+        kernel = kernels(device.type)
+        for first, block in self._docs.blocks(step):
+            kernel.sift(product(half, block), first, least, parts, wanted)
+        kept = Kept(zeros(count, room), empty(torch.float32, count, room), zeros(count))
+        kernel.unpack(parts, least, kept)
+        # Of parts that found no place nothing is known.
+        kept.counts.add_(torch.where(parts.counts > room, room + 1, 0).int())
+        return kept, wanted
+
+    def _rows_of(self, rows: Any) -> Any:
+        """The numbers of the wanted documents of some queries."""
+        import torch
+
+        return torch.isin(self._rows, rows).nonzero()[:, 0]
+
+    def _finish(self, rows: Any, right: Any, docs: Any, chosen: Any) -> None:
+        """Orders what was kept of the queries whose guess was right."""
+        import torch
+
+        row, place = (chosen & right[:, None]).nonzero(as_tuple=True)
+        found = docs[row, place]
+        many = torch.bincount(row, minlength=len(rows))
+        within = torch.arange(len(row), device=rows.device) - (many.cumsum(0) - many)[row]
+        least = torch.iinfo(torch.int64).min
+        keys = torch.full((len(rows), max(self._depth, int(many.max()))), least, device=rows.device)
+        keys[row, within] = self._key(self._docs.exact(self._asked, rows[row], found), found)
+        self._best[rows[right]] = keys.sort(dim=1, descending=True).values[right, : self._depth]
+
+    def _count(self, rows: Any, wanted: Wanted, counted: Any) -> None:
+        """Counts what is before the wanted documents of some queries."""
+        import torch
+
+        own = self._rows_of(rows)
+        room = wanted.near.shape[1]
+        held = torch.arange(room, device=rows.device) < wanted.counts[:, None]
+        number, place = (held & counted[:, None]).nonzero(as_tuple=True)
+        found, target = wanted.near[number, place], own[number]
+        scores = self._docs.exact(self._asked, self._rows[target], found)
+        before = self._key(scores, found) > self._keys[target]
+        greater = scores > self._targets[target]
+        for into, which in zip(self._above, (before, greater), strict=True):
+            into[own] = wanted.above.long()
+            into.index_add_(0, target, which.long())
+
+    def _compute_all(self, row: int) -> None:
+        """Computes all documents of a query in double precision, where too many are near."""
+        import torch
+
+        every = torch.arange(len(self._docs), device=self._rows.device)
+        scores = self._docs.exact(self._asked, torch.full_like(every, row), every)
+        keys = self._key(scores, every)
+        self._best[row] = keys.topk(self._depth, sorted=True).values
+        for target in (self._rows == row).nonzero()[:, 0].tolist():
+            self._above[0, target] = (keys > self._keys[target]).sum()
+            self._above[1, target] = (scores > self._targets[target]).sum()
+
+    def _key(self, scores: Any, places: Any) -> Any:
+        """(n,) whole numbers in the order of scores, and of ties where scores are equal."""
+        import torch
+
+        bits = (scores + 0.0).view(torch.int32)  # of the two zeros one is left
+        order = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits).long()
+        return (order << 32) | self._low[places.long()].long()
