@@ -33,6 +33,8 @@ class Batches:
             raise InputError(f"setting batch_tokens={tokens} is not at least 1")
         self._model = model
         self._on_cpu = model.device == "cpu"
+        if not self._on_cpu:
+            _leave_out_cudnn()
         self.tokens = tokens or (TOKENS_ON_CPU if self._on_cpu else TOKENS_ON_GPU)
         # Called before each batch: it may wait, or raise to stop.
         self.before: Callable[[], object] = lambda: None
@@ -117,6 +119,16 @@ def _size(item: Item | Tokens) -> str:
     if isinstance(item, Tokens):
         return f"{len(item.ids)} tokens"
     return f"{len(str(item))} characters"
+
+
+def _leave_out_cudnn() -> None:
+    """Lets torch take other attention than cuDNN's.
+
+    That plans for every new shape of a batch, which takes longer than the batch.
+    """
+    import torch
+
+    torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 class _Pools:

@@ -32,6 +32,7 @@ from irtoolkit.models.parts import Parts
 from irtoolkit.models.pooling import report_implied_pooling
 from irtoolkit.models.settings import EncoderSettings as EncoderSettings
 from irtoolkit.models.settings import Stored as Stored
+from irtoolkit.models.settings import length_of
 from irtoolkit.models.shards import (
     Encodings,
     Output,
@@ -67,7 +68,7 @@ class Encoder:
         precision = loading.chosen_precision(how.precision, device, backend)
         known = self.preset
         saved = bool(presets.read_model_json(place, "modules.json"))
-        length = _length(how, known, saved)
+        length = length_of(how, known, saved)
         prompt = how.prompt
         if prompt is None:
             prompt = known.query_prompt if query else known.doc_prompt
@@ -295,17 +296,3 @@ class _Loading:
                 remedy="install the same on all machines",
             )
         return encoder.shard
-
-
-def _length(how: EncoderSettings, known: presets.Preset, saved: bool) -> int | None:
-    """The tokens after which texts are cut: those asked for, else the preset's; None is the model's.
-
-    A sentence-transformers folder that takes the place of a preset's weights has a length of its own.
-    """
-    if how.length is not None and how.length < 1:
-        raise InputError(f"a length of {how.length} tokens is not at least 1")
-    query = how.side == "query"
-    given = (how.query_weights or how.weights) if query else how.weights
-    if how.length is not None or (saved and given is not None):
-        return how.length
-    return known.query_length if query else known.doc_length

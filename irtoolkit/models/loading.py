@@ -259,9 +259,6 @@ def _placed(model: Any, precision: str, device: str) -> Any:
     # torch's words for a device that is not there
     except (RuntimeError, AssertionError, ImportError) as error:
         raise InputError(f"cannot use the device {device}: {reason_of(error)}") from None
-    if device.startswith("cuda"):
-        # cuDNN's attention plans for every new shape of a batch, which takes longer than the batch.
-        torch.backends.cuda.enable_cudnn_sdp(False)
     if precision == "int8":
         from irtoolkit.models.int8 import to_int8
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.models.cuts import Cut
 from irtoolkit.models.exported import Backend
 from irtoolkit.models.loading import Precision
-from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.presets import Kind, Preset, Side
 
 Stored = Literal["fp32", "fp16", "int8"]
 
@@ -52,3 +53,17 @@ class EncoderSettings:
     cut: Cut | None = None
     backend: Backend = "auto"
     trusted: bool = False
+
+
+def length_of(how: EncoderSettings, known: Preset, saved: bool) -> int | None:
+    """The tokens after which texts are cut: those asked for, else the preset's; None is the model's.
+
+    A sentence-transformers folder that takes the place of a preset's weights has a length of its own.
+    """
+    if how.length is not None and how.length < 1:
+        raise InputError(f"a length of {how.length} tokens is not at least 1")
+    query = how.side == "query"
+    given = (how.query_weights or how.weights) if query else how.weights
+    if how.length is not None or (saved and given is not None):
+        return how.length
+    return known.query_length if query else known.doc_length

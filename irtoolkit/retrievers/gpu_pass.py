@@ -154,8 +154,8 @@ class SearchPass:
         )
         own = self._rows_of(rows)
         targets, asked = self._targets[own], self._rows[own]
-        off = self._asked.off(targets * self._asked.scales[asked], asked)
-        middle = targets * self._asked.scales[asked]
+        middle = (targets * self._asked.scales[asked]).float()
+        off = self._asked.off(middle, asked)
         many = max(1, min(_NEAR, _ALL_NEAR // max(1, len(own)), len(self._docs)))
         local = torch.searchsorted(rows, asked)
         starts = torch.searchsorted(local, torch.arange(len(rows) + 1, device=device)).int()

@@ -100,7 +100,7 @@ class GpuVectors:
         double = full.double()
         norms = double.norm(dim=1)
         # Powers of two: nothing is rounded.
-        scales = torch.exp2(-torch.ceil(torch.log2(norms.clamp(min=2.0**-126))))
+        scales = torch.exp2(-torch.ceil(torch.log2(torch.where(norms > 0, norms, 1))))
         scaled = double * scales[:, None]
         half = torch.zeros(
             (len(full), self._half.shape[1]), dtype=torch.float16, device=self.device
@@ -110,7 +110,10 @@ class GpuVectors:
         error = (half[:, : full.shape[1]].double() - scaled).norm(dim=1)
         added = full.shape[1] * 2.0**-22 * lengths * (self._norm + self._error)
         wrong = (error * self._norm + lengths * self._error + added) * (1 + 1e-6)
-        return Asked(full, half, (scales * self._scale).float(), wrong.float() * (1 + 2**-20))
+        scales = scales * self._scale
+        # A score so small that it has few digits is rounded by up to half the least of them.
+        wrong = wrong + scales * 2.0**-149
+        return Asked(full, half, scales, wrong.float() * (1 + 2**-20))
 
     def sample(self, count: int) -> Any:
         """(n, dimensions) halves of some documents from everywhere."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -24,6 +24,7 @@ from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.gpu_maxsim import GpuTokens, fits
 from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
+from irtoolkit.retrievers.runs_of_texts import runs_of_texts
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 
@@ -257,20 +258,6 @@ def _maxsim_on_gpu(
 
     for first, last in runs_of_texts(doc_starts, max(1, _CELLS_ON_GPU // len(queries))):
         in_halves(part, first, last, "the documents of MaxSim")
-
-
-def runs_of_texts(starts: Ints, most: int) -> list[tuple[int, int]]:
-    """Runs of texts, (first, past the last), of at most so many tokens, or of one text."""
-    return list(_runs(starts, most))
-
-
-def _runs(starts: Ints, most: int) -> Iterator[tuple[int, int]]:
-    first, count = 0, len(starts) - 1
-    while first < count:
-        last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
-        last = min(count, max(first + 1, last))
-        yield first, last
-        first = last
 
 
 @cache

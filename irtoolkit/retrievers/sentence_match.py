@@ -21,7 +21,8 @@ from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers._transport import Transport
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.dense import VectorRetriever
-from irtoolkit.retrievers.late import runs_of_texts, tokens
+from irtoolkit.retrievers.late import tokens
+from irtoolkit.retrievers.runs_of_texts import runs_of_texts
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 from irtoolkit.retrievers.vectors import prepared

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from functools import cache, partial
 from importlib.util import find_spec
@@ -58,26 +55,10 @@ class _RowNumbers:
 
 
 class _Loader(DataLoader[Any]):
-    """A data loader that passes the epoch to its batch sampler.
-
-    For a GPU, the next batches are tokenized in a thread while it computes.
-    """
-
-    def __iter__(self) -> Any:
-        batches = super().__iter__()
-        return _ahead(batches) if self.pin_memory and not self.num_workers else batches
+    """A data loader that passes the epoch to its batch sampler."""
 
     def set_epoch(self, epoch: int) -> None:
         self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
-
-
-def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """The same batches, of which two are made ahead, in order."""
-    with ThreadPoolExecutor(1) as pool:
-        coming = deque(pool.submit(next, batches, None) for _ in range(2))
-        while (batch := coming.popleft().result()) is not None:
-            coming.append(pool.submit(next, batches, None))
-            yield batch
 
 
 class _OwnBatches:
