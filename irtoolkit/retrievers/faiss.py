@@ -21,6 +21,7 @@ from irtoolkit.models.loading import torch_device
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
 from irtoolkit.retrievers.dense import VectorRetriever, encoded, text_sides
+from irtoolkit.retrievers.kept_faiss import FaissIndex, with_ties
 from irtoolkit.retrievers.neural import encoder_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Similarity, unit
@@ -55,6 +56,8 @@ class Faiss(VectorRetriever):
     """
 
     name: ClassVar[str] = "faiss"
+    # 3: ids decide between hits that tie with the last.
+    format: ClassVar[int] = 3
     read_with: ClassVar = {
         **dict.fromkeys(("m", "ef_construction", "ef_search"), ("index=hnsw",)),
         **dict.fromkeys(("lists", "probes", "subvectors", "seed"), ("index=ivfpq",)),
@@ -91,8 +94,6 @@ class Faiss(VectorRetriever):
         return self.hits
 
     def kept(self) -> KeptForm | None:
-        from irtoolkit.retrievers.kept_faiss import FaissIndex
-
         if not self.scores_as(Faiss):
             return None
         return FaissIndex(self, text_sides(self, self._similarity))
@@ -126,7 +127,7 @@ class Faiss(VectorRetriever):
                 index = indexed(doc)
 
                 def score(query: Ints) -> Hits:
-                    found, places = _with_ties(index, queries[query], self.hits, len(doc))
+                    found, places = with_ties(index, queries[query], self.hits, len(doc))
                     if similarity == "l2":  # faiss gives squares
                         found = -np.sqrt(np.maximum(found, 0))
                     return Hits(places, found)
@@ -256,17 +257,6 @@ class Faiss(VectorRetriever):
             "faiss": faiss.__version__, "vectors": docs.digest(),
         }  # fmt: skip
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:32]
-
-
-def _with_ties(index: Any, queries: Singles, hits: int, count: int) -> tuple[Any, Any]:
-    """Scores and places of so many hits, and of those that tie with the last: ids decide there."""
-    hits = min(hits, count)
-    asked = min(hits + 1, count)
-    while True:
-        found, places = index.search(queries, asked)
-        if asked == count or (found[:, hits - 1] != found[:, -1]).all():
-            return found, places
-        asked = min(2 * asked, count)
 
 
 def _divisors(number: int) -> list[int]:

@@ -22,6 +22,8 @@ from irtoolkit.retrievers.vectors import Similarity, unit
 Find = Callable[[QueryVectors], list[Ints]]
 
 _FILE = "index.faiss"
+# Hits of one search on a GPU, at most.
+_MOST_ON_GPU = 2048
 # What arranges the vectors of a shard, and so belongs to the documents.
 _ARRANGED = {
     "flat": (), "hnsw": ("m", "ef_construction"), "ivfpq": ("lists", "subvectors", "seed"),
@@ -47,8 +49,8 @@ class FaissRetriever(Finding, Protocol):
 class FaissIndex(ArrangedIndex):
     """How vectors are kept beside faiss' index of them; a `KeptForm`.
 
-    The vectors of index=flat are their own index: faiss gets them when they are searched. Vectors that
-    are too few to train index=ivfpq are compared one by one.
+    The vectors of index=flat are their own index. They are compared one by one, as by `dense`, and so
+    are vectors that are too few to train index=ivfpq.
     """
 
     kind = "faiss"
@@ -134,7 +136,7 @@ class FaissSearch(VectorSearch):
     ) -> Find:
         """What finds documents of a shard."""
         own, left = self._retriever, len(shard) - len(docs.deleted)
-        if not left or own.is_small(len(shard)):
+        if not left or own.index == "flat" or own.is_small(len(shard)):
             alone = VectorSearch([(shard, docs)], base)
             return lambda queries: alone.near(queries, own.hits)
         movable = not len(docs.deleted)
@@ -144,10 +146,31 @@ class FaissSearch(VectorSearch):
         def find(queries: QueryVectors) -> list[Ints]:
             asked = unit(queries.vectors) if similarity == "cosine" else queries.vectors
             asked = np.ascontiguousarray(asked, np.float32)
-            _, places = index.search(asked, min(own.hits, left), **given)
+            _, places = with_ties(index, asked, own.hits, left, **given)
             return [row[row >= 0] + base for row in places]
 
         return find
+
+
+def with_ties(index: Any, queries: Singles, hits: int, count: int, **given: Any) -> tuple[Any, Any]:
+    """Scores and places of the best hits, and of those that tie with the last: ids decide there.
+
+    Args:
+        index: a faiss index.
+        queries: (q, w) their vectors.
+        hits: how many each query finds, at most.
+        count: how many vectors of the index there are to find.
+        given: other arguments of faiss' search.
+    """
+    hits = min(hits, count)
+    most = max(hits, min(count, _MOST_ON_GPU)) if hasattr(index, "getDevice") else count
+    asked = min(hits + 1, most)
+    while True:
+        found, places = index.search(queries, asked, **given)
+        is_cut = (places[:, -1] >= 0) & (found[:, hits - 1] == found[:, -1])
+        if asked == most or not is_cut.any():
+            return found, places
+        asked = min(2 * asked, most)
 
 
 def _made(retriever: FaissRetriever, shard: VectorShard, similarity: Similarity) -> Any:
@@ -168,8 +191,6 @@ def _opened(
 ) -> Any:
     import faiss
 
-    if retriever.index == "flat":
-        return _made(retriever, shard, similarity)
     try:
         index = faiss.read_index(str(folder / _FILE))
     except (RuntimeError, MemoryError) as error:

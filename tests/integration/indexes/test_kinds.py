@@ -157,3 +157,21 @@ def test_presets_that_take_one_folder_of_weights_in_other_ways_have_other_indexe
     settings = [form.settings for form in kept if form is not None]
     assert len({form["model"] for form in settings}) == 1
     assert settings[0] != settings[1] != settings[2]
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_faiss_flat_orders_equal_scores_as_dense_does(
+    pairs: bool, models: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    texts = [" ".join(random.Random(n).choices(WORD, k=1 + n % 9)) for n in range(50)]
+    docs = {f"d{n:03}": texts[n % 50] if pairs else texts[5] for n in range(100)}
+    exact = find_system("dense", models["dense"])
+    found = find_system("faiss", {**models["faiss"], "hits": 15})
+    wanted = [[doc for doc, _ in own] for own in rows(SessionIndex(ir.load(docs), exact), 15)]
+    made: list[Any] = [SessionIndex(ir.load(docs), found)]
+    for count, memory in ((1, 1 << 30), (3, 1)):
+        place, data = tmp_path / str(count), ir.load(docs, name="first")
+        made.append(build_index.build(data, found, place, memory=memory, progress=False))
+        assert len(made[-1].manifest.shards) == count
+    for index in made:
+        assert [[doc for doc, _ in own] for own in rows(index, 15)] == wanted
