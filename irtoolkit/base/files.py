@@ -25,7 +25,7 @@ from irtoolkit.base.paths import StrPath as StrPath
 from irtoolkit.base.paths import on_disk, split_query, url_of
 from irtoolkit.base.pipes import copy_of_pipe, is_pipe
 from irtoolkit.base.streams import into_stream, is_special, stream_of
-from irtoolkit.base.targets import refuse_nul
+from irtoolkit.base.targets import refuse_nul, refuse_packing
 from irtoolkit.base.targets import refuse_unwritable as refuse_unwritable
 from irtoolkit.base.temporaries import begin_beside
 from irtoolkit.base.temporaries import is_temporary as is_temporary
@@ -145,6 +145,7 @@ def atomic_path(path: StrPath, *, like: StrPath | None = None) -> Iterator[Path]
 @contextmanager
 def atomic_text(path: StrPath, *, like: StrPath | None = None) -> Iterator[TextIO]:
     """A UTF-8 text file (gzip when the name ends in .gz) that appears only when complete."""
+    refuse_packing(path)
     with (
         atomic_path(path, like=like) as temporary,
         text_into(temporary, packed=is_gzip(path)) as out,

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.paths import StrPath, on_disk, url_of
-from irtoolkit.base.streams import refuse_closed, stream_of
+from irtoolkit.base.paths import StrPath, on_disk, split_query, url_of
+from irtoolkit.base.streams import is_special, refuse_closed, stream_of
+
+# Ends of names that no file written here has, with what it would be: plain text.
+_NOT_WRITTEN = re.compile(
+    r"\.(?:7z|br|bz2?|lz4|lzma|rar|t[bgx]z|tar|xz|z|zip|zstd?|gzip|gz|parquet)$", re.IGNORECASE
+)
+_WRITTEN = (".gz", ".parquet")
 
 
 def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
@@ -20,11 +27,13 @@ def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
 
     Raises:
         InputError: a folder where a file is wanted or the reverse, a folder on the way that is a
-            file, no permission, or a name that no file can have.
+            file, no permission, a name that no file can have, or one that `refuse_packing` refuses.
     """
     refuse_nul(path, folder=folder)
     try:
         _refuse_unwritable(path, folder)
+        if not folder:
+            refuse_packing(path)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=path) from None
 
@@ -35,6 +44,23 @@ def refuse_nul(path: StrPath, *, folder: bool = False) -> None:
     if not name.strip() or "\0" in (name if url_of(path) else os.fspath(on_disk(path))):
         wanted = "folder" if folder else "file"
         raise InputError(f"cannot write: {name!r} is no name of a {wanted}")
+
+
+def refuse_packing(path: StrPath) -> None:
+    """Raises InputError for a file whose name ends as files do that are packed in a way not written here.
+
+    A pipe or device may have any name.
+    """
+    url = url_of(path)
+    name = os.fspath(path) if url is None else split_query(url)[0]
+    ending = _NOT_WRITTEN.search(name)
+    if ending is None or name.endswith(_WRITTEN) or (url is None and is_special(path)):
+        return
+    raise InputError(
+        f"cannot write: no {ending[0]} is written here", file=path,
+        remedy="end the name in .gz for packed text, in .parquet where Parquet is written, or in"
+        " neither for plain text",
+    )  # fmt: skip
 
 
 def _refuse_unwritable(path: StrPath, folder: bool) -> None:

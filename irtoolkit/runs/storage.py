@@ -20,6 +20,7 @@ from irtoolkit.base.files import (
 )
 from irtoolkit.base.ids import Ids, Ints, is_utf8, is_word
 from irtoolkit.base.streams import is_special
+from irtoolkit.base.targets import refuse_packing
 
 # The forms of a run in text.
 RunForm = Literal["trec", "msmarco"]
@@ -57,6 +58,7 @@ def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
         The SHA-256 of what was written, whatever another process writes to the path at once; None
         for a pipe or device.
     """
+    refuse_packing(path)
     refuse_other_form(path, form)
     _refuse_ids(path, table)
     with atomic_path(path) as half:
