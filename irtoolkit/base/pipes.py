@@ -34,6 +34,15 @@ def is_pipe(path: StrPath) -> bool:
     return stat.S_ISFIFO(mode) or (stream_of(path) is not None and not stat.S_ISDIR(mode))
 
 
+def is_copied(number: int) -> bool:
+    """Whether an open file has been read to its end, and is kept as a copy."""
+    try:
+        found = os.fstat(number)
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) in _copies
+
+
 def copy_of_pipe(path: StrPath, ending: str | None = None) -> Path:
     """Returns a file with the content of a pipe, which is there until this process ends.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.base.errors import InputError
+
 # What is given to a command in place of a file, to mean standard input.
 DASH, STDIN = "-", "/dev/stdin"
 # The ends of the names of files that are known by them alone.
@@ -17,14 +19,37 @@ def copy_pipes(args: argparse.Namespace) -> None:
         args: of a command, with its `irtoolkit.commands._overwriting.files_read`.
 
     Raises:
-        InputError: a pipe cannot be read.
+        InputError: a pipe cannot be read, or is named twice.
     """
+    _refuse_twice(args)
     for name in args.files_read:
         value, ending = getattr(args, name, None), _ENDINGS.get(name)
         if isinstance(value, str):
             setattr(args, name, _copied(value, ending))
         elif isinstance(value, list):
             setattr(args, name, [_copied(word, ending) for word in value])
+
+
+def _refuse_twice(args: argparse.Namespace) -> None:
+    """Raises InputError where one stream is named in two places: its content is of one of them."""
+    from irtoolkit.base.streams import stream_of
+
+    seen: set[int] = set()
+    for name in args.files_read:
+        value = getattr(args, name, None)
+        for word in value if isinstance(value, list) else [value]:
+            if not isinstance(word, str):
+                continue
+            file = word if word == DASH else word.partition("=")[2] or word
+            number = stream_of(STDIN if file == DASH else file)
+            if number is None:
+                continue
+            if number in seen:
+                raise InputError(
+                    f"{file} is named twice, and can be read once",
+                    remedy="write one of the two to a file, and name that",
+                )
+            seen.add(number)
 
 
 def _copied(word: str, ending: str | None) -> str:

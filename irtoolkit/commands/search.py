@@ -73,6 +73,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     places, text = _divided([args.index, *args.text])
+    if text is None:
+        _refuse_documents_from_stdin()
     index = _opened(places, args)
     if text is not None:
         _show(index, text, args)
@@ -99,6 +101,16 @@ def execute(args: argparse.Namespace) -> None:
             blank.append(number)
     if blank:
         note(_skipped(blank))
+
+
+def _refuse_documents_from_stdin() -> None:
+    from irtoolkit.base.pipes import is_copied
+
+    if is_copied(0):
+        raise InputError(
+            "documents and queries would both come from standard input",
+            remedy="give a query after the documents, or write the documents to a file",
+        )
 
 
 def _skipped(blank: Sequence[int]) -> str:

@@ -71,3 +71,21 @@ def test_every_role_takes_a_pipe(folder: Path, command: str, said: str) -> None:
 )
 def test_one_run_needs_no_dataset_beside_qrels(folder: Path, command: str) -> None:
     assert bash(folder, command).endswith(f" {QUERIES}\n")
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("cat q | IRT eval - -", "- is named twice, and can be read once"),
+        ("cat q | IRT eval --qrels - /dev/stdin", "is named twice, and can be read once"),
+        ("cat r | IRT fuse - - -o x.run", "- is named twice, and can be read once"),
+        ("cat d | IRT retrieve - bm25 --topics - -o x.run", "- is named twice"),
+        ("cat d | IRT search -", "both come from standard input"),
+        ("cat d | IRT search /dev/stdin -k 1", "both come from standard input"),
+    ],
+)
+def test_standard_input_has_one_role(folder: Path, command: str, said: str) -> None:
+    refused = bash(folder, f"{command}; [ $? = 2 ]")
+    assert said in refused
+    assert not (folder / "x.run").exists()
