@@ -39,3 +39,24 @@ def test_what_would_be_lost_is_refused(
     )  # fmt: skip
     assert done.returncode == status, done.stderr
     assert said in done.stdout + done.stderr
+
+
+def test_a_cache_that_cannot_be_written_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from irtoolkit.base import home
+
+    cache = tmp_path / "cache"
+    (cache / "indexes" / "kept").mkdir(parents=True)
+    (cache / "mark").write_text("m")
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(cache))
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != cache)  # as for other users
+    home._instead_of.cache_clear()
+    instead = home.cache_home()
+    assert instead != cache
+    assert home.is_temporary_cache()
+    assert home.cache_mark() == "m"
+    assert (instead / "indexes" / "kept").is_dir()
+    (instead / "indexes" / "new").mkdir()
+    assert not (cache / "indexes" / "new").exists()
+    home._instead_of.cache_clear()
