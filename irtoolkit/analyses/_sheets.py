@@ -10,6 +10,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, read_lines
+from irtoolkit.base.forms import column_mark
 
 # One row of a filled in sheet: column to what was written.
 Filled = dict[str, str]
@@ -74,9 +75,8 @@ class Sheet:
         found: dict[tuple[str, ...], Filled] = {}
         lines = ((number, line.removeprefix("\ufeff")) for number, line in read_lines(path))
         head = next(lines, (1, ""))
-        # Spreadsheets write what the country has for a comma.
-        mark = max(",\t;", key=head[1].count)
-        reader = csv.DictReader((line for _, line in chain([head], lines)), delimiter=mark)
+        rows = (line for _, line in chain([head], lines))
+        reader = csv.DictReader(rows, delimiter=column_mark(head[1]))
         wanted = [*self.keys, *self.asked]
         lacking = [name for name in wanted if name not in (reader.fieldnames or ())]
         if lacking:

@@ -59,6 +59,14 @@ def other_than_text(head: bytes) -> str | None:
     return _first(_OTHERS, head)
 
 
+def column_mark(head: str) -> str:
+    """Returns what separates the columns of a sheet, a tab, comma or semicolon, by its first line.
+
+    Spreadsheets write semicolons where the country has a comma in its numbers.
+    """
+    return max("\t,;", key=head.count)
+
+
 def is_parquet_file(path: Path) -> bool:
     """Whether a file begins as Parquet does, whatever its name is."""
     return other_than_text(head_of(path)) == "Parquet"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, read_lines
+from irtoolkit.base.forms import column_mark
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import StrPath
 from irtoolkit.building.csfcube.documents import facet_sentences, facets_of
@@ -96,7 +97,7 @@ def in_order(asked: Iterable[Asked]) -> list[Asked]:
 def _rows(path: StrPath) -> Iterator[tuple[int, dict[str, str]]]:
     lines = list(read_lines(path))
     first = lines[0][1] if lines else ""
-    reader = csv.reader((line for _, line in lines), delimiter="\t" if "\t" in first else ",")
+    reader = csv.reader((line for _, line in lines), delimiter=column_mark(first))
     try:
         names = [name.strip() for name in next(reader, [])]
         known = ["pid" if name in _IDS else name for name in names]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, read_lines
+from irtoolkit.base.forms import column_mark
 from irtoolkit.base.paths import StrPath
 from irtoolkit.runs.trec import parse_qrels
 
@@ -34,7 +36,7 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None
 def is_sheet(path: StrPath) -> bool:
     """Whether a file begins as a sheet does, and not as TREC qrels."""
     first = next(iter(read_lines(path)), (1, ""))[1]
-    return "\t" in first and KEYS[0] in first
+    return column_mark(first) in first and KEYS[0] in first
 
 
 def read_sheet(path: StrPath, columns: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
@@ -48,7 +50,9 @@ def read_sheet(path: StrPath, columns: Sequence[str] = ()) -> Iterator[tuple[int
         InputError: no such column; a row with more or fewer fields.
     """
     lines = read_lines(path)
-    reader = csv.reader((line for _, line in lines), delimiter="\t")
+    head = next(lines, (1, ""))
+    rows = (line for _, line in chain([head], lines))
+    reader = csv.reader(rows, delimiter=column_mark(head[1]))
     needed = (*KEYS, GRADE, *columns)
     try:
         names = next(reader, [])

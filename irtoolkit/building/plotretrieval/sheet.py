@@ -14,6 +14,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, read_lines
+from irtoolkit.base.forms import column_mark
 from irtoolkit.base.near import did_you_mean
 
 NAME = "check.tsv"
@@ -119,9 +120,7 @@ def read_sheet(path: Path, known: Collection[str] | None = None) -> dict[str, Ve
 def _rows(path: Path) -> list[tuple[int, Mapping[str, str | None]]]:
     """The rows with the lines that they end on."""
     text = "\n".join(line for _, line in read_lines(path)).removeprefix("\ufeff")
-    head = text.partition("\n")[0]
-    delimiter = max("\t,;", key=head.count)
-    read = csv.DictReader(io.StringIO(text), delimiter=delimiter)
+    read = csv.DictReader(io.StringIO(text), delimiter=column_mark(text.partition("\n")[0]))
     names = [name.strip() for name in read.fieldnames or ()]
     lacking = [name for name in _REQUIRED if name not in names]
     if lacking:

@@ -10,7 +10,6 @@ MS MARCO has it.
 from __future__ import annotations
 
 import html
-import logging
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,22 +25,15 @@ from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
 from irtoolkit.datasets.cache import CacheWriter, Schemas
 from irtoolkit.datasets.local.book_format import BOOK, LONGEST_PASSAGE, passages
+from irtoolkit.datasets.local.tsv import DOC_IDS as DOC_IDS
+from irtoolkit.datasets.local.tsv import DOC_TEXTS as DOC_TEXTS
+from irtoolkit.datasets.local.tsv import TITLE as TITLE
+from irtoolkit.datasets.local.tsv import tsv_rows
 from irtoolkit.datasets.strictjson import read_jsonl
 
 DOC_SCHEMA: Schemas = {
     "docs": {"doc_id": pa.string(), "title": pa.string(), "text": pa.string()},
 }
-# Names of fields; the first of them that the first record has is used for all records.
-DOC_IDS = ("id", "_id", "docno", "doc_id", "docid")
-DOC_TEXTS = ("text", "contents", "body")
-TITLE = "title"
-# Names of columns in the header of tab-separated text, of documents and of topics.
-HEADER_IDS = {
-    *DOC_IDS, "qid", "query_id", "query-id", "topic_id", "topic", "docid", "corpus-id", "pid", "did",
-}  # fmt: skip
-HEADER_TEXTS = {*DOC_TEXTS, TITLE, "query", "question", "topic", "passage", "document"}
-
-_log = logging.getLogger(__name__)
 _TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]*>")
 # Elements whose content is not text; DOCNO's content is the id.
 _ENCLOSED = re.compile(r"<(?:(docno|dochdr|script|style)(?:\s[^<>]*)?>|!--)", re.IGNORECASE)
@@ -267,50 +259,6 @@ def _wrong_kind(
     return InputError(
         f"the field {field!r} is {shown}", file=path, line=line, remedy=f"it must be {kind}"
     )
-
-
-def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yields (line, id, text) of tab-separated lines; skips blank lines, and a header on the first line.
-
-    A header names the columns of ids and texts, such as `id` and `text`. Below a blank line the same
-    words are a row.
-
-    Raises:
-        InputError: a line has no tab or more than one; or a first line that names only the ids.
-    """
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        fields = line.split("\t")
-        if len(fields) != 2:
-            raise InputError(
-                f"{len(fields) - 1} tabs instead of 1",
-                file=path,
-                line=number,
-                remedy="a line is an id, a tab and a text without tabs; use JSON lines for titles",
-            )
-        if number == 1 and _is_header(fields, path):
-            continue
-        yield number, fields[0], fields[1].strip()
-
-
-def _is_header(fields: Sequence[str], path: Path) -> bool:
-    """Whether a first line names the columns of ids and texts.
-
-    Raises:
-        InputError: it names only the ids.
-    """
-    names = [field.strip().lower() for field in fields]
-    if names[0] not in HEADER_IDS:
-        return False
-    if names[1] in HEADER_TEXTS:
-        _log.warning("%s:1: %r is the header, and not a row", path, list(fields))
-        return True
-    raise InputError(
-        f"the first line may be a header or a row: {fields[0]!r} names ids, {fields[1]!r:.60} no texts",
-        file=path, line=1,
-        remedy="a header is id, tab, text; if this is a row, put a blank line above it",
-    )  # fmt: skip
 
 
 def _tsv_docs(path: Path) -> Iterator[Doc]:

@@ -25,8 +25,8 @@ from irtoolkit.datasets.local.formats import (
     json_text,
     pick_field,
     sgml_elements,
-    tsv_rows,
 )
+from irtoolkit.datasets.local.tsv import tsv_rows
 from irtoolkit.runs import trec
 
 TOPIC_SCHEMA: Schemas = {

@@ -1,0 +1,95 @@
+"""Readers of rows of two columns, an id and a text, as MS MARCO and spreadsheets write them."""
+
+from __future__ import annotations
+
+import csv
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
+from irtoolkit.base.forms import column_mark
+
+# Names of fields; the first of them that the first record has is used for all records.
+DOC_IDS = ("id", "_id", "docno", "doc_id", "docid")
+DOC_TEXTS = ("text", "contents", "body")
+TITLE = "title"
+# Names of columns in the header of tab-separated text, of documents and of topics.
+HEADER_IDS = {
+    *DOC_IDS, "qid", "query_id", "query-id", "topic_id", "topic", "docid", "corpus-id", "pid", "did",
+}  # fmt: skip
+HEADER_TEXTS = {*DOC_TEXTS, TITLE, "query", "question", "topic", "passage", "document"}
+
+_log = logging.getLogger(__name__)
+
+
+def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Yields (line, id, text) of tab-separated lines; skips blank lines, and a header on the first line.
+
+    A header names the columns of ids and texts, such as `id` and `text`. Below a blank line the same
+    words are a row. A header whose columns are separated by a semicolon or comma, as spreadsheets write
+    them, says so of all lines.
+
+    Raises:
+        InputError: a line has no tab or more than one; or a first line that names only the ids.
+    """
+    for number, fields in _fields(path):
+        if len(fields) != 2:
+            raise _not_two(fields, path, number)
+        if number == 1 and _is_header(fields, path):
+            continue
+        yield number, fields[0], fields[1].strip()
+
+
+def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yields (line, fields) of lines that are not blank."""
+    lines = read_lines(path)
+    head = next(lines, (1, ""))
+    mark = column_mark(head[1])
+    names = [name.strip(' "').lower() for name in head[1].split(mark)]
+    every = chain([head], lines)
+    if (
+        mark == "\t"
+        or len(names) != 2
+        or names[0] not in HEADER_IDS
+        or names[1] not in HEADER_TEXTS
+    ):
+        yield from ((number, line.split("\t")) for number, line in every if line.strip())
+        return
+    reader = csv.reader((line for _, line in every), delimiter=mark, strict=True)
+    try:
+        yield from ((reader.line_num, row) for row in reader if any(row))
+    except csv.Error as error:
+        raise InputError(f"not CSV: {error}", file=path, line=reader.line_num or 1) from None
+
+
+def _not_two(fields: Sequence[str], path: Path, line: int) -> InputError:
+    mark = column_mark(fields[0])
+    if len(fields) == 1 and mark in fields[0]:
+        found = f"no tab; are the columns separated by {mark!r}?"
+        remedy = f"put the line id{mark}text above them, or save the sheet as text with tabs"
+    else:
+        found = f"{len(fields) - 1} tabs instead of 1"
+        remedy = "a line is an id, a tab and a text without tabs; use JSON lines for titles"
+    return InputError(found, file=path, line=line, remedy=remedy)
+
+
+def _is_header(fields: Sequence[str], path: Path) -> bool:
+    """Whether a first line names the columns of ids and texts.
+
+    Raises:
+        InputError: it names only the ids.
+    """
+    names = [field.strip().lower() for field in fields]
+    if names[0] not in HEADER_IDS:
+        return False
+    if names[1] in HEADER_TEXTS:
+        _log.warning("%s:1: %r is the header, and not a row", path, list(fields))
+        return True
+    raise InputError(
+        f"the first line may be a header or a row: {fields[0]!r} names ids, {fields[1]!r:.60} no texts",
+        file=path, line=1,
+        remedy="a header is id, tab, text; if this is a row, put a blank line above it",
+    )  # fmt: skip
