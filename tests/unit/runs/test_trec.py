@@ -205,6 +205,13 @@ def test_a_comment_is_no_row(write: Write, line: str) -> None:
     assert "trec_eval ignores comments from version 10 on" in str(error.remedy)
 
 
+def test_a_second_header_is_a_comment(write: Write) -> None:
+    header = "# ir_metadata.start\n# tag: t\n# ir_metadata.end\n"
+    assert refused(write("x.run", f"{header}{GOOD}{header}"), 5).found == "a comment"
+    assert refused(write("y.run", f"{header}# more\n{GOOD}"), 4).found == "a comment"
+    assert refused(write("z.run", f"{GOOD}{header}"), 2).found == "a comment"
+
+
 @pytest.mark.parametrize("line", ["# judged in 2019", "#judged by them 1", "# # # 1", "# 2019"])
 def test_a_comment_of_four_words_is_no_judgment(write: Write, line: str) -> None:
     with pytest.raises(InputError, match=r"x\.qrels:2: a comment"):

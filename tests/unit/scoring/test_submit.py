@@ -524,6 +524,8 @@ def test_a_header_holds_the_record_of_a_run(
     run = Run.read(sent)
     assert run == Run.read(produced)
     assert run.tag == "mine"
+    scored = [irtoolkit("eval", "csfcube/sample", path, "-m", "AP") for path in (sent, produced)]
+    assert scored[0].out.split()[-1] == scored[1].out.split()[-1]
     assert irtoolkit("check", sent, "--dataset", "csfcube/sample", "--strictness", "trec",
                      "--whole-pool").status == 0  # fmt: skip
 
