@@ -363,11 +363,12 @@ def compare(
     test: PairedTest | None = None,
     correction: Correction = "holm",
     names: Sequence[str] = (),
+    excluded: int | None = None,
 ) -> Comparison:
     """Tests whether runs differ from a baseline by more than chance.
 
     Args:
-        data, runs, names: see `evaluate`.
+        data, runs, names, excluded: see `evaluate`.
         measure: the measure; by default the first of the dataset's own.
         baseline: the name of the run that others are tested against; by default the first run.
         test: "student" (paired t-test), "fisher" (randomization) or "wilcoxon"; by default the first
@@ -383,7 +384,8 @@ def compare(
     from irtoolkit.scoring.compare import compare
     from irtoolkit.scoring.score import score
 
-    scores = score(data, runs[0] if len(runs) == 1 else list(runs), measure, names=names)
+    given = runs[0] if len(runs) == 1 else list(runs)
+    scores = score(data, given, measure, names=names, excluded=excluded)
     if len(scores) < 2:
         raise InputError("one run cannot be compared", remedy="give at least two")
     if measure is not None and len(scores.measures) != 1:
@@ -402,12 +404,13 @@ def report(
     output: StrPath | Sequence[StrPath],
     measures: Measures | None = None,
     names: Sequence[str] = (),
+    excluded: int | None = None,
     **options: Any,
 ) -> list[Path]:
     """Writes a comparison of runs as a page that holds everything it shows, or as a table.
 
     Args:
-        data, runs, measures: see `evaluate`.
+        data, runs, measures, excluded: see `evaluate`.
         output: a file, or several: .html, .tex or .md by its name.
         names: of the systems as shown, one for each run; by default the runs' tags.
         options: chart, pair, baseline, test, correction, rel, texts; see
@@ -438,7 +441,8 @@ def report(
         raise InputError("nothing to write", remedy="name a file: output='report.html'")
     for path in files:
         check_form(path)
-    scores = score(data, runs[0] if len(runs) == 1 else list(runs), measures, names=names)
+    given = runs[0] if len(runs) == 1 else list(runs)
+    scores = score(data, given, measures, names=names, excluded=excluded)
     style = {name: options.pop(name) for name in styles if name in options}
     report_scores(scores, files, ReportOptions(**options), TableStyle(**style))
     return [Path(path) for path in files]

@@ -19,19 +19,24 @@ class Note:
             "corpus" where it is scored with the whole corpus as candidates in place of pools;
             "unranked" where a figure is infinite, because the rank of a relevant document that it
             does not list is unknown; "unjudged" where no document of it is judged; "absent" where
-            judged documents are not in the collection; "excluded" where a grade may exclude documents.
+            judged documents are not in the collection; "excluded" where a grade may exclude documents;
+            "left out" where documents of an excluded grade were left out of the run.
         queries: the queries that it concerns, in order.
         judged: number of judged queries.
         measures: the measures that it concerns; empty where it concerns all.
         documents: of "unjudged" a document of the run and a judged one; of "absent" the documents.
+        rows: of "left out" the number of rows.
     """
 
     system: str
-    kind: Literal["missing", "shallow", "corpus", "unranked", "unjudged", "absent", "excluded"]
+    kind: Literal[
+        "missing", "shallow", "corpus", "unranked", "unjudged", "absent", "excluded", "left out"
+    ]
     queries: tuple[str, ...]
     judged: int
     measures: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    rows: int = 0
 
     @property
     def text(self) -> str:
@@ -46,6 +51,9 @@ class Note:
                 "the judgments have the grade -100, which excludes documents in BRIGHT's: they stay in"
                 " the runs unless --excluded -100 or excluded=-100 leaves them out"
             )
+        if self.kind == "left out":
+            rows = number_of(self.rows, "rows", ",")
+            return f"is scored without {rows} whose documents have the excluded grade"
         if self.kind == "unjudged":
             own, judged = self.documents
             return (

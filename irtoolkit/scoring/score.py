@@ -175,13 +175,13 @@ def score(
 
     Raises:
         InputError: no runs, or a file given twice; a run without a judged query, or one that does
-            not fit the dataset; an unknown measure or dataset.
+            not fit the dataset; an unknown measure or dataset; an excluded grade that no document has.
     """
     dataset = Dataset.of(data)
     qrels = dataset.qrels
     parsed = _parsed(dataset.protocol.measures if measures is None else measures)
     given = _named(runs, names)
-    excluded = excluded_grade(dataset) if excluded is None else excluded
+    excluded = excluded_grade(dataset, excluded)
     whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
     evaluations: dict[str, Evaluation] = {}
     read: dict[str, Run] = {}
@@ -192,6 +192,9 @@ def score(
         run, ranks = _read(one, dataset, parsed)
         if excluded is not None:
             scored = without_excluded(run, qrels, excluded)
+            if scored is not run:
+                rows = len(run) - len(scored)
+                notes.append(Note(name, "left out", (), len(qrels.query_ids), rows=rows))
             run, ranks = scored, ranks if scored is run else None
         read[name] = run
         evaluations[name] = evaluate(run, qrels, parsed, dataset.protocol.folds, ranks)

@@ -10,6 +10,7 @@ import ir_datasets
 import pytest
 
 import irtoolkit as ir
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.handlers import QrelsHandler
 
@@ -24,7 +25,9 @@ def test_excluded_documents_are_left_out_of_their_query() -> None:
     found = ir.evaluate(QRELS, RUN, measures="nDCG@10 P@1", excluded=-100)
     assert found["run"].per_query("nDCG@10").tolist() == [1, 1]
     assert found["run"].per_query("P@1").tolist() == [1, 1]
-    assert not found.notes
+    assert [note.text for note in found.notes] == [
+        "is scored without 1 row whose documents have the excluded grade"
+    ]
 
 
 def test_a_dataset_that_defines_the_grade_excludes_by_itself() -> None:
@@ -33,6 +36,23 @@ def test_a_dataset_that_defines_the_grade_excludes_by_itself() -> None:
     data = ir_datasets.Dataset(QrelsHandler(lambda: rows, Qrel, defined))
     data.queries_iter = lambda: iter(())
     assert ir.evaluate(data, RUN, measures="nDCG@10").figures() == {"run": {"nDCG@10": 1.0}}
+
+
+def test_comparisons_and_reports_exclude_too(tmp_path: Path) -> None:
+    other = {"q": {"good": 1.0}, "p": {"x": 2.0, "bad": 1.0}}
+    runs = {"one": RUN, "two": other}
+    found = ir.compare(QRELS, runs, measure="P@1", excluded=-100)
+    assert [row.figure for row in found] == [1.0, 0.5]
+    assert [(note.system, note.rows) for note in found.notes] == [("one", 1)]
+    page = tmp_path / "table.md"
+    ir.report(QRELS, runs, output=page, measures="P@1", excluded=-100)
+    assert "one is scored without 1 row" in page.read_text()
+
+
+@pytest.mark.parametrize("grade", [-99, 2, 100])
+def test_a_grade_that_no_document_has_is_refused(grade: int) -> None:
+    with pytest.raises(InputError, match=rf"excluded grade {grade} .*the grades -100, 1"):
+        ir.evaluate(QRELS, RUN, measures="P@1", excluded=grade)
 
 
 @pytest.mark.parametrize(("words", "value"), [((), ".63"), (("--excluded", "-100"), "1.0")])
@@ -44,3 +64,15 @@ def test_the_command(
     answer = irtoolkit("eval", qrels, run, "--measures", "nDCG@10", *words)
     assert value in answer.out
     assert ("--excluded -100" in answer.err) == (not words)
+    assert ("without 1 row" in answer.err) == bool(words)
+
+
+def test_a_command_names_the_grades_that_occur(
+    irtoolkit: Callable[..., Any], write: Callable[..., Path]
+) -> None:
+    qrels = write("e.qrels", "q 0 bad -100\nq 0 good 1\n")
+    runs = [write(f"{name}.run", "q Q0 bad 1 2.0 r\n") for name in "ef"]
+    for command, more in (("eval", ()), ("compare", ()), ("report", ("-o", "x.md"))):
+        answer = irtoolkit(command, qrels, *runs, *more, "-m", "P@1", "--excluded", "100")
+        assert answer.status != 0
+        assert "the judgments have the grades -100, 1" in answer.err
