@@ -166,7 +166,7 @@ def retrieve(
     system: str | System = "bm25",
     *,
     depth: int | None = None,
-    candidates: Candidates | None = None,
+    candidates: Candidates | int | None = None,
     output: StrPath | None = None,
     progress: bool = True,
     **settings: Any,
@@ -180,6 +180,7 @@ def retrieve(
         depth: documents kept for each query; by default candidate pools are ranked whole and a
             corpus to 1,000.
         candidates: "pool" or "corpus", all documents; by default pools where the dataset has them.
+            A number is plaid's setting of this name.
         output: a file that the run is also written to, with its record, as the shell does.
         progress: whether to show a progress bar.
         settings: the system's, as `--set` takes them, e.g. k1=0.9, query="title".
@@ -193,7 +194,8 @@ def retrieve(
     from irtoolkit.ranking.produce import produce, rank_dataset, ranks_wanted
     from irtoolkit.ranking.systems import system_of
 
-    dataset = with_candidates(load(data), candidates)
+    ranked, settings = _divided(candidates, settings)
+    dataset = with_candidates(load(data), ranked)
     found = system_of(system, settings, dataset.parts)
     kept = usual_depth(dataset, depth)
     if kept is not None and can_rank(dataset, found, kept):
@@ -204,6 +206,15 @@ def retrieve(
     return rank_dataset(dataset, found, depth=kept, relevant=relevant, progress=progress).run
 
 
+def _divided(
+    candidates: Candidates | int | None, settings: dict[str, Any]
+) -> tuple[Candidates | None, dict[str, Any]]:
+    """Which documents are ranked, and the settings: a number of candidates is one of them."""
+    if isinstance(candidates, int):
+        return None, {**settings, "candidates": candidates}
+    return candidates, settings
+
+
 @checked
 def rerank(
     data: Any,
@@ -212,7 +223,7 @@ def rerank(
     *,
     depth: int = 100,
     keep_rest: bool = False,
-    candidates: Candidates | None = None,
+    candidates: Candidates | int | None = None,
     progress: bool = True,
     **settings: Any,
 ) -> Run:
@@ -238,7 +249,8 @@ def rerank(
     from irtoolkit.ranking.systems import system_of
     from irtoolkit.runs import Run
 
-    dataset = with_candidates(load(data), candidates)
+    ranked, settings = _divided(candidates, settings)
+    dataset = with_candidates(load(data), ranked)
     found = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
     among = Among(Run.of(run), keep_rest)
     return rank_dataset(dataset, found, among=among, progress=progress).run

@@ -283,9 +283,9 @@ def refuse_query_settings(settings: Mapping[str, Any]) -> None:
     """Raises InputError if a setting is given that a search for typed text does not read."""
     for name in TASK_SETTINGS:
         if name != "doc" and name in settings:
+            why = "lists matches only" if name == "fill" else "reads no queries of a dataset"
             raise InputError(
-                f"setting {name}={settings[name]} changes nothing: a search for typed text reads no"
-                " queries of a dataset",
+                f"setting {name}={settings[name]} changes nothing: a search for typed text {why}",
                 remedy=f"leave {name} out; doc=FIELD says what is read of a document",
             )
 

@@ -175,3 +175,16 @@ def test_faiss_flat_orders_equal_scores_as_dense_does(
         assert len(made[-1].manifest.shards) == count
     for index in made:
         assert [[doc for doc, _ in own] for own in rows(index, 15)] == wanted
+
+
+def test_a_number_of_candidates_is_a_setting(models: dict[str, dict[str, Any]]) -> None:
+    data = ir.load(DOCS, queries={"q": QUERIES[0]}, candidates={"q": list(DOCS)})
+    run = ir.load(DOCS, queries={"q": QUERIES[0]})
+    few = ir.retrieve(run, "plaid", candidates=3, progress=False, **models["plaid"])
+    many = ir.retrieve(run, "plaid", candidates=30, progress=False, **models["plaid"])
+    assert len(few.ranking("q")) < len(many.ranking("q"))
+    again = ir.rerank(data, many, "plaid", candidates=3, progress=False, **models["plaid"])
+    assert 0 < len(again.ranking("q")) <= len(many.ranking("q"))
+    for other in (3, True):
+        with pytest.raises(InputError, match="candidates"):
+            ir.retrieve(run, "bm25", candidates=other)  # type: ignore[arg-type]

@@ -98,7 +98,7 @@ def test_an_index_refuses_them_too(tmp_path: Path) -> None:
 
 # -- a search for typed text reads no queries of a dataset -------------------------------------------
 
-FIELDS = {"query": "title", "self": "drop", "ties": "best"}
+FIELDS = {"query": "title", "self": "drop", "ties": "best", "fill": "true"}
 
 
 @pytest.mark.parametrize("name", FIELDS)
