@@ -235,7 +235,8 @@ def test_a_system_of_two_stages_runs_both(tmp_path: Path) -> None:
 
 def expected_of(texts: dict[str, str], docs: Mapping[str, str], pools: Any = None) -> Rows:
     """BM25's rows for some queries over some texts, by way of a dataset of theirs."""
-    return rows_of(rank(load_task(register(docs, texts, pools)), BM25(), progress=False))
+    task = load_task(register(docs, texts, pools))
+    return rows_of(rank(task, BM25(), fill=False, progress=False))
 
 
 def test_another_text_is_searched_for_among_the_candidates_of_its_query() -> None:
@@ -316,12 +317,13 @@ def test_parts_of_a_text_are_one_text() -> None:
 )
 def test_queries_do_not_touch_each_other(qids: list[str], text: str, own: bool, depth: int) -> None:
     """Whatever is asked together or was asked before, a query has the same rows."""
+    given: dict[str, Any] = {"depth": depth, "fill": True}
     asked = frame({qid: ASKED[qid] if own and qid in ASKED else text for qid in qids})
     name = register()
-    once = Retriever(name, depth=depth)
+    once = Retriever(name, **given)
     whole = once(asked)
     assert list(dict.fromkeys(whole["qid"])) == qids
-    alone = [Retriever(name, depth=depth)(part) for _, part in asked.groupby("qid", sort=False)]
+    alone = [Retriever(name, **given)(part) for _, part in asked.groupby("qid", sort=False)]
     again = [once(part) for _, part in asked.groupby("qid", sort=False)]
     assert rows(pd.concat([once(asked.iloc[:0]), *alone])) == rows(whole)
     assert rows(pd.concat([once(asked.iloc[:0]), *again])) == rows(whole)
@@ -409,7 +411,7 @@ def test_ids_may_be_numbers() -> None:
         {str(i): text for i, text in enumerate(DOCS.values())}, {"7": "dog", "8": "sea"}
     )
     asked = pd.DataFrame({"qid": [7, 8], "query": ["dog", "sea"]})
-    found = Retriever(name)(asked)
+    found = Retriever(name, fill=True)(asked)
     assert found["qid"].tolist() == [7] * len(DOCS) + [8] * len(DOCS)
     numbered = found.assign(docno=found["docno"].astype(int), score=0)
     again = Reranker(name, "bm25")(numbered)
@@ -419,11 +421,12 @@ def test_ids_may_be_numbers() -> None:
 
 def test_ranks_begin_and_ties_stand_as_in_our_runs() -> None:
     name = register({"a": "cat", "c": "cat", "b": "cat", "d": "dog"}, {"q": "cat"})
-    found = Retriever(name)(frame({"q": "cat"}))
+    assert Retriever(name)(frame({"q": "cat"}))["docno"].tolist() == ["c", "b", "a"]
+    found = Retriever(name, fill=True)(frame({"q": "cat"}))
     assert found["docno"].tolist() == ["c", "b", "a", "d"]
     assert found["rank"].tolist() == [0, 1, 2, 3]
     assert (Retriever(name) % 2)(frame({"q": "cat"}))["docno"].tolist() == ["c", "b"]
-    pool = Retriever(name, ties="pool")(frame({"q": "cat"}))
+    pool = Retriever(name, ties="pool", fill=True)(frame({"q": "cat"}))
     assert pool["docno"].tolist() == ["a", "c", "b", "d"]
     # A later stage that keeps the order keeps that in which it is given them.
     again = Reranker(name, "bm25", ties="pool")
@@ -664,7 +667,7 @@ def test_an_experiment_is_our_evaluation(
     missing = set(asked["qid"].iloc[1::3])
     bm25 = Retriever(CORPUS)
     systems = [bm25, bm25 >> pt.apply.generic(lambda f: f[~f["qid"].isin(missing)]), bm25 % 3]
-    whole = rank(task, BM25(), depth=1000, progress=False)
+    whole = rank(task, BM25(), depth=1000, fill=False, progress=False)
     runs = [
         whole,
         Run.from_rows(row for row in whole if row.query_id not in missing),
