@@ -1,14 +1,20 @@
-"""Progress bars: on a terminal as text, in a notebook as a widget, and nowhere else."""
+"""Progress bars: on a terminal as text, in a notebook as a widget, and nowhere else.
+
+Text would fill a notebook with lines, and stay in its file: without ipywidgets it has no bar.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 # Set in workers, whose progress the driver shows.
 QUIET = "IRTOOLKIT_QUIET"
+# Seconds before a notebook, which keeps each bar, gets one.
+DELAY = 2
 
 
 def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
@@ -16,14 +22,17 @@ def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
 
     Args:
         args, settings: as tqdm takes them.
-        disable: True shows nothing; None shows a bar on a terminal and in a notebook only.
+        disable: True shows nothing; None shows a bar on a terminal, and a widget in a notebook if it
+            lasts for more than two seconds.
     """
     if os.environ.get(QUIET):
         disable = True
     if disable is None and in_notebook():
-        from tqdm.auto import tqdm as bar
+        if find_spec("ipywidgets") is not None:
+            from tqdm.notebook import tqdm as widget
 
-        return bar(*args, disable=False, **settings)
+            return widget(*args, disable=False, **{"delay": DELAY, **settings})
+        disable = True
     from tqdm import tqdm as text_bar
 
     where = settings.get("file") or sys.stderr

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
-from irtoolkit.base.progress import in_notebook, tqdm
+from irtoolkit.base.progress import DELAY, in_notebook, tqdm
 
 
 class Terminal(io.StringIO):
@@ -51,13 +53,39 @@ def test_a_bar_that_is_not_shown_begins_no_thread(monkeypatch: pytest.MonkeyPatc
     assert len(begun) == 1
 
 
-def test_a_notebook_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    assert not in_notebook()
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process looks like the kernel of a notebook."""
     shell = type("ZMQInteractiveShell", (), {})()
-    kernel = ModuleType("IPython")
-    vars(kernel).update(vars(SimpleNamespace(get_ipython=lambda: shell)))
-    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    module = ModuleType("IPython")
+    vars(module).update(vars(SimpleNamespace(get_ipython=lambda: shell)))
+    assert not in_notebook()
+    monkeypatch.setitem(sys.modules, "IPython", module)
     assert in_notebook()
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_notebook_shows_a_widget_for_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, Any]] = []
+
+    def widget(items: Iterable[int], **settings: Any) -> Iterable[int]:
+        shown.append(settings)
+        return items
+
+    monkeypatch.setattr("irtoolkit.base.progress.find_spec", lambda name: name)
+    monkeypatch.setattr("tqdm.notebook.tqdm", widget)
+    assert list(tqdm(range(3), desc="counting")) == [0, 1, 2]
+    assert shown == [{"desc": "counting", "disable": False, "delay": DELAY}]
+    assert list(tqdm(range(3), disable=True)) == [0, 1, 2]
+    assert len(shown) == 1
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["captured", "terminal"])
+def test_a_notebook_without_widgets_gets_no_lines(
+    stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setattr("irtoolkit.base.progress.find_spec", lambda name: None)
     assert list(tqdm(range(3), file=stream, desc="counting")) == [0, 1, 2]
-    assert "counting" in stream.getvalue()
+    assert stream.getvalue() == ""
+    assert not recwarn
