@@ -33,7 +33,7 @@ ENCODED = [path for path in NOTEBOOKS if "all-MiniLM-L6-v2" in path.read_text("u
 
 # Outputs that would tell of one machine or moment, in JSON, and the characters of a notebook's at most.
 MACHINE = r"/(home|root|tmp|work|opt|usr|Users|var|private)/|[A-Z]:\\\\|0x[0-9a-f]{6,}"
-PROGRESS = r"\\r(?!\\n)|\d+%\||\b100%|\d\d:\d\d[<,]|\d(it|text|query|doc)/s"
+PROGRESS = r"\\r(?!\\n)|\\u001b\[|\d+%\||\b100%|\d\d:\d\d[<,]|\d(it|text|query|doc)/s"
 LARGEST = 120_000
 
 # Imports the packages argv[1:], then forks for each line of JSON: the path of a notebook whose cells are
