@@ -237,7 +237,7 @@ def test_text_that_is_not_utf8(write: Write, size: int, bad: bytes, line: int) -
 
 def test_a_damaged_gzip_file(write: Write, size: int) -> None:
     packed = gzip.compress(json.dumps({"a": list(range(1000))}, indent=1).encode())
-    for data in (packed[:-20], packed[:40], packed[:-8] + b"\0" * 8, b"no gzip"):
+    for data in (packed[:-20], packed[:40], packed[:-8] + b"\0" * 8):
         error = refusal(write("x.json.gz", data))
         assert "damaged gzip data" in error.found
         assert error.line is not None
