@@ -38,6 +38,11 @@ _KEYS = re.compile(
 )
 
 
+# Characters of an answer without reasoning that are read at most; no instruction asks for as many.
+LONGEST = 8000
+_REPEATED = re.compile(r"([^\w>])\1{3,}")
+
+
 def final_text(text: str) -> str:
     """Returns the part of a model's text that is its answer, as plain text.
 
@@ -48,10 +53,12 @@ def final_text(text: str) -> str:
         text: the completion.
 
     Returns:
-        An empty text if the model only reasons, or has marked two different answers.
+        An empty text if the model only reasons, goes on for more than `LONGEST` characters, or has
+        marked two different answers.
     """
     *reasoning, rest = _CLOSES.split(text)
-    if not reasoning and _OPENS.match(rest):
+    rest = _REPEATED.sub(r"\1\1\1", rest)
+    if len(rest) > LONGEST or (not reasoning and _OPENS.match(rest)):
         return ""
     plain = html.unescape(unicodedata.normalize("NFKC", rest)).translate(_BRACKETS)
     marked = {(one or other).strip() for one, other in _MARKED.findall(plain)}

@@ -400,13 +400,15 @@ def test_what_was_cut_is_reported_also_from_disk(plain: Path, pooling: str | Non
         for _ in range(2):
             caplog.clear()
             rows = encoder(plain, pooling=pooling).encode(texts, what="documents")
-            assert [record.getMessage() for record in caplog.records] == [
+            # A plain transformer without a pooling also has a line about that.
+            messages = [record.getMessage() for record in caplog.records]
+            assert [message for message in messages if "longer" in message] == [
                 f"{plain}: 2 of 4 documents are longer than {LONGEST} tokens and are cut"
             ]
             assert rows.lengths.tolist() == [62, 4, 63, 4]
         caplog.clear()
         encoder(plain, pooling=pooling).encode(texts[1::2])
-        assert not caplog.records
+        assert "longer" not in caplog.text
 
 
 def test_a_prompt_counts(plain: Path, caplog: Any) -> None:

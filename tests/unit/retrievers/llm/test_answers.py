@@ -291,9 +291,16 @@ def test_a_number_that_is_cut_off_may_be_another() -> None:
     assert read_grade(Completion("3", LENGTH), 4) == 3
 
 
+def test_an_answer_without_an_end_is_unread() -> None:
+    assert read_grade(Completion("Because it is so. " * 300 + "Grade: 3"), 4) == 3
+    assert read_grade(Completion("Because it is so. " * 500 + "Grade: 3"), 4) is None
+    assert read_grade(Completion("\n" * 100_000 + "Grade: 3"), 4) == 3
+
+
 @pytest.mark.parametrize("filler", [" ", "(", "[", "passage ", "0", "d", "A ", ">", "{", "1 > "])
 def test_long_answers_do_not_backtrack_without_end(filler: str) -> None:
     text = filler * 500
+    read_order(filler * 100_000, 3)
     read_order(text, 3)
     read_choice(Completion(text))
     read_grade(Completion(text), 4)
