@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints
@@ -169,12 +170,19 @@ class Qdrant(ServerRetriever):
             yield doc_id, vector or []
 
 
-# Clients by their places: a folder is held by one until the process ends.
+# Clients of servers and of ":memory:" by their places, until the process ends.
 _CLIENTS: dict[tuple[str, float], Any] = {}
+# Those of folders, of which each locks its own: once no search needs one any more, it is closed.
+_FOLDERS: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
 def _client(place: str, local: bool, timeout: float) -> Any:
-    """The client of a place."""
+    """Returns the client of a place."""
+    if local and place != ":memory:":
+        client = _FOLDERS.get(place)
+        if client is None:
+            client = _FOLDERS[place] = _opened(place, local, timeout)
+        return client
     key = (place, 0.0 if local else timeout)
     if key not in _CLIENTS:
         _CLIENTS[key] = _opened(place, local, timeout)
@@ -183,7 +191,7 @@ def _client(place: str, local: bool, timeout: float) -> Any:
 
 def _close(place: str) -> None:
     """Closes a folder."""
-    client = _CLIENTS.pop((place, 0.0), None)
+    client = _FOLDERS.pop(place, None)
     if client is not None:
         client.close()
 
@@ -191,8 +199,8 @@ def _close(place: str) -> None:
 @atexit.register
 def _close_all() -> None:
     # Before Python unloads what closing needs.
-    for place, _ in list(_CLIENTS):
-        _close(place)
+    for client in [*_FOLDERS.values(), *_CLIENTS.values()]:
+        client.close()
 
 
 def _opened(place: str, local: bool, timeout: float) -> Any:

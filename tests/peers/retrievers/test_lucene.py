@@ -318,7 +318,7 @@ def test_an_index_is_built_once(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     first = scores(ZOO, "cat dog")
     built = indexes(cache)
     assert len(built) == 1
-    monkeypatch.setattr(_lucene_index, "_build", None)
+    monkeypatch.setattr(_lucene_index, "_write", None)
     _lucene_index._open.cache_clear()
     assert scores(ZOO, "cat dog") == first
     assert scores(ZOO, "cat", k1=2.0, model="qld", pool=["d1"])

@@ -100,7 +100,6 @@ def test_a_collection_is_made_once_and_found_again(
     folder: str, model: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = ir.retrieve(dataset(), "qdrant", path=folder, **model)
-    module._close(folder)
     monkeypatch.setattr(_qdrant.Collection, "add", None)  # it would fail
     again = ir.retrieve(dataset(), "qdrant", path=folder, **model)
     assert [rows(run, q) for q in QUERIES] == [rows(again, q) for q in QUERIES]
@@ -219,6 +218,16 @@ def test_what_does_not_fit_is_refused(folder: str, model: dict[str, Any]) -> Non
     assert "made of other documents: 6, not the 1" in refusal(index="mine")
     with pytest.raises(InputError, match="made with similarity="):
         ir.retrieve(dataset(), "qdrant", path=folder, index="mine", similarity="l2", **model)
+
+
+def test_a_folder_is_free_once_a_run_is_made(folder: str, model: dict[str, Any]) -> None:
+    from qdrant_client import QdrantClient
+
+    for _ in range(2):
+        ir.retrieve(dataset(), "qdrant", path=folder, **model)
+        other = QdrantClient(path=folder)
+        assert len(other.get_collections().collections) == 1
+        other.close()
 
 
 def test_a_folder_that_is_in_use_is_refused(folder: str, model: dict[str, Any]) -> None:
