@@ -35,7 +35,7 @@ EXAMPLES = (
     "irtoolkit index csfcube/sample bm25",
     "irtoolkit index csfcube/sample bm25 -o indexes/papers",
     "irtoolkit index relic/sample/test bm25 -o indexes/papers --add",
-    "irtoolkit index docs.jsonl lucene -o indexes/lucene",
+    "irtoolkit index csfcube/sample lucene -o indexes/lucene",
     "irtoolkit index indexes/papers --info",
     "irtoolkit index indexes/papers --merge",
     "irtoolkit index indexes/papers --verify",

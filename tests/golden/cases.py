@@ -11,9 +11,8 @@ SAMPLES = (
     "plotretrieval/sample/val", "egret/sample/dev",
 )  # fmt: skip
 RELEASES = ("csfcube", "relic/val", "quoter/lzh/test", "plotretrieval/val", "egret/dev")
-# Collections that are too large for every model; these cases alone encode the sample's 1,485 passages.
-_LARGE = ("relic/sample/val", "relic/val", "plotretrieval/val")
-_OF_LARGE = {"relic/sample/val": ("dense", "dense-surroundings")}
+# Releases are ranked without models, and the 1,485 passages of RELiC's sample by these alone.
+_OF_RELIC = ("dense", "dense-surroundings")
 BOOKS = ("relic", "plotretrieval")
 # Systems whose indexes can be in a folder.
 _KEPT = {
@@ -53,8 +52,10 @@ class Case:
 
     def ranks(self, dataset_id: str) -> bool:
         """Whether the case is of a dataset."""
-        if self.model is not None and dataset_id in _LARGE:
-            return self.system in _OF_LARGE.get(dataset_id, ())
+        if self.model is not None and dataset_id in RELEASES:
+            return False
+        if self.model is not None and dataset_id == "relic/sample/val":
+            return self.system in _OF_RELIC
         return self.only is None or dataset_id.split("/")[0] in self.only
 
 
@@ -97,7 +98,7 @@ VECTORS = [
     *_each("late", {"stored": "fp32"}, {"stored": "int8"}, model="late"),
     *_each("plaid", {"nbits": 4, "centroids": 8}, model="late"),
     *_each("sparse", model="sparse"),
-    Case("word2vec", {"min_count": 1}),
+    Case("word2vec", {"min_count": 1}, only=("quoter", "egret", "csfcube")),
     *_each("word2vec", {"weighting": "tfidf"}, {"architecture": "skipgram"}, only=("csfcube", "egret")),
     Case("cross-encoder", model="cross", reranks=True),
     *_each("doct5query", {"sampling": "greedy"}, model="writer"),

@@ -39,6 +39,7 @@ from irtoolkit.cli import main
 from irtoolkit.datasets import dataset_ids
 from tests.conftest import ROOT, SAMPLE, Answer
 from tests.datasets import Candidates, Docs, Grades, Queries
+from tests.lucene import with_java
 
 Command = Callable[..., Answer]
 Write = Callable[..., Path]
@@ -227,7 +228,13 @@ def runnable() -> Iterator[str]:
             )
 
 
-@pytest.mark.parametrize("line", list(runnable()))
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(line, marks=with_java if "lucene" in line.split() else ())
+        for line in runnable()
+    ],
+)
 def test_every_example_runs_as_it_is_printed(
     irtoolkit: Command, line: str, retrieved: Path
 ) -> None:
