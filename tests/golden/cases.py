@@ -10,7 +10,7 @@ SAMPLES = (
     "csfcube/sample", "relic/sample/val", "quoter/sample/en/val", "quoter/sample/zh/val",
     "plotretrieval/sample/val", "egret/sample/dev",
 )  # fmt: skip
-RELEASES = ("csfcube", "relic/val", "quoter/lzh/test", "plotretrieval/val", "egret/dev")
+RELEASES = ("csfcube",)
 # Releases are ranked without models, and the 1,485 passages of RELiC's sample by these alone.
 _OF_RELIC = ("dense", "dense-surroundings")
 BOOKS = ("relic", "plotretrieval")

@@ -43,14 +43,14 @@ def golden(dataset_id: str, cases: Iterable[Case] = CASES) -> dict[str, Any]:
         ways = Ways(dataset_id, Path(home))
         ranked = [case for case in cases if case.ranks(dataset_id)]
         found = {
-            case.name: {name: _kept(way, rows) for name, way in ways.of(case).items()}
+            case.name: {name: _kept(way, home, rows) for name, way in ways.of(case).items()}
             for case in ranked
         }
         # Its workers take longer to start than all of the rankings.
         with ir.engine("processes", workers=WORKERS):
             for case in ranked:
                 if not case.settings:  # of a family, any settings are sent in the same way
-                    found[case.name]["processes"] = _kept(ways.first(case), rows)
+                    found[case.name]["processes"] = _kept(ways.first(case), home, rows)
     return found
 
 
@@ -73,12 +73,12 @@ def _silence() -> Iterator[None]:
         yield
 
 
-def _kept(way: Callable[[], Run], rows: bool) -> dict[str, Any]:
+def _kept(way: Callable[[], Run], home: str, rows: bool) -> dict[str, Any]:
     """What is kept of a way's run, or the error that it ends in."""
     try:
         return summary(way(), rows)
     except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+        return {"error": f"{type(error).__name__}: {error}".replace(home, "~")}
 
 
 def summary(run: Run, rows: bool) -> dict[str, Any]:

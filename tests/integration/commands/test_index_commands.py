@@ -247,7 +247,7 @@ def test_marks_take_no_width_and_words_stay_whole(irtoolkit: Command) -> None:
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("the", ": all its words are stop words"), ("\U0001f600", ": it has no words"), ("zebra", "")],
+    [("the", ": all its words are stop words"), ("\u2026!?", ": it has no words"), ("zebra", "")],
 )
 def test_why_nothing_matches_is_said(irtoolkit: Command, text: str, why: str) -> None:
     said = f"no document matches {text!r}{why}"
@@ -331,10 +331,8 @@ def test_a_header_of_a_tsv_file_is_noticed(
     Path("headed.tsv").write_text("docid\ttext\na\ta whale\n")
     assert "  1 documents" in irtoolkit("index", "plain.tsv", "-o", "plain").out
     assert caplog.messages == []
-    assert "  2 documents" in irtoolkit("index", "headed.tsv", "-o", "headed").out
-    assert caplog.messages == [
-        "headed.tsv:1: ['docid', 'text'] is read as a document, not as a header"
-    ]
+    assert "  1 documents" in irtoolkit("index", "headed.tsv", "-o", "headed").out
+    assert caplog.messages == ["headed.tsv:1: ['docid', 'text'] is the header, and not a row"]
 
 
 def test_a_file_that_has_changed_is_not_offered_to_add(irtoolkit: Command) -> None:
