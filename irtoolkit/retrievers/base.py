@@ -140,7 +140,7 @@ class Retriever:
     # Raised by hand when the same texts and settings give other scores, so that runs are made again.
     format: ClassVar[int] = 1
     # Setting to the conditions of which one must hold for it to be read: "form=okapi", or "keep" for
-    # a setting that is not empty. What a base class declares holds too.
+    # a setting that is not empty. What a base class declares holds too; no conditions take that back.
     read_with: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def scorer(self, task: Task) -> Scorer:

@@ -34,6 +34,7 @@ class DenseSurroundings(Surrounded, Dense):
 
     name: ClassVar[str] = "dense-surroundings"
     applies: ClassVar[Kind | None] = None
+    read_with: ClassVar = {"around": ()}  # the window here, whatever the cut of queries
 
     def __post_init__(self) -> None:
         self.check_surroundings()

@@ -35,7 +35,7 @@ def conditions_of(cls: type[Retriever]) -> dict[str, Sequence[str]]:
     found: dict[str, Sequence[str]] = {}
     for base in reversed(cls.__mro__):
         found |= vars(base).get("read_with", {})
-    return found
+    return {name: conditions for name, conditions in found.items() if conditions}
 
 
 def _is_read(retriever: Retriever, name: str, conditions: dict[str, Sequence[str]]) -> bool:

@@ -56,9 +56,9 @@ def test_no_other_start(name: str) -> None:
 def test_the_best_rank_among_equal_scores(tmp_path: Path, depth: int | None) -> None:
     """QuoteR's code takes the place of the first equal score."""
     dataset, whole = Dataset.load("quoter/sample/en/test"), tmp_path / "whole.run"
-    produce(dataset, find_system("bm25", {}), whole, progress=False)
+    produce(dataset, find_system("bm25", {"fill": True}), whole, progress=False)
     path = tmp_path / "best.run"
-    best = find_system("bm25", {"ties": "best"})
+    best = find_system("bm25", {"ties": "best", "fill": True})
     produce(dataset, best, path, depth=depth, progress=False)
     usual, found = Run.read(whole), Run.read(path)
     for query_id, ranks in (read_ranks(path, found) or {}).items():
