@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_gzip, local
+from irtoolkit.base.files import StrPath, is_gzip, is_parquet, local
 from irtoolkit.base.forms import encoding, head_of, is_parquet_file, packing
 from irtoolkit.base.ids import NO_WORD, Ints, id_array, offsets_of, rank_ids
 from irtoolkit.measures.judged import within
@@ -106,6 +106,10 @@ def check_form(file: RunFile) -> None:
         file.report_line(1, f"the file is {form}", "other tools read UTF-8 text, plain or in a .gz")
     elif is_gzip(file.path):
         file.report_line(1, "the file is plain text, not gzip", "give it a name without .gz")
+    elif is_parquet(file.path) and not is_parquet_file(local(file.path)):
+        file.report_line(
+            1, "the file is plain text, not Parquet", "give it a name without .parquet"
+        )
 
 
 def check_tag(file: RunFile, strict: Strictness, tag: str | None) -> None:

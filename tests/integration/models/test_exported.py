@@ -206,8 +206,8 @@ def test_what_is_not_exported(tmp_path: Path, int8: Path) -> None:
 def test_the_backend_is_chosen_by_the_files(bert: Path, int8: Path) -> None:
     retrievers = [Dense(model=str(folder), device="cpu") for folder in (bert, int8)]
     assert [one.computed() for one in retrievers] == [
-        {"device": "cpu", "precision": "fp32"},
-        {"device": "cpu", "precision": "exported", "backend": "onnx"},
+        {"device": "cpu", "precision": "fp32", "pooling": "mean"},
+        {"device": "cpu", "precision": "exported", "backend": "onnx", "pooling": "mean"},
     ]
     assert retrievers[1].pinned().backend == "onnx"
 

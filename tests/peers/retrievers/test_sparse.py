@@ -15,6 +15,7 @@ from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding, 
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import adapters as applied
+from irtoolkit.models.sparta import Sparta
 from irtoolkit.retrievers.base import scores_of
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.sparse import Sparse
@@ -199,12 +200,12 @@ def test_the_heaviest_terms_are_kept(
     folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = sparta(folders["bert"], kept=20)
-    original = applied.Sparta.__init__
+    original = Sparta.__init__
 
     def fewer(self: Any, *settings: Any) -> None:
         original(self, *settings, kept=20)
 
-    monkeypatch.setattr(applied.Sparta, "__init__", fewer)
+    monkeypatch.setattr(Sparta, "__init__", fewer)
     assert found(folders["bert"], pooling="sparta") == pytest.approx(expected, abs=1e-5)
     assert expected != sparta(folders["bert"])
 

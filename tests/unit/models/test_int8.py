@@ -149,4 +149,4 @@ def test_vectors_are_kept_apart_from_those_of_fp32(bert: Path) -> None:
     stores = {each: encoder(bert, each)._store.folder for each in ("auto", "fp32", "int8")}
     assert stores["auto"] == stores["fp32"] != stores["int8"]
     made = Dense(model=str(bert), precision="int8", device="cpu").computed()
-    assert made == {"device": "cpu", "precision": "int8"}
+    assert made == {"device": "cpu", "precision": "int8", "pooling": "mean"}

@@ -456,7 +456,7 @@ def test_a_parquet_run_without_rows(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_parquet_is_a_problem(write: Write) -> None:
     path = write("x.parquet", whole())
-    assert "not a Parquet run" in only(check_run(path, ALL), path, None).found
+    assert "plain text, not Parquet" in only(check_run(path, ALL), path, 1).found
 
 
 # -- how deep a run is ---------------------------------------------------------------------------
