@@ -13,15 +13,16 @@ from irtoolkit.commands import OutputFile
 
 # What help calls arguments that name files to read. Others, such as a tag, may have a file's name.
 FILES = {
-    "BOOK", "DATASET", "DATASET|RUN", "FILE", "INDEX", "KEY=VALUE", "LIST", "PATH", "QRELS", "RECIPE",
-    "RUN", "SOURCE", "WHAT",
+    "DATASET", "DATASET|RUN", "FILE", "INDEX", "KEY=VALUE", "QRELS", "RECIPE", "RUN", "SOURCE", "WHAT",
 }  # fmt: skip
 
 
 def files_read(parser: argparse.ArgumentParser) -> frozenset[str]:
     """The names of a command's arguments that may be files which it reads."""
     return frozenset(
-        action.dest for action in parser._actions if action.metavar in FILES and action.type is None
+        action.dest
+        for action in parser._actions
+        if action.metavar in FILES and action.type is None and action.choices is None
     )
 
 

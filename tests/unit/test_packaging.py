@@ -40,6 +40,7 @@ DISTRIBUTIONS = {
     "pytrec_eval": "ir-measures",  # which needs it
     "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",
+    "triton": "torch",  # which brings it where it runs on GPUs
     "yaml": "pyyaml",
 }
 # What a user may choose; the others are for developers.
@@ -120,8 +121,16 @@ def test_the_core_asks_for_nothing_that_it_does_not_import() -> None:
 
 
 def test_what_is_imported_at_once_belongs_to_the_core() -> None:
-    """But for the modules of rooms that only an extra opens."""
-    opened = ("training/", "integrations/", "models/", "serve/", "annotating/", "web/")
+    """But for the modules that only an extra opens: whole rooms, and what computes on a GPU."""
+    opened = (
+        "training/",
+        "integrations/",
+        "models/",
+        "serve/",
+        "annotating/",
+        "web/",
+        "retrievers/_gpu_",
+    )
     strange = {
         (file, module)
         for file, module in imported(at_once=True)

@@ -16,7 +16,7 @@ from tests.conftest import Answer
 Command = Callable[..., Answer]
 SAMPLE = "csfcube/sample"
 # What arguments that name files may be called.
-FILE = re.compile("DATASET|FILE|KEY=VALUE$|QRELS|RECIPE|RUN|SOURCE")
+FILE = re.compile("DATASET|FILE|INDEX|KEY=VALUE$|QRELS|RECIPE|RUN|SOURCE|WHAT")
 READ = "is read and would be overwritten"
 
 
@@ -76,6 +76,7 @@ def test_other_names_of_a_file_are_not_the_file(run: Path, irtoolkit: Command) -
         words = ("fuse", run, "random.run", "-o", name, "--tag", "tag", "--method", "rrf")
         assert [irtoolkit(*words).status for _ in range(2)] == [0, 0]
     assert [irtoolkit("retrieve", SAMPLE, "bm25", "-o", "bm25").status for _ in range(2)] == [0, 0]
+    assert [irtoolkit("export", SAMPLE, "qrels", "-o", "qrels").status for _ in range(2)] == [0, 0]
 
 
 def test_a_name_in_another_case_may_be_the_file(

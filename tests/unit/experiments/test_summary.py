@@ -172,7 +172,7 @@ def test_a_library_that_all_rows_lack_is_named_at_once() -> None:
     rows = [lacking(name, missing("all", reason)) for name in "ab"]
     train = lacking("c", missing("all", "train", "training"))
     assert closing_lines(result(*rows, train)) == [
-        f"2 rows did not run: {reason}",
+        *folded(f"2 rows did not run: {reason}"),
         "1 row needs training: see irtoolkit reproduce toy --missing",
     ]
 
