@@ -89,7 +89,7 @@ def test_what_is_measured_is_rank_bm25s_scores(
     task = module.task_of(docs, asked, groups)
     scorer = BM25(form="okapi", statistics="candidates", stop="none").scorer(task)
     for group, (members, pool) in zip(task.groups, groups, strict=True):
-        found = scorer(group.docs)(group.queries)
+        found = scorer(group.docs)(group.queries).scores
         model = BM25Okapi([" ".join(docs[i]).split() for i in pool])
         for row, query in zip(found, members, strict=True):
             assert row == pytest.approx(model.get_scores(asked[query].split()), abs=1e-9)

@@ -194,7 +194,7 @@ def test_kept_shards_score_as_defined(
     expected, asked = Definition(made, docs), [(text,) for text in queries.values()]
     with TemporaryDirectory() as folder:
         opened, names = in_shards(made.kept(), docs, Path(folder), shards)
-        first = first_search(name).kept().open(opened).search(asked, len(docs))
+        first = first_search(name).kept().open(opened).search(asked, len(docs), fill=True)
         found = made.kept().open(opened).search(asked, len(docs), fill=True)
         ranks = made.kept().open(opened).ranks(asked, [range(len(docs))] * len(asked))
         for text, best, rows, own_ranks in zip(
