@@ -101,12 +101,22 @@ def _retrieve(
 ) -> str:  # fmt: skip
     ranked = ranked_id(table, row, group, sample)
     # `retrieve` cuts rankings of a corpus, which such a table keeps whole.
-    whole = table.depth is None and not Dataset.load(ranked).has("scoreddocs")
+    whole = table.depth is None and _is_corpus(ranked)
     name = row_id(table, row.system)
     if whole or not _is_named(name, system, ranked):
         return reproduce_command(table, row, sample=sample)
     depth = "" if table.depth is None else f" --depth {table.depth}"
-    return f"irtoolkit retrieve {ranked} {quoted(name)} -o {quoted(run)}{depth}"
+    return f"irtoolkit retrieve {ranked} {quoted(name)} -o {quoted(run)}{depth}{_filling(ranked)}"
+
+
+def _is_corpus(dataset_id: str) -> bool:
+    """Whether queries rank the whole corpus of a dataset."""
+    return not Dataset.load(dataset_id).has("scoreddocs")
+
+
+def _filling(dataset_id: str) -> str:
+    """The option with which `retrieve` ranks all documents of a dataset, as `reproduce` does."""
+    return " --fill true" if _is_corpus(dataset_id) else ""
 
 
 def _is_named(name: str, system: System, ranked: str) -> bool:
@@ -132,7 +142,7 @@ def _candidates(table: Table, group: str, sample: bool) -> tuple[str, ...]:
     name = row_id(table, system) if system in [row.system for row in table.rows] else system
     return (
         *_model(find_in(table, system, base)),
-        f"irtoolkit retrieve {base} {quoted(name)} -o {run} --depth {CANDIDATES_DEPTH}",
+        f"irtoolkit retrieve {base} {quoted(name)} -o {run} --depth {CANDIDATES_DEPTH}{_filling(base)}",
         f"irtoolkit nway {dataset_id} {run}{below}",
     )
 

@@ -132,7 +132,8 @@ def rank_all(
     for each in tqdm(systems, desc="systems", unit="system", leave=False):
         path = folder / f"{run_name(each, key, depth)}.run"
         if not path.is_file():
-            made = rank_dataset(corpus_of(docs, queries), each.system, depth=depth).run
+            # A pool takes as many documents of each system, also where fewer match.
+            made = rank_dataset(corpus_of(docs, queries), each.system.filled(), depth=depth).run
             made.named(each.name).write(path)
         found[each.name] = _of_papers(Run.read(path), queries)
     return found
@@ -140,7 +141,7 @@ def rank_all(
 
 def run_name(each: Proposer, key: str, depth: int) -> str:
     """The name of a system's run: what decides it is in the hash, and no name of a folder."""
-    settings = dict(each.system.settings())
+    settings = dict(each.system.filled().settings())
     if each.trained:
         settings["train"] = _ABSTRACTS
     files = "" if each.trained else each.system.retriever.fingerprint() or ""
