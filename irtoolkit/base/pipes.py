@@ -5,12 +5,10 @@ Everything that reads a file may then open it as often as it likes.
 
 from __future__ import annotations
 
-import atexit
 import errno
 import os
 import shutil
 import stat
-import tempfile
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -19,6 +17,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.packed import opened
 from irtoolkit.base.paths import StrPath, call, on_disk, shown
 from irtoolkit.base.streams import CLOSED, stream_of
+from irtoolkit.base.temporary_home import temporary_folder
 
 # Copies of streams that this process has opened, by what the system calls them.
 _copies: dict[tuple[int, int], Path] = {}
@@ -100,11 +99,4 @@ def _ending_of(path: Path) -> str:
 @cache
 def _folder() -> Path:
     """Returns a folder that is removed when this process ends."""
-    folder, owner = Path(tempfile.mkdtemp(prefix="irtoolkit-pipes-")), os.getpid()
-
-    def remove() -> None:
-        if os.getpid() == owner:  # and not in a fork
-            shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)
-    return folder
+    return temporary_folder()

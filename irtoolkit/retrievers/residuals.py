@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +23,7 @@ from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.strings import reserved
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.late import tokens
+from irtoolkit.retrievers.runs_of_texts import runs_of_texts
 
 # Raised by hand when the same vectors give another index.
 FORMAT = 2
@@ -198,7 +198,7 @@ def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:
     codes: Any = reserved(folder / "codes.npy", np.int32, total)
     rest: Any = reserved(folder / "rest.npy", np.uint8, total, width * how.nbits // 8)
     with tqdm(total=len(docs.counts), desc="plaid index", unit="text", disable=None) as bar:
-        for first, last in _parts(starts):
+        for first, last in runs_of_texts(starts, _PART):
             vectors = docs.of(np.arange(first, last))
             rows = slice(starts[first], starts[last])
             codes[rows] = nearest.search(vectors, 1)[1][:, 0]
@@ -264,19 +264,9 @@ def _packed(codes: Any, nbits: int) -> NDArray[np.uint8]:
 def _lists(codes: Any, starts: Ints, count: int) -> tuple[NDArray[np.int32], Ints]:
     """Documents of each centroid, each once, end to end; and where each list begins."""
     keys = []
-    for first, last in _parts(starts):
+    for first, last in runs_of_texts(starts, _PART):
         own = np.repeat(np.arange(first, last), np.diff(starts[first : last + 1]))
         keys.append(np.unique(codes[starts[first] : starts[last]].astype(np.int64) << 32 | own))
     every = np.sort(np.concatenate(keys))
     bounds = np.searchsorted(every, np.arange(count + 1, dtype=np.int64) << 32)
     return (every & 0xFFFFFFFF).astype(np.int32), bounds
-
-
-def _parts(starts: Ints) -> Iterator[tuple[int, int]]:
-    """Runs of documents, (first, past the last), of at most so many tokens, or of one document."""
-    first, count = 0, len(starts) - 1
-    while first < count:
-        last = int(np.searchsorted(starts, starts[first] + _PART, side="right")) - 1
-        last = min(count, max(first + 1, last))
-        yield first, last
-        first = last

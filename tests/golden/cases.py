@@ -27,8 +27,8 @@ class Case:
 
     Attributes:
         system: a retriever's name.
-        settings: its settings; MODEL settings name a tiny model of `models.py`, by its kind.
-        model: the kind of tiny model that it encodes with; None if it has none.
+        settings: its settings.
+        model: the kind of tiny model of `models.py` that it encodes with; None if it has none.
         only: benchmarks that it can rank; None is all.
         reranks: whether it ranks the best documents of bm25 again.
     """
