@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, ClassVar, Literal, cast
@@ -30,6 +31,7 @@ from irtoolkit.retrievers.vectors import Similarity, unit
 _ADDED = 1 << 16
 # faiss asks for so many training vectors for each centroid, and takes no more than 256.
 _LEAST, _MOST = 39, 256
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,12 @@ class Faiss(VectorRetriever):
     Only the `hits` best that the index finds are ranked; "flat" finds the true best, the others
     most of them, for less time ("hnsw") or memory ("ivfpq"). For exact ranks take `dense`.
     An index is kept in irtoolkit's cache folder, and moved to a GPU when faiss has one. In an index
-    of `irtoolkit index`, faiss finds documents, and their vectors score them exactly.
+    of `irtoolkit index`, faiss finds documents, and their vectors score them exactly. Documents that
+    are too few to train "ivfpq" are compared as by "flat", and a line says so.
 
     Attributes:
-        index: "flat", "hnsw" (Malkov and Yashunin 2020) or "ivfpq" (Jégou et al. 2011).
+        index: "flat", "hnsw" (Malkov and Yashunin 2020) or "ivfpq" (Jégou et al. 2011), which takes 78
+            documents, and one for each of its `lists`.
         similarity: "cosine", "dot" or "l2"; by default the model's.
         hits: documents found for each query, at most.
         m: neighbours of a node of the graph.
@@ -116,6 +120,7 @@ class Faiss(VectorRetriever):
         docs = encoded(shown, task.docs, "documents")
         metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
 
+        self.report_small([len(group.docs) for group in task.groups])
         indexed = keep_last(lambda doc: self._index(docs[doc], similarity == "cosine", metric))
 
         def ask(other: Task) -> Scorer:
@@ -162,7 +167,7 @@ class Faiss(VectorRetriever):
 
         if self.index == "hnsw":
             index.hnsw.efSearch = self.ef_search
-        if self.index == "ivfpq":
+        if self.index == "ivfpq" and hasattr(index, "nprobe"):
             index.nprobe = self.probes
         device = torch_device(self.device)
         # faiss-gpu has no graph search of this kind.
@@ -194,8 +199,9 @@ class Faiss(VectorRetriever):
         from irtoolkit.base.progress import tqdm
 
         width = part(np.arange(1)).shape[1]
+        self.refuse_width(width)
         index: Any
-        if self.index == "flat":
+        if self.index == "flat" or self.is_small(count):
             index = faiss.IndexFlat(width, metric)
         elif self.index == "hnsw":
             index = faiss.IndexHNSWFlat(width, self.m, metric)
@@ -215,16 +221,9 @@ class Faiss(VectorRetriever):
     def _compressed(self, count: int, width: int, metric: int) -> Any:
         import faiss
 
-        self.refuse_width(width)
-        if count < 2 * _LEAST:
-            raise InputError(
-                f"{count} documents are too few to train index=ivfpq", remedy="index=flat"
-            )
         # Bytes hold 256 centroids; fewer documents train fewer.
         bits = min(8, int(np.log2(count // _LEAST)))
         lists = self.lists or max(1, min(int(4 * np.sqrt(count)), count // _LEAST))
-        if lists > count:
-            raise InputError(f"setting lists={lists} is more than the {count} documents")
         coarse: Any = faiss.IndexFlat(width, metric)
         index: Any = faiss.IndexIVFPQ(coarse, width, lists, self.subvectors, bits, metric)
         index.cp.seed = index.pq.cp.seed = self.seed
@@ -242,7 +241,19 @@ class Faiss(VectorRetriever):
 
     def is_small(self, count: int) -> bool:
         """Whether so few vectors are compared one by one, because they do not train an index."""
-        return self.index == "ivfpq" and count < max(2 * _LEAST, self.lists or 0)
+        return self.index == "ivfpq" and count < self._trainable()
+
+    def report_small(self, counts: Sequence[int]) -> None:
+        """Logs that documents are too few to train the index, if some of the counts are."""
+        small = [count for count in counts if self.is_small(count)]
+        if small:
+            _log.warning(
+                "%d documents are too few for index=ivfpq, which takes %d: compared as by index=flat",
+                min(small), self._trainable(),
+            )  # fmt: skip
+
+    def _trainable(self) -> int:
+        return max(2 * _LEAST, self.lists or 0)
 
     def _name(self, docs: Encodings, scaled: bool, metric: int) -> str:
         """What an index depends on, hashed: the vectors and how they are arranged."""

@@ -472,21 +472,47 @@ def test_subvectors_that_do_not_divide_are_refused(
     assert "2, 4, 8, 16, 32" in str(caught.value)
 
 
-def test_too_few_documents_for_a_training_are_refused(
-    task_of: Callable[..., Task], cache: Path
+@pytest.mark.parametrize(
+    ("count", "settings"), [(1, {}), (77, {}), (100, {"lists": 101}), (30, {"lists": 8})]
+)
+def test_documents_that_do_not_train_an_index_are_compared_as_by_flat(
+    task_of: Callable[..., Task], caplog: pytest.LogCaptureFixture, count: int,
+    settings: dict[str, Any],
+) -> None:  # fmt: skip
+    queries, docs = clustered()
+    task = task_of(queries, docs[:count])
+    found = ranked(task, Faiss(index="ivfpq", subvectors=8, **settings))
+    assert found == ranked(task, Faiss(index="flat"))
+    takes = max(78, settings.get("lists", 0))
+    assert [one.getMessage() for one in caplog.records] == [
+        f"{count} documents are too few for index=ivfpq, which takes {takes}: compared as by index=flat"
+    ]
+
+
+def test_documents_that_just_train_an_index_do(
+    task_of: Callable[..., Task], caplog: pytest.LogCaptureFixture
 ) -> None:
     queries, docs = clustered()
-    with pytest.raises(InputError, match="77 documents are too few") as caught:
-        ranked(task_of(queries, docs[:77]), Faiss(index="ivfpq", subvectors=8))
-    assert "index=flat" in str(caught.value)
-    assert not list(cache.glob("*.faiss"))
-    assert ranked(task_of(queries, docs[:78]), Faiss(index="ivfpq", subvectors=8))
+    task = task_of(queries, docs[:78])
+    assert ranked(task, Faiss(index="ivfpq", subvectors=8)) != ranked(task, Faiss(index="flat"))
+    assert not caplog.records
 
 
-def test_more_lists_than_documents_are_refused(task_of: Callable[..., Task]) -> None:
+def test_small_pools_are_reported_once(
+    task_of: Callable[..., Task], caplog: pytest.LogCaptureFixture
+) -> None:
     queries, docs = clustered()
-    with pytest.raises(InputError, match="lists=101 is more than the 100 documents"):
-        ranked(task_of(queries, docs[:100]), Faiss(index="ivfpq", subvectors=8, lists=101))
+    pools = {f"q{i}": [f"d{j}" for j in range(i, 20 + i)] for i in range(3)}
+    task = task_of(queries[:3], docs, pools)
+    found = ranked(task, Faiss(index="ivfpq", subvectors=8))
+    assert found == ranked(task, Faiss(index="flat"))
+    assert len(caplog.records) == 1
+
+
+def test_subvectors_are_checked_for_few_documents_too(task_of: Callable[..., Task]) -> None:
+    queries, docs = clustered()
+    with pytest.raises(InputError, match="subvectors=5 does not divide"):
+        ranked(task_of(queries, docs[:10]), Faiss(index="ivfpq", subvectors=5))
 
 
 def test_without_faiss_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
