@@ -12,6 +12,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, is_temporary, refuse_unwritable
 from irtoolkit.base.locks import locked
+from irtoolkit.base.paths import as_given
 from irtoolkit.datasets.own import ABOUT, FORMAT, described
 
 # In the folder, which may be the only place that can be written to.
@@ -168,6 +169,6 @@ def write_sources(place: Path, intro: Sequence[str], sources: Mapping[str, Itera
     """
     lines = list(intro)
     for title, texts in sources.items():
-        lines += ["", title, *(f"  {text}" for text in texts)]
+        lines += ["", title, *(f"  {as_given(text)}" for text in texts)]
     with atomic_text(place / "SOURCES.txt") as out:
         out.write("\n".join(lines) + "\n")

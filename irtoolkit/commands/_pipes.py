@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterator
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import on_disk
 
 # What is given to a command in place of a file, to mean standard input.
 DASH, STDIN = "-", "/dev/stdin"
@@ -31,25 +34,39 @@ def copy_pipes(args: argparse.Namespace) -> None:
 
 
 def _refuse_twice(args: argparse.Namespace) -> None:
-    """Raises InputError where one stream is named in two places: its content is of one of them."""
-    from irtoolkit.base.streams import stream_of
+    """Raises InputError if a stream or a pipe is named in two places: its content is of one of them."""
+    seen: set[object] = set()
+    for word in _words(args):
+        file = word if word == DASH else word.partition("=")[2] or word
+        key = _identity(STDIN if file == DASH else file)
+        if key in seen:
+            raise InputError(
+                f"{file} is named twice, and can be read once",
+                remedy="write one of the two to a file, and name that",
+            )
+        if key is not None:
+            seen.add(key)
 
-    seen: set[int] = set()
+
+def _words(args: argparse.Namespace) -> Iterator[str]:
+    """Yields the words of a command that may name files."""
     for name in args.files_read:
         value = getattr(args, name, None)
         for word in value if isinstance(value, list) else [value]:
-            if not isinstance(word, str):
-                continue
-            file = word if word == DASH else word.partition("=")[2] or word
-            number = stream_of(STDIN if file == DASH else file)
-            if number is None:
-                continue
-            if number in seen:
-                raise InputError(
-                    f"{file} is named twice, and can be read once",
-                    remedy="write one of the two to a file, and name that",
-                )
-            seen.add(number)
+            if isinstance(word, str):
+                yield word
+
+
+def _identity(path: str) -> object:
+    """Returns what tells a stream or a pipe from others; None for a file that can be read again."""
+    from irtoolkit.base.pipes import is_pipe
+    from irtoolkit.base.streams import stream_of
+
+    number = stream_of(path)
+    if number is not None or not is_pipe(path):
+        return number
+    found = os.stat(on_disk(path))
+    return found.st_dev, found.st_ino
 
 
 def _copied(word: str, ending: str | None) -> str:

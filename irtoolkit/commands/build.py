@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 
 from irtoolkit.commands import _builds
+from irtoolkit.commands._overwriting import files_read
 from irtoolkit.commands._parsing import Paragraphs
 
 HELP = "build a benchmark from your own texts"
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             formatter_class=Paragraphs,
         )
         module.configure(sub)
-        sub.set_defaults(build=module.execute)
+        sub.set_defaults(build=module.execute, files_read=files_read(sub))
 
 
 def execute(args: argparse.Namespace) -> None:

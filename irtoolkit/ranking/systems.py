@@ -291,5 +291,11 @@ def refuse_query_settings(settings: Mapping[str, Any]) -> None:
 
 
 def with_first(system: System, first: System | None, depth: int | None) -> System:
-    """The system as a second stage of another; itself where there is none."""
-    return system if first is None else replace(system, first=first, depth=depth or RERANKED)
+    """Returns the system as a second stage of another; itself if there is no other.
+
+    A system that ranks documents that match nothing (`fill`) has a first stage that lists them.
+    """
+    if first is None:
+        return system
+    first = first.filled() if system.task.fill else first
+    return replace(system, first=first, depth=depth or RERANKED)

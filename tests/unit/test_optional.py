@@ -13,12 +13,14 @@ pytest_plugins = ("pytester",)
 def test_missing_extras_are_reasons_and_nothing_else_is() -> None:
     missing = ModuleNotFoundError("no", name="nothing_of_this_name.sub")
     assert lacking(missing) == "nothing_of_this_name.sub is not installed"
-    assert lacking(needs_extra("gensim", "neural")) == "gensim is not installed"
+    needed = needs_extra("no-such-package>=6.2", "neural")
+    assert lacking(needed) == "no-such-package is not installed"
+    assert lacking(AssertionError(f"assert 2 == 0 where err='irtoolkit: {needed}'")) is not None
     caused = RuntimeError("a")
     caused.__cause__ = missing
     assert lacking(caused) is not None
     for error in (
-        None, AssertionError("pip install x"), InputError("no such file"), ImportError("cannot import"),
+        None, AssertionError("pip install x"), needs_extra("pytest", "dev"), InputError("no such file"), ImportError("cannot import"),
         ModuleNotFoundError("no", name="irtoolkit.nothing"), ModuleNotFoundError("no", name="json.nothing"),
     ):  # fmt: skip
         assert lacking(error) is None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.conftest import Answer
 Command = Callable[..., Answer]
 SAMPLE = "csfcube/sample"
 # What arguments that name files may be called.
-FILE = re.compile("DATASET|FILE|INDEX|KEY=VALUE$|QRELS|RECIPE|RUN|SOURCE|WHAT")
+FILE = re.compile("DATASET|FILE|INDEX|KEY=VALUE$|LIST|PATH|QRELS|RECIPE|RUN|SOURCE|WHAT")
 READ = "is read and would be overwritten"
 
 
@@ -133,8 +134,23 @@ def test_the_arguments_of_every_command_that_name_files_are_known() -> None:
     """An argument with a new word for its file would not be protected."""
     files = {
         action.metavar
-        for command in build_parser().parse_args(["help"]).parsers.values()
+        for command in commands(build_parser())
         for action in command._actions
         if isinstance(action.metavar, str) and FILE.search(action.metavar) and action.type is None
     }
     assert files == _overwriting.FILES
+
+
+def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yields a parser and those of its subcommands."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from commands(command)
+
+
+def test_a_build_does_not_read_what_it_writes() -> None:
+    words = ["build", "quoter", "--quotes", "q", "--corpus", "a", "b", "-o", "mine"]
+    args = build_parser().parse_args(words)
+    assert args.files_read == {"quotes", "corpus"}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import quotable
+
 ROOT = Path(__file__).parents[3]
 QUERIES = 1000
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
@@ -81,6 +83,9 @@ def test_one_run_needs_no_dataset_beside_qrels(folder: Path, command: str) -> No
         ("cat q | IRT eval --qrels - /dev/stdin", "is named twice, and can be read once"),
         ("cat r | IRT fuse - - -o x.run", "- is named twice, and can be read once"),
         ("cat d | IRT retrieve - bm25 --topics - -o x.run", "- is named twice"),
+        ("mkfifo p; IRT eval p p", "p is named twice, and can be read once"),
+        ("mkfifo p; IRT fuse p ./p -o x.run", "./p is named twice, and can be read once"),
+        ("mkfifo p; ln -s p l; IRT eval --qrels p l", "l is named twice, and can be read once"),
         ("cat d | IRT search -", "both come from standard input"),
         ("cat d | IRT search /dev/stdin -k 1", "both come from standard input"),
     ],
@@ -89,3 +94,23 @@ def test_standard_input_has_one_role(folder: Path, command: str, said: str) -> N
     refused = bash(folder, f"{command}; [ $? = 2 ]")
     assert said in refused
     assert not (folder / "x.run").exists()
+
+
+@needs_bash
+def test_a_build_reads_pipes(tmp_path: Path) -> None:
+    quotes = quotable.western(12)
+    (tmp_path / "books").mkdir()
+    (tmp_path / "quotes.txt").write_text("\n".join(quotes))
+    for number in range(3):
+        text = quotable.essay(quotes, number, 60).text
+        (tmp_path / "books" / f"essay{number}.txt").write_text(text)
+    bash(tmp_path, "IRT build quoter --quotes quotes.txt --corpus books -o files")
+    bash(tmp_path, "IRT build quoter --quotes <(cat quotes.txt) --corpus books -o pipes")
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("pipes/*.*")} == {
+        path.name: path.read_bytes() for path in tmp_path.glob("files/*.*")
+    }
+    books = " ".join(f"<(cat books/essay{number}.txt)" for number in range(3))
+    bash(tmp_path, f"IRT build quoter --quotes - --corpus {books} -o all < quotes.txt")
+    sources = (tmp_path / "all" / "SOURCES.txt").read_text()
+    assert "; /dev/fd/" in sources
+    assert "irtoolkit-home" not in sources

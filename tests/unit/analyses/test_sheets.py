@@ -73,6 +73,7 @@ def test_types_of_quotations_are_counted(irtoolkit: Callable[..., Answer], tmp_p
     first = fill(sheet, tmp_path / "a.csv", ["claim", "claim", "other", "paraphrase"])
     second = fill(sheet, tmp_path / "b.csv", ["claim", "claim", "paraphrase"])
     said = irtoolkit(*command, "--sheets", first, second, "--format", "json")
+    assert said.status == 0, said.err
     (table,) = json.loads(said.out)["tables"]
     # The third has one vote each, the fourth one vote.
     assert {row["label"]: row["measured"]["examples"] for row in table["rows"]} == {
