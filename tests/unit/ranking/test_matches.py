@@ -10,7 +10,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking.systems import System
+from irtoolkit.ranking.systems import System, find_system, with_first
 from irtoolkit.retrievers.bm25_forms import FORMS
 
 CATS = {"a": "cat one", "b": "cat two"}
@@ -101,8 +101,17 @@ def test_pools_are_ranked_whole() -> None:
     assert len(ir.rerank(data, among, "tfidf").ranking("q")) == len(ZOO)
 
 
-def test_a_first_stage_gives_its_matches() -> None:
+def test_fill_is_true_or_false() -> None:
     assert System.make("s", "bm25", {"fill": "true"}).task.fill
     assert not System.make("s", "bm25", {}).task.fill
     with pytest.raises(InputError, match="fill=perhaps is not true or false"):
         System.make("s", "bm25", {"fill": "perhaps"})
+
+
+@pytest.mark.parametrize(("fill", "rows"), [(False, 4), (True, 9)])
+def test_a_system_that_fills_has_a_first_stage_that_fills(fill: bool, rows: int) -> None:
+    """Of three documents of each query, those that match nothing are ranked again only then."""
+    second = with_first(find_system("ql", {"fill": fill}), find_system("bm25", {}), 3)
+    assert second.first is not None
+    assert second.first.task.fill is fill
+    assert len(ir.retrieve(ir.load(ZOO, queries=QUERIES), second, progress=False)) == rows
