@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from irtoolkit.base.errors import InputError as InputError
     from irtoolkit.datasets.dataset import Dataset as Dataset
     from irtoolkit.engines.choose import engine as engine
-    from irtoolkit.ranking.index import Index as Index
+    from irtoolkit.retrievers.index import Index as Index
     from irtoolkit.runs import Qrels as Qrels
     from irtoolkit.runs import Run as Run
     from irtoolkit.scoring.score import Scores as Scores
@@ -71,7 +71,7 @@ _FRONT = {
     "analyse": "irtoolkit.analyses.analyse",
     "InputError": "irtoolkit.base.errors",
     "Dataset": "irtoolkit.datasets.dataset",
-    "Index": "irtoolkit.ranking.index",
+    "Index": "irtoolkit.retrievers.index",
     "engine": "irtoolkit.engines.choose",
     "Qrels": "irtoolkit.runs",
     "Run": "irtoolkit.runs",

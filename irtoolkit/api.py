@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.replaced import Candidates
     from irtoolkit.fusing.tuned import TunedFusion
-    from irtoolkit.ranking.index import Index
     from irtoolkit.ranking.systems import System
+    from irtoolkit.retrievers.index import Index
     from irtoolkit.runs import Run
     from irtoolkit.scoring.compare import Comparison
     from irtoolkit.scoring.score import Measures, Scores
@@ -119,9 +119,9 @@ def index(
     from irtoolkit.datasets.novels import LENGTH
     from irtoolkit.ranking.book_index import BookIndex
     from irtoolkit.ranking.build_index import build
-    from irtoolkit.ranking.index_sources import data_name
     from irtoolkit.ranking.session_index import SessionIndex
     from irtoolkit.ranking.systems import refuse_query_settings, system_of
+    from irtoolkit.retrievers.index_sources import data_name
 
     refuse_query_settings(settings)
     if is_book(data) and path is None and ids is None:
@@ -152,7 +152,7 @@ def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Ind
             system or setting that needs other documents prepared.
     """
     if system is None:
-        from irtoolkit.ranking.kept import KeptIndex
+        from irtoolkit.retrievers.kept_index import KeptIndex
 
         return KeptIndex(path, settings)
     from irtoolkit.ranking.build_index import folder_index

@@ -12,7 +12,7 @@ from irtoolkit.commands import note
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.book_index import BookIndex
-    from irtoolkit.ranking.hits import Hit
+    from irtoolkit.retrievers.hits import Hit
 
 # On critics' sentences about novels, BM25 finds as much as this model, which takes minutes to
 # encode a book on a few cores: so words come first.

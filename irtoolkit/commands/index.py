@@ -27,8 +27,8 @@ from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.ranking.kept import KeptIndex
     from irtoolkit.ranking.systems import System
+    from irtoolkit.retrievers.kept_index import KeptIndex
 
 HELP = "index documents once, for searches in any later process"
 EXAMPLES = (
@@ -83,8 +83,8 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.home import is_temporary_cache
     from irtoolkit.indexes.remote import is_index
     from irtoolkit.ranking.build_index import build, folder_index, open_kept
-    from irtoolkit.ranking.index_sources import dataset_with
     from irtoolkit.ranking.systems import find_system, refuse_query_settings
+    from irtoolkit.retrievers.index_sources import dataset_with
 
     if args.memory < 1:
         raise InputError(f"--memory {args.memory} is not at least 1")

@@ -29,8 +29,8 @@ from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.book_index import BookIndex
-    from irtoolkit.ranking.hits import Hit, SearchResult
-    from irtoolkit.ranking.index import Index
+    from irtoolkit.retrievers.hits import Hit, SearchResult
+    from irtoolkit.retrievers.index import Index
 
 HELP = "search a book, a dataset or an index by text"
 EXAMPLES = (

@@ -9,10 +9,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.book_files import novel_dataset
 from irtoolkit.datasets.novels import LENGTH, Novel, Place
-from irtoolkit.ranking.build_index import build, form_of
-from irtoolkit.ranking.hits import Hit, SearchResult
-from irtoolkit.ranking.index import Index
+from irtoolkit.ranking.build_index import build
 from irtoolkit.ranking.systems import System
+from irtoolkit.retrievers.build_index import form_of
+from irtoolkit.retrievers.hits import Hit, SearchResult
+from irtoolkit.retrievers.index import Index
 from irtoolkit.runs import Run
 
 
@@ -39,7 +40,7 @@ class BookIndex(Index):
         self, novels: Sequence[Novel], system: System, sentences: int = LENGTH, *,
         progress: bool = True,
     ) -> None:  # fmt: skip
-        form_of(system)
+        form_of(system.retriever)
         data = novel_dataset(list(novels), sentences)
         self._open(build(data, system, progress=progress), {n.name: n for n in novels}, sentences)
         self.name = data.id

@@ -17,11 +17,11 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.build_index import build, folder_index
 from irtoolkit.ranking.candidates import CORPUS_DEPTH, corpus_line
 from irtoolkit.ranking.decided import formats
-from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.produce import is_shared
 from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
 from irtoolkit.retrievers.base import parse_settings
+from irtoolkit.retrievers.kept_index import KeptIndex
 from irtoolkit.retrievers.texts import Segments, view
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.publish import publish

@@ -9,10 +9,10 @@ import ir_datasets
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.ranking.index import Index
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import Asked
+from irtoolkit.retrievers.index import Index
 from irtoolkit.retrievers.texts import view
 from irtoolkit.runs import Run
 

@@ -20,8 +20,8 @@ from irtoolkit.serve.indexes import Indexes
 from irtoolkit.serve.meaning import Meaning, window_means
 
 if TYPE_CHECKING:
-    from irtoolkit.ranking.kept import KeptIndex
     from irtoolkit.reports.overlap import Overlap
+    from irtoolkit.retrievers.kept_index import KeptIndex
 
 SystemName = Literal["words", "meaning", "both"]
 SYSTEMS: tuple[SystemName, ...] = ("words", "meaning", "both")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from irtoolkit.ranking.kept import KeptIndex
+    from irtoolkit.retrievers.kept_index import KeptIndex
 
 # Indexes that are held where nobody says otherwise.
 HELD = 64

@@ -42,7 +42,7 @@ from irtoolkit.serve.showing import (
 )
 
 if TYPE_CHECKING:
-    from irtoolkit.ranking.kept import KeptIndex
+    from irtoolkit.retrievers.kept_index import KeptIndex
 
 # Indexes that are built or wait for it.
 _BUILDING = 8

@@ -15,8 +15,8 @@ from irtoolkit.integrations.pyterrier._pyterrier import Frame, Named, pd, pt
 from irtoolkit.integrations.pyterrier.frames import RANKED, asked_once, ranked_frame
 
 if TYPE_CHECKING:
-    from irtoolkit.ranking.index import Index as Prepared
     from irtoolkit.ranking.texts import Found
+    from irtoolkit.retrievers.index import Index as Prepared
 
 _MANIFEST = "manifest.json"
 _TYPES = {
@@ -44,8 +44,8 @@ class Index(pt.Artifact):
     """
 
     def __init__(self, path: StrPath | Prepared) -> None:
-        from irtoolkit.ranking.index import Index as Known
-        from irtoolkit.ranking.kept import KeptIndex
+        from irtoolkit.retrievers.index import Index as Known
+        from irtoolkit.retrievers.kept_index import KeptIndex
 
         self.index: Prepared = path if isinstance(path, Known) else KeptIndex(Path(path))
         kept = self.index if isinstance(self.index, KeptIndex) else None

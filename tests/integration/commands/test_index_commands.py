@@ -17,7 +17,7 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import search
-from irtoolkit.ranking.hits import Hit, SearchResult
+from irtoolkit.retrievers.hits import Hit, SearchResult
 from tests.conftest import Answer
 
 Command = Callable[..., Answer]

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 import irtoolkit as ir
-from irtoolkit.ranking import build_index, index_sources
-from irtoolkit.ranking.kept import KeptIndex
-from irtoolkit.retrievers import sparse
+from irtoolkit.ranking import build_index
+from irtoolkit.retrievers import index_sources, sparse
+from irtoolkit.retrievers.kept_index import KeptIndex
 
 # Shards of one small block each.
 MEMORY = 1

@@ -19,8 +19,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.local import registered
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import shards, writer
-from irtoolkit.ranking import build_index, index_sources
-from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.ranking import build_index
+from irtoolkit.retrievers import index_sources
+from irtoolkit.retrievers.kept_index import KeptIndex
 from tests.conftest import Answer, thorough
 from tests.integration.indexes.killed import content, texts
 

@@ -10,11 +10,11 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking import build_index, index_sources
-from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.ranking import build_index
 from irtoolkit.ranking.session_index import SessionIndex
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers import create_retriever
+from irtoolkit.retrievers import create_retriever, index_sources
+from irtoolkit.retrievers.kept_index import KeptIndex
 from tests.tiny import WORDS, save, save_colbert
 
 WORD = WORDS[:60]

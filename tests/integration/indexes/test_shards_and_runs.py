@@ -15,10 +15,11 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local import registered
-from irtoolkit.ranking import build_index, index_sources
-from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.ranking import build_index
 from irtoolkit.ranking.produce import rank_dataset
 from irtoolkit.ranking.systems import find_system
+from irtoolkit.retrievers import index_sources
+from irtoolkit.retrievers.kept_index import KeptIndex
 from tests.conftest import Answer
 from tests.integration.indexes.killed import WORDS, texts
 

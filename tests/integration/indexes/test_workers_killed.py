@@ -18,10 +18,11 @@ from irtoolkit.engines.engine import Engine, using
 from irtoolkit.engines.processes import ProcessEngine
 from irtoolkit.indexes import parallel
 from irtoolkit.indexes.manifest import NAME, Manifest
-from irtoolkit.ranking import build_index, index_sources
-from irtoolkit.ranking.index_sources import DatasetBlocks
-from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.ranking import build_index
 from irtoolkit.ranking.systems import find_system
+from irtoolkit.retrievers import index_sources
+from irtoolkit.retrievers.index_sources import DatasetBlocks
+from irtoolkit.retrievers.kept_index import KeptIndex
 from tests.integration.indexes.killed import content, texts
 
 DOCS = texts(0, 4000)

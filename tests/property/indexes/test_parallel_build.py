@@ -16,10 +16,10 @@ from irtoolkit.engines.engine import using
 from irtoolkit.indexes.parallel import cut, ranges
 from irtoolkit.indexes.writer import DocumentBlock
 from irtoolkit.models import encoder as encoding
-from irtoolkit.ranking import build_index, index_sources
-from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.ranking import build_index
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers import neural
+from irtoolkit.retrievers import index_sources, neural
+from irtoolkit.retrievers.kept_index import KeptIndex
 from tests.property.indexes.test_spread import DOCS, Sent, ranking
 from tests.tiny import save, save_colbert
 

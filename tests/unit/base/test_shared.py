@@ -16,7 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.home import cache_home, shared_cache
 from irtoolkit.models.shards import key_of, write_shard
 from irtoolkit.models.store import Store
-from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.retrievers.kept_index import KeptIndex
 
 fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
 

@@ -16,7 +16,7 @@ from irtoolkit.indexes import changes
 from irtoolkit.indexes.manifest import NAME, Manifest
 from irtoolkit.indexes.remote import local_index
 from irtoolkit.indexes.remote_writer import changing, put_index
-from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.retrievers.kept_index import KeptIndex
 
 pytest.importorskip("fsspec", reason="the extra remote is not installed")
 

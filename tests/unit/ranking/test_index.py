@@ -12,7 +12,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.retrievers.kept_index import KeptIndex
 
 DOCS = {"1": "a whale", "2": "a boat", "12": "a whale in a boat", "b": "the sea"}
 QUERIES = {"q1": "whale", "q2": "boat"}

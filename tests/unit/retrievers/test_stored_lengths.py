@@ -11,9 +11,9 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.ranking.build_index import build
-from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.bm25_forms import stored_lengths
+from irtoolkit.retrievers.kept_index import KeptIndex
 
 # A document without a term, one of stop words alone, and lengths that one byte does not hold.
 DOCS = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking.hits import Hit, SearchResult
+from irtoolkit.retrievers.hits import Hit, SearchResult
 from irtoolkit.runs import Run
 
 

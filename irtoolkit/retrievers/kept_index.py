@@ -18,15 +18,15 @@ from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.form import KeptForm, Searcher
 from irtoolkit.indexes.remote import local_index, verify
 from irtoolkit.indexes.remote_writer import changing
-from irtoolkit.ranking.index import Index, listed_ids
-from irtoolkit.ranking.index_folder import (
+from irtoolkit.retrievers.index import Index, listed_ids
+from irtoolkit.retrievers.index_folder import (
     live,
     opened_index,
     refuse_cached,
     refuse_other,
     searchable,
 )
-from irtoolkit.ranking.kept_search import found_ranks, found_run, spread_searcher
+from irtoolkit.retrievers.kept_search import found_ranks, found_run, spread_searcher
 from irtoolkit.runs import Run
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class KeptIndex(Index):
                 index of a dataset in irtoolkit's cache, which stays as it is.
         """
         refuse_cached(self.manifest, self.folder)
-        from irtoolkit.ranking.index_sources import MadeBy, dataset_with, put, reading_of
+        from irtoolkit.retrievers.index_sources import MadeBy, dataset_with, put, reading_of
 
         reading = reading_of(dataset_with(data), self.manifest.view)
         make = MadeBy(self.retriever, memory)

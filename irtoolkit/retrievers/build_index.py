@@ -1,0 +1,225 @@
+"""Building indexes that are kept on disk, and finding them again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from dataclasses import replace as replaced
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath, on_disk, url_of
+from irtoolkit.base.shared import shared_place
+from irtoolkit.datasets.cache import cache_home
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.indexes import manifest as manifests
+from irtoolkit.indexes import writer
+from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.manifest import Manifest, Source
+from irtoolkit.indexes.remote import is_index, local_index
+from irtoolkit.indexes.remote_writer import remade, share_index
+from irtoolkit.indexes.shards import clean, opened, written
+from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.index_folder import (
+    KEPT,
+    damage_of,
+    nothing_begun,
+    refuse_changed,
+    refuse_foreign,
+    refuse_foreign_at,
+    refuse_other,
+)
+from irtoolkit.retrievers.index_sources import MadeBy, put, reading_of, source_of
+from irtoolkit.retrievers.kept_index import KeptIndex
+
+_log = logging.getLogger(__name__)
+
+
+def build(
+    data: Dataset,
+    retriever: Retriever,
+    view: str,
+    folder: StrPath | None = None,
+    *,
+    memory: int = writer.MEMORY,
+    replace: bool = False,
+    progress: bool = True,
+) -> KeptIndex:
+    """The index of a dataset's documents, built where it is not there yet.
+
+    Args:
+        data: the documents.
+        retriever: what will search them.
+        view: the view of the documents' texts.
+        folder: where the index goes; by default irtoolkit's cache folder, under a name that says
+            what was indexed and how. What goes to a URL is built on this machine first.
+        memory: bytes that are used for postings while a shard is built; sets the size of shards.
+        replace: whether another index in the folder is replaced.
+        progress: whether to show a bar on a terminal.
+
+    Raises:
+        InputError: the retriever keeps no index, or cannot run here; the folder holds something
+            else, or another index; or what the documents raise.
+    """
+    retriever = retriever.on(data.lang)
+    form = form_of(retriever)
+    url = url_of(folder)
+    if url is not None:
+        return _build_at(url, data, retriever, view, memory, replace, progress)
+    place = kept_folder(data, retriever, view) if folder is None else on_disk(folder)
+    made = Manifest(
+        form.kind, retriever.name, retriever.settings(), view, dict(form.settings),
+        given=given(retriever),
+    )  # fmt: skip
+    refuse_foreign(place)
+    reading, make = reading_of(data, view), MadeBy(retriever, memory)
+    # What is in the cache has a name that says what it is: another process builds the same.
+    shared = folder is None
+    damage = damage_of(place) if shared else None
+    if not replace and damage is None and _is_built(place, form, reading.source):
+        return _found(place, retriever)
+    known = shared_place(place) if shared and not replace else None
+    if known is not None and is_index(known):
+        return _found(known, retriever)
+    with nothing_begun(place), writer.writing(place, wait=shared):
+        if damage is not None and damage_of(place) is not None:
+            _log.warning("%s: %s: the index is built again", damage.file, damage.found)
+            replace = True
+        if replace and (place / manifests.NAME).is_file():
+            with _replacing(place, made, reading.source) as target:
+                put(target, reading, make, progress=progress)
+        else:
+            if not _is_built(place, form, reading.source):
+                _begin(place, made, reading.source)
+                put(writer.Target(place), reading, make, progress=progress)
+    if shared:
+        share_index(place)
+    return opened_for(place, retriever)
+
+
+def _found(place: StrPath, retriever: Retriever) -> KeptIndex:
+    """An index that was there."""
+    index = opened_for(place, retriever)
+    index.was_there = True
+    return index
+
+
+def _build_at(
+    url: str,
+    data: Dataset,
+    retriever: Retriever,
+    view: str,
+    memory: int,
+    replace: bool,
+    progress: bool,
+) -> KeptIndex:
+    """The index at a URL, built on this machine and put there where it is not there yet."""
+    form, source = form_of(retriever), source_of(data, view)
+    if is_index(url):
+        copy = local_index(url, [])
+        if not replace and _is_built(copy, form, source):
+            return _found(url, retriever)
+        if not replace:
+            refuse_changed(Manifest.read(copy), source, copy)
+    else:
+        refuse_foreign_at(url)
+    purpose = f"build {kept_folder(data, retriever, view).name} {given(retriever)}"
+    with remade(url, purpose, empty=True) as folder:
+        build(data, retriever, view, folder, memory=memory, progress=progress)
+    return opened_for(url, retriever)
+
+
+def opened_for(place: StrPath, retriever: Retriever) -> KeptIndex:
+    """An index as a retriever searches it."""
+    known = Manifest.read(local_index(place, []))
+    return KeptIndex(place, searched_with(known, retriever), retriever.name)
+
+
+def _is_built(place: Path, form: KeptForm, source: Source) -> bool:
+    """Whether all documents of a source are in an index that was made so."""
+    if not (place / manifests.NAME).is_file():
+        return False
+    known = Manifest.read(place)
+    if known.shards:
+        refuse_other(known, form, place)
+    return any(kept.complete and kept.is_same(source) for kept in known.sources)
+
+
+def _begin(place: Path, made: Manifest, source: Source) -> None:
+    """Makes the manifest of a folder where there is none, or one without documents."""
+    if (place / manifests.NAME).is_file():
+        known = Manifest.read(place)
+        if known.shards:
+            refuse_changed(known, source, place)
+            return
+    made.write(place)
+
+
+@contextmanager
+def _replacing(place: Path, made: Manifest, source: Source) -> Iterator[writer.Target]:
+    """Where another index is built in a folder; until it is complete, the one that is there stays."""
+    target = writer.Target(place, manifests.REPLACEMENT)
+    try:
+        begun = target.read()
+        opened(place, begun)
+    except InputError:
+        begun = made
+    same = replaced(begun, sources=(), shards=()) == made
+    if not (same and begun.sources and begun.sources[-1].is_same(source)):
+        target.write(made)
+    yield target
+    with written(place):
+        (place / manifests.REPLACEMENT).replace(place / manifests.NAME)
+    clean(place, Manifest.read(place))
+
+
+def form_of(retriever: Retriever) -> KeptForm:
+    """How a retriever keeps its documents.
+
+    Raises:
+        InputError: it does not.
+    """
+    form = retriever.kept()
+    if form is None:
+        raise InputError(
+            f"the retriever {retriever.name} keeps no index",
+            remedy="irtoolkit retrieve ranks with it",
+        )
+    return form
+
+
+def given(retriever: Retriever) -> dict[str, Any]:
+    """The settings of a retriever that are not its defaults."""
+    usual = {item.name: item.default for item in fields(retriever)}
+    return {
+        name: value for name, value in retriever.settings().items()
+        if name in usual and getattr(retriever, name) != usual[name]
+    }  # fmt: skip
+
+
+def searched_with(known: Manifest, retriever: Retriever) -> dict[str, Any]:
+    """The settings of a retriever that differ from those an index was built with.
+
+    Where another retriever has built it, those that are not its own defaults.
+    """
+    if known.retriever != retriever.name:
+        return given(retriever)
+    own = json.loads(json.dumps(retriever.settings()))
+    return {key: value for key, value in own.items() if known.parameters.get(key) != value}
+
+
+def kept_folder(data: Dataset, retriever: Retriever, view: str) -> Path:
+    """Where the index of a dataset is kept unless another place is named."""
+    form = form_of(retriever.on(data.lang))
+    source = source_of(data, view)
+    decides = [
+        manifests.FORMAT, form.kind, dict(form.settings), view, source.name, source.content,
+        retriever.format,
+    ]  # fmt: skip
+    name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
+    return cache_home() / KEPT / name
