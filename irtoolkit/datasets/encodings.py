@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.sentences import EAST
+from irtoolkit.base.languages import EAST
 
 Pieces = Callable[[], Iterator[bytes]]
 _MARKS = (

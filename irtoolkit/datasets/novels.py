@@ -25,6 +25,7 @@ import numpy as np
 from irtoolkit.base import sentences as splitting
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
+from irtoolkit.base.languages import EAST, language_of
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.datasets import plain_text
 from irtoolkit.datasets.books import Book
@@ -89,7 +90,7 @@ class Novel:
     def words(self) -> int:
         """Words; in Chinese and Japanese, characters."""
         if self.lang in ("zh", "ja"):
-            return sum(len(splitting.EAST.findall(sentence)) for sentence in self.sentences)
+            return sum(len(EAST.findall(sentence)) for sentence in self.sentences)
         return sum(len(sentence.split()) for sentence in self.sentences)
 
     @cached_property
@@ -167,7 +168,7 @@ def novel_of(data: bytes, title: str, *, name: str | None = None, most: int | No
         # Before time and memory are spent on splitting.
         ends = sum(map(text.body.count, (*_ENDS, "\n\n")))
         _check_number(ends // _ENDS_OF_ONE, most)
-    lang = text.lang or splitting.language_of(text.body)
+    lang = text.lang or language_of(text.body)
     found, paragraphs, chapters = _divided(list(text.blocks()), lang)
     if most is not None:
         _check_number(len(found), most)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from irtoolkit.base.sentences import EAST
+from irtoolkit.base.languages import EAST
 from irtoolkit.datasets.encodings import encoding_of
 
 # Raised when the same bytes give other headings or paragraphs.

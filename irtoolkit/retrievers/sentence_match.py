@@ -63,7 +63,7 @@ class SentenceMatch(VectorRetriever):
         "temperature": ("masses=similar",),
         "regularisation": ("matching=transport",),
     }
-    format: ClassVar[int] = 1
+    format: ClassVar[int] = 2
 
     matching: Literal["nearest", "transport"] = "nearest"
     similarity: Literal["cosine", "l2"] = "cosine"

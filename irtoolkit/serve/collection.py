@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
-from irtoolkit.base.sentences import common_words
+from irtoolkit.base.languages import common_words
 from irtoolkit.datasets.book_files import novel_dataset
 from irtoolkit.datasets.novels import LENGTH, Novel, novel_of
 from irtoolkit.serve.indexes import Indexes

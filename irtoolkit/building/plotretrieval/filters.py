@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from irtoolkit.base.analysis import ANALYZERS, analyzer, analyzer_for
-from irtoolkit.base.sentences import EAST, language_of
+from irtoolkit.base.languages import EAST, language_of
 from irtoolkit.building.relic import windows
 from irtoolkit.building.relic.marks import Document
 from irtoolkit.building.relic.quotations import Matching, quotations
@@ -16,7 +16,7 @@ from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.datasets.word_overlap import WordSets, WordSource, word_overlap, word_sets
 
 # Raised when the same comments give others.
-FORMAT = 2
+FORMAT = 3
 # Words that a comment has at least for its language to be told.
 _TELLING = 10
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
-from irtoolkit.base.sentences import EAST
+from irtoolkit.base.languages import EAST
 from irtoolkit.building.shelves import digest
 from irtoolkit.datasets.strictjson import read_jsonl
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from irtoolkit.base.sentences import EAST
+from irtoolkit.base.languages import EAST
 from irtoolkit.building.quoter.corpus import FILL
 from irtoolkit.building.quoter.letters import Unit, tokens
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.sentences import common_words, language_of, split_sentences
+from irtoolkit.base.languages import common_words, language_of
+from irtoolkit.base.sentences import split_sentences
 from irtoolkit.building.quoter.letters import Unit, letters, tokens, unit_of
 from irtoolkit.building.shelves import TextFile, digest
 from irtoolkit.datasets.encodings import refuse_damaged

@@ -17,8 +17,8 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.languages import language_of
 from irtoolkit.base.progress import tqdm
-from irtoolkit.base.sentences import language_of
 from irtoolkit.building.place import keep_only
 from irtoolkit.building.reading import Source
 from irtoolkit.building.relic import quotations as finding

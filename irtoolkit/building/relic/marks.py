@@ -3,22 +3,57 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
+from irtoolkit.base.languages import CHARACTER_RANGES
 from irtoolkit.building.relic.scans import Paragraph
 from irtoolkit.building.relic.words import Words
 
-# Opening mark to closing marks. English, French, German and straight ones.
-_PAIRS = {
-    "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb", "\u00bb": "\u00ab",
-    "\u2039": "\u203a", '"': '"',
+Group = Mapping[str, str | tuple[str, ...]]
+# Opening marks and what closes them: those of all languages, those of OCR, which mixes straight and
+# curly ones, and those of TeX. Each group is looked for by itself, so that one lies in another.
+_OUTER: Group = {
+    "\u201c": "\u201d\"", "\u201e": "\u201c\u201d\u201f\"", "\u201f": "\u201d\u201c\"", "\u201d": "\u201d",
+    "\u00ab": "\u00bb", "\u00bb": "\u00ab\u00bb", '"': '"\u201d\u201c', "\u2033": "\u2033", "\uff02": "\uff02",
+    "``": ("''", "\u201d", '"'), "\u300c": "\u300d", "\ufe41": "\ufe42", "\u301d": "\u301e\u301f",
 }  # fmt: skip
-_SINGLE = {"\u2018": "\u2019", "'": "'", "\u201a": "\u2018\u2019"}
-MARKS = "".join({*_PAIRS, *"".join(_PAIRS.values()), *_SINGLE, *"".join(_SINGLE.values())})
+_INNER: Group = {
+    "\u2039": "\u203a",
+    "\u203a": "\u2039\u203a",
+    "\u300e": "\u300f",
+    "\ufe43": "\ufe44",
+}
+_SINGLE: Group = {
+    "\u2018": "\u2019",
+    "'": "'",
+    "\u201a": "\u2018\u2019",
+    "\u201b": "\u2019",
+    "`": "'\u2019",
+}
+_GROUPS = (_OUTER, _INNER, _SINGLE)
+_ENDS = ".,;:!?\u2026"
+_APOSTROPHES = "'\u2019"
+MARKS = "".join(
+    sorted(
+        {
+            mark
+            for group in _GROUPS
+            for pair in group.items()
+            for mark in "".join(map("".join, pair))
+        }
+    )
+)
+# They open a quotation wherever they are.
+_ALWAYS_OPEN = "\u300c\u300e\ufe41\ufe43\u301d\uff02"
+# A space may follow them in French and where they open.
+_GUILLEMETS = "\u00ab\u2039"
+# Before a quotation, these are no part of a word that a mark belongs to.
+_CHARACTER = re.compile(f"[{CHARACTER_RANGES}]")
 # Between two paragraphs of a document.
 BREAK = "\n\n"
 
@@ -130,33 +165,76 @@ def marked(text: str) -> Iterator[tuple[int, int]]:
     A quotation that the paragraph does not close ends with it, as one of several paragraphs does. An
     apostrophe opens and closes nothing.
     """
-    yield from _pairs(text, _PAIRS)
-    yield from _pairs(text, _SINGLE)
+    for group in _GROUPS:
+        yield from _pairs(text, group)
 
 
-def _pairs(text: str, pairs: dict[str, str]) -> Iterator[tuple[int, int]]:
-    opened, closing = -1, ""
-    for match in re.finditer(
-        "[" + re.escape("".join({*pairs, *"".join(pairs.values())})) + "]", text
-    ):
+def _pairs(text: str, group: Group) -> Iterator[tuple[int, int]]:
+    """Yields the parts between the marks of one group; none lies in another."""
+    opened, opening, inside = -1, "", False
+    for match in _pattern(group).finditer(text):
         at, mark = match.start(), match[0]
-        if opened >= 0 and mark in closing:
-            if mark in "'\u2019" and not _closes(text, at):
-                continue
-            yield opened, at
-            opened = -1
-        elif opened < 0 and mark in pairs and _opens(text, at):
-            opened, closing = at + 1, pairs[mark]
-    if opened >= 0 and closing not in ("\u2019", "'"):
-        yield opened, len(text)
+        if opening == '"' and mark == "\u201c" and _opens(text, match):
+            inside = True  # curly marks within straight ones
+        elif inside and mark == "\u201d":
+            inside = False
+        elif opened >= 0 and mark in group[opening]:
+            if _closes(text, match, group):
+                if opened < at:
+                    yield _stripped(text, opened, at)
+                opened, opening = -1, ""
+        elif opened < 0 and mark in group and _opens(text, match):
+            opened, opening = match.end(), mark
+    if opened >= 0 and group is not _SINGLE:
+        yield _stripped(text, opened, len(text))
 
 
-def _opens(text: str, at: int) -> bool:
-    """Whether a mark may open a quotation: a word follows it, and none comes directly before it."""
-    before, after = text[at - 1 : at], text[at + 1 : at + 2]
-    return not before.isalnum() and bool(after) and not after.isspace()
+@cache
+def _pattern_of(marks: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(_literal, sorted(marks, key=len, reverse=True))))
 
 
-def _closes(text: str, at: int) -> bool:
-    """Whether a single mark closes a quotation and is no apostrophe."""
-    return not text[at + 1 : at + 2].isalnum() and not text[at - 1 : at].isspace()
+def _literal(mark: str) -> str:
+    # One of two, as TeX has them, is no mark by itself.
+    return "(?<!`)`(?!`)" if mark == "`" else re.escape(mark)
+
+
+def _pattern(group: Group) -> re.Pattern[str]:
+    """Returns what finds the marks of a group, the longest first."""
+    return _pattern_of(
+        tuple(sorted({*group, *(mark for closing in group.values() for mark in closing)}))
+    )
+
+
+def _stripped(text: str, begin: int, end: int) -> tuple[int, int]:
+    """Returns a part without the spaces that French has between marks and text."""
+    part = text[begin:end]
+    return begin + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
+
+
+def _opens(text: str, match: re.Match[str]) -> bool:
+    """Returns whether a mark may open a quotation: text follows it, and no word comes directly before."""
+    mark, before, after = (
+        match[0],
+        text[match.start() - 1 : match.start()],
+        text[match.end() : match.end() + 1],
+    )
+    if not after:
+        return False
+    if mark in _ALWAYS_OPEN:
+        return True
+    if before.isalnum() and not _CHARACTER.match(before):
+        return False
+    if mark == "\u201d" and before and before in _ENDS:
+        return False  # it closes what an earlier paragraph has opened
+    return not after.isspace() or mark in _GUILLEMETS
+
+
+def _closes(text: str, match: re.Match[str], group: Group) -> bool:
+    """Returns whether a mark that may close a quotation does."""
+    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+    mark = match[0]
+    if mark in _APOSTROPHES:
+        return not after.isalnum() and not before.isspace()
+    # A mark that may also open, as Swedish ones do, opens where a word follows it, and a space comes before.
+    return mark not in group or not (before.isspace() and after.isalnum())

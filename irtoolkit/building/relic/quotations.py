@@ -12,10 +12,10 @@ import numpy as np
 from irtoolkit.building.relic.alignment import Piece, pieces
 from irtoolkit.building.relic.marks import Document, Settings, quoted_parts
 from irtoolkit.building.relic.shelf import ShelvedBook
-from irtoolkit.building.relic.words import GRAM, Words
+from irtoolkit.building.relic.words import CHARACTER, GRAM, Words
 
 # Raised when the same texts give other quotations.
-FORMAT = 1
+FORMAT = 2
 # Words that the author of an article leaves out without and with an ellipsis, and puts in.
 _SKIPPED, _ELIDED, _ADDED = 6, 250, 12
 _ELLIPSIS = re.compile(r"\.\s?\.|\u2026|\*\s?\*|\[")
@@ -27,6 +27,8 @@ _NEAR = 3
 _WHOLE = 0.8
 # A quotation of n words has a ratio of at least this number minus n.
 _SURE = 100
+# Characters of Chinese and its like that say as much as a word where nothing else marks a quotation.
+CHARACTERS = 2
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class Matching:
         ratio: the lowest QRatio of RapidFuzz between quotation and book, from 0 to 100; of fewer
             words than 20 it must be higher: 100 minus their number.
         run: characters of the longest substring in both, at least.
-        words: of a quotation that is all that is between two marks, or set off, at least.
-        unmarked: words of any other quotation, at least.
+        words: of a quotation that is all that is between two marks, or set off, at least; characters
+            of Chinese, Japanese, Korean and Thai.
+        unmarked: words of any other quotation, at least; twice as many characters.
         longest: sentences of a quotation, at most; longer ones are left out.
     """
 
@@ -96,6 +99,13 @@ class _Match:
     @property
     def words(self) -> int:
         return sum(part.last - part.first for part in self.parts)
+
+    @property
+    def is_in_characters(self) -> bool:
+        """Whether most of its words are single characters of Chinese and its like."""
+        part = self.parts[0]
+        found = self.book.between(part.start, part.stop)
+        return 2 * len(CHARACTER.findall(found)) > part.stop - part.start
 
 
 def quotations(
@@ -183,11 +193,12 @@ def _checked(
     from rapidfuzz import fuzz
 
     part = settings.of(match.first, match.last)
-    if match.words < (matching.unmarked if part is None else matching.words):
+    unmarked = matching.unmarked * (CHARACTERS if match.is_in_characters else 1)
+    if match.words < (unmarked if part is None else matching.words):
         return None
     # A few words say little, unless they are all that is quoted.
     whole = part is not None and match.last - match.first >= _WHOLE * (part.last - part.first)
-    if match.words < matching.unmarked and not whole:
+    if match.words < unmarked and not whole:
         return None
     here = " ".join(text.between(part.first, part.last) for part in match.parts)
     there = " ".join(match.book.between(part.start, part.stop) for part in match.parts)

@@ -15,6 +15,7 @@ from itertools import chain
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.building.reading import LONGEST_LINE, Source
+from irtoolkit.building.relic.words import count_words
 
 # Raised when the same bytes give other paragraphs.
 FORMAT = 1
@@ -88,7 +89,7 @@ class Scan:
         survey = Survey.of(self.source.lines())
         lines = _without_pages(self.source.lines(), survey.heads, self.pages)
         for paragraph in _paragraphs(lines, survey, self.removed):
-            self.words += len(paragraph.text.split())
+            self.words += count_words(paragraph.text)
             yield paragraph
         if not self.words:
             raise InputError(

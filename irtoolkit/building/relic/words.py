@@ -1,4 +1,8 @@
-"""A text as plain words: what is compared when a quotation is looked for in a book."""
+"""A text as plain words: what is compared when a quotation is looked for in a book.
+
+In Chinese, Japanese, Thai, Korean and their like each character is a word: these scripts have no spaces
+between words, or editions set them differently.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.languages import CHARACTER_RANGES, SOUTHEAST_RANGES
 
 Grams = NDArray[np.uint64]
 Characters = NDArray[np.uint32]
 # Words that a quotation must share with a book in one run for it to be looked for there.
 GRAM = 4
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+CHARACTER = re.compile(f"[{CHARACTER_RANGES}]")
+# Marks on letters: accents of decomposed Latin, Greek and Cyrillic, and vowels of Indic scripts.
+_ACCENTS = "\u0300-\u036f"
+_LETTER = rf"[^\W_{CHARACTER_RANGES}]"
+_INNER = rf"(?:{_LETTER}|[{_ACCENTS}\u0900-\u0963\u0966-\u0dff])"
+# A Thai or Lao consonant with its vowels and tone; other characters of scripts without spaces with theirs.
+_THAI = "[\u0e40-\u0e44\u0ec0-\u0ec4]?[\u0e01-\u0e2e\u0e81-\u0eae][\u0e30-\u0e3a\u0e45-\u0e4e\u0eb0-\u0ebc\u0ec6-\u0ecd]*"
+_SINGLE = rf"(?=\w)[{CHARACTER_RANGES}](?:(?!\w)[{SOUTHEAST_RANGES}])*"
+_WORD = re.compile(rf"{_THAI}|{_SINGLE}|{_LETTER}{_INNER}*(?:['\u2019]{_INNER}+)*")
+# Points of Hebrew and Arabic, which most editions leave out.
+_POINTS = range(0x591, 0x6EE)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -77,6 +92,11 @@ class Words:
         return code_points(self.line)
 
 
+def count_words(text: str) -> int:
+    """Returns how many words a text has; see `Words`."""
+    return len(_WORD.findall(text))
+
+
 def code_points(line: str) -> Characters:
     """A text as an array of code points."""
     return np.frombuffer(line.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
@@ -99,7 +119,13 @@ def grams_of(codes: Grams) -> Grams:
 def plain(word: str) -> str:
     """A word in small letters, without accents and apostrophes; empty where nothing is left."""
     parts = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(c for c in parts if c.isalnum())
+    return "".join(c for c in parts if c.isalnum() or _is_vowel(c))
+
+
+def _is_vowel(character: str) -> bool:
+    """Whether a mark is a vowel or tone of its script, and not an accent or a point."""
+    code = ord(character)
+    return code >= 0x370 and code not in _POINTS and unicodedata.category(character) in ("Mn", "Mc")
 
 
 @lru_cache(maxsize=1 << 18)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from irtoolkit.base.sentences import LONGEST, language_of, split_sentences
+from irtoolkit.base.languages import language_of
+from irtoolkit.base.sentences import LONGEST, split_sentences
 
 ENGLISH = [
     ("He came. She went.", ["He came.", "She went."]),
@@ -30,6 +31,47 @@ CHINESE = [
     ("\u4ed6\u8bf4\u201c\u597d\uff01\u201d\uff0c\u8d70\u4e86\u3002", ["\u4ed6\u8bf4\u201c\u597d\uff01\u201d\uff0c\u8d70\u4e86\u3002"]),
     ("\u7b49\u7b49\u2026\u2026\u7136\u540e\u8d70\u4e86\u3002", ["\u7b49\u7b49\u2026\u2026\u7136\u540e\u8d70\u4e86\u3002"]),
 ]  # fmt: skip
+
+# Sentences are divided by " | ".
+MORE = [
+    ("en", "The critic E.M. Forster praised it. | So did T.S. Eliot."),
+    ("en", "He follows J.R.R. Tolkien here. | She does not."),
+    ("en", "The U.S. Navy came. | He loves the U.S. | She does not."),
+    ("en", "Marsh et al. [2004] found it. | Others (Vale et al. 1999) did not."),
+    ("en", "She had a Ph.D. | From Leeds she moved on."),
+    ("en", "We saw Lake St. Clair, Mt. Vesuvius and Ft. Worth. | It was 5 ft. wide. | It fell 3 ft. | He ran."),
+    ("en", "See sec. 4, ch. IV and vol. II of it. | Then p. 12. | He said no. | I came."),
+    ("en", "Smith & Co. Ltd. paid John Hale Jr. five pounds. | He left with Hale Jr. | They wept."),
+    ("en", 'He wrote "come home. | We wait. " | She did not.'),
+    ("en", "Done.\u201d | \u201cWhat?\u201d he said."),
+    ("en", "\u201cAda Lorne . . . what an honour.\u201d | He ran."),
+    ("fr", "\u00ab\u202fViens\u202f! \u00bb | Il partit. | \u00ab\u00a0Reste\u00a0?\u00a0\u00bb dit-elle. | Il sortit."),
+    ("fr", "\u00ab Il est tard. \u00bb | Elle se tut. | M. Roux et Mme Roux entr\u00e8rent."),
+    ("de", "\u00bbKomm!\u00ab sagte er. | \u00bbWarum?\u00ab | Sie schwieg bzw. Er schwieg, d. h. der Vater."),
+    ("de", "Er kam als 2. | Er ging am 12. Oktober. | Obst usw. | Dann ging er."),
+    ("es", "\u2014\u00a1Ven! \u2014dijo \u00e9l. | \u00bfAd\u00f3nde vas? | La Sra. P\u00e9rez y D. Luis; Ud. Sabe."),
+    ("it", "\u2014 Vieni! \u2014 disse il sig. Rossi. | Poi tacque."),
+    ("sv", "\u201dKom!\u201d sade han. | \u201dVarf\u00f6r?\u201d | Hon teg, d.v.s. Anna teg."),
+    ("pl", "\u201eChod\u017a!\u201d powiedzia\u0142. | Ona milcza\u0142a, np. Anna."),
+    ("ru", "\u042d\u0442\u043e \u0431\u044b\u043b\u043e \u0432 1812 \u0433. \u041c\u043e\u0441\u043a\u0432\u0430 \u0433\u043e\u0440\u0435\u043b\u0430. | \u2014 \u0418\u0434\u0438! \u2014 \u0441\u043a\u0430\u0437\u0430\u043b \u043e\u043d. | \u041e\u043d\u0430 \u0443\u0448\u043b\u0430."),
+    ("ja", "\u300c\u6765\u3044\u3002\u300d\u3068\u5f7c\u306f\u8a00\u3063\u305f\u3002 | \u5f7c\u5973\u306f\u9ed9\u3063\u305f\u3002"),
+    ("ko", "\u201c\uac00\uc790.\u201d\ub77c\uace0 \uadf8\uac00 \ub9d0\ud588\ub2e4. | \uadf8\ub140\ub294 \uc6b8\uc5c8\ub2e4."),
+    ("hi", "\u0935\u0939 \u0906\u092f\u093e\u0964 | \u0935\u0939 \u0917\u092f\u093e\u0964"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lang", "text"), MORE)
+def test_more_languages(lang: str, text: str) -> None:
+    expected = [" ".join(sentence.split()) for sentence in text.split(" | ")]
+    glued = text.replace("\u3002 | ", "\u3002").replace("\u201d | \u201c", "\u201d\u201c")
+    assert split_sentences(glued.replace(" | ", " "), lang) == expected
+
+
+def test_thai_is_cut_at_spaces_and_nothing_of_it_is_lost() -> None:
+    text = "\u0e40\u0e02\u0e32\u0e40\u0e14\u0e34\u0e19\u0e44\u0e1b\u0e15\u0e25\u0e32\u0e14 " * 40
+    found = split_sentences(text, "th")
+    assert len(found) > 5
+    assert "".join(found).replace(" ", "") == text.replace(" ", "")
 
 
 @pytest.mark.parametrize(("text", "expected"), ENGLISH)
@@ -60,5 +102,13 @@ def test_languages_are_told_apart() -> None:
         language_of("Es war einmal ein K\u00f6nig, der hatte die Tochter nicht bei sich.") == "de"
     )
     assert language_of("\u8bdd\u8bf4\u5929\u4e0b\u5927\u52bf\uff0c\u5206\u4e45\u5fc5\u5408") == "zh"
+    assert (
+        language_of(
+            "\u041e\u043d \u0441\u043a\u0430\u0437\u0430\u043b, \u0447\u0442\u043e \u043d\u0435 \u043f\u043e\u0439\u0434\u0451\u0442 \u0432 \u0433\u043e\u0440\u043e\u0434 \u0438 \u043d\u0435 \u043f\u0440\u0438\u0434\u0451\u0442."
+        )
+        == "ru"
+    )
+    assert language_of("Han sade att det inte var en dag och att hon gick.") == "sv"
+    assert language_of("\uadf8\ub140\ub294 \uc6b8\uc5c8\ub2e4.") == "ko"
     assert language_of("xyzzy plugh") is None
     assert language_of("") is None
