@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
@@ -344,6 +344,7 @@ def evaluate(
     measures: Measures | None = None,
     names: Sequence[str] = (),
     excluded: int | None = None,
+    precision: Literal["single", "double"] = "single",
 ) -> Scores:
     """Scores runs on a dataset's judgments: a table in a terminal and in a notebook.
 
@@ -356,6 +357,8 @@ def evaluate(
         names: one for each run; by default the runs' tags.
         excluded: the grade of documents that are left out of a run before it is scored, as -100 in
             BRIGHT's judgments; by default the one that the dataset defines as excluded.
+        precision: how scores are compared: in "single" precision as by trec_eval 9, in which scores may
+            tie that differ in a file, or in "double" precision as by trec_eval 10.
 
     Raises:
         InputError: no such dataset or measure, with the nearest names; a run without a judged
@@ -364,7 +367,7 @@ def evaluate(
     from irtoolkit.scoring.score import score
 
     given = runs[0] if len(runs) == 1 else list(runs)
-    return score(data, given, measures, names=names, excluded=excluded)
+    return score(data, given, measures, names=names, excluded=excluded, precision=precision)
 
 
 def compare(

@@ -32,6 +32,11 @@ def add_judged(parser: argparse.ArgumentParser) -> None:
         "--excluded", type=int, metavar="GRADE",
         help="leave documents of this grade out of the runs, as -100 in BRIGHT's judgments",
     )  # fmt: skip
+    parser.add_argument(
+        "--precision", choices=("single", "double"), default="single",
+        help="compare scores in single precision, as trec_eval 9 does, or in double, as trec_eval 10"
+        " does; default: single",
+    )  # fmt: skip
     _add_candidates(parser, "score runs of the dataset's candidates, or of all documents")
 
 

@@ -78,7 +78,7 @@ def execute(args: argparse.Namespace) -> None:
     measures = parse_measures(dataset.protocol.measures[:1] if asked is None else asked)
     if len(measures) != 1:
         raise InputError(f"compare takes one measure, not {len(measures)}")
-    scores = score(dataset, paths, measures)
+    scores = score(dataset, paths, measures, precision=args.precision)
     (measure,) = scores.measures
     for line in scores.notes:
         note(str(line))
@@ -112,7 +112,7 @@ def _by_ranx(args: argparse.Namespace, dataset: Dataset, paths: list[str]) -> No
         raise InputError("ranx's report has no usual measure", remedy="name one, as -m ndcg@10")
     measures = [ranx_name(name) for name in " ".join(args.measures).split()]
     # Any measure: what it reads and notes of the runs is the same for all.
-    scores = score(dataset, paths, "P@1")
+    scores = score(dataset, paths, "P@1", precision=args.precision)
     for line in scores.notes:
         note(str(line))
     slow = slow_at_first("get_hit_lists")

@@ -4,7 +4,8 @@ DATASET is one of ours, any ir_datasets id, or a TREC qrels file; --qrels gives 
 it. Measures have the names of ir_measures or trec_eval. Without any the dataset's own are used.
 Figures are averaged as its protocol says (for CSFCube, the mean of the means of its two test folds).
 As in trec_eval, only judged queries count, a judged query missing from the run counts as zero, and
-documents are ordered by score, then by id descending.
+documents are ordered by score, then by id descending; --precision double compares scores as trec_eval 10
+does, and not as 9.
 
 With -q, the values of each query and the figures are printed as trec_eval -q prints them. With --by,
 each part of the queries has a row of its own, without folds: csfcube has parts by facet, relic by
@@ -58,7 +59,7 @@ def execute(args: argparse.Namespace) -> None:
     if args.each_query and (args.by is not None or args.format != "text"):
         raise InputError("-q has a form of its own", remedy="leave --by and --format out")
     dataset, runs = judged_dataset(args)
-    scores = score(dataset, runs, measures_of(args))
+    scores = score(dataset, runs, measures_of(args), precision=args.precision)
     if args.per_query:
         _write_per_query(scores, args.per_query)
     for line in scores.notes:

@@ -111,7 +111,7 @@ def execute(args: argparse.Namespace) -> None:
     if args.analysis and ".html" not in forms:
         raise InputError("--analysis is shown on a page", remedy="name an .html file with -o")
     dataset, runs = judged_dataset(args)
-    scored = score(dataset, runs, measures_of(args))
+    scored = score(dataset, runs, measures_of(args), precision=args.precision)
     for line in scored.notes:
         note(str(line))
     options = ReportOptions(

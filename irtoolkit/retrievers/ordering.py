@@ -15,11 +15,11 @@ from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.retrievers._scan import by_rows, parts_of
 from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.runs import Run
+from irtoolkit.runs.steps import stepped
 
 Ties = Literal["trec", "pool", "best"]
 
 _LOWEST = np.finfo(np.float32).min
-_SIGN = 1 << 31
 # Where so many times more candidates than are kept compete, most are dropped before they are sorted.
 _MANY = 32
 # Of fewer candidates all are sorted, unless very few are kept.
@@ -192,7 +192,7 @@ def untied(run: Run) -> Run:
     tied = (run.scores[1:] >= run.scores[:-1]) & (run.queries[1:] == run.queries[:-1])
     if not tied.any():
         return run
-    scores = _stepped(run.scores, run.queries)
+    scores = stepped(run.scores, run.queries)
     if scores is not None:
         return replace(run, scores=scores)
     scores = run.scores.copy()
@@ -204,23 +204,3 @@ def untied(run: Run) -> Run:
         except InputError as error:
             raise InputError(error.found, remedy="scale the scores") from None
     return replace(run, scores=scores)
-
-
-def _stepped(scores: Singles, queries: Ints) -> Singles | None:
-    """Scores lowered by the fewest steps until each is below the one before it of its query.
-
-    None where they are not finite, or would not stay so.
-    """
-    if not np.isfinite(scores).all():
-        return None
-    bits = scores.view(np.int32).astype(np.int64)
-    # Whole numbers in the order of the scores, one for each step: what is negative counts downwards.
-    steps = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
-    place = np.arange(len(steps))
-    # Each query's numbers are below all of the query before it, so the least begins anew with it.
-    apart = queries.astype(np.int64) * ((1 << 33) + len(steps))
-    lowered = np.minimum.accumulate(steps + place - apart) - place + apart
-    if lowered.min() < -int(np.float32(-_LOWEST).view(np.int32)):
-        return None
-    moved = np.where(lowered < 0, _SIGN - lowered, lowered).astype(np.uint32).view(np.float32)
-    return np.where(lowered == steps, scores, moved)

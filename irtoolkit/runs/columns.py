@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.base.ids import Floats, Ids, Ints, Singles
 
 RUN_FIELDS = ("query", "iteration", "document", "rank", "score", "tag")
 QREL_FIELDS = ("query", "iteration", "document", "grade")
@@ -51,7 +51,7 @@ class RunColumns:
         doc_ids: (D,) ids that `docs` points into.
         docs: (N,) index of each row's document.
         ranks: (N,) ranks as the file has them.
-        scores: (N,) scores in single precision.
+        scores: (N,) scores, in single precision unless they were read in double precision.
         iterations, iteration: second fields, and (N,) the index of each row's.
         tags, tag: run tags, and (N,) the index of each row's.
     """
@@ -62,7 +62,7 @@ class RunColumns:
     doc_ids: Ids
     docs: Ints
     ranks: Ints
-    scores: Singles
+    scores: Singles | Floats
     iterations: Ids
     iteration: Codes
     tags: Ids
@@ -95,10 +95,9 @@ def whole_number(text: str) -> int | None:
     return int(text) if _INTEGER.fullmatch(text) else None
 
 
-def single_number(text: str) -> float | None:
-    """The float32 value of a decimal number as C's atof understands it, or None."""
+def finite_number(text: str) -> float | None:
+    """The value of a decimal number as C's atof understands it; None if it is not finite as a float32."""
     if _DECIMAL.fullmatch(text) is None:
         return None
     with np.errstate(over="ignore"):
-        value = np.float32(text)
-    return float(value) if np.isfinite(value) else None
+        return float(text) if np.isfinite(np.float32(text)) else None

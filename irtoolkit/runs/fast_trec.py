@@ -17,6 +17,7 @@ from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.ids import is_word
 from irtoolkit.base.packed import is_plain, opened
 from irtoolkit.runs.columns import RUN_FIELDS, RunColumns, whole_number
+from irtoolkit.runs.steps import Precision
 
 # Smaller files are read on the calling thread.
 _THREADED_BYTES = 1 << 20
@@ -30,7 +31,7 @@ _DAMAGE = (
 _EMPTY_FIRST, _EMPTY = (b"\n", b"\r\n"), (b"\n\n", b"\n\r\n")
 
 
-def read_regular(path: StrPath) -> RunColumns | None:
+def read_regular(path: StrPath, precision: Precision = "single") -> RunColumns | None:
     """The columns of a file in which every line is regular, or None for any other file."""
     fields = _fields(path)
     if fields is None:
@@ -43,8 +44,9 @@ def read_regular(path: StrPath) -> RunColumns | None:
         if name != "score"
     }
     ranks = [whole_number(name) for name in names["rank"]]
+    doubles = arrow.to_numpy(fields["score"])
     with np.errstate(over="ignore"):
-        scores = arrow.to_numpy(fields["score"]).astype(np.float32)
+        scores = doubles.astype(np.float32)
     # An empty or blank-padded field is an irregular line that happens to split in six.
     regular = all(is_word(name) for ids in names.values() for name in ids)
     if None in ranks or not regular or not np.isfinite(scores).all():
@@ -57,7 +59,7 @@ def read_regular(path: StrPath) -> RunColumns | None:
         names["document"],
         codes["document"].astype(np.int64),
         np.array(ranks, dtype=np.int64)[codes["rank"]],
-        scores,
+        scores if precision == "single" else doubles,
         names["iteration"],
         codes["iteration"],
         names["tag"],

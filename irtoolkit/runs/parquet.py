@@ -9,21 +9,25 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Floats, Ids, Ints, id_array
+from irtoolkit.base.ids import Floats, Ids, Ints, Singles, id_array
 from irtoolkit.base.parquet import read_columns
 from irtoolkit.runs.objects import QRELS, RUN, RowKind, column_names, only_ranks
+from irtoolkit.runs.steps import Precision, compared_in
 from irtoolkit.runs.trec import ORDER_REMEDY, contradictions
 
 _RANK = "rank"
 
 
-def read_run(path: Path, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats, str]:
+def read_run(
+    path: Path, tag: str, precision: Precision = "single"
+) -> tuple[Ids, Ints, Ids, Ints, Floats | Singles, str]:
     """Returns the query ids, query indices, document ids, document indices, scores and tag of a file.
 
     Args:
         path: a file with columns of query ids, document ids and scores, and perhaps of ranks. Ids are
             text or whole numbers.
         tag: what the run is called where the file does not say.
+        precision: how scores are compared; see `irtoolkit.runs.trec.parse_run`.
 
     Raises:
         InputError: the file cannot be read, lacks a column or a value, has no rows, values of another
@@ -35,10 +39,11 @@ def read_run(path: Path, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats, str]:
     scores = file.numbers(file.names[2], "float64")
     if _RANK in file.table.column_names:
         with np.errstate(over="ignore"):
-            single = scores.astype(np.float32)
+            compared = scores.astype(np.float32) if precision == "single" else scores
         ranks = file.numbers(_RANK, "int64")
-        for row, found in contradictions(query_ids, queries, ranks, single):
+        for row, found in contradictions(query_ids, queries, ranks, compared):
             raise InputError(f"row {row + 1}: {found}", file=path, remedy=ORDER_REMEDY)
+    scores = compared_in(precision, queries, doc_ids, docs, scores)
     metadata = file.table.schema.metadata or {}
     return query_ids, queries, doc_ids, docs, scores, metadata.get(b"tag", tag.encode()).decode()
 

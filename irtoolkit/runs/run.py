@@ -20,6 +20,7 @@ from irtoolkit.base.ids import Ids, Ints, Singles, encode, is_word, offsets_of, 
 from irtoolkit.base.records import ScoredDoc
 from irtoolkit.runs import objects, parquet, storage, trec
 from irtoolkit.runs.columns import Ranks, RunColumns
+from irtoolkit.runs.steps import Precision, compared_in
 
 DEFAULT_TAG = "irtoolkit"
 # Rows that a notebook shows.
@@ -115,8 +116,11 @@ class Run:
         return cls(query_ids, doc_ids, offsets, docs, scores, tag)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[tuple[str, str, float]], tag: str = DEFAULT_TAG) -> Run:
-        """Builds a run from (query id, document id, score) rows in any order.
+    def from_rows(
+        cls, rows: Iterable[tuple[str, str, float]], tag: str = DEFAULT_TAG,
+        precision: Precision = "single",
+    ) -> Run:  # fmt: skip
+        """Builds a run from (query id, document id, score) rows in any order; see `read`.
 
         Raises:
             InputError: a score that is not a finite number, or a repeated document.
@@ -124,11 +128,19 @@ class Run:
         listed = [(row[0], row[1], row[2]) for row in rows]
         query_ids, queries = encode(row[0] for row in listed)
         doc_ids, docs = encode(row[1] for row in listed)
-        return cls.from_columns(query_ids, queries, doc_ids, docs, objects.scores_of(listed), tag)
+        scores = compared_in(precision, queries, doc_ids, docs, objects.scores_of(listed))
+        return cls.from_columns(query_ids, queries, doc_ids, docs, scores, tag)
 
     @classmethod
     @checked
-    def of(cls, run: Any, tag: str | None = None, *, empty: bool = False) -> Run:
+    def of(
+        cls,
+        run: Any,
+        tag: str | None = None,
+        *,
+        empty: bool = False,
+        precision: Precision = "single",
+    ) -> Run:
         """Builds a run from the object or the file that holds one.
 
         Args:
@@ -145,6 +157,7 @@ class Run:
                   ir_measures' and ir_datasets' ScoredDoc, or of (query id, document id, score).
             tag: the name of the system; by default the one that the object has, else "irtoolkit".
             empty: whether an iterable or data frame without rows is an empty run.
+            precision: see `read`; of a Run that was read before, scores are in single precision.
 
         Raises:
             InputError: the object is none of these; a data frame without the columns; no rows; a
@@ -153,26 +166,31 @@ class Run:
         if isinstance(run, Run):
             return run if tag is None else run.named(tag)
         if isinstance(run, str | PathLike):
-            return cls.of(cls.read(run), tag)
+            return cls.of(cls.read(run, precision), tag)
         rows = objects.rows_of(run, objects.RUN)
         if not rows and not empty and not isinstance(run, Mapping):
             objects.refuse_empty(run, objects.RUN)
         if tag is None and objects.is_ranx(run, objects.RUN):
             tag = run.name
-        return cls.from_rows(rows, tag or DEFAULT_TAG)
+        return cls.from_rows(rows, tag or DEFAULT_TAG, precision)
 
     @classmethod
     @checked
-    def read(cls, path: StrPath) -> Run:
+    def read(cls, path: StrPath, precision: Precision = "single") -> Run:
         """Reads TREC text, plain or packed, or Parquet; the file's first bytes tell which it is.
+
+        Args:
+            path: the file.
+            precision: how scores are compared: in "single" precision as by trec_eval 9, in which scores
+                may tie that differ in the file, or in "double" precision as by trec_eval 10.
 
         Raises:
             InputError: see `irtoolkit.runs.trec.parse_run`; or no such Parquet columns.
         """
         path = local(path)
         if not is_parquet_file(path):
-            return cls.from_trec(trec.parse_run(path))
-        columns = parquet.read_run(path, DEFAULT_TAG)
+            return cls.from_trec(trec.parse_run(path, precision=precision))
+        columns = parquet.read_run(path, DEFAULT_TAG, precision)
         try:
             return cls.from_columns(*columns)
         except InputError as error:

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, local, read_lines
-from irtoolkit.base.ids import SPACE, UNFIT, Ids, Ints, Singles, encode
+from irtoolkit.base.ids import SPACE, UNFIT, Floats, Ids, Ints, Singles, encode
 from irtoolkit.runs.columns import (
     QREL_FIELDS,
     RUN_FIELDS,
     QrelColumns,
     RunColumns,
-    single_number,
+    finite_number,
     whole_number,
 )
 from irtoolkit.runs.fast_trec import read_regular
+from irtoolkit.runs.steps import Precision, compared_in
 
 # Takes a problem of a file: raises it, or keeps it so that reading continues.
 ProblemHandler = Callable[[InputError], None]
@@ -44,7 +46,9 @@ def raise_error(error: InputError) -> None:
     raise error
 
 
-def parse_run(path: StrPath, report: ProblemHandler = raise_error) -> RunColumns:
+def parse_run(
+    path: StrPath, report: ProblemHandler = raise_error, precision: Precision = "single"
+) -> RunColumns:
     """Reads `qid Q0 docid rank score tag` lines.
 
     Args:
@@ -52,6 +56,8 @@ def parse_run(path: StrPath, report: ProblemHandler = raise_error) -> RunColumns
             the top is skipped.
         report: called with each problem. The default raises it; with a handler that returns, the
             bad row is skipped and reading continues.
+        precision: how scores are compared. With "double", they are returned in single precision, but
+            in the order that they have in double precision, without ties.
 
     Raises:
         InputError: a line without 6 fields, a rank that is not a whole number, a score that is not
@@ -59,12 +65,13 @@ def parse_run(path: StrPath, report: ProblemHandler = raise_error) -> RunColumns
             or no rows.
     """
     path = local(path)
-    columns = read_regular(path) or _careful_run(path, report)
+    columns = read_regular(path, precision) or _careful_run(path, report, precision)
     if not len(columns.lines):
         report(InputError("no rows", file=path, remedy="a run needs at least one line"))
     _report_duplicates(path, columns, report)
     _report_contradictions(path, columns, report)
-    return columns
+    scores = compared_in(precision, columns.queries, columns.doc_ids, columns.docs, columns.scores)
+    return replace(columns, scores=scores)
 
 
 def parse_qrels(path: StrPath, report: ProblemHandler = raise_error) -> QrelColumns:
@@ -160,13 +167,13 @@ def _after_header(
             yield number, line
 
 
-def _careful_run(path: StrPath, report: ProblemHandler) -> RunColumns:
+def _careful_run(path: StrPath, report: ProblemHandler, precision: Precision) -> RunColumns:
     lines: list[int] = []
     rows: list[tuple[str, str, str, str]] = []
     ranks: list[int] = []
     scores: list[float] = []
     for number, fields in _fields(path, RUN_FIELDS, report):
-        rank, score = whole_number(fields[3]), single_number(fields[4])
+        rank, score = whole_number(fields[3]), finite_number(fields[4])
         if rank is None:
             found, remedy = f"rank {fields[3]!r} is not a whole number", "number ranks from 1"
         elif score is None:
@@ -190,7 +197,7 @@ def _careful_run(path: StrPath, report: ProblemHandler) -> RunColumns:
         doc_ids,
         docs,
         np.array(ranks, dtype=np.int64),
-        np.array(scores, dtype=np.float32),
+        np.array(scores, np.float32) if precision == "single" else np.array(scores, np.float64),
         iterations,
         iteration,
         tags,
@@ -229,7 +236,7 @@ def _report_contradictions(path: StrPath, columns: RunColumns, report: ProblemHa
 
 
 def contradictions(
-    query_ids: Ids, queries: Ints, ranks: Ints, scores: Singles
+    query_ids: Ids, queries: Ints, ranks: Ints, scores: Singles | Floats
 ) -> Iterator[tuple[int, str]]:
     """Yields rows, and what is wrong: a lower rank and a higher score than another of the query."""
     if _in_order(queries, ranks, scores):
@@ -242,7 +249,7 @@ def contradictions(
         yield int(order[at + 1]), f"{found} in query {query_ids[query[at]]}"
 
 
-def _in_order(query: Ints, rank: Ints, score: Singles) -> bool:
+def _in_order(query: Ints, rank: Ints, score: Singles | Floats) -> bool:
     """Whether ranks rise and scores fall from line to line of each query, as in most files."""
     within = (rank[1:] >= rank[:-1]) & (score[1:] <= score[:-1])
     return bool(np.where(query[1:] == query[:-1], within, query[1:] > query[:-1]).all())

@@ -12,6 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run
+from irtoolkit.runs.steps import Precision
 from irtoolkit.runs.trec import raise_error
 from irtoolkit.scoring.check_dataset import (
     check_documents,
@@ -32,8 +33,10 @@ from irtoolkit.scoring.check_file import (
 )
 
 
-def read_run(path: StrPath, data: Dataset | str | None = None) -> Run:
-    """Reads a run that must fit a dataset.
+def read_run(
+    path: StrPath, data: Dataset | str | None = None, precision: Precision = "single"
+) -> Run:
+    """Reads a run that must fit a dataset; see `Run.read`.
 
     Topics must be known to the dataset. For irtoolkit's own benchmarks documents must be known too,
     and belong to the pool of their query.
@@ -42,9 +45,9 @@ def read_run(path: StrPath, data: Dataset | str | None = None) -> Run:
         InputError: the first problem, with file and line.
     """
     if data is None:
-        return Run.read(path)
+        return Run.read(path, precision)
     dataset = Dataset.of(data)
-    file = RunFile.read(path, raise_error)
+    file = RunFile.read(path, raise_error, precision)
     run = Run.from_trec(file.columns)
     check_topics(file, dataset)
     if dataset.about is not None:

@@ -14,6 +14,7 @@ from irtoolkit.base.ids import NO_WORD, Ints, id_array, offsets_of, rank_ids
 from irtoolkit.measures.judged import within
 from irtoolkit.runs import Run, trec
 from irtoolkit.runs.columns import RunColumns
+from irtoolkit.runs.steps import Precision
 from irtoolkit.runs.trec import ProblemHandler
 
 # White space of other scripts than ASCII's, and control characters of eight bits. trec_eval reads an id
@@ -69,7 +70,9 @@ class RunFile:
     report: ProblemHandler
 
     @classmethod
-    def read(cls, path: StrPath, report: ProblemHandler) -> RunFile:
+    def read(
+        cls, path: StrPath, report: ProblemHandler, precision: Precision = "single"
+    ) -> RunFile:
         """Reads TREC text, or a Parquet file as if its rows were lines.
 
         Raises:
@@ -77,8 +80,8 @@ class RunFile:
         """
         path = local(path)
         if not is_parquet_file(path):
-            return cls(path, trec.parse_run(path, report), report)
-        run = Run.read(path)
+            return cls(path, trec.parse_run(path, report, precision), report)
+        run = Run.read(path, precision)
         numbers = np.arange(1, len(run) + 1)
         constant = np.zeros(len(run), dtype=np.int64)
         columns = RunColumns(

@@ -22,6 +22,7 @@ from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
 from irtoolkit.runs.exact_ranks import has_best_ranks, read_ranks
+from irtoolkit.runs.steps import Precision
 from irtoolkit.scoring.check import read_run
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
 from irtoolkit.scoring.excluded import excluded_grade, without_excluded
@@ -157,6 +158,7 @@ def score(
     *,
     names: Sequence[str] | None = (),
     excluded: int | None = None,
+    precision: Precision = "single",
 ) -> Scores:
     """Scores runs on a dataset's judgments, as trec_eval would.
 
@@ -172,6 +174,7 @@ def score(
         names: names of the systems in order; by default a file's path or a run's tag.
         excluded: the grade of documents that are left out of a run before it is scored, as -100 in
             BRIGHT's judgments; by default the one that the dataset defines as excluded.
+        precision: how scores are compared; see `Run.read`.
 
     Raises:
         InputError: no runs, or a file given twice; a run without a judged query, or one that does
@@ -189,7 +192,7 @@ def score(
     if excluded is None and (qrels.grades == _BRIGHT).any():
         notes.append(Note("", "excluded", (), len(qrels.query_ids)))
     for name, one in given.items():
-        run, ranks = _read(one, dataset, parsed)
+        run, ranks = _read(one, dataset, parsed, precision)
         if excluded is not None:
             scored = without_excluded(run, qrels, excluded)
             if scored is not run:
@@ -224,14 +227,14 @@ def _is_path(given: Any) -> bool:
 
 
 def _read(
-    given: Any, dataset: Dataset, measures: Mapping[str, ir_measures.Measure]
+    given: Any, dataset: Dataset, measures: Mapping[str, ir_measures.Measure], precision: Precision
 ) -> tuple[Run, Ranks | None]:
     """A run, and the exact ranks of relevant documents where a measure wants them."""
     if not _is_path(given):
-        run = Run.of(given)
+        run = Run.of(given, precision=precision)
         tied = any(isinstance(rank, TiedRank) for rank in _first_ranks(run.exact_ranks))
         return run, run.exact_ranks if _wants_ranks(run, measures.values(), tied) else None
-    run = read_run(given, None if dataset.in_memory else dataset)
+    run = read_run(given, None if dataset.in_memory else dataset, precision)
     wanted = _wants_ranks(run, measures.values(), has_best_ranks(given))
     return run, read_ranks(given, run) if wanted else None
 
