@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+# Grades are integers, unless one of them is a fraction: then all are floats.
+Grades = NDArray[Any]
 Singles = NDArray[np.float32]
 Ids = NDArray[np.object_]
 

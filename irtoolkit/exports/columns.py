@@ -65,13 +65,14 @@ def write_entries(
 
 def write_qrels(source: Source, path: Path) -> None:
     """Writes the judgments: query-id, corpus-id and score."""
-    schema = pa.schema({QUERY: pa.string(), DOC: pa.string(), GRADE: pa.int64()})
+    kind = pa.float64() if source.dataset.qrels.fractional else pa.int64()
+    schema = pa.schema({QUERY: pa.string(), DOC: pa.string(), GRADE: kind})
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = source.qrels()
     with _writer(path, schema) as out:
         while block := list(islice(rows, _ROWS)):
             queries, docs, grades = zip(*block, strict=True)
-            arrays = [texts(queries), texts(docs), column(grades, pa.int64())]
+            arrays = [texts(queries), texts(docs), column(grades, kind)]
             out.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 

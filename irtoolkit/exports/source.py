@@ -34,11 +34,11 @@ class Entry(NamedTuple):
 
 
 class Judgment(NamedTuple):
-    """A judgment; grades are whole numbers, and may be negative."""
+    """A judgment; grades may be negative, or fractions."""
 
     query_id: str
     doc_id: str
-    grade: int
+    grade: float
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.exports.source import Source
 
@@ -21,9 +22,18 @@ def word(name: str) -> str:
 
 
 def write_trec_qrels(source: Source, path: Path) -> bool:
-    """Writes the judgments as TREC qrels; whether there are any."""
+    """Writes the judgments as TREC qrels; whether there are any.
+
+    Raises:
+        InputError: a grade is a fraction.
+    """
     if not source.has("qrels"):
         return False
+    if source.dataset.qrels.fractional:
+        raise InputError(
+            f"dataset {source.dataset.id} has grades that are fractions, which TREC qrels cannot hold",
+            remedy="export it as beir, mteb or hf",
+        )
     with atomic_text(path) as out:
         for query_id, doc_id, grade in source.qrels():
             out.write(f"{word(query_id)} 0 {word(doc_id)} {grade}\n")

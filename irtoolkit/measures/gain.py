@@ -9,7 +9,7 @@ import numpy as np
 from ir_measures import ParamInfo
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Floats, Ints, offsets_of
+from irtoolkit.base.ids import Floats, Grades, Ints, offsets_of
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun, sums, within
 from irtoolkit.measures.parts import (
@@ -106,7 +106,7 @@ class GainMeasure(ColumnarMeasure):
         offsets = offsets_of(queries, len(judged.query_ids))
         return Gains(offsets, queries, within(offsets), values[kept])
 
-    def _of(self, grades: Ints) -> Floats:
+    def _of(self, grades: Grades) -> Floats:
         """The gain of each grade.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.ids import Floats, Ids, Ints, translate
+from irtoolkit.base.ids import Floats, Grades, Ids, Ints, translate
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.columns import Ranks, TiedRank
 
@@ -26,11 +26,11 @@ class RankedRows(NamedTuple):
 
     queries: Ints
     ranks: Ints
-    grades: Ints
+    grades: Grades
 
     def where(self, mask: NDArray[np.bool_]) -> RankedRows:
         """The rows that a mask, (rows,), selects."""
-        return RankedRows(*(column[mask] for column in self))
+        return RankedRows(self.queries[mask], self.ranks[mask], self.grades[mask])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +59,9 @@ class JudgedRun:
 
     query_ids: Ids
     offsets: Ints
-    grades: Ints
+    grades: Grades
     pool_offsets: Ints
-    pool_grades: Ints
+    pool_grades: Grades
     doc_ids: Ids = field(default_factory=lambda: np.empty(0, dtype=object))
     docs: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     pool_docs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -94,7 +94,7 @@ class JudgedRun:
         pool_docs = place[qrels.docs]
         judgments = look_up(offsets, docs, qrels.offsets, pool_docs, len(doc_ids))
         known = np.flatnonzero(judgments >= 0)
-        grades = np.zeros(len(docs), dtype=np.int64)
+        grades = np.zeros(len(docs), dtype=qrels.grades.dtype)
         grades[known] = qrels.grades[judgments[known]]
         return cls(
             qrels.query_ids,
@@ -130,7 +130,7 @@ class JudgedRun:
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.pool_offsets))
 
     @cached_property
-    def ideal(self) -> Ints:
+    def ideal(self) -> Grades:
         """(N,) the grades of each query's rows, best first."""
         return self.grades[np.lexsort((-self.grades, self.queries))]
 

@@ -48,16 +48,16 @@ def read_run(
     return query_ids, queries, doc_ids, docs, scores, metadata.get(b"tag", tag.encode()).decode()
 
 
-def read_qrels(path: Path) -> list[tuple[str, str, int]]:
+def read_qrels(path: Path) -> list[tuple[str, str, float]]:
     """Returns the (query id, document id, grade) rows of a file.
 
     Raises:
-        InputError: as `read_run`; or a grade that is no whole number.
+        InputError: as `read_run`.
     """
     file = _File(path, QRELS)
     query_ids, queries = file.ids(0)
     doc_ids, docs = file.ids(1)
-    grades = file.numbers(file.names[2], "int64")
+    grades = file.grades()
     return list(zip(query_ids[queries], doc_ids[docs], grades.tolist(), strict=True))
 
 
@@ -125,6 +125,13 @@ class _File:
             return arrow.to_numpy(values.cast(held).cast(kind).combine_chunks())
         except pa.ArrowException as error:
             raise self._refuse(f"{name}: {str(error).splitlines()[0]}") from None
+
+    def grades(self) -> Any:
+        """Returns the column of values as integers, or as floats if one is a fraction."""
+        try:
+            return self.numbers(self.names[2], "int64")
+        except InputError:
+            return self.numbers(self.names[2], "float64")
 
     def _column(self, name: str) -> Any:
         values = self.table[name]

@@ -12,8 +12,8 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, local
 from irtoolkit.base.forms import is_parquet_file
-from irtoolkit.base.ids import Ids, Ints, encode, is_word, offsets_of
-from irtoolkit.base.records import Qrel
+from irtoolkit.base.ids import Grades, Ids, Ints, encode, is_word, offsets_of
+from irtoolkit.base.records import Qrel, whole
 from irtoolkit.runs import objects, parquet, trec
 
 
@@ -26,36 +26,39 @@ class Qrels:
         doc_ids: (D,) distinct document ids that `docs` points into.
         offsets: (Q+1,) positions in `docs` and `grades`.
         docs: (M,) indices into `doc_ids`.
-        grades: (M,) integer grades.
+        grades: (M,) grades; integers, unless one of them is a fraction.
     """
 
     query_ids: Ids
     doc_ids: Ids
     offsets: Ints
     docs: Ints
-    grades: Ints
+    grades: Grades
 
     @classmethod
-    def from_rows(cls, rows: Iterable[tuple[str, str, int]]) -> Qrels:
+    def from_rows(cls, rows: Iterable[tuple[str, str, float]]) -> Qrels:
         """Builds qrels from (query id, document id, grade) rows.
 
         Raises:
-            InputError: a document judged twice for a query, or a grade that is no whole number.
+            InputError: a document judged twice for a query, or a grade that is no finite number.
         """
         listed = [(row[0], row[1], row[2]) for row in rows]
         seen: set[tuple[str, str]] = set()
-        for query_id, doc_id, grade in listed:
+        grades: list[float] = []
+        for query_id, doc_id, value in listed:
             if (query_id, doc_id) in seen:
                 raise InputError(f"document {doc_id} is judged twice for query {query_id}")
             seen.add((query_id, doc_id))
-            if not _is_grade(grade):
+            grade = _grade(value)
+            if grade is None:
                 raise InputError(
-                    f"grade {grade!r} of {doc_id} for {query_id} is not a whole number"
+                    f"grade {value!r} of {doc_id} for {query_id} is not a finite number"
                 )
+            grades.append(grade)
         query_ids, queries = encode(row[0] for row in listed)
         doc_ids, docs = encode(row[1] for row in listed)
-        grades = np.array([int(row[2]) for row in listed], dtype=np.int64)
-        return cls._grouped(query_ids, queries, doc_ids, docs, grades)
+        kind = np.int64 if all(isinstance(grade, int) for grade in grades) else np.float64
+        return cls._grouped(query_ids, queries, doc_ids, docs, np.array(grades, dtype=kind))
 
     @classmethod
     def of(cls, qrels: Any, *, empty: bool = False) -> Qrels:
@@ -77,7 +80,7 @@ class Qrels:
 
         Raises:
             InputError: the object is none of these; a data frame without the columns; no rows; a
-                row of another length; a grade that is not a whole number; a document judged twice
+                row of another length; a grade that is no finite number; a document judged twice
                 for a query.
         """
         if isinstance(qrels, Qrels):
@@ -112,7 +115,7 @@ class Qrels:
 
     @classmethod
     def _grouped(
-        cls, query_ids: Ids, queries: Ints, doc_ids: Ids, docs: Ints, grades: Ints
+        cls, query_ids: Ids, queries: Ints, doc_ids: Ids, docs: Ints, grades: Grades
     ) -> Qrels:
         order = np.argsort(queries, kind="stable")
         offsets = offsets_of(queries[order], len(query_ids))
@@ -122,13 +125,19 @@ class Qrels:
         """Number of judgments."""
         return len(self.docs)
 
+    @property
+    def fractional(self) -> bool:
+        """Whether some grade is no whole number."""
+        return self.grades.dtype.kind == "f"
+
     def __iter__(self) -> Iterator[Qrel]:
+        grades = self.grades.tolist()
         for i, query_id in enumerate(self.query_ids):
             for row in range(self.offsets[i], self.offsets[i + 1]):
-                yield Qrel(query_id, self.doc_ids[self.docs[row]], int(self.grades[row]))
+                yield Qrel(query_id, self.doc_ids[self.docs[row]], grades[row])
 
     def as_dict(self) -> dict[str, dict[str, int]]:
-        """{query id: {document id: grade}}, as pytrec_eval takes it."""
+        """{query id: {document id: grade}}, as pytrec_eval takes it if grades are whole numbers."""
         result: dict[str, dict[str, int]] = {query_id: {} for query_id in self.query_ids}
         for qrel in self:
             result[qrel.query_id][qrel.doc_id] = qrel.relevance
@@ -138,8 +147,15 @@ class Qrels:
         """Writes TREC qrels, in order; the file appears only when complete.
 
         Raises:
-            InputError: an id that is empty or holds white space; or the disk refuses.
+            InputError: an id that is empty or holds white space; a grade that is no whole number,
+                which trec_eval would cut off; or the disk refuses.
         """
+        if self.fractional:
+            raise InputError(
+                "grades that are fractions cannot be written as TREC qrels",
+                file=path,
+                remedy="trec_eval would cut them off: export the dataset as beir, mteb or hf",
+            )
         for name in (*self.query_ids, *self.doc_ids):
             if not is_word(name):
                 raise InputError(
@@ -150,9 +166,9 @@ class Qrels:
                 out.write(f"{qrel.query_id} 0 {qrel.doc_id} {qrel.relevance}\n")
 
 
-def _is_grade(value: Any) -> bool:
-    """Whether a value is a whole number of 64 bits: an int, or a float that is one."""
+def _grade(value: Any) -> float | None:
+    """Returns a grade as `whole` gives it; None if it is no finite number of 64 bits."""
     try:
-        return bool(abs(value) < 2**63 and int(value) == value)
+        return whole(value) if abs(value) < 2**63 else None
     except (TypeError, ValueError, OverflowError):
-        return False
+        return None

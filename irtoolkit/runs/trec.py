@@ -91,7 +91,7 @@ def parse_qrels(path: StrPath, report: ProblemHandler = raise_error) -> QrelColu
                     f"grade {fields[3]!r} is not a whole number between -{MAX_GRADE:,} and {MAX_GRADE:,}",
                     file=path,
                     line=number,
-                    remedy="other tools would cut it off: use small integer grades",
+                    remedy="other tools would cut it off: use small integer grades, or BEIR's form for fractions",
                 )
             )
             continue

@@ -211,6 +211,11 @@ def _refuse(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
             f"a grade of {far:,}: {name} is computed by other programs, whose time grows with its square",
             remedy=f"use another measure, or grades up to {_MAX_SLOW_GRADE:,}",
         )
+    if qrels.fractional:
+        raise InputError(
+            f"{name} is computed by other programs, which take no grades that are fractions",
+            remedy="use nDCG, P, R, AP or RR, which irtoolkit computes itself",
+        )
     highest = int(qrels.grades.max(initial=0))
     if measure.NAME == "ERR" and highest > _MAX_ERR_GRADE:
         raise InputError(

@@ -18,7 +18,7 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.records import Qrel
+from irtoolkit.base.records import Qrel, whole
 from irtoolkit.datasets.benchmark import NOT_STATED, Benchmark, Statistic
 from irtoolkit.datasets.cache import Tables, content_hash, parsed
 from irtoolkit.datasets.columns import Records, TableRows
@@ -107,7 +107,12 @@ class LocalCollection:
     def qrels(self) -> Sequence[Qrel]:
         """The judgments."""
         part = self._part("qrels")
-        return _rows(qrels_table(part.format, self._checked(part)[0]), Qrel._fields, Qrel)
+        table = qrels_table(part.format, self._checked(part)[0])
+
+        def judgment(query_id: str, doc_id: str, relevance: float) -> Qrel:
+            return Qrel(query_id, doc_id, whole(relevance))
+
+        return _rows(table, Qrel._fields, judgment)
 
     def where(self) -> str:
         """The folder of the collection.

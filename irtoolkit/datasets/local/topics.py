@@ -18,6 +18,7 @@ import pyarrow as pa
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
+from irtoolkit.base.records import whole
 from irtoolkit.datasets.cache import CacheWriter, Schemas
 from irtoolkit.datasets.local.formats import (
     json_id,
@@ -36,7 +37,7 @@ QREL_SCHEMA: Schemas = {
     "qrels": {
         "query_id": pa.string(),
         "doc_id": pa.string(),
-        "relevance": pa.int64(),
+        "relevance": pa.float64(),
         "line": pa.int64(),
     },
 }
@@ -65,7 +66,7 @@ _LABELS = {
     "desc": re.compile(r"\s*Description\s*(?::|\n)"),
     "narr": re.compile(r"\s*Narrative\s*(?::|\n)"),
 }
-_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,40})?([eE]-?[0-9]{1,2})?")
 
 
 class Topic(NamedTuple):
@@ -217,8 +218,8 @@ def write_qrels(form: str, path: Path, out: CacheWriter) -> None:
     """Parses and checks judgments into rows of `QREL_SCHEMA`.
 
     Raises:
-        InputError: not the format `form`, a key of `QREL_FORMATS`; a grade is not a small whole
-            number; a document is judged twice for a topic; or there are no judgments.
+        InputError: not the format `form`, a key of `QREL_FORMATS`; a grade is not a small number,
+            or in TREC qrels a fraction; a document is judged twice for a topic; or there are no judgments.
     """
     for row in QREL_FORMATS[form](path):
         out.add("qrels", *row)
@@ -231,7 +232,7 @@ def _trec_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
         yield columns.query_ids[query], columns.doc_ids[doc], int(grade), int(line)
 
 
-def _beir_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
+def _beir_qrels(path: Path) -> Iterator[tuple[str, str, float, int]]:
     lines: dict[tuple[str, str], int] = {}
     header = True
     for number, line in read_lines(path):
@@ -246,8 +247,8 @@ def _beir_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
             problem = f"{len(fields) - 1} tabs instead of {len(BEIR_HEADER) - 1}"
         elif not (is_word(fields[0]) and is_word(fields[1])):
             problem = "an id that is not one word"
-        elif not _GRADE.fullmatch(fields[2]) or abs(int(fields[2])) > trec.MAX_GRADE:
-            problem = f"score {fields[2]!r} is not a whole number up to {trec.MAX_GRADE:,}"
+        elif not _GRADE.fullmatch(fields[2]) or abs(float(fields[2])) > trec.MAX_GRADE:
+            problem = f"score {fields[2]!r} is not a number up to {trec.MAX_GRADE:,}"
         elif (fields[0], fields[1]) in lines:
             first = lines[fields[0], fields[1]]
             problem = (
@@ -257,12 +258,12 @@ def _beir_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
             remedy = f"a line is: {', tab, '.join(BEIR_HEADER)}"
             raise InputError(problem, file=path, line=number, remedy=remedy)
         lines[fields[0], fields[1]] = number
-        yield fields[0], fields[1], int(fields[2]), number
+        yield fields[0], fields[1], whole(float(fields[2])), number
     if not lines:
         raise InputError("no judgments", file=path, remedy="give another file")
 
 
-QREL_FORMATS: dict[str, Callable[[Path], Iterator[tuple[str, str, int, int]]]] = {
+QREL_FORMATS: dict[str, Callable[[Path], Iterator[tuple[str, str, float, int]]]] = {
     "trec": _trec_qrels,
     "beir": _beir_qrels,
 }

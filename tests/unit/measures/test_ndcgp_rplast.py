@@ -659,9 +659,10 @@ def test_a_score_that_is_not_finite_is_refused(bad: float) -> None:
         ir_measures.calc([RPlast], QRELS, {"q1": {"a": bad, "b": 1.0}})
 
 
-def test_a_grade_that_is_no_whole_number_is_refused() -> None:
-    with pytest.raises(InputError, match=r"grade 1\.5 of a for q1 is not a whole number"):
-        RPlast.calc_aggregate({"q1": {"a": 1.5}}, RUN)
+def test_a_grade_may_be_a_fraction() -> None:
+    with pytest.raises(InputError, match=r"grade '1' of a for q1 is not a finite number"):
+        RPlast.calc_aggregate({"q1": {"a": "1"}}, RUN)
+    assert RPlast.calc_aggregate({"q1": {"a": 1.5}}, {"q1": {"b": 2.0, "a": 1.0}}) == 0.5
 
 
 def test_a_huge_grade_is_only_a_number() -> None:

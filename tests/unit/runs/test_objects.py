@@ -244,10 +244,23 @@ def test_a_document_twice_is_refused(kind: Any) -> None:
         kind.of({"q": {1: 1, "1": 2}})
 
 
-@pytest.mark.parametrize("grade", [0.5, "1", None, float("nan")])
-def test_a_grade_that_is_no_whole_number_is_refused(grade: Any) -> None:
-    with pytest.raises(InputError, match=r"grade .* of d for q is not a whole number"):
+@pytest.mark.parametrize("grade", ["1", None, float("nan"), float("inf"), 2**70])
+def test_a_grade_that_is_no_finite_number_is_refused(grade: Any) -> None:
+    with pytest.raises(InputError, match=r"grade .* of d for q is not a finite number"):
         Qrels.of([("q", "d", grade)])
+
+
+def test_grades_may_be_fractions() -> None:
+    qrels = Qrels.of({"q": {"a": 0.5, "b": 1, "c": 0.0}, "p": {"a": 2}})
+    assert qrels.fractional
+    assert qrels.as_dict() == {"q": {"a": 0.5, "b": 1.0, "c": 0.0}, "p": {"a": 2.0}}
+    assert not Qrels.of({"q": {"a": 2.0}}).fractional
+
+
+def test_fractions_are_not_written_as_trec_qrels(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="fractions cannot be written as TREC qrels"):
+        Qrels.of({"q": {"a": 0.5}}).write(tmp_path / "x.qrels")
+    assert not (tmp_path / "x.qrels").exists()
 
 
 # -- notebooks -----------------------------------------------------------------------------------
