@@ -23,7 +23,7 @@ def download_blobs(
     Args:
         repository: owner/name.
         commit: the full commit id.
-        blobs: file name to git blob id; for None, the id is taken from GitHub's listing of the
+        blobs: file name, which may have folders, to git blob id; for None, the id is taken from GitHub's listing of the
             commit.
         folder: the folder to create.
         under: the folder of the repository that holds the files, ending in a slash.
@@ -47,6 +47,7 @@ def download_blobs(
                     file=url,
                     remedy="the download was damaged or changed: try again, or report it",
                 )
+            (whole / name).parent.mkdir(parents=True, exist_ok=True)
             (whole / name).write_bytes(data)
         try:
             whole.rename(folder)

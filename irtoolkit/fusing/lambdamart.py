@@ -188,9 +188,7 @@ def _grades(pairs: PairFeatures, qrels: Qrels) -> NDArray[np.int64]:
         InputError: a grade above 30 or a fraction, or nothing to learn from.
     """
     if qrels.fractional:
-        raise InputError(
-            "LightGBM takes no grades that are fractions", remedy="tune other methods"
-        )
+        raise InputError("LightGBM takes no grades that are fractions", remedy="tune other methods")
     if qrels.grades.max(initial=0) > _HIGHEST_GRADE:
         raise InputError(
             f"a grade of {qrels.grades.max()}, and LightGBM has gains up to {_HIGHEST_GRADE}",

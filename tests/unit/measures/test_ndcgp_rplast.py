@@ -662,7 +662,7 @@ def test_a_score_that_is_not_finite_is_refused(bad: float) -> None:
 def test_a_grade_may_be_a_fraction() -> None:
     with pytest.raises(InputError, match=r"grade '1' of a for q1 is not a finite number"):
         RPlast.calc_aggregate({"q1": {"a": "1"}}, RUN)
-    assert RPlast.calc_aggregate({"q1": {"a": 1.5}}, {"q1": {"b": 2.0, "a": 1.0}}) == 0.5
+    assert RPlast.calc_aggregate({"q1": {"a": 2.5}}, {"q1": {"b": 2.0, "a": 1.0}}) == 0.5
 
 
 def test_a_huge_grade_is_only_a_number() -> None:

@@ -1,0 +1,173 @@
+"""BIRCO: five tasks whose queries state complex objectives, with a pool for each query (Wang et al. 2024).
+
+The datasets `birco/{relic,wtb,doris-mae,arguana,clinical-trial}` are the test splits, and
+`birco/{task}/dev` the development splits; `birco/{task}/test` is another name of the test split.
+The same ids under `birco/sample` are a small invented sample that ships with the package.
+
+The release is the repository's `datasets/{task}/{test,dev}_set.pickle`. The Hub's Parquet of the
+test splits (mteb/BIRCO-Relic-Test and its like) and BEIR's form of the same rows are read too.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+
+import ir_datasets
+from ir_datasets.formats import GenericDoc, GenericQuery
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import shown
+from irtoolkit.base.records import GradedQrel
+from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
+from irtoolkit.datasets.birco_release import (
+    SPLITS,
+    TASKS,
+    BircoRelease,
+    files_of,
+    pickle_name,
+    read_birco,
+)
+from irtoolkit.datasets.github import download_blobs
+from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
+from irtoolkit.datasets.source import ReleaseSource
+
+NAME = "birco"
+MEASURES = ("nDCG@10", "R@5", "R@10", "R@20", "R@100", "RR@10", "AP")
+REPOSITORY = "BIRCO-benchmark/BIRCO"
+COMMIT = "84b2b05c862cff6f6a80c06a6a11e6a7cd12e838"
+DESCRIPTIONS = {
+    "relic": "Find the quotation masked out of literary criticism, in a pool of passages of one book.",
+    "wtb": "Find the book that a reader remembers some details of.",
+    "doris-mae": "Find papers that meet the many needs of a research question.",
+    "arguana": "Find the argument that refutes an argument.",
+    "clinical-trial": "Find the clinical trials that a patient can take part in.",
+}
+GRADES = {
+    "doris-mae": {0: "meets none of the needs", 1: "meets all; fractions meet some"},
+    "clinical-trial": {0: "no trial for the patient", 1: "perhaps one", 2: "very likely one"},
+}
+# Queries of each split, of those whose number is known.
+QUERIES = {
+    "relic": {"test": 100},
+    "wtb": {"test": 100, "dev": 57},
+    "doris-mae": {"test": 60, "dev": 40},
+    "arguana": {"test": 100},
+    "clinical-trial": {"test": 50, "dev": 9},
+}
+BLOBS = {
+    "arguana/test_set.pickle": "2710ad4fa7080b3f896defbb0512a38225602600",
+    "arguana/dev_set.pickle": "8b556ce18500bd64ddd192a1dbb6376147e7d75b",
+    "clinical-trial/test_set.pickle": "23209d4c4d3c6dab0fdddfe0b16154232d0fa37d",
+    "clinical-trial/dev_set.pickle": "ccd3859bed5968da2e49dd27d05197d2a510fcd7",
+    "doris-mae/test_set.pickle": "261526c56f7c30f3f8277ea20b6382fbfb99490d",
+    "doris-mae/dev_set.pickle": "88378187477f9549ebeac22eaae574a07abbc6e1",
+    "relic/test_set.pickle": "3c7ddae930cec18c647a9f5da37d2f69807553a9",
+    "relic/dev_set.pickle": "1c28a6f43d1db05f2ab45be9896da37ec04db8fd",
+    "wtb/test_set.pickle": "5aa3838028a4c51a44aa67f78ea491e55c04676d",
+    "wtb/dev_set.pickle": "7b9ab4640a99b0e6cd58cee4045832cd64e974c2",
+}
+BENCHMARK = Benchmark(
+    name=NAME,
+    title="BIRCO",
+    citation="Wang et al. 2024, arXiv 2402.14151",
+    url=f"https://github.com/{REPOSITORY}",
+    licence="CC BY-NC 4.0",
+    description="Find what meets a complex objective, in a pool of each query.",
+    measures=MEASURES,
+    main="nDCG@10",
+    bibtex="""@article{wang2024birco,
+  title={{BIRCO}: A Benchmark of Information Retrieval Tasks with Complex Objectives},
+  author={Wang, Xiaoyue and Wang, Jianyou and Cao, Weili and Wang, Kaicheng and Paturi, Ramamohan
+          and Bergen, Leon},
+  journal={arXiv preprint arXiv:2402.14151},
+  year={2024}
+}""",
+)
+
+
+def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
+    """Registers every BIRCO dataset; opens no file."""
+    for prefix, sample in BENCHMARK.variants():
+        source = BENCHMARK.source(
+            (),
+            sample=sample,
+            howto=f"get https://github.com/{REPOSITORY} and put what is in its folder datasets into",
+            download=partial(download_blobs, REPOSITORY, COMMIT, BLOBS, under="datasets/"),
+        )
+        for task in TASKS:
+            for split in SPLITS:
+                made = _Split(source, task, split)
+                if split == "test":
+                    add(f"{prefix}/{task}", made.dataset())
+                add(f"{prefix}/{task}/{split}", made.dataset(listed=split != "test"))
+
+
+class _Split:
+    """The files of one split of a task."""
+
+    def __init__(self, source: ReleaseSource, task: str, split: str) -> None:
+        self.source, self.task, self.split = source, task, split
+        self.docs = DocsHandler(
+            lambda: self.release.docs, GenericDoc, NAME, "en", lambda: self.release.key
+        )
+
+    @cached_property
+    def release(self) -> BircoRelease:
+        """The split, read at its first use."""
+        folder = self.source.folder()
+        files = files_of(folder, self.task, self.split)
+        if files is None:
+            raise InputError(
+                f"there is no {self.split} split of BIRCO's task {self.task}",
+                file=folder,
+                remedy=f"{self.source.howto}; it needs {pickle_name(self.task, self.split)}",
+            )
+        return read_birco(files)
+
+    def where(self) -> str | None:
+        """The folder of the split's files; None while they are not on this machine."""
+        folder = self.source.present()
+        there = folder is not None and files_of(folder, self.task, self.split) is not None
+        return shown(folder) if there and folder is not None else None
+
+    def fetch(self, limit: float | None) -> Path:
+        """The folder of the files, after a download if there is none."""
+        return self.source.folder(limit)
+
+    def dataset(self, *, listed: bool = True) -> ir_datasets.Dataset:
+        """The ir_datasets dataset."""
+        count = QUERIES[self.task].get(self.split)
+        about = replace(
+            BENCHMARK,
+            description=DESCRIPTIONS[self.task],
+            statistics_of=self.statistics,
+            editions={} if count is None else {RELEASE: count},
+            listed=listed,
+        ).at(self.source)
+        return ir_datasets.Dataset(
+            self.docs,
+            QueriesHandler(lambda: self.release.queries, GenericQuery, NAME, "en"),
+            QrelsHandler(
+                lambda: self.release.judgments(),
+                GradedQrel,
+                GRADES.get(self.task, {0: "not relevant", 1: "relevant"}),
+            ),
+            PoolsHandler(lambda: self.release.pools().items()),
+            replace(about, where=self.where),
+        )
+
+    def statistics(self) -> list[Statistic]:
+        """Sizes of the split; the number of queries beside the release's."""
+        pools = self.release.pools()
+        judged = self.release.judgments()
+        relevant = sum(row.relevance >= 1 for row in judged)
+        sizes = [len(pool) for pool in pools.values()]
+        words = [len(query.text.split()) for query in self.release.queries]
+        return [
+            Statistic("Queries", len(pools), QUERIES[self.task].get(self.split)),
+            Statistic("Documents", len(self.release.docs)),
+            Statistic("Documents of a pool on average", sum(sizes) / len(sizes)),
+            Statistic("Documents of grade 1 or higher per query", relevant / len(pools)),
+            Statistic("Words of a query on average", sum(words) / len(words)),
+        ]
