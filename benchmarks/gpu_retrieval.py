@@ -22,7 +22,7 @@ def search(setting: Setting) -> dict[str, Any]:
     """
     from irtoolkit.retrievers.gpu_search import GpuSearch
     from irtoolkit.retrievers.gpu_vectors import GpuVectors
-    from irtoolkit.retrievers.ordering import TieOrder
+    from irtoolkit.runs.top_k import TieOrder
 
     docs, queries, wanted = _vectors(setting)
     depth = min(_DEPTH, len(docs) // 10)
@@ -54,7 +54,7 @@ def streamed(setting: Setting) -> dict[str, Any]:
     """Documents that are said not to fit into the GPU's memory, beside the same that do."""
     from irtoolkit.retrievers.gpu_search import GpuSearch
     from irtoolkit.retrievers.gpu_vectors import GpuVectors
-    from irtoolkit.retrievers.ordering import TieOrder
+    from irtoolkit.runs.top_k import TieOrder
 
     docs, queries, wanted = _vectors(setting, setting.count(1_000_000, 3_000))
     tied, rows = TieOrder(np.arange(len(docs)), "trec"), np.arange(0, len(queries), 2)

@@ -24,7 +24,7 @@ import numpy as np
 
 from irtoolkit.indexes.merged import Part, merged
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.runs.order import TopDocuments
 
 DOCUMENTS, QUERIES, LEVELS = 100_000, 16, 10_000_000
 # A prime above the number of shards, and the digits of an id.

@@ -279,7 +279,6 @@ def fuse(
     from irtoolkit.fusing.log import learned_fusion
     from irtoolkit.integrations.ranx_fusion import fusion_method
     from irtoolkit.ranking.fusion import fuse
-    from irtoolkit.retrievers.ordering import untied
     from irtoolkit.runs import Run
 
     listed = runs[0] if len(runs) == 1 and isinstance(runs[0], list | tuple) else runs
@@ -293,7 +292,7 @@ def fuse(
         known.check(listed)
         chosen = known.method
     fused = fuse(listed, chosen, depth=depth, tag=tag, progress=False, related=True)
-    return untied(fused)
+    return fused.untied()
 
 
 @checked

@@ -78,3 +78,17 @@ def translate(source: Ids, target: Ids) -> Ints:
 def offsets_of(groups: NDArray[Any], count: int) -> Ints:
     """Start of each of `count` groups in an ascending array of group numbers; length count+1."""
     return np.searchsorted(groups, np.arange(count + 1)).astype(np.int64)
+
+
+def distinct_numbers(numbers: Ints) -> tuple[Ints, Ints]:
+    """The distinct numbers in ascending order, and the place of each among them."""
+    size = int(numbers.max(initial=-1)) + 1
+    if len(numbers) < size // 16:
+        return np.unique(numbers, return_inverse=True)
+    # Looked up, where that takes less than sorting.
+    seen = np.zeros(size, bool)
+    seen[numbers] = True
+    distinct = np.flatnonzero(seen)
+    places = np.empty(size, np.int64)
+    places[distinct] = np.arange(len(distinct))
+    return distinct, places[numbers]

@@ -17,7 +17,6 @@ from irtoolkit.ranking.candidates import usual_depth
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.engine import Ranking, rank_and_locate
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 from irtoolkit.runs.parts import joined
 from irtoolkit.runs.publish import publish
@@ -98,7 +97,7 @@ def train_folds(
         rankings.append(_ranked(dataset, _system(recipe, models[-1], dataset), fold, depth))
     ranked = set().union(*dealt)
     order = [name for name in dataset.qrels.query_ids.tolist() if name in ranked]
-    run = untied(joined([one.run for one in rankings], recipe.name, order))
+    run = joined([one.run for one in rankings], recipe.name, order).untied()
     ranks = {query: found for one in rankings for query, found in one.ranks.items()}
     made = {
         "dataset": dataset.id, "system": recipe.name, "retriever": "trained without the fold",

@@ -23,7 +23,6 @@ from irtoolkit.fusing.configurations import Configuration, configurations, untra
 from irtoolkit.measures.traits import traits
 from irtoolkit.ranking.fusion import fuse
 from irtoolkit.ranking.fusion_methods import Method
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 from irtoolkit.runs.parts import joined, judgments, restricted
 from irtoolkit.scoring.evaluation import Evaluation
@@ -170,7 +169,7 @@ class FusionBench:
     def fused(self, method: Method, query_ids: Collection[str]) -> Run:
         """Some queries fused by a method."""
         runs = [restricted(run, query_ids) for run in self.runs]
-        return untied(fuse(runs, method, depth=self.search.depth, progress=False))
+        return fuse(runs, method, depth=self.search.depth, progress=False).untied()
 
     def evaluated(self, parts: Iterable[Run]) -> Evaluation:
         """The values of runs that share no query."""
@@ -205,4 +204,4 @@ class FusionBench:
         rest = {*order} - {*self.queries}
         if rest:
             parts.append(self.fused(learned, rest))
-        return untied(joined(parts, HELD_OUT, order))
+        return joined(parts, HELD_OUT, order).untied()

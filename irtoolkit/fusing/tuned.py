@@ -22,7 +22,6 @@ from irtoolkit.fusing.log import LearnedFusion, about, learned_record, read_trie
 from irtoolkit.fusing.search import HELD_OUT, FusionBench, FusionSearch, TriedFusion
 from irtoolkit.ranking.fusion import fuse
 from irtoolkit.ranking.fusion_methods import Method
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.check import read_run
@@ -75,7 +74,9 @@ class TunedFusion:
         listed = [Run.of(run) for run in runs]
         tags = tuple(run.tag for run in self.bench.runs)
         LearnedFusion(self.method, tags, frozenset(self.bench.queries)).check(listed)
-        return untied(fuse(listed, self.method, depth=depth, tag=tag, progress=False, related=True))
+        return fuse(
+            listed, self.method, depth=depth, tag=tag, progress=False, related=True
+        ).untied()
 
     def comparison(
         self, test: PairedTest | None = None, correction: Correction = "holm"

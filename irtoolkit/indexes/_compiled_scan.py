@@ -21,8 +21,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.indexes._compiled_best import best_of, without_earliest
 from irtoolkit.indexes._compiled_search import MASK, WINDOW, reach
+from irtoolkit.runs._order_kernels import best_of, drop_last_ties, is_before
 
 # How a value becomes a summand: the table's number of its class, the logarithm of 1 and rate times
 # that, or the value itself.
@@ -72,27 +72,27 @@ def _add_up(
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _pruned(found: Any, scores: Any, count: int, depth: int, names: Any) -> Any:
-    """Keeps the best `depth`; how many are left, the least score, and the least name that has it."""
+def _pruned(found: Any, scores: Any, count: int, depth: int, keys: Any) -> Any:
+    """Keeps the best `depth`; how many are left, the least score, and the least key that has it."""
     count, least = best_of(found, scores, count, depth)
     if count > depth:
-        count = without_earliest(found, scores, count, depth, names)
-    name = np.int64(len(names))
+        count = drop_last_ties(found, scores, count, depth, keys)
+    key = np.int64(len(keys))
     for at in range(count):
         if scores[at] == least:
-            name = min(name, np.int64(names[found[at]]))
-    return count, least, name
+            key = min(key, np.int64(keys[found[at]]))
+    return count, least, key
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def scan(
-    shard: Any, formula: Any, query: Any, names: Any, depth: int, every: bool, room: Any
+    shard: Any, formula: Any, query: Any, keys: Any, depth: int, every: bool, room: Any
 ) -> int:
     """Finds the best documents of a query, in any order.
 
     Args:
         shard, formula, query: see above.
-        names: place of each document's id among the shard's, ascending.
+        keys: (d,) keys of the shard's documents: of equal scores the greater comes first.
         depth: how many are wanted.
         every: whether documents without a term of the query count, too.
         room: (sums, documents, scores): sums are zeros, the others have room for 2 · depth.
@@ -106,7 +106,7 @@ def scan(
     cursors = np.empty(len(query[0]), np.int64)
     for t in range(len(cursors)):
         cursors[t] = starts[query[0][t]]
-    count, least, name = 0, -np.inf, np.int64(-1)
+    count, least, key = 0, -np.inf, np.int64(-1)
     size = len(live)
     for low in range(0, size, WINDOW):
         high = min(size, low + WINDOW)
@@ -117,14 +117,14 @@ def scan(
             if not live[doc] or not (is_met or every):
                 continue
             score = _score(total, doc, formula, query)
-            if score < least or (score == least and names[doc] < name):
+            if not is_before(score, keys[doc], least, key):
                 continue
             found[count], scores[count] = doc, score
             count += 1
             if count == len(found):
-                count, least, name = _pruned(found, scores, count, depth, names)
+                count, least, key = _pruned(found, scores, count, depth, keys)
     if count > depth:
-        count, least, name = _pruned(found, scores, count, depth, names)
+        count, least, key = _pruned(found, scores, count, depth, keys)
     return count
 
 
@@ -147,18 +147,19 @@ def score_of(shard: Any, formula: Any, query: Any, doc: int) -> float:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def count_before(
-    shard: Any, formula: Any, query: Any, names: Any, wanted: Any, sums: Any, out: Any
+    shard: Any, formula: Any, query: Any, keys: Any, wanted: Any, sums: Any, out: Any
 ) -> None:
-    """Counts the documents before some others: greater scores, and equal ones with a later id.
+    """Counts the documents before some others.
 
     Args:
-        wanted: (scores, places): of each wanted document its score, and how many ids of the shard are
-            not after its own.
+        keys: (d,) keys of the shard's documents.
+        wanted: (scores, least keys): of each wanted document its score, and the least key that comes
+            before it where scores are equal.
         sums: zeros to work in.
         out: documents before each wanted one, which are added to.
     """
     starts, live = shard[0], shard[3]
-    scores, places = wanted
+    scores, least_keys = wanted
     met = np.zeros(len(sums), np.bool_)
     cursors = np.empty(len(query[0]), np.int64)
     for t in range(len(cursors)):
@@ -174,8 +175,7 @@ def count_before(
                 continue
             score = _score(total, doc, formula, query)
             for i in range(len(scores)):
-                if score > scores[i] or (score == scores[i] and names[doc] >= places[i]):
-                    out[i] += 1
+                out[i] += is_before(score, keys[doc], scores[i], least_keys[i])
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

@@ -16,7 +16,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.indexes._compiled_best import best_of, from_least, without_earliest
+from irtoolkit.runs._order_kernels import best_of, drop_last_ties, from_least
 
 # Documents whose scores are added up at once; they stay in the processor's cache. Of queries with many
 # terms each has few postings in a window, so it is larger for these.
@@ -246,14 +246,14 @@ def _confirmed(
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def search(
-    shard: Any, table: Any, queries: Any, asked: Any, names: Any, room: Any, out: Any
+    shard: Any, table: Any, queries: Any, asked: Any, keys: Any, room: Any, out: Any
 ) -> None:
     """The best documents of several queries, in any order.
 
     Args:
         queries: (starts, terms, scales, bounds), the terms of all queries end to end.
         asked: (q,) numbers of the queries to search for.
-        names: place of each document's id among the shard's, ascending.
+        keys: (d,) keys of the shard's documents: of equal scores the greater comes first.
         room: (sums, touched, cursors, levels, documents, scores) to work in.
         out: (counts, documents, scores, least), a row for each query that is asked, zeros at first; a
             count is CROWDED where more documents tie than the room holds.
@@ -280,7 +280,7 @@ def search(
             counts[row] = CROWDED
             continue
         if count > depth:  # some tie at the last place
-            count = without_earliest(found, values, count, depth, names)
+            count = drop_last_ties(found, values, count, depth, keys)
         counts[row] = count
         docs[row, :count] = found[:count]
         scores[row, :count] = values[:count]

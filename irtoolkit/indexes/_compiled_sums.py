@@ -11,6 +11,10 @@ import numba
 import numpy as np
 
 from irtoolkit.indexes._compiled_search import MASK, WINDOW, part_of, reach
+from irtoolkit.runs._order_kernels import is_before
+
+# Values that are put in order by insertion.
+_SORTED = 32
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -29,19 +33,19 @@ def add_up(
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def standing(
-    shard: Any, table: Any, query: Any, wanted: Any, names: Any, room: Any, out: Any
+    shard: Any, table: Any, query: Any, wanted: Any, keys: Any, room: Any, out: Any
 ) -> None:
-    """Counts the documents before some others: greater scores, and equal ones with a later id.
+    """Counts the documents before some others.
 
     Args:
-        wanted: (scores, names): of each wanted document its score, and how many ids of the shard are
-            not after its own.
-        names: place of each document's id among the shard's, ascending.
+        wanted: (scores, least keys): of each wanted document its score, and the least key that comes
+            before it where scores are equal.
+        keys: (d,) keys of the shard's documents.
         room: (sums, cursors) to work in.
         out: documents before each wanted one, which are added to.
     """
     starts, _, _, live = shard
-    scores, places = wanted
+    scores, least_keys = wanted
     sums, cursors = room
     for t in range(len(query[0])):
         cursors[t] = starts[query[0][t]]
@@ -53,11 +57,8 @@ def standing(
         for i in range(len(scores)):
             before = 0
             for doc in range(high - low):
-                if live[low + doc] and (
-                    sums[doc] > scores[i]
-                    or (sums[doc] == scores[i] and names[low + doc] >= places[i])
-                ):
-                    before += 1
+                if live[low + doc]:
+                    before += is_before(sums[doc], keys[low + doc], scores[i], least_keys[i])
             out[i] += before
     sums[:] = 0
 
@@ -74,3 +75,19 @@ def score_of(shard: Any, table: Any, query: Any, doc: int) -> Any:
         if at < end and docs[at] == doc:
             total += part_of(table[classes[at]], scales[t])
     return total
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def order_each(starts: Any, values: Any, out: Any) -> None:
+    """The places of the values of each part in ascending order; equal ones in theirs."""
+    for part in range(len(starts) - 1):
+        first, last = starts[part], starts[part + 1]
+        if last - first > _SORTED:
+            out[first:last] = first + np.argsort(values[first:last], kind="mergesort")
+            continue
+        for place in range(first, last):
+            at = place
+            while at > first and values[out[at - 1]] > values[place]:
+                out[at] = out[at - 1]
+                at -= 1
+            out[at] = place

@@ -14,6 +14,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.bounds import check_length, check_places
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.strings import Strings, StringsWriter, encoded, mapped
+from irtoolkit.runs.order import id_keys
 
 # Ids up to so many bytes are sorted as rows of an array.
 _SHORT = 64
@@ -53,11 +54,11 @@ class Documents:
         return mapped(self.folder / "hashes.npy")
 
     @cached_property
-    def names(self) -> NDArray[np.int32]:
-        """(d,) place of each document's id in ascending order."""
-        names = np.empty(len(self.ids), np.int32)
-        names[self.order] = np.arange(len(self.ids), dtype=np.int32)
-        return names
+    def keys(self) -> NDArray[np.int32]:
+        """(d,) keys of the documents: of equal scores the greater comes first."""
+        keys = np.empty(len(self.ids), np.int32)
+        keys[self.order] = id_keys(len(self.ids))
+        return keys
 
     def opened(self) -> Documents:
         """The same, all of whose files are open: they may be removed while it is used.
@@ -148,6 +149,13 @@ def sorted_ids(ids: Strings) -> NDArray[np.int32]:
     rows = np.zeros((len(ids), longest), np.uint8)
     rows[np.arange(longest) < widths[:, None]] = ids.data
     return np.argsort(rows.view(f"S{longest}").ravel(), kind="stable").astype(np.int32)
+
+
+def keys_of(ids: Strings) -> Ints:
+    """Returns the (n,) keys of documents: of equal scores the greater comes first."""
+    keys = np.empty(len(ids), np.int64)
+    keys[sorted_ids(ids)] = id_keys(len(ids))
+    return keys
 
 
 def _refuse_twins(ids: Strings, order: NDArray[np.int32]) -> None:

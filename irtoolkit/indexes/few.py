@@ -14,6 +14,7 @@ import numpy as np
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
+from irtoolkit.runs.order import best_first
 
 # Queries, and postings of all queries of a process, up to which adding up is faster than loading.
 QUERIES, POSTINGS = 4, 1 << 23
@@ -70,10 +71,7 @@ def best(
         sums = _sums(part, batch, number, table)
         found = np.flatnonzero(sums)
         own = sums[found]
-        if len(found) > depth:
-            least = np.partition(own, len(own) - depth)[len(own) - depth]
-            found, own = found[own >= least], own[own >= least]
-        order = np.lexsort((-part.names[found].astype(np.int64), -own))[:depth]
+        order = best_first(own, part.keys[found], depth)
         counts[number] = len(order)
         scores[number] = NOTHING
         docs[number, : len(order)], scores[number, : len(order)] = found[order], own[order]

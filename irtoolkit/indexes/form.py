@@ -8,8 +8,8 @@ from typing import Any, Protocol, cast
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard as OpenShard
-from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.writer import Segments, ShardMaker
+from irtoolkit.runs.order import TopDocuments
 
 
 class Searcher(Protocol):

@@ -8,6 +8,7 @@ from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.base.threads import pool
 from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
+from irtoolkit.runs.top_k import settle
 
 # Documents that may tie at the last place before a query is searched again with more room.
 _ROOM = 1 << 10
@@ -29,7 +30,6 @@ def best(
         out: (q,) counts, (q, depth) documents and (q, depth) scores, to be filled in; scores
             beyond the count are 0.
     """
-    from irtoolkit.indexes._compiled_best import settle
     from irtoolkit.indexes._compiled_search import CROWDED, LARGE, LEVELS, search
 
     counts, docs, _ = out
@@ -49,8 +49,8 @@ def best(
             part_docs, part_scores = np.zeros((2, len(own), depth), np.int64)
             part_counts = np.zeros(len(own), np.int64)
             found = part_counts, part_docs, part_scores
-            search(part.arrays, table, batch.arrays, own, part.names, memory, (*found, least[own]))
-            settle(_order(part_scores), found, part.names, own, out)
+            search(part.arrays, table, batch.arrays, own, part.keys, memory, (*found, least[own]))
+            settle(found, part.keys, own, out)
 
     room, left = max(4 * depth, _ROOM), queries
     while len(left):
@@ -63,16 +63,3 @@ def best(
             some(left, room)
         left = np.flatnonzero(counts == CROWDED)
         room *= 8
-
-
-def _order(scores: Ints) -> Ints:
-    """(q, k) the order of the scores of each row, the least first; ties in any order."""
-    bits = max(1, int(scores.shape[1] - 1).bit_length())
-    if scores.max(initial=0) >= 1 << (62 - bits):
-        return np.argsort(scores, axis=1)
-    # Scores with their places in the last bits: numpy sorts faster than it finds an order.
-    keys = scores << bits
-    keys |= np.arange(scores.shape[1])
-    keys.sort(axis=1)
-    keys &= (1 << bits) - 1
-    return keys

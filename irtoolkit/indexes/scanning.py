@@ -14,9 +14,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, not_after
+from irtoolkit.indexes.sharded import Sharded, ShardSet, Targets, in_threads, least_keys
 from irtoolkit.indexes.shards import OpenShard
-from irtoolkit.indexes.top_documents import TopDocuments, rows_joined
+from irtoolkit.runs.order import TopDocuments, best_first, merge
 
 # Binary digits of a summand behind the first of a query's greatest scale.
 _DIGITS = 40
@@ -91,7 +91,9 @@ class Scan(Sharded):
             every: whether documents without a term of the query are ranked, too.
         """
         depth = max(1, min(depth, self.size))
-        return rows_joined(in_threads(lambda query: self._best(query, depth, every), asked))
+        return TopDocuments.of_rows(
+            in_threads(lambda query: self._best(query, depth, every), asked)
+        )
 
     def _best(self, query: ScannedQuery, depth: int, every: bool) -> tuple[Ints, Floats]:
         from irtoolkit.indexes._compiled_scan import scan
@@ -99,9 +101,9 @@ class Scan(Sharded):
 
         space = max(2 * depth, _ROOM)
         room = np.zeros(WINDOW), np.empty(space, np.int64), np.empty(space)
-        docs, scores, names = [], [], []
+        docs, scores, keys = [], [], []
         for base, shard in zip(self.bases.tolist(), self._scanned, strict=False):
-            own = shard.docs.documents.names
+            own = shard.docs.documents.keys
             count = scan(
                 shard.arrays,
                 self._formula(shard),
@@ -113,10 +115,10 @@ class Scan(Sharded):
             )
             docs.append(room[1][:count] + base)
             scores.append(room[2][:count].copy())
-            names.append(own[room[1][:count]])
+            keys.append(own[room[1][:count]])
         if len(docs) == 1:
-            order = np.lexsort((-names[0].astype(np.int64), -scores[0]))[:depth]
-            return docs[0][order], scores[0][order]
+            best = best_first(scores[0], keys[0], depth)
+            return docs[0][best], scores[0][best]
         every_doc = np.concatenate([np.empty(0, np.int64), *docs])
         return self.ordered(every_doc, np.concatenate([np.empty(0), *scores]), depth)
 
@@ -145,10 +147,10 @@ class Scan(Sharded):
 
         before, sums = np.zeros(len(target.scores), np.int64), np.zeros(WINDOW)
         for shard in self._scanned if len(before) else ():
-            wanted = target.scores, not_after(shard.docs, target.ids)
+            wanted = target.scores, least_keys(shard.docs, target.ids)
             count_before(
                 shard.arrays, self._formula(shard), self._asked(query, shard),
-                shard.docs.documents.names, wanted, sums, before,
+                shard.docs.documents.keys, wanted, sums, before,
             )  # fmt: skip
         return before
 
@@ -176,22 +178,19 @@ class Scan(Sharded):
 
 
 def filled(
-    found: TopDocuments, depth: int, latest: Ints, without: Sequence[float] | Floats
+    found: TopDocuments, depth: int, shards: ShardSet, without: Sequence[float] | Floats
 ) -> TopDocuments:
-    """The best `depth` documents of each query, of those that were found and of others.
+    """Returns the best `depth` documents of each query, of those that were found and of others.
 
     Args:
         found: the best documents that share a term with the query.
         depth: documents of each query.
-        latest: the documents with the last ids, in descending order, 2 · depth of them.
-        without: what a document without a term of each query scores.
+        shards: all documents.
+        without: the score of a document without a term of each query.
     """
-    parts = []
-    for (first, last), score in zip(pairwise(found.offsets.tolist()), without, strict=True):
-        own = found.documents[first:last]
-        more = latest[~np.isin(latest, own)][:depth]
-        docs = np.concatenate([own, more])
-        scores = np.concatenate([found.scores[first:last], np.full(len(more), score)])
-        order = np.argsort(-scores, kind="stable")[:depth]
-        parts.append(TopDocuments(np.array([0, len(order)]), docs[order], scores[order]))
-    return TopDocuments.joined(parts)
+    first = shards.first_of_equals(2 * depth)
+    others = []
+    for (begin, end), score in zip(pairwise(found.offsets.tolist()), without, strict=True):
+        more = first[~np.isin(first, found.documents[begin:end])][:depth]
+        others.append((more, np.full(len(more), score)))
+    return merge([found, TopDocuments.of_rows(others)], depth, shards.keys)

@@ -11,9 +11,9 @@ from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes import few, pruned
 from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.queries import CountedQueries
-from irtoolkit.indexes.sharded import Targets, in_threads, not_after
-from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.indexes.sharded import Targets, in_threads, least_keys
 from irtoolkit.indexes.weighted import WeightedQueries, Weighting
+from irtoolkit.runs.order import TopDocuments, merge
 
 # Queries searched at once: their results are held in several forms.
 _QUERIES = 1 << 10
@@ -47,7 +47,7 @@ class PostingsSearch(Postings):
     def _best(self, asked: WeightedQueries, depth: int) -> TopDocuments:
         count = len(asked)
         least, best = np.zeros(count, np.int64), np.zeros((count, 0), np.int64)
-        found: list[tuple[Ints, Ints, Ints]] = []
+        found: list[TopDocuments] = []
         batches = [asked.batch(part) for part in self.parts]
         by_numpy = few.is_faster(batches, self.parts)
         every = np.arange(count)
@@ -59,54 +59,14 @@ class PostingsSearch(Postings):
             few.best(part, batch, table, added_up, out)
             if len(rest):
                 pruned.best(part, batch, table, rest, least, out)
-            counts, documents, scores = out
-            documents += self.bases[number]
-            found.append((counts, documents, scores))
+            scores = out[2]
+            found.append(_filled(out, int(self.bases[number])))
             if number + 1 < len(self.parts):
                 best = np.concatenate([best, scores], axis=1)
                 if best.shape[1] > depth:
                     best = -np.partition(-best, depth - 1, axis=1)[:, :depth]
                 least = best.min(axis=1) if best.shape[1] == depth else least
-        counts, documents, scores = found[0] if len(found) == 1 else self._merged(found, depth)
-        filled = np.arange(documents.shape[1]) < counts[:, None]
-        whole = bool(filled.all())
-        return TopDocuments(
-            np.concatenate([[0], np.cumsum(counts)]),
-            documents.ravel() if whole else documents[filled],
-            scores.ravel() if whole else scores[filled],
-        )
-
-    def _merged(
-        self, found: Sequence[tuple[Ints, Ints, Ints]], depth: int
-    ) -> tuple[Ints, Ints, Ints]:
-        """The best of all shards, given the best of each."""
-        counts = sum((row[0] for row in found), np.zeros(len(found[0][0]), np.int64))
-        documents, scores = (np.concatenate([row[i] for row in found], axis=1) for i in (1, 2))
-        order = np.argsort(-scores, axis=1, kind="stable")
-        documents = np.take_along_axis(documents, order, axis=1)
-        scores = np.take_along_axis(scores, order, axis=1)
-        self._untie(documents, scores)
-        return np.minimum(counts, depth), documents[:, :depth], scores[:, :depth]
-
-    def _untie(self, documents: Ints, scores: Ints) -> None:
-        """Puts documents of different shards whose scores tie in descending order of ids."""
-        parts = np.searchsorted(self.bases, documents, side="right") - 1
-        begins = np.ones(scores.shape, bool)
-        begins[:, 1:] = scores[:, 1:] != scores[:, :-1]
-        firsts = np.flatnonzero(begins)
-        flat = parts.ravel()
-        known = (scores.ravel()[firsts] != 0) & (scores.ravel()[firsts] > few.NOTHING)
-        lasts = np.append(firsts[1:], flat.size)
-        # Shards ascend in a tie. Ids are read only where they decide the order.
-        tied = known & (flat[firsts] != flat[lasts - 1])
-        sizes = (lasts - firsts)[tied]
-        ends = np.cumsum(sizes)
-        if not len(sizes):
-            return
-        rows = np.repeat(firsts[tied] - (ends - sizes), sizes) + np.arange(ends[-1])
-        own, which = documents.ravel()[rows], flat[rows]
-        bounds = np.concatenate([np.zeros(1, np.int64), ends])
-        documents.ravel()[rows] = own[self.column(own).merged(bounds, which)]
+        return found[0] if len(found) == 1 else merge(found, depth, self.keys)
 
     def scores(self, asked: Sequence[WeightedQueries], wanted: Sequence[Ints]) -> list[Any]:
         """The scores of some documents of each query, as whole numbers."""
@@ -134,8 +94,8 @@ class PostingsSearch(Postings):
         for part, (batch, table) in zip(self.parts if len(before) else (), batches, strict=False):
             own = batch.query(query)
             room = np.zeros(WINDOW, np.int64), np.zeros(len(own[0]), np.int64)
-            wanted = target.scores, not_after(part.docs, target.ids)
-            standing(part.arrays, table, own, wanted, part.names, room, before)
+            wanted = target.scores, least_keys(part.docs, target.ids)
+            standing(part.arrays, table, own, wanted, part.keys, room, before)
         return before
 
     def _each(self, asked: Sequence[WeightedQueries], rows: Sequence[Any]) -> list[Any]:
@@ -170,6 +130,18 @@ class PostingsSearch(Postings):
                 sums.append(own[: high - low])
         total: Floats = np.concatenate(sums) * asked.unit + asked.everywhere[0]
         return total
+
+
+def _filled(out: tuple[Ints, Ints, Ints], first: int) -> TopDocuments:
+    """Returns the rows of a shard that were filled in; `first` is the number of its first document."""
+    counts, documents, scores = out
+    filled = np.arange(documents.shape[1]) < counts[:, None]
+    whole = bool(filled.all())
+    return TopDocuments(
+        np.concatenate([[0], np.cumsum(counts)]),
+        (documents.ravel() if whole else documents[filled]) + first,
+        scores.ravel() if whole else scores[filled],
+    )
 
 
 def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[WeightedQueries]:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from irtoolkit.base.cores import cores
-from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
+from irtoolkit.base.ids import Ints
 from irtoolkit.base.threads import pool
 from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.documents import keys_of
 from irtoolkit.indexes.shards import OpenShard, find
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.runs.order import TopDocuments, best_first, least_key, tie_order
 
 
 class Targets(NamedTuple):
@@ -45,8 +46,12 @@ class ShardSet(Protocol):
         """The best documents of each query; `every` ranks such as have nothing of it, too."""
         ...
 
-    def latest(self, count: int) -> Ints:
-        """The documents with the last ids, in descending order, at most so many."""
+    def first_of_equals(self, count: int) -> Ints:
+        """Returns the documents that come first where all scores are equal, at most so many."""
+        ...
+
+    def keys(self, documents: Ints) -> Ints:
+        """Returns the keys of some documents: of equal scores the greater comes first."""
         ...
 
     def ids(self, documents: Ints) -> list[str]:
@@ -150,34 +155,27 @@ class Sharded:
             [-1 if at is None else int(self.bases[at[0]]) + at[1] for at in found], np.int64
         )
 
-    def latest(self, count: int) -> Ints:
-        """The documents with the last ids, in descending order, at most so many."""
+    def first_of_equals(self, count: int) -> Ints:
+        """Returns the documents that come first where all scores are equal, at most so many."""
         numbers = [np.empty(0, np.int64)]
         for base, shard in zip(self.bases.tolist(), self.shards, strict=False):
-            order = np.asarray(shard.documents.order, np.int64)
+            order = tie_order(np.asarray(shard.documents.order, np.int64))
             if len(shard.deleted):
                 order = order[shard.live[order] == 1]
-            numbers.append(order[::-1][:count] + base)
-        known = np.concatenate(numbers)
+            numbers.append(order[:count] + base)
+        documents: Ints = np.concatenate(numbers)
         if len(self.shards) > 1:
-            known = known[np.argsort(-rank_ids(id_array(self.ids(known))))]
-        return known[:count]
+            documents = documents[np.argsort(-self.keys(documents))]
+        return documents[:count]
 
-    def ordered(self, docs: Ints, scores: Floats, depth: int) -> tuple[Ints, Floats]:
-        """The best of some documents, in order."""
-        if len(docs) > depth:
-            near = scores >= np.partition(scores, len(scores) - depth)[len(scores) - depth]
-            docs, scores = docs[near], scores[near]
-        order = np.argsort(-scores, kind="stable")
-        docs, scores = docs[order], scores[order]
-        tied = np.zeros(len(docs), bool)
-        tied[1:] = scores[1:] == scores[:-1]
-        tied[:-1] |= tied[1:]
-        if tied.any():  # ids are read only where they decide the order
-            names = np.zeros(len(docs), np.int64)
-            names[tied] = rank_ids(id_array(self.ids(docs[tied])))
-            docs = docs[np.lexsort((-names, -scores))]
-        return docs[:depth], scores[:depth]
+    def keys(self, documents: Ints) -> Ints:
+        """Returns the keys of some documents: of equal scores the greater comes first."""
+        return keys_of(self.column(documents))
+
+    def ordered(self, documents: Ints, scores: Any, k: int) -> tuple[Ints, Any]:
+        """Returns the best k of some documents, and their scores."""
+        best = best_first(scores, lambda rows: self.keys(documents[rows]), k)
+        return documents[best], scores[best]
 
     def ranks(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
         """The exact rank, from 1, of some documents of each query among all documents."""
@@ -201,20 +199,19 @@ class Sharded:
         raise NotImplementedError
 
     def before(self, asked: Any, targets: Sequence[Targets]) -> list[Ints]:
-        """How many of these documents are before some of each query: those with a greater score, and
-        with an equal one and a later id."""
+        """Returns how many of these documents are before some of each query in the one order."""
         raise NotImplementedError
 
 
-def not_after(shard: OpenShard, ids: Strings) -> Ints:
-    """(n,) how many ids of a shard are not after each of some ids."""
-    docs, found = shard.documents, np.empty(len(ids), np.int64)
+def least_keys(shard: OpenShard, ids: Strings) -> Ints:
+    """Returns (n,) the least key of a shard's documents that come before each of some ids."""
+    docs, least = shard.documents, np.empty(len(ids), np.int64)
     for at in range(len(ids)):
         own = ids.at(at)
         below = docs.ids.below(own, docs.order)
         is_there = below < len(docs.ids) and docs.ids.at(int(docs.order[below])) == own
-        found[at] = below + is_there
-    return found
+        least[at] = least_key(len(docs.ids), below, is_there)
+    return least
 
 
 def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:

@@ -15,16 +15,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, id_array, rank_ids
+from irtoolkit.base.ids import Ints, distinct_numbers, id_array
 from irtoolkit.base.paths import StrPath, on_disk, url_of
 from irtoolkit.engines.engine import current
+from irtoolkit.indexes.documents import keys_of
 from irtoolkit.indexes.manifest import Manifest, ShardEntry
 from irtoolkit.indexes.merged import Part, merged
 from irtoolkit.indexes.remote import is_index, local_index
 from irtoolkit.indexes.sharded import Sharded, Targets
 from irtoolkit.indexes.shards import OpenShard, deleted, opened_shards
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.top_documents import TopDocuments, distinct_numbers
+from irtoolkit.runs import order
+from irtoolkit.runs.order import TopDocuments
 
 # Sets of shards that a worker keeps open.
 _OPEN = 8
@@ -170,12 +172,15 @@ class Spread:
         depth = max(1, min(depth, self.size))
         return merged(self._each(_best, asked, depth, every), depth)
 
-    def latest(self, count: int) -> Ints:
-        """The documents with the last ids, in descending order, at most so many."""
-        numbers, ids = zip(*self._each(_latest, count), strict=True)
-        names = id_array([name for column in ids for name in column])
+    def first_of_equals(self, count: int) -> Ints:
+        """Returns the documents that come first where all scores are equal, at most so many."""
+        numbers, ids = zip(*self._each(_first_of_equals, count), strict=True)
         every: Ints = np.concatenate(numbers)
-        return every[np.argsort(-rank_ids(names))][:count]
+        return every[np.argsort(-keys_of(Strings.joined(ids)))][:count]
+
+    def keys(self, documents: Ints) -> Ints:
+        """Returns the keys of some documents: of equal scores the greater comes first."""
+        return order.keys(id_array(self.ids(documents)))
 
     def ids(self, documents: Ints) -> list[str]:
         """The ids of some documents."""
@@ -199,8 +204,8 @@ class Spread:
         parts = list(self._each(_targets, asked, own=[(own,) for own in split]))
         targets = []
         for number, row in enumerate(rows):
-            order = np.concatenate([own[number] for own in split])
-            back = np.argsort(order)[np.argsort(np.argsort(row))]
+            documents = np.concatenate([own[number] for own in split])
+            back = np.argsort(documents)[np.argsort(np.argsort(row))]
             scores = np.concatenate([part[number].scores for part in parts])[back]
             ids = Strings.joined(part[number].ids for part in parts)
             targets.append(Targets(scores, ids.taken(back)))
@@ -238,8 +243,8 @@ def _best(shards: Any, asked: Any, depth: int, every: bool) -> Part:
     return Part(found, numbers, shards.column(numbers))
 
 
-def _latest(shards: Sharded, count: int) -> tuple[Ints, Strings]:
-    numbers = shards.latest(count)
+def _first_of_equals(shards: Sharded, count: int) -> tuple[Ints, Strings]:
+    numbers = shards.first_of_equals(count)
     return numbers, shards.column(numbers)
 
 

@@ -114,26 +114,6 @@ class Strings(Sequence[str]):
         copy_each(self.data, self.starts, places, data, starts)
         return Strings(data, starts)
 
-    def merged(self, bounds: Ints, parts: Ints) -> Ints:
-        """(n,) the places of the texts, each group of them in descending byte order.
-
-        Args:
-            bounds: (g+1,) where each group begins.
-            parts: (n,) of each text, ascending in a group; texts of one part are in order.
-        """
-        if len(self) < _FEW:
-            return np.concatenate(
-                [
-                    sorted(range(first, last), key=self.at, reverse=True)
-                    for first, last in pairwise(bounds.tolist())
-                ]
-            )
-        from irtoolkit.indexes._compiled_strings import merge_ties
-
-        order = np.empty(len(self), np.int64)
-        merge_ties(bounds, parts, self.data, self.starts, np.empty_like(order), order)
-        return order
-
     def places(self, texts: Strings) -> Ints:
         """(n,) where each of some texts is, or -1; these here are in byte order."""
         if len(texts) < _FEW:

@@ -18,8 +18,8 @@ from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.contents import DocumentVectors
 from irtoolkit.indexes.sharded import Sharded, Targets, in_threads
 from irtoolkit.indexes.shards import OpenShard
-from irtoolkit.indexes.top_documents import TopDocuments, rows_joined
 from irtoolkit.indexes.vectors import QueryVectors, VectorShard
+from irtoolkit.runs.order import TopDocuments
 
 # Queries compared at once.
 _QUERIES = 256
@@ -72,7 +72,7 @@ class VectorSearch(Sharded):
                 for row, docs in enumerate(self.near(part, depth))
             ]
             rows += in_threads(lambda row: self._best(*row), near)
-        return rows_joined(rows)
+        return TopDocuments.of_rows(rows)
 
     def near(self, queries: QueryVectors, depth: int) -> list[Ints]:
         """Documents of each query that may be among its best."""

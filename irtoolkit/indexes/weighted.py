@@ -69,9 +69,9 @@ class SearchedShard:
         return self.docs.live
 
     @property
-    def names(self) -> NDArray[np.int32]:
-        """(d,) place of each document's id in ascending order."""
-        return self.docs.documents.names
+    def keys(self) -> NDArray[np.int32]:
+        """(d,) keys of the documents: of equal scores the greater comes first."""
+        return self.docs.documents.keys
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
@@ -272,7 +272,7 @@ def _order(starts: Ints, values: Ints) -> Ints:
     """The places of the values of each part, ascending."""
     if len(starts) < MANY:
         return np.lexsort((values, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
-    from irtoolkit.indexes._compiled_best import order_each
+    from irtoolkit.indexes._compiled_sums import order_each
 
     order = np.empty(len(values), np.int64)
     order_each(starts, values, order)

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.ids import Floats, encode, id_array, offsets_of, rank_ids
+from irtoolkit.base.ids import Floats, encode, id_array, offsets_of
 from irtoolkit.measures.judged import within
-from irtoolkit.retrievers.ordering import separate
-from irtoolkit.runs import DEFAULT_TAG, Qrels, Run
+from irtoolkit.runs import DEFAULT_TAG, Qrels, Run, order
 from irtoolkit.runs.objects import QRELS, rows_of_ranx
 
 
@@ -133,7 +132,7 @@ def from_ranx(of: Any, tag: str | None = None) -> Any:
 
     query_ids, counts, listed, values = columns(of.run)
     doc_ids, codes = encode(listed)
-    places = rank_ids(doc_ids)
+    keys = order.keys(doc_ids)
     offsets = np.cumsum([0, *counts])
     scores = np.array(values, dtype=np.float64)
     with np.errstate(over="ignore"):
@@ -146,9 +145,9 @@ def from_ranx(of: Any, tag: str | None = None) -> Any:
         )
     docs, singles = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
     for start, stop in pairwise(offsets.tolist()):
-        order = start + np.argsort(-scores[start:stop], kind="stable")
-        docs.append(codes[order])
-        singles.append(separate(scores[order], places[codes[order]]))
+        rows = start + order.best_first(scores[start:stop])
+        docs.append(codes[rows])
+        singles.append(order.separate(scores[rows], keys[codes[rows]]))
     name = tag if tag is not None else (of.name or DEFAULT_TAG)
     return Run.ordered(
         id_array(query_ids), offsets, doc_ids, np.concatenate(docs).astype(np.int32),

@@ -19,27 +19,26 @@ def condorcet_order(ranks: Ints, votes: Floats) -> list[int]:
     A run votes for the document of a pair that it ranks higher; one that it does not list is below
     all that it lists, and it has no vote on two of those. A document beats another if it gets more
     votes than the other. The next document is always the one that the fewest of the remaining
-    documents beat; of several, the one that beats the most of them, and then the last one. So no
+    documents beat; of several, the one that beats the most of them, and then the first one. So no
     document is below one that every run ranks lower; and none is below one that it beats, unless
     documents beat each other in a circle.
 
     Args:
         ranks: (R, n) rank of each document in each run; of those that a run does not list, one number
-            above all its ranks.
+            above all its ranks. Documents are in the order of equal scores.
         votes: (R,) votes of each run.
 
     Returns:
         The n indices of the documents, best first.
     """
-    # Reversed, so that the first of several equally good documents is the last one of `ranks`.
-    beats = _beats(ranks[:, ::-1], votes)
+    beats = _beats(ranks, votes)
     count = len(beats)
     # Lower is better: a document less that beats it outweighs all those that it beats.
     badness = beats.sum(axis=0) * (count + 1) - beats.sum(axis=1)
     order = []
     for _ in range(count):
         best = int(np.argmin(badness))
-        order.append(count - 1 - best)
+        order.append(best)
         badness -= beats[best] * (count + 1)
         badness += beats[:, best]
         badness[best] = np.iinfo(badness.dtype).max // 2

@@ -27,10 +27,11 @@ from irtoolkit.base.progress import tqdm
 from irtoolkit.base.stamps import unchanged
 from irtoolkit.ranking.fusion_inputs import check_together, datasets_named, refuse_strangers
 from irtoolkit.ranking.fusion_methods import Method, PointMethod, WholeRunMethod, method_named
-from irtoolkit.retrievers.ordering import best, untied
 from irtoolkit.runs import Run, provenance
+from irtoolkit.runs.order import id_keys
 from irtoolkit.runs.publish import publish
 from irtoolkit.runs.storage import RunForm, refuse_other_form
+from irtoolkit.runs.top_k import TieOrder, top_k
 
 # Pairs of document and run held at once: 2^21 doubles stay near the processor's cache.
 _CELLS = 1 << 21
@@ -103,14 +104,14 @@ def _method_of(method: str | Method, settings: Mapping[str, Any]) -> Method:
 
 def _fused(runs: Sequence[Run], method: Method, depth: int | None, tag: str, progress: bool) -> Run:
     query_ids, _ = encode(query_id for run in runs for query_id in run.query_ids)
-    # Ascending, so that an index is what `best` breaks ties by.
     doc_ids = id_array(sorted(set().union(*(run.doc_ids.tolist() for run in runs))))
+    keys = id_keys(len(doc_ids))
     counts, docs, scores = [0], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
     hidden = None if progress else True
     with tqdm(total=len(query_ids), desc=method.tag, unit="query", disable=hidden) as bar:
         for query_id, mine, fused in _each_query(runs, method, query_ids, doc_ids):
             _refuse_nonfinite(fused, query_id, doc_ids[mine])
-            ((order, single),) = best(fused[None, :], mine, "trec", depth)
+            [order], [single] = top_k(fused[None, :], TieOrder(keys[mine], "trec"), depth)
             counts.append(len(order))
             docs.append(mine[order].astype(np.int32))
             scores.append(single)
@@ -254,7 +255,7 @@ def fuse_files(
     check(runs)
     started = time.monotonic()
     # No scores tie, as in every run that irtoolkit writes.
-    fused = untied(fuse(runs, chosen, depth=depth, tag=tag, progress=progress))
+    fused = fuse(runs, chosen, depth=depth, tag=tag, progress=progress).untied()
     seconds = time.monotonic() - started
     for line in check_together(runs, [str(path) for path in paths]):
         report(line)

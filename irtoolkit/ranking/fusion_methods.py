@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.arguments import refuse_other_type, shown_value
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Floats
+from irtoolkit.base.ids import Floats, id_array
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.ranking.condorcet import condorcet_order
 from irtoolkit.ranking.normalisation import Normalise, check_normalisation, normalised
 from irtoolkit.runs import Run
+from irtoolkit.runs.order import tie_order
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ class Condorcet(WholeRunMethod):
                 {row.doc_id: rank for rank, row in enumerate(run.ranking(query_id), 1)}
                 for run in runs
             ]
-            docs = sorted(set().union(*ranks))
+            docs = tie_order(id_array(sorted(set().union(*ranks)))).tolist()
             last = len(docs) + 1
             table = np.array([[each.get(doc, last) for doc in docs] for each in ranks])
             order = condorcet_order(table, votes)

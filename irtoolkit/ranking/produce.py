@@ -21,10 +21,10 @@ from irtoolkit.ranking.decided import digest, made_of
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.engine import Ranking, rank, rank_and_locate
-from irtoolkit.retrievers.ordering import separate, untied
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import RANKS_END
+from irtoolkit.runs.order import separate
 from irtoolkit.runs.publish import publish
 
 Relevant = Mapping[str, list[str]]
@@ -98,7 +98,7 @@ def _rank(
     run = found.run.named(system.name)
     if among is not None and among.keep_rest:
         run = _with_rest(run, among.run, system.depth)
-    return Ranking(replace(untied(run), exact_ranks=found.ranks or None), found.ranks)
+    return Ranking(replace(run.untied(), exact_ranks=found.ranks or None), found.ranks)
 
 
 def refuse_missing(system: System) -> None:
@@ -246,7 +246,7 @@ def _with_rest(run: Run, source: Run, depth: int) -> Run:
         # Each a step below the one before it, whatever the scores' scale.
         kept = run.scores[mine]
         low = np.full(len(more) + 1, kept[-1] if len(kept) else 0, np.float32)
-        scores.append(np.concatenate([kept, separate(low, np.arange(len(low)))[1:]]))
+        scores.append(np.concatenate([kept, separate(low)[1:]]))
         docs.append(listed)
         counts.append(len(listed))
     offsets = np.concatenate([[0], np.cumsum(counts)])

@@ -23,10 +23,10 @@ from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.models.presets import Kind, aliases, kind_of, preset_name, presets
 from irtoolkit.retrievers import create_retriever, retrievers
 from irtoolkit.retrievers.base import Retriever, UnknownSettingError, parse_settings
-from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
 from irtoolkit.retrievers.unread import refuse_unread
+from irtoolkit.runs.order import Ties
 
 # Documents of a first system that a second one ranks again, unless the system says otherwise.
 RERANKED = 100

@@ -17,7 +17,6 @@ from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.retrievers.texts import DatasetTexts
 
@@ -115,7 +114,7 @@ def rank_found(
         task, retriever, depth=depth, ties=system.task.ties, fill=system.task.fill,
         tag=system.name, progress=progress,
     )  # fmt: skip
-    run = untied(run)  # as in a file: any tool that sorts again finds this order
+    run = run.untied()  # as in a file: any tool that sorts again finds this order
     bounds = zip(run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True)
     return {
         query_id: Found(run.doc_ids[run.docs[start:end]], run.scores[start:end])

@@ -13,7 +13,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.sharded import ShardSet
-from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.vectors import Comparison, QueryVectors
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.models.presets import Kind
@@ -23,6 +22,7 @@ from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.kept_vectors import Sides, VectorIndex, VectorSearcher
 from irtoolkit.retrievers.vectors import Similarity, Vectors, unit
+from irtoolkit.runs.order import TopDocuments
 
 
 @dataclass(frozen=True)

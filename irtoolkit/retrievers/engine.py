@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import rank_ids
 from irtoolkit.base.progress import tqdm
 from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.gpu_search import QUERIES
 from irtoolkit.retrievers.listing import Listing, Locator
-from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.parts import Part, Ranker
 from irtoolkit.retrievers.spread import RankParts, spread
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import DEFAULT_TAG, Run
+from irtoolkit.runs.order import Ties, keys
 
 # Raised by hand when the same scores give another run: another order of ties, say.
 FORMAT = 2
@@ -104,15 +103,15 @@ def rank_and_locate(
     if most is not None:
         depth = min(depth or most, most)
     fill = fill or task.pooled
-    names = rank_ids(task.doc_ids)
-    listing = Listing(task, names, ties, depth)
-    locate = Locator(task, wanted, names, ties)
+    id_keys = keys(task.doc_ids)
+    listing = Listing(task, id_keys, ties, depth)
+    locate = Locator(task, wanted, id_keys, ties)
     parts = _parts(task, retriever, listing)
     rank_all: Callable[..., None]
     if current().workers > 1 and len(parts) > 1 and not retriever.stays_here():
         if retriever.leaves_on_disk():
             retriever.scorer(task)  # once, and not in each worker
-        work = RankParts(task, retriever, wanted, names, ties, depth, fill)
+        work = RankParts(task, retriever, wanted, id_keys, ties, depth, fill)
         rank_all = partial(spread, work)
     else:
         rank_all = Ranker(task, retriever.scorer(task), fill).rank

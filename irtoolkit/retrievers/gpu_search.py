@@ -22,8 +22,8 @@ from irtoolkit.models.loading import torch_device
 from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.gpu_pass import SearchPass
 from irtoolkit.retrievers.gpu_vectors import GpuVectors
-from irtoolkit.retrievers.ordering import TieOrder
 from irtoolkit.retrievers.vectors import Vectors, unit
+from irtoolkit.runs.top_k import TieOrder
 
 # Fewer candidates are not worth a search: their scores are copied from the GPU.
 SEARCHED = 1 << 14

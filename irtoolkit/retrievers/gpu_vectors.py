@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irtoolkit.retrievers.ordering import TieOrder
 from irtoolkit.retrievers.vectors import Vectors
+from irtoolkit.runs.top_k import TieOrder
 
 # The share of free memory that documents may take.
 _SHARE = 0.75
@@ -194,8 +194,8 @@ class GpuVectors:
         import torch
 
         if self._tied is None or self._tied[0] is not order:
-            low = (len(self) - 1 - order.at.astype(np.int64)).astype(np.int32)
-            second = np.ascontiguousarray(order.second, np.int32)
+            low = (len(self) - 1 - order.places.astype(np.int64)).astype(np.int32)
+            second = np.ascontiguousarray(order.sequence, np.int32)
             there = [torch.from_numpy(each).to(self.device) for each in (low, second)]
             self._tied = order, (there[0], there[1])
         return self._tied[1]

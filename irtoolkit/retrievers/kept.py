@@ -18,10 +18,10 @@ from irtoolkit.indexes.queries import CountedQueries, counted
 from irtoolkit.indexes.scanning import filled
 from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
-from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.bm25_forms import FORMS, Lengths, stored_lengths
+from irtoolkit.runs.order import TopDocuments
 
 if TYPE_CHECKING:
     from irtoolkit.indexes.lexical_maker import PostingsMaker
@@ -223,7 +223,7 @@ class BM25Searcher(LexicalSearcher):
         is_full = (np.diff(found.offsets) >= depth).all() and found.scores.min(initial=0) >= 0
         if not fill or is_full:
             return found
-        return filled(found, depth, self.shards.latest(2 * depth), self._without(asked))
+        return filled(found, depth, self.shards, self._without(asked))
 
     def feedback(self, terms: CountedQueries, depth: int) -> TopDocuments:
         """The best documents that score more than one without a term of the query."""

@@ -14,11 +14,11 @@ from irtoolkit.indexes.contents import DocumentTerms
 from irtoolkit.indexes.form import OpenShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.sharded import CountedShardSet
-from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers._feedback import Feedback, FeedbackDocument, Weights
 from irtoolkit.retrievers.kept import BM25Index, LexicalIndex, LexicalSearcher
 from irtoolkit.retrievers.kept_scans import LikelihoodIndex
+from irtoolkit.runs.order import TopDocuments
 
 # Queries whose feedback documents are read together: their terms are held.
 _QUERIES = 1 << 9

@@ -13,8 +13,8 @@ from irtoolkit.indexes.form import OpenShard, SearchedHere
 from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
 from irtoolkit.indexes.sharded import ShardSet
-from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.writer import Segments
+from irtoolkit.runs.order import TopDocuments
 
 
 class Impacts(NamedTuple):
@@ -118,7 +118,7 @@ class ImpactSearcher:
         if found.scores.min(initial=1) <= 0:
             # Below a document without a term of the query is one whose weights are negative.
             return self.shards.best(asked, depth, every=True)
-        return filled(found, depth, self.shards.latest(2 * depth), np.zeros(len(queries)))
+        return filled(found, depth, self.shards, np.zeros(len(queries)))
 
     def ranks(
         self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]

@@ -29,7 +29,7 @@ class PlaidRetriever(Finding, Protocol):
     """See `irtoolkit.retrievers.plaid.Plaid`."""
 
     def compression(self, most: int | None = None) -> Compression: ...
-    def found(self, index: Residuals, query: Singles, names: Any, live: Any = None) -> Ints: ...
+    def found(self, index: Residuals, query: Singles, keys: Any, live: Any = None) -> Ints: ...
 
 
 class PlaidIndex(ArrangedIndex):
@@ -125,8 +125,8 @@ class PlaidSearch(VectorSearch):
         folder = docs.documents.folder
         index = Residuals(*(mapped(folder / f"{name}.npy") for name in residuals.ARRAYS))
         _check(index, folder, np.asarray(shard.starts))
-        names = docs.documents.names
-        return lambda query: self._retriever.found(index, query, names, live)
+        keys = docs.documents.keys
+        return lambda query: self._retriever.found(index, query, keys, live)
 
 
 def _check(index: Residuals, folder: Path, starts: Ints) -> None:

@@ -15,10 +15,10 @@ from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
 from irtoolkit.indexes.sharded import CountedShardSet, Targets
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.vocabulary import Vocabulary
 from irtoolkit.indexes.weighted import SearchedShard
 from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher
+from irtoolkit.runs.order import TopDocuments
 
 # Numbers that a class of postings may have, so that damage does not lead out of a table.
 _CLASSES = 1 << 16
@@ -247,7 +247,7 @@ class CosineSearcher(LexicalSearcher):
         depth = min(depth, self.shards.size)
         if not fill or (np.diff(found.offsets) >= depth).all():
             return found
-        return filled(found, depth, self.shards.latest(2 * depth), np.zeros(terms.size))
+        return filled(found, depth, self.shards, np.zeros(terms.size))
 
     def _asked(self, terms: CountedQueries) -> CosineQueries:
         known = self.shards.statistics(terms.terms).found

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import id_array
+from irtoolkit.base.ids import distinct_numbers, id_array
 from irtoolkit.base.paths import StrPath
 from irtoolkit.indexes.form import KeptForm, Searcher
 from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.spread import Spread
-from irtoolkit.indexes.top_documents import distinct_numbers
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 
 Segments = tuple[str, ...]
@@ -64,7 +62,7 @@ def found_run(
         query_ids, found.offsets, id_array(searcher.shards.ids(numbers)), docs.astype("int32"),
         found.scores.astype("float32"), name,
     )  # fmt: skip
-    return untied(made)
+    return made.untied()
 
 
 def found_ranks(

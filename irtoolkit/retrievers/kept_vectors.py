@@ -12,7 +12,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.form import OpenShard, SearchedHere
 from irtoolkit.indexes.sharded import ShardSet
-from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import (
     Comparison,
@@ -23,6 +22,7 @@ from irtoolkit.indexes.vectors import (
     merge_vectors,
 )
 from irtoolkit.indexes.writer import Segments
+from irtoolkit.runs.order import TopDocuments
 
 # Texts to their vectors end to end, and how many each has.
 Encode = Callable[[Sequence[Segments]], tuple[Singles, Ints]]

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, Singles, id_array
-from irtoolkit.retrievers._scan import standing
 from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.gpu_search import Best, GpuSearch
-from irtoolkit.retrievers.ordering import TieOrder, Ties, best_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
+from irtoolkit.runs.order import Ties, by_id
+from irtoolkit.runs.top_k import TieOrder, before, top_k
 
 # Ids that are read in the time of one search among sorted ids.
 _LOOKED_UP = 64
@@ -44,9 +44,9 @@ class Rows(NamedTuple):
 class Listing:
     """The rows of a run, which are filled in block by block."""
 
-    def __init__(self, task: Task, names: Ints, ties: Ties, depth: int | None) -> None:
-        """`names` are the places of the task's document ids in ascending order."""
-        self._task, self._names, self._ties, self._depth = task, names, ties, depth
+    def __init__(self, task: Task, id_keys: Ints, ties: Ties, depth: int | None) -> None:
+        """`id_keys` are the keys of the task's documents."""
+        self._task, self._keys, self._ties, self._depth = task, id_keys, ties, depth
         self._counts = np.zeros(len(task.query_ids), dtype=np.int64)
         for group in task.groups:
             self._counts[group.queries] = min(len(group.docs), depth or len(group.docs))
@@ -62,11 +62,11 @@ class Listing:
         """Says which documents the scores are of that come next; all queries of a group share them."""
         if docs is not self.shown:
             self.shown, self._shown = docs, docs.astype(np.int32)
-            self._tied = TieOrder(self._names[docs], self._ties)
+            self._tied = TieOrder(self._keys[docs], self._ties)
 
     def add(self, queries: Ints, scores: ScoreMatrix) -> None:
         """Lists the best documents of some queries, given (q, c) scores."""
-        self.place(queries, *best_of(scores, self._tied, self._depth))
+        self.place(queries, *top_k(scores, self._tied, self._depth))
 
     def search(self, queries: Ints, found: GpuSearch, rows: Ints, places: Ints) -> Best:
         """Lists the best documents of some queries that are found on a GPU, and finds wanted ones."""
@@ -128,12 +128,12 @@ class Locator:
     """Finds the exact ranks of wanted documents in blocks of scores."""
 
     def __init__(
-        self, task: Task, wanted: Mapping[str, Collection[str]], names: Ints, ties: Ties
+        self, task: Task, wanted: Mapping[str, Collection[str]], id_keys: Ints, ties: Ties
     ) -> None:
         self.found: list[Found] = []
-        self._task, self._names, self._ties = task, names, ties
+        self._task, self._keys, self._ties = task, id_keys, ties
         self.shown = self._order = self._sorted = np.empty(0, np.int64)
-        index = _places_of({doc_id for some in wanted.values() for doc_id in some}, task, names)
+        index = _places_of({doc_id for some in wanted.values() for doc_id in some}, task, id_keys)
         self._wanted = {
             query: [index[doc_id] for doc_id in wanted.get(query_id, ()) if doc_id in index]
             for query, query_id in enumerate(task.query_ids)
@@ -151,18 +151,9 @@ class Locator:
         rows, at = self.targets(queries)
         if not len(rows):
             return []
-        ranks, equal = standing(scores, rows, at)
-        ranks += 1
-        best = ranks.tolist()
-        for i in np.flatnonzero(equal > 1):
-            row, place = rows[i], at[i]
-            tied = np.flatnonzero(scores[row] == scores[row, place])
-            pool = self._ties == "pool"
-            names = tied if pool else self._names[docs[place]] - self._names[docs[tied]]
-            ranks[i] += np.count_nonzero(names < (place if pool else 0))
-        return list(
-            zip(queries[rows].tolist(), docs[at].tolist(), ranks.tolist(), best, strict=True)
-        )
+        ranks, best = before(scores, TieOrder(self._keys[docs], self._ties), rows, at)
+        which = queries[rows].tolist(), docs[at].tolist()
+        return list(zip(*which, (ranks + 1).tolist(), (best + 1).tolist(), strict=True))
 
     def targets(self, queries: Ints) -> tuple[Ints, Ints]:
         """(n,) the row of each wanted document that is a candidate of some queries, and its place."""
@@ -196,16 +187,15 @@ class Locator:
         return made
 
 
-def _places_of(wanted: Collection[str], task: Task, names: Ints) -> dict[str, int]:
+def _places_of(wanted: Collection[str], task: Task, id_keys: Ints) -> dict[str, int]:
     """Where some documents are among a task's, those that are; without a table of all."""
-    if not wanted or not len(names):
+    if not wanted or not len(id_keys):
         return {}
-    if len(wanted) * _LOOKED_UP > len(names):
+    if len(wanted) * _LOOKED_UP > len(id_keys):
         return {doc_id: i for i, doc_id in enumerate(task.doc_ids.tolist()) if doc_id in wanted}
-    ascending = np.empty(len(names), np.int64)
-    ascending[names] = np.arange(len(names))
+    ascending = by_id(id_keys)
     looked_up = id_array(list(wanted))
     found = np.searchsorted(task.doc_ids, looked_up, sorter=ascending)
-    places = ascending[np.minimum(found, len(names) - 1)]
+    places = ascending[np.minimum(found, len(id_keys) - 1)]
     here = task.doc_ids[places] == looked_up
     return dict(zip(looked_up[here].tolist(), places[here].tolist(), strict=True))

@@ -10,11 +10,12 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.retrievers._scan import by_rows, first_unwritable
+from irtoolkit.base.rows import by_rows
 from irtoolkit.retrievers.base import Block, Hits, Matches, ScoreMatrix, Scorer, scores_of
 from irtoolkit.retrievers.gpu_search import GpuSearch
 from irtoolkit.retrievers.listing import Found, Listing, Locator
 from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.runs.top_k import first_unwritable
 
 # Scores of a block that are looked through at once: 2^20 floats are 4 MiB.
 SCANNED_CELLS = 1 << 20

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.ids import Ints, Singles, rank_ids
+from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.indexes.form import KeptForm
@@ -23,6 +23,7 @@ from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
 from irtoolkit.retrievers.late import Late, maxsim, tokens
 from irtoolkit.retrievers.residuals import Compression, Residuals
 from irtoolkit.retrievers.task import Task
+from irtoolkit.runs import order
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Plaid(Late):
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
         average = asking.similarity_of_model == "meanmaxsim"
         indexed = keep_last(
-            lambda doc: (docs[doc], self._index(docs[doc]), rank_ids(task.doc_ids[doc]))
+            lambda doc: (docs[doc], self._index(docs[doc]), order.keys(task.doc_ids[doc]))
         )
 
         def ask(other: Task) -> Scorer:
@@ -105,7 +106,7 @@ class Plaid(Late):
             queries = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
 
             def candidates(doc: Ints) -> Block:
-                own, index, names = indexed(doc)
+                own, index, keys = indexed(doc)
 
                 def score(query: Ints) -> Hits:
                     found = Hits(
@@ -115,7 +116,7 @@ class Plaid(Late):
                         vectors, starts = tokens(queries[np.array([one])])
                         if not len(vectors):
                             raise InputError("a query without a token cannot be compared")
-                        places = self.found(index, vectors, names)
+                        places = self.found(index, vectors, keys)
                         scores = self._exact(own[places], vectors, starts)
                         found.places[row, : len(places)] = places
                         found.scores[row, : len(places)] = (
@@ -138,27 +139,26 @@ class Plaid(Late):
                 residuals.write(folder, docs, how)
         return residuals.opened(folder)
 
-    def found(self, index: Residuals, query: Singles, names: Any, live: Any = None) -> Ints:
+    def found(self, index: Residuals, query: Singles, keys: Any, live: Any = None) -> Ints:
         """Returns the documents to be scored exactly.
 
         Args:
             index: of the documents.
             query: (t, d) vectors of one query's tokens.
-            names: (n,) place of each document's id in ascending order, which decides between
-                equal scores.
+            keys: (n,) keys of the documents, which decide between equal scores.
             live: (n,) whether each document may be found; None where all may.
         """
         near = np.ascontiguousarray((query @ index.centroids.T).T)  # (k, t)
         places = self._probed(index, near, live)
         scores = np.empty(len(places), np.float32)
         _kernel()(near, index.codes, index.starts, places, scores)
-        places = _best(places, scores, self.candidates, names)
+        places = _best(places, scores, self.candidates, keys)
         if len(places) <= self.hits:
             return places
         vectors, starts = index.vectors(places)
         approximate = np.empty((1, len(places)), np.float32)
         maxsim(vectors, starts, query, np.array([0, len(query)]), "cpu", approximate)
-        return _best(places, approximate[0], self.hits, names)
+        return _best(places, approximate[0], self.hits, keys)
 
     def _probed(self, index: Residuals, near: Singles, live: Any) -> Ints:
         """Returns the documents of the centroids nearest to the query's tokens.
@@ -191,10 +191,9 @@ class Plaid(Late):
         return exact
 
 
-def _best(places: Ints, scores: Singles, count: int, names: Any) -> Ints:
-    """Returns the places of the best scores in ascending order; of equal ones the later ids."""
-    chosen = np.lexsort((-names[places].astype(np.int64), -scores))[:count]
-    return np.sort(places[chosen])
+def _best(places: Ints, scores: Singles, count: int, keys: Any) -> Ints:
+    """Returns the places of the best scores in ascending order."""
+    return np.sort(places[order.best_first(scores, keys[places], count)])
 
 
 @cache

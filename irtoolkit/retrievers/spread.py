@@ -15,10 +15,10 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.listing import Found, Listing, Locator, Rows
-from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.parts import Part, Ranker
 from irtoolkit.retrievers.sent import Sent, refuse_other_cache, shares_cache
 from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.runs.order import Ties
 
 # Bundles for each worker: a node that is slower than others does fewer of them.
 _BUNDLES = 4
@@ -44,13 +44,13 @@ class RankParts:
 
     Attributes:
         task, retriever, wanted, ties, depth, fill: see `irtoolkit.retrievers.engine.rank_and_locate`.
-        names: (D,) places of the task's document ids in ascending order.
+        id_keys: (D,) keys of the task's documents.
     """
 
     task: Task
     retriever: Retriever
     wanted: Mapping[str, Collection[str]]
-    names: Ints
+    id_keys: Ints
     ties: Ties
     depth: int | None
     fill: bool
@@ -71,11 +71,11 @@ class RankParts:
                 self._ranker = Ranker(self.task, retriever.scorer(self.task), self.fill)
         groups = tuple(self._group(part) for part in parts)
         here = replace(self.task, groups=groups)
-        listing = Listing(here, self.names, self.ties, self.depth)
+        listing = Listing(here, self.id_keys, self.ties, self.depth)
         queries = np.concatenate([group.queries for group in groups])
         asked = self.task.query_ids[queries]
         wanted = {query: self.wanted[query] for query in asked if query in self.wanted}
-        locate = Locator(self.task, wanted, self.names, self.ties)
+        locate = Locator(self.task, wanted, self.id_keys, self.ties)
         self._ranker.rank(parts, listing, locate, lambda count: None)
         return Ranked(listing.rows(), locate.found, len(queries))
 

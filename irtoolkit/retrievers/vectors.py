@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.rows import by_rows
 from irtoolkit.models.halving import in_halves
 from irtoolkit.models.loading import torch_device
-from irtoolkit.retrievers._scan import by_rows
 
 Similarity = Literal["cosine", "dot", "l2"]
 Vectors = NDArray[np.floating[Any]]

@@ -17,7 +17,7 @@ from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.ids import is_word
 from irtoolkit.base.packed import is_plain, opened
 from irtoolkit.runs.columns import RUN_FIELDS, RunColumns, whole_number
-from irtoolkit.runs.steps import Precision
+from irtoolkit.runs.precision import Precision
 
 # Smaller files are read on the calling thread.
 _THREADED_BYTES = 1 << 20

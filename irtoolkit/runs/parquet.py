@@ -12,7 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ids, Ints, Singles, id_array
 from irtoolkit.base.parquet import read_columns
 from irtoolkit.runs.objects import QRELS, RUN, RowKind, column_names, only_ranks
-from irtoolkit.runs.steps import Precision, compared_in
+from irtoolkit.runs.precision import Precision, compared_in
 from irtoolkit.runs.trec import ORDER_REMEDY, contradictions
 
 _RANK = "rank"

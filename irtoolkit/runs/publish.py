@@ -35,7 +35,7 @@ def publish(
     write to one path at once: one after the other does.
 
     Args:
-        run: scores of one query should not tie; see `irtoolkit.retrievers.ordering.untied`.
+        run: scores of one query should not tie; see `Run.untied`.
         path: TREC text, .gz or Parquet by its name; a pipe or device gets the run alone. What goes to
             a URL is written on this machine first, and stays there if it cannot be put.
         made: everything that decided the run.

@@ -16,11 +16,11 @@ from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.forms import is_parquet_file
-from irtoolkit.base.ids import Ids, Ints, Singles, encode, is_word, offsets_of, rank_ids
+from irtoolkit.base.ids import Ids, Ints, Singles, encode, is_word, offsets_of
 from irtoolkit.base.records import ScoredDoc
-from irtoolkit.runs import objects, parquet, storage, trec
+from irtoolkit.runs import objects, order, parquet, storage, trec
 from irtoolkit.runs.columns import Ranks, RunColumns
-from irtoolkit.runs.steps import Precision, compared_in
+from irtoolkit.runs.precision import Precision, compared_in
 
 DEFAULT_TAG = "irtoolkit"
 # Rows that a notebook shows.
@@ -86,10 +86,10 @@ class Run:
                 f"score {np.asarray(scores)[bad[0]]} of document {doc_ids[docs[bad[0]]]}"
                 f" for query {query_ids[queries[bad[0]]]} is not a finite single-precision number"
             )
-        places = rank_ids(doc_ids)
-        if not _in_order(queries, single, docs, places):
-            order = np.lexsort((-places[docs], -single, queries))
-            queries, docs, single = queries[order], docs[order], single[order]
+        keys = order.keys(doc_ids)[docs]
+        if not order.is_ordered(queries, single, keys):
+            rows = order.row_order(queries, single, keys)
+            queries, docs, single = queries[rows], docs[rows], single[rows]
         offsets = offsets_of(queries, len(query_ids))
         run = cls.ordered(query_ids, offsets, doc_ids, docs.astype(np.int32), single, tag)
         pairs = queries * (len(doc_ids) + 1) + docs
@@ -298,6 +298,21 @@ class Run:
             scores=self.scores[keep],
         )
 
+    def untied(self) -> Run:
+        """The same ranking, with scores under which every tool reads its order off the file.
+
+        Where scores tie, trec_eval orders by document id, ir_measures' RR@k and Judged@k the other way
+        around, and ranx by how a sort fell out. So each score that does not stand below the one before
+        it is lowered by the fewest float32 steps until it does.
+
+        Raises:
+            InputError: a score would have to go below the lowest float32.
+        """
+        tied = (self.scores[1:] >= self.scores[:-1]) & (self.queries[1:] == self.queries[:-1])
+        if not tied.any():
+            return self
+        return replace(self, scores=order.separate(self.scores, queries=self.queries))
+
     # -- writing ------------------------------------------------------------------------------
 
     @checked
@@ -321,12 +336,3 @@ class Run:
 def _refuse_tag(tag: str) -> None:
     if not is_word(tag):
         raise InputError(f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _")
-
-
-def _in_order(queries: Ints, scores: Singles, docs: NDArray[np.integer[Any]], places: Ints) -> bool:
-    """Whether rows already stand in the order a run has: most files do, and sorting is dear."""
-    same = queries[1:] == queries[:-1]
-    lower = np.where(same, scores[1:] < scores[:-1], queries[1:] > queries[:-1])
-    tied = np.flatnonzero(~lower)
-    above, below = places[docs[tied]], places[docs[tied + 1]]
-    return bool(np.all(same[tied] & (scores[tied + 1] == scores[tied]) & (below < above)))

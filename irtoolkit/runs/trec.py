@@ -24,7 +24,7 @@ from irtoolkit.runs.columns import (
     whole_number,
 )
 from irtoolkit.runs.fast_trec import read_regular
-from irtoolkit.runs.steps import Precision, compared_in
+from irtoolkit.runs.precision import Precision, compared_in
 
 # Takes a problem of a file: raises it, or keeps it so that reading continues.
 ProblemHandler = Callable[[InputError], None]

@@ -12,7 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run
-from irtoolkit.runs.steps import Precision
+from irtoolkit.runs.precision import Precision
 from irtoolkit.runs.trec import raise_error
 from irtoolkit.scoring.check_dataset import (
     check_documents,

@@ -14,7 +14,7 @@ from irtoolkit.base.ids import NO_WORD, Ints, id_array, offsets_of, rank_ids
 from irtoolkit.measures.judged import within
 from irtoolkit.runs import Run, trec
 from irtoolkit.runs.columns import RunColumns
-from irtoolkit.runs.steps import Precision
+from irtoolkit.runs.precision import Precision
 from irtoolkit.runs.trec import ProblemHandler
 
 # White space of other scripts than ASCII's, and control characters of eight bits. trec_eval reads an id

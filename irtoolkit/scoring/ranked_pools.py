@@ -18,8 +18,8 @@ from irtoolkit.datasets.csfcube_records import FACETS
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.strictjson import line_of, read_json_file
-from irtoolkit.retrievers.ordering import separate
 from irtoolkit.runs import Run
+from irtoolkit.runs.order import separate
 from irtoolkit.scoring.check import read_run
 
 # The name that the release's scorer asks for, and, below, the one of the release's own sample.
@@ -144,7 +144,7 @@ def _run_of(lists: dict[str, tuple[list[str], list[float]]], tag: str) -> Run:
         signed = [-values for values in numbers]
     else:
         signed = [-np.arange(1.0, len(values) + 1) for values in numbers]
-    scores = [separate(values, np.arange(len(values))) for values in signed]
+    scores = [separate(values) for values in signed]
     doc_ids, docs = encode(doc for listed, _ in lists.values() for doc in listed)
     query_ids, _ = encode(lists)
     offsets = np.cumsum([0, *map(len, scores)])

@@ -22,7 +22,7 @@ from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
 from irtoolkit.runs.exact_ranks import has_best_ranks, read_ranks
-from irtoolkit.runs.steps import Precision
+from irtoolkit.runs.precision import Precision
 from irtoolkit.scoring.check import read_run
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
 from irtoolkit.scoring.excluded import excluded_grade, without_excluded

@@ -12,7 +12,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, sha256
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run, provenance
 from irtoolkit.scoring.check import check_run, read_run
 from irtoolkit.scoring.run_header import header, record_with
@@ -87,7 +86,7 @@ def submit_trec(
             first.found, file=first.file, line=first.line, remedy=f"{first.remedy}{hint}"
         )
     run = Run.read(path)
-    run = untied(run if tag is None else replace(run, tag=tag))
+    run = (run if tag is None else replace(run, tag=tag)).untied()
     record = None if metadata == "none" else record_with(path, run.tag, about)
     with TemporaryDirectory() as folder:
         plain = Path(folder) / "run"

@@ -58,13 +58,15 @@ def text_in(value: Any, column: str) -> str:
     raise InputError(f"the column {column} holds {value!r}, which is no text")
 
 
-def best_first(inp: Frame, doc_ids: Any, rows: Ints) -> Ints:
-    """The rows of a query by score, ties as trec_eval orders them; as they stand without scores."""
+def ranked_rows(inp: Frame, doc_ids: Any, rows: Ints) -> Ints:
+    """The rows of a query in the one order; as they stand without scores."""
     if "score" not in inp.columns:
         return rows
-    by_id = rows[np.argsort(doc_ids[rows], kind="stable")[::-1]]
-    scores = inp["score"].to_numpy(dtype=np.float64, na_value=np.nan)[by_id]
-    return by_id[np.argsort(-scores, kind="stable")]
+    from irtoolkit.runs.order import best_first, keys
+
+    scores = inp["score"].to_numpy(dtype=np.float64, na_value=np.nan)[rows]
+    best: Ints = rows[best_first(scores, keys(doc_ids[rows]))]
+    return best
 
 
 def ranked_frame(rows: Frame, places: Ints, found: Sequence[Found]) -> Frame:

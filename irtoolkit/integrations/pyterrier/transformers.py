@@ -12,8 +12,8 @@ from irtoolkit.integrations.pyterrier.frames import (
     RANKED,
     asked_in,
     asked_once,
-    best_first,
     ranked_frame,
+    ranked_rows,
     text_in,
 )
 
@@ -219,7 +219,7 @@ class Reranker(_Transformer):
         at: list[dict[str, int]] = []
         for query, mine in asked_in(inp):
             # In the order they come with, which a system may keep among equals.
-            best = best_first(inp, doc_ids, mine)
+            best = ranked_rows(inp, doc_ids, mine)
             asked.append(query._replace(doc_ids=doc_ids[best].tolist()))
             at.append(dict(zip(doc_ids[best].tolist(), best.tolist(), strict=True)))
             if len(at[-1]) < len(best):

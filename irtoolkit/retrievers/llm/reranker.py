@@ -21,8 +21,8 @@ from irtoolkit.retrievers.asking import QUERY, Asking, Template, query_field
 from irtoolkit.retrievers.base import Block, Scorer, keep_last
 from irtoolkit.retrievers.llm.rounds import Steps, together
 from irtoolkit.retrievers.llm.tally import ENOUGH, AnswerCounts
-from irtoolkit.retrievers.ordering import separate
 from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.runs.order import best_first, separate
 
 T = TypeVar("T")
 Scores = NDArray[np.float64]
@@ -266,11 +266,11 @@ def ordered_scores(values: Scores, query: AskedQuery) -> Scores:
         return np.where(lacking, least - 1.0, values)
     slots = np.flatnonzero(~lacking)
     order = np.arange(len(values))
-    order[slots] = slots[np.argsort(-values[slots], kind="stable")]
+    order[slots] = slots[best_first(values[slots])]
     shown = values[order]
     for place in np.flatnonzero(np.isnan(shown)):
         known = shown[:place][-1:] if place else shown[~np.isnan(shown)][:1]
         shown[place] = known[0] if len(known) else 0.0
     scores = np.empty(len(values))
-    scores[order] = separate(shown, np.arange(len(shown)))
+    scores[order] = separate(shown)
     return scores

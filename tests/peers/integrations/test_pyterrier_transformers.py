@@ -29,7 +29,6 @@ from irtoolkit.ranking.produce import Among, produce
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, Lexical
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.texts import view
 from irtoolkit.retrievers.tfidf import TFIDF
@@ -101,7 +100,7 @@ def rows(found: pd.DataFrame) -> Rows:
 
 def rows_of(run: Run) -> Rows:
     """The rows of a run as they stand in its file, where no scores tie."""
-    run = untied(run)
+    run = run.untied()
     ranks = (run.ranks - 1).tolist()
     return [(*row, place) for row, place in zip(run, ranks, strict=True)]
 
@@ -177,7 +176,7 @@ def test_a_weighted_sum_in_a_pipeline_is_that_of_our_commands(
     )  # fmt: skip
     assert done.status == 0
     expected = Run.read(paths[2])
-    assert expected == untied(fuse(paths[:2], "weighted", weights=[0.5, 0.5], normalise="none"))
+    assert expected == fuse(paths[:2], "weighted", weights=[0.5, 0.5], normalise="none").untied()
 
     pipeline = 0.5 * Retriever(name) + 0.5 * Retriever(name, "dense", **how)
     found = pipeline(topics(name))

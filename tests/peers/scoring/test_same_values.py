@@ -17,7 +17,6 @@ import pytrec_eval
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests.conftest import ROOT, Answer
@@ -262,7 +261,7 @@ def test_where_scores_tie_tools_disagree(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_untied_scores_are_as_near_as_they_can_be(seed: int) -> None:
     run = coarse("c", seed)
-    apart = untied(run)
+    apart = run.untied()
     assert [row[:2] for row in apart] == [row[:2] for row in run]
     assert (apart.scores <= run.scores).all()
     # One step below the row above, or as they were.
@@ -272,7 +271,7 @@ def test_untied_scores_are_as_near_as_they_can_be(seed: int) -> None:
     # What is read again is what was written.
     again = Run.from_rows(iter(apart))
     assert again == apart
-    assert untied(apart) is apart
+    assert apart.untied() is apart
 
 
 def test_a_run_of_others_is_written_as_it_is(tmp_path: Path) -> None:

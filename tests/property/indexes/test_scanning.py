@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
-from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.retrievers.kept_impacts import ImpactIndex, Impacts
 from irtoolkit.retrievers.lexical import QueryLikelihood
 from irtoolkit.retrievers.tfidf import TFIDF
+from irtoolkit.runs.order import TopDocuments
 
 # How often terms occur in texts of a few words: "t3 t3 t7".
 Texts = list[str]

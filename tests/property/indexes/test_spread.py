@@ -20,11 +20,11 @@ from irtoolkit.engines.engine import using
 from irtoolkit.engines.work import pack, unpack
 from irtoolkit.indexes.merged import Part, merged
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.ranking import build_index
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import index_sources
 from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.runs.order import TopDocuments
 from tests.conftest import ALL, thorough
 from tests.tiny import WORDS, save, save_colbert
 

@@ -13,9 +13,9 @@ import pytest
 
 from irtoolkit.base.ids import id_array, rank_ids
 from irtoolkit.indexes.merged import Part, merged
-from irtoolkit.indexes.sharded import Sharded, Targets, not_after
+from irtoolkit.indexes.sharded import Sharded, Targets, least_keys
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.runs.order import TopDocuments
 from tests.conftest import thorough
 
 SHARDS, EACH, QUERIES = 10_000, 6, 3
@@ -131,7 +131,7 @@ class Counting(Sharded):
         total = np.zeros(len(target.scores), np.int64)
         for base, shard in zip(self.bases.tolist(), self.shards, strict=False):
             own = self.corpus.scores[query, base : base + EACH]
-            after = np.arange(EACH) >= not_after(shard, target.ids)[:, None]
+            after = np.arange(EACH) >= least_keys(shard, target.ids)[:, None]
             equal = own[shard.documents.order] == target.scores[:, None]
             total += (own > target.scores[:, None]).sum(axis=1) + (equal & after).sum(axis=1)
         return total

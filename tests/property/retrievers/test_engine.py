@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from irtoolkit.retrievers.engine import rank_and_locate
-from irtoolkit.retrievers.ordering import Ties, separate
 from irtoolkit.runs import Run
+from irtoolkit.runs.order import Ties, separate
 from tests.unit.retrievers.test_engine import (
     TIES,
     TINIEST,

@@ -25,7 +25,6 @@ from irtoolkit.ranking.fusion_methods import (
     method_named,
 )
 from irtoolkit.ranking.normalisation import normalised
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import ranks_path
 
@@ -347,7 +346,7 @@ def test_fused_files(
     assert (answer.status, answer.out) == (0, ""), answer.err
     assert f"{tmp_path / name}: 3 queries, {len(expected)} rows" in answer.err
     fused = Run.read(tmp_path / name)
-    assert list(fused) == list(untied(expected))
+    assert list(fused) == list(expected.untied())
     assert fused.tag == expected.tag
 
 
@@ -400,7 +399,7 @@ def test_nothing_of_a_run_stays_that_another_takes_the_place_of(
     output.write_text("another run")
     ranks_path(output).write_text("of the run that was here")
     assert irtoolkit("fuse", *files, "-o", output).status == 0
-    assert list(Run.read(output)) == list(untied(fuse([ONE, TWO])))
+    assert list(Run.read(output)) == list(fuse([ONE, TWO]).untied())
     assert not ranks_path(output).exists()
     made = (provenance.read_metadata(output) or {})["irtoolkit"]
     assert [run["sha256"] for run in made["runs"]] == [sha256(file) for file in files]
@@ -418,7 +417,7 @@ def test_no_run_stands_beside_the_record_of_another(
 
     monkeypatch.setattr(provenance, "write_metadata", stop)
     assert irtoolkit("fuse", *files, "-o", output, "--k", 1).status == 130
-    assert list(Run.read(output)) == list(untied(fuse([ONE, TWO], k=1)))
+    assert list(Run.read(output)) == list(fuse([ONE, TWO], k=1).untied())
     assert not provenance.metadata_path(output).exists()
 
 

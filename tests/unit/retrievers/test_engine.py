@@ -19,9 +19,9 @@ from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import create_retriever, engine, retrievers
 from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer, parse_settings
 from irtoolkit.retrievers.engine import rank, rank_and_locate
-from irtoolkit.retrievers.ordering import Ties, separate
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.runs import DEFAULT_TAG, Run
+from irtoolkit.runs.order import Ties, separate
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 TINIEST = float(np.finfo(np.float32).smallest_subnormal)

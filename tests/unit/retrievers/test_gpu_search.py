@@ -11,7 +11,7 @@ from irtoolkit.retrievers.gpu_maxsim import GpuTokens
 from irtoolkit.retrievers.gpu_search import GpuSearch
 from irtoolkit.retrievers.gpu_vectors import GpuVectors
 from irtoolkit.retrievers.late import maxsim
-from irtoolkit.retrievers.ordering import TieOrder, best_of
+from irtoolkit.runs.top_k import TieOrder, top_k
 
 COUNT, DEPTH = 12_000, 10
 
@@ -46,7 +46,7 @@ def test_documents_scores_and_ranks_are_those_of_double_precision(
     there, tied = GpuVectors(docs, "cpu", room), TieOrder(names, "trec")
     found = GpuSearch(lambda: there, queries, lambda: docs).best(tied, DEPTH, rows, places)
     exact = (queries.astype(float) @ docs.T.astype(float)).astype(np.float32)
-    order, scores = best_of(exact, tied, DEPTH)
+    order, scores = top_k(exact, tied, DEPTH)
     np.testing.assert_array_equal(found.places, order)
     np.testing.assert_array_equal(found.scores, scores)
     for row, place, rank, above in zip(rows, places, found.ranks, found.above, strict=True):

@@ -14,8 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.retrievers._compiled import DONE, LOW, peaks_of
-from irtoolkit.retrievers._scan import parts_of
+from irtoolkit.runs._order_kernels import DONE, LOW, parts_of, peaks_of
 
 # The row is not of the usual kind: too few or too many scores reach the bound, or a bucket is full.
 UNUSUAL = 3
@@ -51,10 +50,10 @@ def room_of(count: int, depth: int) -> tuple[Any, ...]:
 def leading_singles(scores: Any, ties: Any, room: Any, out: Any) -> None:
     """Finds the best of each row.
 
-    `ties` is (names, at, second): the name of each candidate, its place in the order of ties, and
-    the candidate at each such place. `out` is (order, single, done), to be filled.
+    `ties` is (id keys, places, sequence): the key of each candidate's id, its place in the order of
+    ties, and the candidate at each such place. `out` is (order, single, done), to be filled.
     """
-    names, at, second = ties
+    id_keys, at, sequence = ties
     order, single, done = out
     sample, places, values, buckets, begins, keys = room
     depth = order.shape[1]
@@ -66,7 +65,7 @@ def leading_singles(scores: Any, ties: Any, room: Any, out: Any) -> None:
                 values[i] = scores[row, places[i]] + np.float32(0)  # no -0
             if _spread(values[:count], buckets, begins):
                 _sort(at, places, values[:count], (buckets, begins, keys), depth)
-                done[row] = _written(keys, names, second, order[row], single[row])
+                done[row] = _written(keys, id_keys, sequence, order[row], single[row])
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -169,19 +168,19 @@ def _sort(at: Any, places: Any, values: Any, room: Any, depth: int) -> None:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _written(keys: Any, names: Any, second: Any, order: Any, single: Any) -> int:
+def _written(keys: Any, id_keys: Any, sequence: Any, order: Any, single: Any) -> int:
     """Reads order and scores off sorted keys; lowers scores by the fewest steps that show it."""
     bits = single.view(np.uint32)
     for i in range(len(order)):
         falling = np.uint32(keys[i] >> _HALF)
-        order[i] = second[np.uint32(keys[i])]
+        order[i] = sequence[np.uint32(keys[i])]
         bits[i] = falling if falling >> _SIGN else falling ^ _FLIP
     lowest = np.float32(-np.inf)
     for i in range(1, len(order)):
         above = single[i - 1]
         if single[i] >= above:
-            # Among equals the later id would be put first.
-            after = names[order[i]] > names[order[i - 1]]
+            # A reader would put the greater key first.
+            after = id_keys[order[i]] > id_keys[order[i - 1]]
             if single[i] > above or after:
                 single[i] = np.nextafter(above, lowest) if after else above
                 if single[i] == lowest:

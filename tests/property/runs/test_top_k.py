@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers import _compiled, ordering
-from irtoolkit.retrievers._compiled import contenders
-from irtoolkit.retrievers._scan import parts_of
-from irtoolkit.retrievers.ordering import Ties, best, separate
+from irtoolkit.runs import _order_kernels, top_k
+from irtoolkit.runs._order_kernels import contenders, parts_of
+from irtoolkit.runs.order import Ties, separate
+from irtoolkit.runs.top_k import TieOrder
 
 Row = tuple[list[int], list[float]]
 
@@ -50,6 +50,11 @@ def restated(scores: Any, names: Any, ties: Ties, depth: int | None) -> Row:
             value = min(value, written[-1] if names[i] < names[above] else below)
         written.append(value)
     return order[:depth], [float(value) for value in written[:depth]]
+
+
+def best(scores: Any, names: Any, ties: Ties, depth: int | None) -> Any:
+    """The positions and the scores of each row."""
+    return zip(*top_k.top_k(scores, TieOrder(names, ties), depth), strict=True)
 
 
 def found(scores: Any, names: Any, ties: Ties, depth: int | None) -> list[Row]:
@@ -184,7 +189,7 @@ def test_dropping_candidates_early_changes_nothing(
     scores = np.concatenate([many(draw, 2, 1000, how) for how in HOW])
     names = draw.permutation(1000)
     before = found(scores, names, ties, 10)
-    monkeypatch.setattr(ordering, "_MANY", max(bound, 4))
+    monkeypatch.setattr(top_k, "_MANY", max(bound, 4))
     assert found(scores, names, ties, 10) == before
 
 
@@ -301,15 +306,15 @@ def test_many_scores_within_one_float32_do_not_take_the_square_of_their_number(
 ) -> None:
     """Few that stand the wrong way round are put right one by one; these are sorted again."""
     fates: list[int] = []
-    finish = _compiled.finish
+    finish = _order_kernels.finish
 
     def counting(*args: object) -> int:
         fates.append(finish(*args))
         return fates[-1]
 
-    monkeypatch.setattr(_compiled, "finish", counting)
+    monkeypatch.setattr(_order_kernels, "finish", counting)
     count = 50_000
     scores = 1 + np.arange(count)[None, :] * 2.0**-50
     [(order, _)] = best(scores, np.arange(count)[::-1].copy(), "trec", None)
     assert order.tolist() == list(range(count))[::-1]
-    assert fates == [_compiled.CROWDED, _compiled.DONE]
+    assert fates == [_order_kernels.CROWDED, _order_kernels.DONE]

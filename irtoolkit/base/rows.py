@@ -1,0 +1,63 @@
+"""Work on slices of the rows of a matrix, on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import local
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.cores import cores
+from irtoolkit.base.threads import pool
+
+# Fewer cells than this are not worth a second thread.
+_ALONE = 1 << 16
+# Slices for each core.
+_SLICES = 4
+T = TypeVar("T")
+_here = local()
+
+
+def by_rows(
+    function: Callable[[slice], T], cells: NDArray[Any], count: int | None = None
+) -> list[T]:
+    """Returns the results of a function of slices of rows, on all cores where that is worth it.
+
+    A function that calls this itself gets its rows in one slice: it is on one of the cores already.
+
+    Args:
+        function: takes a slice of rows.
+        cells: the matrix, whose size decides whether threads are worth it.
+        count: the number of rows; by default those of the matrix.
+    """
+    count = len(cells) if count is None else count
+    threads = 1 if _busy() else min(cores(), count)
+    if threads <= 1 or cells.size < _ALONE:
+        return [function(slice(0, count))]
+
+    def part(rows: slice) -> T:
+        _here.busy = True
+        try:
+            return function(rows)
+        finally:
+            _here.busy = False
+
+    # A core that other programs use too does fewer of them.
+    bounds = np.linspace(0, count, min(count, _SLICES * threads) + 1).astype(int)
+    return list(_pool(os.getpid()).map(part, map(slice, bounds[:-1], bounds[1:])))
+
+
+def _busy() -> bool:
+    """Returns whether this thread is at work on a slice."""
+    return getattr(_here, "busy", False)
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads that stay; a forked process has its own."""
+    return pool(cores())

@@ -1,0 +1,293 @@
+"""The compiled loops of the one order.
+
+Of equal scores the one with the greater key comes first. Keys are given: they alone hold the rule of ties.
+
+Functions of a module are kept compiled on disk; functions inside functions that call one another
+would be compiled again by every process. Import this module where it is needed and not before:
+numba takes long to import.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+GREATEST = float(np.finfo(np.float32).max)
+# What became of some rows: all is done; a score has no room below it; or more scores than a few are
+# equal in single precision and not in double, and are to be sorted in another way.
+DONE, LOW, CROWDED = 0, 1, 2
+NEAR = 64
+# The greatest key: what is sorted has it in half of 64 bits.
+LAST = (1 << 32) - 1
+# Scores whose greatest is noted together.
+PART = 64
+
+
+def parts_of(count: int, k: int) -> int:
+    """Returns into how many parts a row is laid out to find its best: a few times as many as k."""
+    return -(-count // max(1, min(PART, count // (4 * k))))
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def is_before(score: Any, key: Any, target: Any, least_key: Any) -> bool:
+    """Returns whether a score is before a target, whose least key before it is given."""
+    before: bool = score > target or (score == target and key >= least_key)
+    return before
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def first_bad(scores: Any, places: Any) -> None:
+    for row in range(len(scores)):
+        bad = 0
+        for place in range(scores.shape[1]):
+            bad += not (abs(scores[row, place]) <= GREATEST)
+        if bad:
+            for place in range(scores.shape[1]):
+                if not (abs(scores[row, place]) <= GREATEST):
+                    places[row] = place
+                    break
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def count_before(scores: Any, keys: Any, targets: Any, before: Any, greater: Any) -> None:
+    """Counts what is before some candidates, and what has a greater score.
+
+    `targets` is (rows, places) of the candidates.
+    """
+    rows, places = targets
+    for pair in range(len(rows)):
+        row, place = scores[rows[pair]], places[pair]
+        score, key = row[place], keys[place]
+        more, same, tied = 0, 0, 0
+        for at in range(len(row)):
+            more += row[at] > score
+            same += row[at] == score
+        if same > 1:
+            for at in range(len(row)):
+                tied += row[at] == score and keys[at] > key
+        before[pair], greater[pair] = more + tied, more
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def peaks_of(row: Any, peaks: Any) -> None:
+    # Parts are the columns of the row laid out in lines, so that a line is handled at once.
+    parts = len(peaks)
+    for part in range(parts):  # an assignment of arrays takes a second longer to compile
+        peaks[part] = row[part]
+    for begin in range(parts, len(row), parts):
+        line = row[begin : begin + parts]
+        for part in range(len(line)):
+            peaks[part] = max(line[part], peaks[part])
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def above(row: Any, peaks: Any, bound: Any, found: Any) -> int:
+    # What is found goes into an array that is there already: one that grows is ten times slower.
+    count = 0
+    for part in range(len(peaks)):
+        if peaks[part] >= bound:
+            line = row[part :: len(peaks)]
+            for place in range(len(line)):
+                if line[place] >= bound:
+                    found[count] = part + place * len(peaks)
+                    count += 1
+    return count
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def contenders(row: Any, depth: int, peaks: Any, found: Any) -> int:
+    peaks_of(row, peaks)
+    bound = greatest_at(peaks.copy(), len(peaks), depth)
+    count: int = above(row, peaks, bound, found)
+    return count
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def pack(scores: Any, sequence: Any, packed: Any) -> None:
+    """Packs whole numbers that ascend as scores fall, and then as the order of ties goes."""
+    bits = np.empty(1, np.float32)
+    view = bits.view(np.uint32)
+    for row in range(len(scores)):
+        for place in range(len(sequence)):
+            bits[0] = np.float32(scores[row, sequence[place]]) + np.float32(0)  # no -0
+            falling = view[0]
+            if not falling >> np.uint32(31):
+                falling ^= np.uint32(0x7FFFFFFF)
+            packed[row, place] = (np.uint64(falling) << np.uint64(32)) | np.uint64(place)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def finish(scores: Any, sequence: Any, id_keys: Any, packed: Any, order: Any, single: Any) -> int:
+    """Reads the order off sorted numbers; then lowers scores by the fewest steps that show it."""
+    lowest = np.float32(-np.inf)
+    count = len(sequence)
+    for row in range(len(scores)):
+        mine = scores[row]
+        for i in range(count):
+            place = sequence[packed[row, i] & np.uint64(0xFFFFFFFF)]
+            j = i
+            # An insertion sort of what is equal in single precision.
+            while (
+                j
+                and mine[order[row, j - 1]] < mine[place]
+                and np.float32(mine[order[row, j - 1]]) == np.float32(mine[place])
+            ):
+                order[row, j] = order[row, j - 1]
+                j -= 1
+                if i - j > NEAR:
+                    return CROWDED
+            order[row, j] = place
+        for i in range(count):
+            place = order[row, i]
+            value = np.float32(mine[place])
+            if i:
+                above, after = single[row, i - 1], id_keys[place] > id_keys[order[row, i - 1]]
+                # A reader would put the greater key first.
+                if value > above or (value == above and after):
+                    value = np.nextafter(above, lowest) if after else above
+                    if value == lowest:
+                        return LOW
+            single[row, i] = value
+    return DONE
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def leading(scores: Any, id_keys: Any, by_key: bool, room: Any, out: Any) -> None:
+    """Finds the best of each row where far more compete than are kept.
+
+    `room` is (peaks, places), memory to work in; `out` is (order, single, done), to be filled.
+    """
+    peaks, places = room
+    order, single, done = out
+    depth = order.shape[1]
+    for row in range(len(scores)):
+        count = contenders(scores[row], depth, peaks, places)
+        # Numbers of one type are sorted, and arrays filled by loops: each other way of numpy's would
+        # take a second or more to compile.
+        numbers = np.empty(count, np.uint64)
+        for i in range(count):
+            numbers[i] = places[i]
+        # In the order of the candidates, by which ties may be broken.
+        numbers.sort()
+        pool, known = np.empty(count, np.int64), np.empty(count, np.int64)
+        mine = np.empty((1, count), scores.dtype)
+        for i in range(count):
+            pool[i] = numbers[i]
+            mine[0, i], known[i] = scores[row, pool[i]], id_keys[pool[i]]
+        sequence = np.arange(count)
+        if by_key:
+            for i in range(count):
+                numbers[i] = (np.uint64(LAST - known[i]) << np.uint64(32)) | np.uint64(i)
+            numbers.sort()
+            for i in range(count):
+                sequence[i] = numbers[i] & np.uint64(LAST)
+        packed = np.empty((1, count), np.uint64)
+        pack(mine, sequence, packed)
+        packed[0].sort()
+        places_of = np.empty((1, count), np.int64)
+        written = np.empty((1, count), np.float32)
+        done[row] = finish(mine, sequence, known, packed, places_of, written)
+        for i in range(depth):
+            order[row, i], single[row, i] = pool[places_of[0, i]], written[0, i]
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def greatest_at(values: Any, count: int, depth: int) -> Any:
+    """The value at a depth from above, by quickselect; the values are moved."""
+    low, high, wanted = 0, count - 1, count - depth
+    while low < high:
+        pivot = values[(low + high) // 2]
+        left, right = low, high
+        while left <= right:
+            while values[left] < pivot:
+                left += 1
+            while values[right] > pivot:
+                right -= 1
+            if left <= right:
+                values[left], values[right] = values[right], values[left]
+                left += 1
+                right -= 1
+        if wanted <= right:
+            high = right
+        elif wanted >= left:
+            low = left
+        else:
+            break
+    return values[wanted]
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def best_of(found: Any, scores: Any, count: int, depth: int) -> tuple[int, Any]:
+    """Drops what is below the best `depth`; how many are left, and the least of them."""
+    least = greatest_at(scores[:count].copy(), count, depth)
+    return from_least(found, scores, count, least), least
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def from_least(found: Any, scores: Any, count: int, least: Any) -> int:
+    """Drops what is below a score; how many are left."""
+    left = 0
+    for at in range(count):
+        # Without a branch, which would often be guessed wrong.
+        score = scores[at]
+        found[left], scores[left] = found[at], score
+        left += score >= least
+    return left
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def drop_last_ties(found: Any, scores: Any, count: int, depth: int, keys: Any) -> int:
+    """Drops what comes last of the documents that tie at the last place; how many are left."""
+    least = scores[0]
+    for at in range(count):
+        least = min(least, scores[at])
+    tied = np.empty(count, np.int64)
+    above, known = 0, 0
+    for at in range(count):
+        if scores[at] > least:
+            above += 1
+        else:
+            tied[known] = keys[found[at]]
+            known += 1
+    least_key = greatest_at(tied, known, depth - above)
+    left = 0
+    for at in range(count):
+        if scores[at] > least or keys[found[at]] >= least_key:
+            found[left], scores[left] = found[at], scores[at]
+            left += 1
+    return left
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def settle_rows(order: Any, found: Any, keys: Any, queries: Any, out: Any) -> None:
+    """Writes documents in the one order.
+
+    Args:
+        order: (q, k) places of each query's documents by ascending score.
+        found: (counts, documents, scores) of the same queries, in any order; scores beyond the count
+            are zeros.
+        keys: (d,) keys of the shard's documents.
+        queries: (q,) numbers of the queries.
+        out: (counts, documents, scores), rows by the number of the query.
+    """
+    counts, docs, scores = found
+    all_counts, all_docs, all_scores = out
+    last = order.shape[1] - 1
+    for row in range(len(queries)):
+        number = queries[row]
+        all_counts[number] = counts[row]
+        for i in range(order.shape[1]):
+            at = order[row, last - i]
+            doc, score = docs[row, at], scores[row, at]
+            j = i
+            while (
+                j
+                and all_scores[number, j - 1] == score
+                and score > 0
+                and keys[all_docs[number, j - 1]] < keys[doc]
+            ):
+                all_docs[number, j] = all_docs[number, j - 1]
+                j -= 1
+            all_docs[number, j], all_scores[number, i] = doc, score

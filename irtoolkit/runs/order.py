@@ -1,0 +1,263 @@
+"""The one order: scores descend, and of equal scores the document with the later id comes first.
+
+Everything in irtoolkit that sorts, cuts, merges or ranks by score, or separates equal scores, calls
+this module or `irtoolkit.runs.top_k`. The rule of ties is stated here alone. Elsewhere it is data: each
+document has a key, and of equal scores the one with the greater key comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, Ints, Singles, rank_ids
+
+# Which of equal scores comes first: "trec" and "best" are the rule of this module, as trec_eval has it;
+# "pool" is the order in which candidates stand.
+Ties = Literal["trec", "pool", "best"]
+# Whether the later id comes first, in the byte order of UTF-8.
+LATER_FIRST = True
+
+Keys = NDArray[np.integer[Any]]
+# Gives the keys of some documents or positions; it is called for those alone that tie.
+KeysOf = Callable[[Ints], Keys]
+
+_LOWEST = np.finfo(np.float32).min
+_SIGN = 1 << 31
+
+
+# -- keys ----------------------------------------------------------------------------------------
+
+
+def keys(doc_ids: Ids, ties: Ties = "trec") -> Ints:
+    """Returns the (c,) keys of documents: of equal scores the greater key comes first.
+
+    Keys tell the order of these documents alone; those of other documents are no measure of them.
+    """
+    count = len(doc_ids)
+    return pool_keys(count) if ties == "pool" else id_keys(count)[rank_ids(doc_ids)]
+
+
+def pool_keys(count: int) -> Ints:
+    """Returns the (c,) keys under which equal scores stay in the order in which candidates stand."""
+    return np.arange(count - 1, -1, -1)
+
+
+def id_keys(count: int) -> Ints:
+    """Returns the (c,) keys of documents that stand in ascending order of their ids."""
+    ascending = np.arange(count)
+    return ascending if LATER_FIRST else ascending[::-1]
+
+
+def least_key(count: int, below: int, is_there: bool) -> int:
+    """Returns the least key that comes before a document, where scores are equal.
+
+    Args:
+        count: documents whose keys are those of `id_keys`.
+        below: how many of them have an id below the document's.
+        is_there: whether it is one of them.
+    """
+    return below + is_there if LATER_FIRST else count - below
+
+
+def tie_order(ascending: NDArray[Any]) -> NDArray[Any]:
+    """Returns documents in the order of equal scores, given them in ascending order of their ids."""
+    return ascending[::-1] if LATER_FIRST else ascending
+
+
+def by_id(id_order: Keys) -> Ints:
+    """Returns the (c,) documents in ascending order of their ids, given their keys."""
+    documents = np.empty(len(id_order), np.int64)
+    documents[id_order] = np.arange(len(id_order))
+    return documents if LATER_FIRST else documents[::-1]
+
+
+# -- sorting and merging ---------------------------------------------------------------------------
+
+
+class TopDocuments(NamedTuple):
+    """The best documents of some queries.
+
+    Attributes:
+        offsets: (q+1,) where the rows of each query begin.
+        documents: (n,) numbers of documents, in the one order.
+        scores: (n,) their scores, or whole numbers that stand for them.
+    """
+
+    offsets: Ints
+    documents: Ints
+    scores: Any
+
+    @classmethod
+    def joined(cls, parts: Sequence[TopDocuments]) -> TopDocuments:
+        """Returns the documents of several sets of queries, one after the other."""
+        sizes = [np.diff(part.offsets) for part in parts]
+        counts = np.concatenate([np.zeros(1, np.int64), *sizes])
+        return cls(
+            np.cumsum(counts),
+            np.concatenate([np.empty(0, np.int64), *(part.documents for part in parts)]),
+            # Scores that are whole numbers stay so.
+            np.concatenate([part.scores for part in parts] or [np.empty(0)]),
+        )
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[tuple[Ints, Any]]) -> TopDocuments:
+        """Returns the documents of queries, given the documents and scores of each, best first."""
+        return cls(
+            np.cumsum([0, *(len(documents) for documents, _ in rows)]).astype(np.int64),
+            np.concatenate([np.empty(0, np.int64), *(documents for documents, _ in rows)]),
+            np.concatenate([np.empty(0), *(scores for _, scores in rows)]),
+        )
+
+
+def best_first(scores: Any, keys: Keys | KeysOf | None = None, k: int | None = None) -> Ints:
+    """Returns the positions of the best scores, best first.
+
+    Args:
+        scores: (n,) of one query.
+        keys: (n,) their keys, or what gives those of some positions. Without keys equal scores stay in
+            the order in which they stand.
+        k: how many are wanted; None is all.
+    """
+    near = np.arange(len(scores))
+    if k is not None and k < len(scores):
+        near = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
+    order: Ints = near[np.argsort(-scores[near], kind="stable")]
+    if keys is not None:
+        ranked = scores[order]
+        rows = np.flatnonzero(_equal_neighbours(ranked[1:] == ranked[:-1]))
+        _untie(order, rows, ranked[rows], keys)
+    return order[:k]
+
+
+def _equal_neighbours(equal: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Returns which of n sorted rows equal a neighbour, given whether each equals the one before."""
+    tied = np.zeros(len(equal) + 1, bool)
+    tied[1:] = equal
+    tied[:-1] |= equal
+    return tied[: len(equal) + 1]
+
+
+def _untie(order: Ints, rows: Ints, groups: Any, keys: Keys | KeysOf) -> None:
+    """Puts rows of an order that tie into the order of their keys; `groups` fall from tie to tie."""
+    if len(rows):
+        tied = order[rows]
+        own = keys(tied) if callable(keys) else keys[tied]
+        order[rows] = tied[np.lexsort((-own.astype(np.int64), -groups))]
+
+
+def merge(parts: Sequence[TopDocuments], k: int, keys: KeysOf) -> TopDocuments:
+    """Returns the best k documents of each query, given the best of several sets of documents.
+
+    Args:
+        parts: rows of the same queries, in the one order; no document is in two of them.
+        k: documents of each query, at most.
+        keys: gives the keys of documents, each of which is named once.
+    """
+    scores, rows = _side_by_side(parts)
+    ends = np.cumsum([len(part.documents) for part in parts])
+    documents = np.concatenate([part.documents for part in parts])
+    order = np.argsort(-scores, axis=1, kind="stable")
+    scores, rows = (np.take_along_axis(each, order, axis=1) for each in (scores, rows))
+    inside = rows >= 0
+    if scores.shape[1] > k:  # what ties with the last may come before it
+        inside &= scores >= scores[:, k - 1 : k]
+    queries = np.nonzero(inside)[0]
+    scores, rows = scores[inside], rows[inside]
+    equal = (scores[1:] == scores[:-1]) & (queries[1:] == queries[:-1])
+    tied = _between_parts(equal, np.searchsorted(ends, rows, side="right"))
+    if len(tied):
+        distinct, which = np.unique(documents[rows[tied]], return_inverse=True)
+        own = np.empty(len(documents), np.int64)
+        own[rows[tied]] = keys(distinct)[which]
+        # A document of several queries has a row of each.
+        ties = np.cumsum(np.concatenate([[True], ~equal]))
+        _untie(rows, tied, -ties[tied], own)
+    starts = np.searchsorted(queries, np.arange(len(inside)))
+    kept = np.arange(len(rows)) - starts[queries] < k
+    offsets = np.searchsorted(queries[kept], np.arange(len(inside) + 1)).astype(np.int64)
+    return TopDocuments(offsets, documents[rows[kept]], scores[kept])
+
+
+def _side_by_side(parts: Sequence[TopDocuments]) -> tuple[Any, Ints]:
+    """Returns (q, w) scores and row numbers of each query in all parts; -1 where there is no row."""
+    counts = np.array([np.diff(part.offsets) for part in parts])
+    kind: Any = np.result_type(*(part.scores.dtype for part in parts))
+    lowest = np.iinfo(kind).min + 1 if kind.kind == "i" else -np.inf
+    shape = counts.shape[1], int(counts.sum(axis=0).max(initial=0))
+    scores, rows = np.full(shape, lowest, kind), np.full(shape, -1, np.int64)
+    begins, first = np.arange(shape[0]) * shape[1], 0
+    for part, own in zip(parts, counts, strict=True):
+        count = len(part.documents)
+        cells = np.arange(count) + np.repeat(begins - part.offsets[:-1], own)
+        scores.ravel()[cells], rows.ravel()[cells] = part.scores, np.arange(first, first + count)
+        begins, first = begins + own, first + count
+    return scores, rows
+
+
+def _between_parts(equal: NDArray[np.bool_], parts: Ints) -> Ints:
+    """Returns the rows of ties of several parts; those of one part are in order already."""
+    if not equal.any():
+        return np.empty(0, np.int64)
+    firsts = np.flatnonzero(np.concatenate([[True], ~equal]))
+    sizes = np.diff(np.append(firsts, len(parts)))
+    mixed = parts[firsts] != parts[firsts + sizes - 1]
+    return np.flatnonzero(np.repeat(mixed, sizes))
+
+
+# -- scores that show the order --------------------------------------------------------------------
+
+
+def separate(scores: Any, keys: Keys | None = None, queries: Ints | None = None) -> Singles:
+    """Returns float32 scores under which rows in their order stand in the one order.
+
+    Args:
+        scores: (n,) descending.
+        keys: (n,) keys of the documents; rows that stand in their order may stay equal. Without keys
+            each score is below the one before it.
+        queries: (n,) numbers of the queries, ascending; by default all rows are of one.
+
+    Returns:
+        (n,) the scores in single precision, lowered by the fewest steps.
+
+    Raises:
+        InputError: a row would have to go below the lowest float32.
+    """
+    single = np.asarray(scores, np.float32)
+    if len(single) < 2:
+        return single
+    bits = single.view(np.int32).astype(np.int64)
+    # Whole numbers in the order of the scores, one for each step: negative scores count downwards.
+    steps = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+    falls = np.ones(len(steps), bool) if keys is None else np.append(False, keys[1:] > keys[:-1])
+    fallen = np.cumsum(falls)
+    if queries is not None:
+        # Each query's numbers are below all of the query before, so that the least begins anew.
+        fallen -= queries.astype(np.int64) * ((1 << 33) + len(steps))
+    lowered = np.minimum.accumulate(steps + fallen) - fallen
+    moved = lowered != steps
+    if lowered[moved].min(initial=0) < -int(np.float32(-_LOWEST).view(np.int32)):
+        raise InputError(
+            f"scores near {_LOWEST} leave no room to tell tied documents apart",
+            remedy="scale the scores",
+        )
+    patterns = np.where(lowered < 0, _SIGN - lowered, lowered).astype(np.uint32)
+    return np.where(moved, patterns.view(np.float32), single)
+
+
+def is_ordered(queries: Ints, scores: Any, keys: Keys) -> bool:
+    """Returns whether rows stand in ascending order of queries, and in the one order of each."""
+    same = queries[1:] == queries[:-1]
+    lower = np.where(same, scores[1:] < scores[:-1], queries[1:] > queries[:-1])
+    tied = np.flatnonzero(~lower)
+    falling = keys[tied + 1] < keys[tied]
+    return bool(np.all(same[tied] & (scores[tied + 1] == scores[tied]) & falling))
+
+
+def row_order(queries: Ints, scores: Any, keys: Keys) -> Ints:
+    """Returns the positions of rows by query, and in the one order of each."""
+    return np.lexsort((-keys, -scores, queries))

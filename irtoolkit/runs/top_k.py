@@ -1,0 +1,211 @@
+"""The best of each row of a matrix of scores, and exact ranks, in the one order, on all cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.rows import by_rows
+from irtoolkit.runs.order import Keys, Ties, pool_keys
+
+Scores = NDArray[np.floating[Any]]
+
+# Where so many times more candidates than are kept compete, most are dropped before they are sorted.
+_MANY = 32
+# Of fewer candidates all are sorted, unless very few are kept.
+_SOME = 1 << 9
+
+
+@dataclass(frozen=True, eq=False)
+class TieOrder:
+    """The order of equally scored candidates, computed once for all queries that rank them.
+
+    Attributes:
+        id_keys: (c,) keys of the candidates' ids, by which readers of a run order equal scores.
+        ties: "pool" for the order in which candidates stand; otherwise that of the ids' keys.
+    """
+
+    id_keys: Keys
+    ties: Ties
+
+    @cached_property
+    def keys(self) -> Keys:
+        """(c,) keys of the candidates: of equal scores the greater key comes first."""
+        return pool_keys(len(self.id_keys)) if self.ties == "pool" else self.id_keys
+
+    @cached_property
+    def sequence(self) -> Ints:
+        """(c,) the candidates in this order."""
+        return np.argsort(-self.keys)
+
+    @cached_property
+    def places(self) -> NDArray[np.uint32]:
+        """(c,) where each candidate is in this order."""
+        places = np.empty(len(self.id_keys), np.uint32)
+        places[self.sequence] = np.arange(len(places), dtype=np.uint32)
+        return places
+
+
+def top_k(scores: Scores, tied: TieOrder, k: int | None = None) -> tuple[Ints, Singles]:
+    """Returns (q, k) positions of the best candidates of each query, and (q, k) scores to write.
+
+    Scores to write are in single precision, lowered by the fewest steps under which a reader of the run
+    finds this order.
+
+    Args:
+        scores: (q, c) finite.
+        tied: the order of equally scored candidates.
+        k: how many to keep; None keeps all.
+
+    Raises:
+        InputError: a score would have to go below the lowest float32.
+    """
+    count = scores.shape[1]
+    singles_alone = scores.dtype == np.float32 and count >= _SOME
+    if k is None or k * (2 if singles_alone else _MANY) > count:
+        # All are sorted where most would be.
+        order, single = _sorted(scores, tied)
+        return order[:, :k], single[:, :k]
+    orders = np.empty((len(scores), k), np.int64)
+    singles = np.empty((len(scores), k), np.float32)
+    done = np.empty(len(scores), np.int64)
+    leading = _leading_singles if singles_alone else _leading
+    by_rows(
+        lambda rows: leading(scores[rows], tied, (orders[rows], singles[rows], done[rows])), scores
+    )
+    for row in np.flatnonzero(done):
+        order, single = _unusual(scores[row : row + 1], tied, k)
+        orders[row], singles[row] = order[0], single[0]
+    return orders, singles
+
+
+def before(scores: Scores, tied: TieOrder, rows: Ints, places: Ints) -> tuple[Ints, Ints]:
+    """Returns how many candidates are before some, and how many of those have a greater score.
+
+    Args:
+        scores: (q, c) finite.
+        tied: the order of equally scored candidates.
+        rows, places: (n,) the query and the position of each candidate whose rank is wanted.
+    """
+    from irtoolkit.runs._order_kernels import count_before
+
+    counts, greater = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    by_rows(
+        lambda part: count_before(
+            scores, tied.keys, (rows[part], places[part]), counts[part], greater[part]
+        ),
+        scores,
+        len(rows),
+    )
+    return counts, greater
+
+
+def first_unwritable(scores: Scores) -> tuple[int, int] | None:
+    """Returns row and column of the first score that is no finite single-precision number, or None."""
+    from irtoolkit.runs._order_kernels import first_bad
+
+    places = np.full(len(scores), -1)
+    by_rows(lambda rows: first_bad(scores[rows], places[rows]), scores)
+    rows = np.flatnonzero(places >= 0)
+    return (int(rows[0]), int(places[rows[0]])) if len(rows) else None
+
+
+def settle(hits: tuple[Ints, Ints, Ints], keys: Keys, queries: Ints, out: tuple[Any, ...]) -> None:
+    """Writes documents with whole scores in the one order.
+
+    Args:
+        hits: (counts, documents, scores) of queries, in any order; scores beyond the count are 0.
+        keys: (d,) keys of the documents.
+        queries: (q,) the row of each query in `out`.
+        out: (counts, documents, scores), to be filled in.
+    """
+    from irtoolkit.runs._order_kernels import settle_rows
+
+    settle_rows(_ascending(hits[2]), hits, keys, queries, out)
+
+
+def _ascending(scores: Ints) -> Ints:
+    """Returns (q, k) the order of the scores of each row, the least first; ties in any order."""
+    bits = max(1, int(scores.shape[1] - 1).bit_length())
+    if scores.max(initial=0) >= 1 << (62 - bits):
+        return np.argsort(scores, axis=1)
+    # Scores with their places in the last bits: numpy sorts faster than it finds an order.
+    packed = scores << bits
+    packed |= np.arange(scores.shape[1])
+    packed.sort(axis=1)
+    packed &= (1 << bits) - 1
+    return packed
+
+
+def _leading_singles(scores: Scores, tied: TieOrder, out: tuple[Any, ...]) -> None:
+    from irtoolkit.runs._select_kernels import leading_singles, room_of
+
+    room = room_of(scores.shape[1], out[0].shape[1])
+    leading_singles(scores, (tied.id_keys, tied.places, tied.sequence), room, out)
+
+
+def _leading(scores: Scores, tied: TieOrder, out: tuple[Any, ...]) -> None:
+    from irtoolkit.runs._order_kernels import leading, parts_of
+
+    count = scores.shape[1]
+    room = np.empty(parts_of(count, out[0].shape[1]), scores.dtype), np.empty(count, np.int64)
+    leading(scores, tied.id_keys, tied.ties != "pool", room, out)
+
+
+def _unusual(row: Scores, tied: TieOrder, k: int) -> tuple[Ints, Singles]:
+    """Returns the best (1, k) of a row, with many equal scores say, that a faster way has given up."""
+    from irtoolkit.runs._order_kernels import DONE
+
+    if row.dtype == np.float32 and k * _MANY <= row.shape[1]:
+        order, single = np.empty((1, k), np.int64), np.empty((1, k), np.float32)
+        done = np.empty(1, np.int64)
+        _leading(row, tied, (order, single, done))
+        if done[0] == DONE:
+            return order, single
+    order, single = _sorted(row, tied)
+    return order[:, :k], single[:, :k]
+
+
+def _sorted(scores: Scores, tied: TieOrder) -> tuple[Ints, Singles]:
+    """Returns (q, c) positions of all candidates, best first, and (q, c) scores to write for them.
+
+    A score in single precision and the place among ties make one whole number of 64 bits, which
+    numpy sorts several times faster than it finds an order. Scores that only differ in double
+    precision are put right afterwards: they are few, and next to each other.
+    """
+    from irtoolkit.runs._order_kernels import CROWDED, DONE, finish, pack
+
+    order = np.empty(scores.shape, np.int64)
+    single = np.empty(scores.shape, np.float32)
+    sequence, id_keys = tied.sequence, tied.id_keys
+
+    def part(rows: slice) -> bool:
+        packed = np.empty(scores[rows].shape, np.uint64)
+        pack(scores[rows], sequence, packed)
+        packed.sort(axis=1)
+        fate = finish(scores[rows], sequence, id_keys, packed, order[rows], single[rows])
+        if fate == CROWDED:
+            for row, own in zip(packed, scores[rows], strict=True):
+                row[:] = np.argsort(-own[sequence], kind="stable")
+            fate = finish(scores[rows], sequence, id_keys, packed, order[rows], single[rows])
+        return bool(fate == DONE)
+
+    # Few rows at a time stay in the processor's cache.
+    step = max(1, (1 << 18) // max(1, scores.shape[1]))
+
+    def parts(rows: slice) -> bool:
+        starts = range(rows.start, rows.stop, step)
+        return all(part(slice(start, min(start + step, rows.stop))) for start in starts)
+
+    if not all(by_rows(parts, scores)):
+        raise InputError(
+            f"scores near {np.finfo(np.float32).min} leave no room to tell tied documents apart",
+            remedy="scale the scores, or use ties=trec",
+        )
+    return order, single
