@@ -195,7 +195,7 @@ def _facts(name: str) -> list[list[str]]:
         value = getattr(presets()[name], field.name)
         if value in (None, False, "", " ") or field.name == "kind":
             continue
-        code = field.name in ("id", "query", "package", "query_prompt", "doc_prompt", "join")
+        code = field.name in ("id", "query", "package", "query_prompt", "document_prompt", "join")
         shown = f"`{value}`" if code else escaped(str(value))
         rows.append([field.name.replace("_", " "), shown])
     return rows

@@ -190,13 +190,14 @@ def retrieve(
     """
     from irtoolkit.datasets.replaced import with_candidates
     from irtoolkit.ranking.candidates import usual_depth
+    from irtoolkit.ranking.defaults import for_dataset
     from irtoolkit.ranking.from_index import can_rank, rank_corpus
     from irtoolkit.ranking.produce import produce, rank_dataset, ranks_wanted
     from irtoolkit.ranking.systems import system_of
 
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
-    found = system_of(system, settings, dataset.parts)
+    found = for_dataset(system_of(system, settings, dataset.parts), dataset)
     kept = usual_depth(dataset, depth)
     if kept is not None and can_rank(dataset, found, kept):
         return rank_corpus(dataset, found, kept, output, progress=progress)

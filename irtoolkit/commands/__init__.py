@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -234,14 +235,25 @@ def size_of(run: Run) -> str:
 def written(path: str, run: Run, system: System, given: Iterable[str] = ()) -> str:
     """What a command says of a run that it has written.
 
-    Settings at their defaults are left out, but for a model and for what was given.
+    Settings at their defaults are left out, but for a model, its prompts and what was given.
     """
     told = {"model", *given, *system.changed()}
     settings = {key: value for key, value in system.settings().items() if key in told}
+    for name, text in system.retriever.prompts_used().items():
+        # An instruction is part of the query prompt.
+        if name != "query_prompt" or "instruction" not in settings:
+            settings.setdefault(name, text)
     said = f"{path}: {size_of(run)}; {system.retriever.name}"
     return " ".join([said, shown(settings)]).rstrip()
 
 
 def shown(values: Mapping[str, Any]) -> str:
-    """Settings on one line."""
-    return " ".join(f"{key}={value}" for key, value in values.items())
+    """Settings on one line, texts as the shell takes them."""
+    return " ".join(f"{key}={_quoted(value)}" for key, value in values.items())
+
+
+def _quoted(value: Any) -> Any:
+    """Returns a text with blanks as an argument of the shell, with \\n for a line break."""
+    if not isinstance(value, str) or not re.search(r"\s", value):
+        return value
+    return shlex.quote(value.replace("\n", "\\n"))

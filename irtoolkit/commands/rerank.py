@@ -58,6 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
+    from irtoolkit.ranking.defaults import for_dataset
     from irtoolkit.ranking.output import Output
     from irtoolkit.ranking.produce import Among, has_nothing_to_do, produce
     from irtoolkit.ranking.systems import find_reranker
@@ -74,4 +75,4 @@ def execute(args: argparse.Namespace) -> None:
     run, _ = produce(dataset, system, output, among=among)
     if launch().helps:
         return
-    note(written(args.output, run, system.on(dataset.lang)))
+    note(written(args.output, run, for_dataset(system, dataset)))

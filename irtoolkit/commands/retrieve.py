@@ -74,6 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.candidates import usual_depth
+    from irtoolkit.ranking.defaults import for_dataset
     from irtoolkit.ranking.from_index import can_rank, rank_corpus
     from irtoolkit.ranking.output import Output
     from irtoolkit.ranking.produce import has_nothing_to_do, produce
@@ -93,6 +94,7 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"{lacking} is missing", remedy="irtoolkit retrieve DATASET bm25 -o FILE")
     system = find_system(args.system, settings, args.dataset)
     dataset = ranked_dataset(args)
+    system = for_dataset(system, dataset)
     if has_nothing_to_do(system):
         note(nothing_to_do(launch()))
         return
@@ -104,7 +106,7 @@ def execute(args: argparse.Namespace) -> None:
         run, _ = produce(dataset, system, output, depth=depth)
     if launch().helps:
         return
-    _tell(args.output, run, system.on(dataset.lang), settings)
+    _tell(args.output, run, system, settings)
 
 
 def _names_index(given: str) -> bool:

@@ -30,6 +30,7 @@ from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.outputs import pack
 from irtoolkit.models.parts import Parts
 from irtoolkit.models.pooling import report_implied_pooling
+from irtoolkit.models.prompts import preset_prompt
 from irtoolkit.models.settings import EncoderSettings as EncoderSettings
 from irtoolkit.models.settings import Stored as Stored
 from irtoolkit.models.settings import length_of
@@ -62,7 +63,6 @@ class Encoder:
         self.preset = presets.find_preset(how.model, how.weights, how.query_weights)
         presets.require_kind(self.preset, how.kind)
         place = presets.model_folder(self.preset.side(how.side))
-        query = how.side == "query"
         backend = chosen_backend(how.backend, place)
         device = loading.torch_device(how.device, backend)
         precision = loading.chosen_precision(how.precision, device, backend)
@@ -71,7 +71,7 @@ class Encoder:
         length = length_of(how, known, saved)
         prompt = how.prompt
         if prompt is None:
-            prompt = known.query_prompt if query else known.doc_prompt
+            prompt = preset_prompt(known, how.side)
         # What was chosen here is not chosen again in workers.
         self._how = replace(how, backend=cast(Backend, backend))
         if backend == "torch":

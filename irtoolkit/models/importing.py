@@ -23,6 +23,7 @@ from irtoolkit.models.exporting import CLOSE, copy_around, difference, example, 
 from irtoolkit.models.loading import load_model
 from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
 from irtoolkit.models.presets import COMPARED_AS, Preset, find_preset, model_folder, said_kind
+from irtoolkit.models.prompts import preset_prompt
 
 # Int8 files round what flows between layers as they run, which torch does not do with their weights.
 _CLOSE_INT8 = 0.5
@@ -146,7 +147,8 @@ def _write_modules(folder: Path, preset: Preset) -> None:
         reader = Transformer(str(folder))
         pooling = Pooling(reader.get_embedding_dimension(), pooling_mode=preset.pooling or "mean")
         last = [Normalize()] if preset.similarity == "cosine" else []
-        prompts = {"query": preset.query_prompt or "", "document": preset.doc_prompt or ""}
+        query, document = preset_prompt(preset, "query"), preset_prompt(preset, "document")
+        prompts = {"query": query or "", "document": document or ""}
         return SentenceTransformer(
             modules=[reader, pooling, *last], device="cpu", prompts=prompts,
             similarity_fn_name=COMPARED_AS.get(preset.similarity or ""),

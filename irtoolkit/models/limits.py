@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from irtoolkit.base.errors import InputError
@@ -14,8 +15,18 @@ _LENGTHS: dict[Side, str] = {"query": "query_length", "document": "document_leng
 def own_prompt(model: Any, side: Side) -> str | None:
     """The prompt that sentence-transformers' encode_query and encode_document would use."""
     prompts = dict(getattr(model, "prompts", None) or {})
+    return saved_prompt(prompts, getattr(model, "default_prompt_name", None), side)
+
+
+def saved_prompt(prompts: Mapping[str, Any], default: str | None, side: Side) -> str | None:
+    """Returns the prompt of one side among those that a model is saved with.
+
+    Args:
+        prompts: by name.
+        default: name of the prompt of texts of any side.
+        side: whose prompt.
+    """
     names = ("query",) if side == "query" else ("document", "passage", "corpus")
-    default = getattr(model, "default_prompt_name", None)
     for name in (*names, *([default] if default else [])):
         if name in prompts:
             return str(prompts[name])

@@ -79,7 +79,12 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
         return _of_parts(location, side, settings, options)
     if settings.backend != "torch":
         _refuse_unexported(location, settings)
-    if kind == "dense" and (Path(location) / "sim.pt").is_file():
+    sim = kind == "dense" and (Path(location) / "sim.pt").is_file()
+    if settings.prompt and (sim or pooling == "sparta"):
+        raise InputError(
+            f"the model {location} takes no prompt: {settings.prompt!r}", remedy="leave it out"
+        )
+    if sim:
         if limit is not None:
             raise InputError(f"a length of {limit} tokens: SIM does not truncate texts")
         refuse_changed(location)

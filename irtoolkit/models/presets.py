@@ -51,7 +51,10 @@ class Preset:
         extra: irtoolkit's extra that installs this package.
         pooling: how token vectors become one, where the weights are a plain transformer.
         similarity: of two vectors, as its authors compute it.
-        query_prompt, doc_prompt: put before a text.
+        query_prompt, document_prompt: put before a text; {instruction} in that of queries is where
+            the instruction stands, see `irtoolkit.models.prompts`.
+        instruction: what its queries are for unless a setting or a dataset says it.
+        bare_prompt: the query prompt where there is no instruction at all.
         query_length, doc_length: tokens after which a text is cut.
         cuts_special: whether what a text has too many is cut off with the special tokens at its ends.
         join: what stands between the segments of a text; "sep" is the model's separator token.
@@ -73,7 +76,9 @@ class Preset:
     pooling: str | None = None
     similarity: Literal["cosine", "dot", "l2"] | None = None
     query_prompt: str | None = None
-    doc_prompt: str | None = None
+    document_prompt: str | None = None
+    instruction: str | None = None
+    bare_prompt: str | None = None
     query_length: int | None = None
     doc_length: int | None = None
     cuts_special: bool = False

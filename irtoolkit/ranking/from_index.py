@@ -17,6 +17,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.build_index import build, folder_index
 from irtoolkit.ranking.candidates import CORPUS_DEPTH, corpus_line
 from irtoolkit.ranking.decided import formats
+from irtoolkit.ranking.defaults import for_dataset
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.produce import is_shared
 from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
@@ -61,7 +62,7 @@ def rank_corpus(
     """
     if depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
-    system = system.on(dataset.lang)
+    system = for_dataset(system, dataset)
     queries = _queries(dataset, system)
     target = output if output is None or isinstance(output, Output) else Output(output)
     index = build(dataset, system, progress=progress)

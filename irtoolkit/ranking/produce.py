@@ -18,6 +18,7 @@ from irtoolkit.base.stamps import unchanged
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
 from irtoolkit.ranking.decided import digest, made_of
+from irtoolkit.ranking.defaults import for_dataset
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.engine import Ranking, rank, rank_and_locate
@@ -82,6 +83,7 @@ def rank_dataset(
         InputError: the system cannot run here, or what ranking raises.
     """
     dataset = Dataset.of(data)
+    system = for_dataset(system, dataset)
     refuse_missing(system)
     return _rank(dataset, system.load(dataset), system, depth, among, relevant or {}, progress)
 
@@ -140,6 +142,7 @@ def produce(
     path = target.path
     if not is_url(path):
         refuse_unwritable(path)
+    system = for_dataset(system, dataset)
     refuse_missing(system)
     task = system.load(dataset)
     if target.say is not None and not launch().helps:
@@ -163,6 +166,7 @@ def produce(
 
 def is_made(data: Dataset, system: System, path: StrPath, depth: int | None) -> bool:
     """Whether the run of a path is the one that `produce` would make."""
+    system = for_dataset(system, data)
     relevant = ranks_wanted(data, system, depth)
     return _unchanged(path, _made(data, system, system.load(data), depth, None, relevant))
 

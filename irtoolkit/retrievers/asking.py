@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from string import Formatter
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.endpoint import Endpoint
@@ -77,48 +75,6 @@ class Asking(Retriever):
             return LocalGenerator(*how, device=self.device)
         return Endpoint(
             *how, url=self.endpoint, key_variable=self.key_variable, timeout=self.timeout
-        )
-
-
-@dataclass(frozen=True)
-class Template:
-    """A prompt with names in braces where something stands in it.
-
-    Attributes:
-        parts: literal texts, each with the name that follows it.
-    """
-
-    parts: tuple[tuple[str, str | None], ...]
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """Reads a template.
-
-        Raises:
-            InputError: it cannot be read; says how it is written.
-        """
-        remedy = "{query} is the query, {field} a field of its record; braces are written {{ and }}"
-        try:
-            parsed = list(Formatter().parse(text))
-        except ValueError as error:
-            raise InputError(f"the prompt cannot be read: {error}", remedy=remedy) from None
-        parts: list[tuple[str, str | None]] = []
-        for literal, name, form, conversion in parsed:
-            if conversion or name == "":
-                raise InputError("the prompt has braces without a field's name", remedy=remedy)
-            # The views masked:TOKEN have a colon.
-            parts.append((literal, f"{name}:{form}" if name is not None and form else name))
-        return cls(tuple(parts))
-
-    @property
-    def names(self) -> set[str]:
-        """The names in braces."""
-        return {name for _, name in self.parts if name is not None}
-
-    def filled(self, values: Mapping[str, str]) -> str:
-        """The prompt with a value for each name."""
-        return "".join(
-            text + (values[name] if name is not None else "") for text, name in self.parts
         )
 
 

@@ -197,12 +197,20 @@ class Retriever:
         """What decides the scores and is known only where they are made: device and precision."""
         return {}
 
+    def prompts_used(self) -> dict[str, str]:
+        """Returns the prompts of its model by setting, without empty ones."""
+        return {}
+
     def pinned(self) -> Self:
         """The retriever with what `computed` says as settings, for workers that would choose otherwise."""
         return self
 
     def on(self, lang: str | None) -> Self:
         """The retriever with the settings that it takes by default for texts in a language."""
+        return self
+
+    def instructed(self, instruction: str) -> Self:
+        """Returns the retriever with a dataset's own instruction, if it takes one and has none."""
         return self
 
     def for_queries(self, view: str) -> Self:

@@ -43,8 +43,13 @@ class CrossEncoder(Neural):
     def encoding(self, side: Side) -> dict[str, Any]:
         return {"length": self.length}
 
+    def text_before(self, side: Side) -> str | None:
+        # The encoder reads pairs, which begin with the query.
+        return super().text_before("query")
+
     def scorer(self, task: Task) -> Scorer:
         encoder = Encoder(self.how("document"))
+        before = self.prompt_settings().of_documents(self.preset()) or ""
         asked = [encoder.text(query) for query in self.asked(task)]
         sizes = np.zeros(len(asked), np.int64)
         for group in task.groups:
@@ -52,7 +57,7 @@ class CrossEncoder(Neural):
 
         def pairs() -> Iterator[tuple[str, str]]:
             for group in task.groups:
-                texts = [encoder.text(doc) for doc in task.docs[group.docs]]
+                texts = [before + encoder.text(doc) for doc in task.docs[group.docs]]
                 for query in group.queries:
                     for text in texts:
                         yield asked[query], text

@@ -138,6 +138,7 @@ class SentenceMax(VectorRetriever):
     """
 
     name: ClassVar[str] = "sentence-max"
+    reads_whole: ClassVar[bool] = False
 
     def parts_of(self, encoder: Encoder, texts: Sequence[Segments]) -> list[str]:
         return _sentences(texts)[0]

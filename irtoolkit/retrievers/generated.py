@@ -15,7 +15,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.generator import FILTERED, LENGTH, Completion
 from irtoolkit.models.presets import Kind
-from irtoolkit.retrievers.asking import Asking, Template, query_field
+from irtoolkit.models.prompts import Template
+from irtoolkit.retrievers.asking import Asking, query_field
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
@@ -113,6 +114,9 @@ class GeneratedQuery(Generated, Dense):
 
     name: ClassVar[str] = "generated-query"
     applies: ClassVar[Kind | None] = None
+
+    def asked(self, task: Task) -> list[Segments]:
+        return self.prompted(task, super().asked(task))
 
 
 def _usable(answer: Completion) -> bool:

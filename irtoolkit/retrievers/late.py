@@ -49,6 +49,9 @@ class Late(TwoSided):
     Of a dense model, the vectors of its transformer's tokens are taken, scaled to length 1, without
     those of special tokens.
 
+    ColBERT's markers [Q] and [D] are its own prompts, which `query_prompt` and `document_prompt` replace:
+    write them too if they are to stay.
+
     Attributes:
         model: ColBERT in the layout of its authors, any MultiVectorEncoder, or a dense model; see
             `Neural`.

@@ -15,6 +15,8 @@ from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.exported import Backend, chosen_backend
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.prompts import PROMPT_SETTINGS, Prompts, Template, leaves_out_prompt
+from irtoolkit.retrievers.asking import query_field
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments, mask_of
@@ -38,11 +40,20 @@ class Neural(Retriever):
             model has weights for it, else onnx.
         trust_remote_code: whether code that comes with the model may run, with all rights that this
             command has; without it such a model is refused.
+        instruction: what the queries are for, in words, for a model whose query prompt has a place
+            for it; {field} stands for a field of the query's record. By default the dataset's own,
+            else the preset's.
+        query_prompt: text put before each query, with {instruction} where the instruction stands,
+            and {field} where a field of the query's record does; \\n is a line break, and braces
+            are doubled. By default the preset's, else the model's own.
+        document_prompt: text put before each document; by default likewise.
     """
 
     kind: ClassVar[Kind] = "dense"
     # The kind of model that this retriever is the first choice for.
     applies: ClassVar[Kind | None] = None
+    # Whether the model reads a query as one text.
+    reads_whole: ClassVar[bool] = True
 
     model: str = ""
     weights: str | None = None
@@ -51,9 +62,28 @@ class Neural(Retriever):
     batch_tokens: int | None = None
     backend: Backend = "auto"
     trust_remote_code: bool = False
+    instruction: str | None = None
+    query_prompt: str | None = None
+    document_prompt: str | None = None
 
     def missing(self) -> str | None:
-        return presets.missing_weights(self.preset())
+        return presets.missing_weights(self.preset()) or self._unfit_prompt()
+
+    def _unfit_prompt(self) -> str | None:
+        """Returns what is wrong with the prompts, or None."""
+        try:
+            template = self.prompt_settings().of_queries(self.preset())
+            self.prompt_settings().of_documents(self.preset())
+        except InputError as error:
+            return str(error)
+        if template is None or not template.names:
+            return None
+        field = f"the query prompt has {{{min(template.names)}}}"
+        if not self.reads_whole:
+            return f"{field}, and {self.name} compares parts of a query: give it no fields"
+        if leaves_out_prompt(presets.place_of(self.preset().side("query")) or ""):
+            return f"{field}, and the model {self.model} has to know its prompt: give it no fields"
+        return None
 
     def fingerprint(self) -> str | None:
         return presets.weights_hash(self.preset())
@@ -61,11 +91,18 @@ class Neural(Retriever):
     def leaves_on_disk(self) -> bool:
         return True
 
+    def also_reads(self, task: Task) -> Iterable[str]:
+        yield from super().also_reads(task)
+        template = self.prompt_settings().of_queries(self.preset())
+        for name in sorted(template.names) if template else ():
+            yield from query_field(task, name)
+
     def computed(self) -> dict[str, Any]:
         backend = chosen_backend(self.backend, presets.place_of(self.preset().side("document")))
         device = loading.torch_device(self.device, backend)
         precision = loading.chosen_precision(self.precision, device, backend)
         made = {"device": device.partition(":")[0], "precision": precision}
+        made |= self.prompts_used()
         return made if backend == "torch" else {**made, "backend": backend}
 
     def pinned(self) -> Self:
@@ -82,15 +119,64 @@ class Neural(Retriever):
         """What is known of the model, with the weights that are to be taken."""
         return presets.find_preset(self.model, self.weights)
 
+    def prompt_settings(self) -> Prompts:
+        """The prompts that settings give."""
+        return Prompts(self.query_prompt, self.document_prompt, self.instruction)
+
+    def prompts_used(self) -> dict[str, str]:
+        return self.prompt_settings().resolved(self.preset()) if self.model else {}
+
+    def instructed(self, instruction: str) -> Self:
+        takes = self.instruction is None and self.prompt_settings().takes_instruction(self.preset())
+        fields = bool(Template.of(instruction).names)
+        if not takes or (fields and not self.reads_whole):
+            return self
+        return replace(self, instruction=instruction)
+
     def asked(self, task: Task) -> list[Segments]:
         """(Q,) the text of each query as the model is to see it."""
-        return task.queries
+        return self.prompted(task, task.queries)
+
+    def prompted(self, task: Task, texts: list[Segments]) -> list[Segments]:
+        """Returns the texts of queries behind their prompts, where these differ.
+
+        A prompt that all queries have in common is left to the encoder.
+
+        Raises:
+            InputError: the queries have no such field.
+        """
+        template = self.prompt_settings().of_queries(self.preset())
+        if template is None or not template.names:
+            return texts
+        if task.typed:
+            raise InputError(
+                f"the query prompt has {{{min(template.names)}}}, and typed queries have no fields",
+                remedy="instruction=TEXT or query_prompt=TEXT without it",
+            )
+        fields = {name: query_field(task, name) for name in template.names}
+        before = (
+            template.filled(dict(zip(fields, values, strict=True)))
+            for values in zip(*fields.values(), strict=True)
+        )
+        return [
+            (prompt + " ".join(text[:1]), *text[1:])
+            for prompt, text in zip(before, texts, strict=True)
+        ]
+
+    def text_before(self, side: Side) -> str | None:
+        """Returns what the encoder of a side puts before each text; None leaves it to the model."""
+        if side == "document":
+            return self.prompt_settings().of_documents(self.preset())
+        template = self.prompt_settings().of_queries(self.preset())
+        if template is None:
+            return None
+        return "" if template.names else template.filled({})
 
     def how(self, side: Side) -> EncoderSettings:
         """How one side is encoded."""
         return EncoderSettings(
             self.model, self.kind, side, weights=self.weights, precision=self.precision, device=self.device,
-            batch_tokens=self.batch_tokens, backend=self.backend, trusted=self.trust_remote_code, **self.encoding(side),
+            batch_tokens=self.batch_tokens, backend=self.backend, trusted=self.trust_remote_code, prompt=self.text_before(side), **self.encoding(side),
         )  # fmt: skip
 
     def encoding(self, side: Side) -> dict[str, Any]:
@@ -135,6 +221,11 @@ class TwoSided(Neural):
             return self
         return replace(self, query_cut="sides", around=self.around or token)
 
+    def scores_as(self, base: type[Retriever]) -> bool:
+        # An index knows no fields of queries.
+        template = self.prompt_settings().of_queries(self.preset())
+        return super().scores_as(base) and not (template and template.names)
+
     def _cut(self) -> Cut | None:
         if self.query_cut == "sides" and self.around is None:
             raise InputError(
@@ -166,7 +257,6 @@ class TwoSided(Neural):
         known = self.preset()
         how["model"] = presets.weights_hash(known.side("document"))
         # One folder of weights may be several presets, which take texts in other ways.
-        how["prompt"] = known.doc_prompt if how["prompt"] is None else how["prompt"]
         how["length"] = how["length"] or known.doc_length
         how["pooling"] = how["pooling"] or known.pooling
         usual = presets.Preset("")
@@ -176,7 +266,8 @@ class TwoSided(Neural):
         how["options"] = [list(option) for option in how["options"]]
         computed = self.computed()
         del computed["device"]
-        computed.pop("pooling", None)  # indexes have what `how` says of it
+        for name in ("pooling", *PROMPT_SETTINGS):
+            computed.pop(name, None)  # indexes have what `how` says of it
         return {"retriever": self.name, **how, **computed}
 
 

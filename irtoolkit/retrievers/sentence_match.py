@@ -58,6 +58,7 @@ class SentenceMatch(VectorRetriever):
     """
 
     name: ClassVar[str] = "sentence-match"
+    reads_whole: ClassVar[bool] = False
     read_with: ClassVar = {
         "masses": ("matching=transport",),
         "temperature": ("masses=similar",),

@@ -12,6 +12,7 @@ from irtoolkit.models import limits, loading, presets
 from irtoolkit.models.cuts import Cut, cutting_tokenizer
 from irtoolkit.models.own_code import check_own_code
 from irtoolkit.models.presets import Preset, Side
+from irtoolkit.models.prompts import preset_prompt
 from irtoolkit.retrievers.texts import mask_of
 from irtoolkit.training.base_checkpoint import SIDES, find_checkpoint, open_checkpoint, start_of
 from irtoolkit.training.dense_model import dense_model, scratch_model
@@ -188,7 +189,7 @@ def _cross(recipe: Recipe) -> Any:
 
 
 def _with_prompts(model: Any, preset: Preset) -> Any:
-    given = {"query": preset.query_prompt, "document": preset.doc_prompt}
+    given = {side: preset_prompt(preset, side) for side in SIDES}
     model.prompts.update({side: prompt for side, prompt in given.items() if prompt is not None})
     return model
 

@@ -8,6 +8,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import limits, presets
 from irtoolkit.models.presets import COMPARED_AS, Preset, Side
+from irtoolkit.models.prompts import preset_prompt
 from irtoolkit.training.base_checkpoint import SIDES, find_checkpoint, open_checkpoint
 from irtoolkit.training.lstm import KNOWING, encoder_maker
 from irtoolkit.training.recipes import Recipe
@@ -130,7 +131,7 @@ def _add_sememes(modules: list[Any], recipe: Recipe) -> None:
 
 def _prompts(opened: dict[str, Any], starts: dict[Side, tuple[Preset, str]]) -> dict[str, str]:
     """The prompts put before the texts: the preset's, else the model's own."""
-    query, document = starts["query"][0].query_prompt, starts["document"][0].doc_prompt
+    query, document = (preset_prompt(starts[side][0], side) for side in SIDES)
     if query is None and document is None and opened["query"] is opened["document"]:
         return dict(opened["document"].prompts)
     if query is None:

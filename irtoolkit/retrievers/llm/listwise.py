@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from irtoolkit.models.llm.generator import FILTERED, LENGTH, Completion
-from irtoolkit.retrievers.asking import Template
+from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.llm.permutation import read_order, windows
 from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores, scores_of_order
 from irtoolkit.retrievers.llm.rounds import Steps

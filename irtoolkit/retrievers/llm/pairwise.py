@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from irtoolkit.models.llm.generator import Completion
-from irtoolkit.retrievers.asking import Template
+from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.llm.choice import read_choice
 from irtoolkit.retrievers.llm.reranker import (
     AskedQuery,

@@ -12,7 +12,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.alternatives import log_odds
 from irtoolkit.models.llm.generator import FILTERED, Completion, TextGenerator
-from irtoolkit.retrievers.asking import Template
+from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.llm.grade import read_grade
 from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores, ordered_scores
 from irtoolkit.retrievers.llm.rounds import Steps

@@ -6,8 +6,8 @@ import logging
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.base.progress import tqdm
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.generator import Completion, PromptTooLongError
-from irtoolkit.retrievers.asking import QUERY, Asking, Template, query_field
+from irtoolkit.models.presets import Preset
+from irtoolkit.models.prompts import Prompts, Template
+from irtoolkit.retrievers.asking import QUERY, Asking, query_field
 from irtoolkit.retrievers.base import Block, Scorer, keep_last
 from irtoolkit.retrievers.llm.rounds import Steps, together
 from irtoolkit.retrievers.llm.tally import ENOUGH, AnswerCounts
@@ -57,6 +59,10 @@ class Reranker(Asking):
     Attributes:
         words: words after which a document is cut, where a Chinese or Japanese character is one;
             None cuts none.
+        instruction: what the queries are for, in words, where the prompt has {instruction}, else
+            before it; {field} stands for a field of the query's record. By default the dataset's own.
+        query_prompt: text put before the query in a prompt, with {field} likewise.
+        document_prompt: text put before each document in a prompt.
     """
 
     # 2: an answer that cannot be read with certainty is unread; JSON and lists are read.
@@ -68,11 +74,21 @@ class Reranker(Asking):
     states: ClassVar[tuple[str, ...]] = ()
 
     words: int | None = 300
+    instruction: str | None = None
+    query_prompt: str | None = None
+    document_prompt: str | None = None
 
     def missing(self) -> str | None:
         if self.words is not None and self.words < 1:
             return f"words={self.words} is not at least 1"
         return super().missing()
+
+    def prompt_settings(self) -> Prompts:
+        """The prompts that settings give."""
+        return Prompts(self.query_prompt, self.document_prompt, self.instruction)
+
+    def instructed(self, instruction: str) -> Self:
+        return self if self.instruction is not None else replace(self, instruction=instruction)
 
     def stays_here(self) -> bool:
         return True  # it waits for a server, or has all cores for its model
@@ -116,7 +132,7 @@ class Reranker(Asking):
         Raises:
             InputError: something does not.
         """
-        template = Template.of(self.asks())
+        template = self.prompt_settings().within(Template.of(self.asks()))
         for name in self.shows:
             if name not in template.names:
                 raise InputError(f"the prompt has no {{{name}}}", remedy=f"put {{{name}}} into it")
@@ -172,13 +188,15 @@ class Reranker(Asking):
         template = self.template()
         fields = {name: query_field(task, name) for name in self._fields(template)}
 
+        before = self.prompt_settings().of_documents(Preset("")) or ""
+
         def texts(docs: Ints) -> list[str]:
             found = [cut_words(" ".join(doc), self.words) for doc in task.docs[docs]]
             tally.docs.update(docs.tolist())
             tally.shortened.update(
                 doc for doc, (_, shortened) in zip(docs.tolist(), found, strict=True) if shortened
             )
-            return [text for text, _ in found]
+            return [before + text for text, _ in found]
 
         read = keep_last(texts)
         for group in task.groups:

@@ -338,7 +338,7 @@ def test_the_automatic_class_would_have_made_dprs_weights_up(dpr: dict[str, Path
 
 def test_a_preset_has_prompts_and_lengths_for_each_side(plain: Path, declare: Any, caplog: Any) -> None:  # fmt: skip
     name = declare(
-        plain, pooling="cls", query_prompt="query: ", doc_prompt="passage: ", query_length=6,
+        plain, pooling="cls", query_prompt="query: ", document_prompt="passage: ", query_length=6,
         doc_length=12,
     )  # fmt: skip
     texts = [*TEXTS, LONG]

@@ -179,7 +179,7 @@ def test_a_preset_with_two_encoders(
     """Each side has its own weights, prompt and length; settings take the preset's place."""
     asking = save(tmp_path / "asking", seed=7)
     name = preset(
-        query=str(asking), pooling="cls", similarity="dot", query_prompt="a ", doc_prompt="the ",
+        query=str(asking), pooling="cls", similarity="dot", query_prompt="a ", document_prompt="the ",
         query_length=5, doc_length=7,
     )  # fmt: skip
     asked, shown = ([" ".join(text) for text in side.values()] for side in (ASKED, DOCS))

@@ -254,7 +254,7 @@ def test_a_dense_preset_of_a_plain_transformer(
 def test_prompts_of_a_dense_model_have_no_vectors(
     folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = {"tiny": Preset(folders["bert"], pooling="cls", doc_prompt="the sun: ")}
+    known = {"tiny": Preset(folders["bert"], pooling="cls", document_prompt="the sun: ")}
     monkeypatch.setattr(presets, "presets", lambda: known)
     how = Late("tiny", device="cpu").how("document")
     counts = Encoder(how).encode(["a cat", "a dog ran"]).counts

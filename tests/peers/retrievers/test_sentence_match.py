@@ -219,7 +219,9 @@ def test_a_sentence_that_is_not_read_is_refused(folders: dict[str, Path]) -> Non
 def test_a_preset_puts_its_separator_after_the_title(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = {"tiny": Preset(str(folders["plain"]), pooling="cls", join="sep", doc_prompt="a cat ")}
+    made = {
+        "tiny": Preset(str(folders["plain"]), pooling="cls", join="sep", document_prompt="a cat ")
+    }
     monkeypatch.setattr(presets, "presets", lambda: made)
     found = table(SentenceMatch("tiny", similarity="l2", doc_sentences="sentences"))
     query, doc = ASKED[1], DOCS[2]

@@ -18,7 +18,7 @@ from irtoolkit.retrievers import retrievers
 
 DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))
 KINDS = {"dense", "late", "sparse", "cross", "writer", "weigher"}
-TEXTS = {"id", "query", "package", "extra", "alias", "query_prompt", "doc_prompt", "join", "source", "paper",
+TEXTS = {"id", "query", "package", "extra", "alias", "query_prompt", "document_prompt", "join", "source", "paper",
          "licence", "converted", "unpublished", "note"}  # fmt: skip
 NUMBERS = {"query_length", "doc_length"}
 CHOICES = {

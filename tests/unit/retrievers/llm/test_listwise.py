@@ -234,6 +234,24 @@ def test_a_prompt_of_ones_own(stub: Stub, retriever: Listwise) -> None:
 
 
 @pytest.mark.parametrize(
+    ("prompt", "begins"),
+    [
+        ("{query}:\n{documents}", "Find gold, q1\n\nQ: the most precious:"),
+        ("{query}, {instruction}:\n{documents}", "Q: the most precious, Find gold, q1:"),
+    ],
+)
+def test_an_instruction_and_prompts_of_each_side(
+    stub: Stub, retriever: Listwise, prompt: str, begins: str
+) -> None:
+    """As every retriever with a model takes them: {field} is a field of the query's record."""
+    how = {"instruction": "Find gold, {query_id}", "query_prompt": "Q: ", "document_prompt": "D: "}
+    ranking(first_stage(texts_worth(3), ["q1"]), replace(retriever, prompt=prompt, **how))
+    [asked] = stub.prompts
+    assert asked.startswith(begins)
+    assert all(text.startswith("D: a thing of worth") for text in shown(asked))
+
+
+@pytest.mark.parametrize(
     "error",
     [
         ("This model's maximum context length is 4096 tokens.", "context_length_exceeded"),
