@@ -55,6 +55,10 @@ STRICTNESS = {
 }
 
 
+# Forms of a file, by its first bytes and by its name.
+_PARQUET, _GZIP, _TEXT = "Parquet", "gzip", "plain text"
+
+
 @dataclass(frozen=True)
 class RunFile:
     """The rows of a run file, and the handler of problems found in them.
@@ -102,17 +106,20 @@ class RunFile:
 def check_form(file: RunFile) -> None:
     """Reports a file that is read here, and that trec_eval and TREC would not read by its name."""
     head = head_of(local(file.path))
-    form = encoding(head) or packing(head)
-    if form == "gzip" and is_gzip(file.path):
+    found = encoding(head) or packing(head)
+    if found is None:
+        found = _PARQUET if is_parquet_file(local(file.path)) else _TEXT
+    name = _PARQUET if is_parquet(file.path) else _GZIP if is_gzip(file.path) else _TEXT
+    if found == name:
         return
-    if form is not None:
-        file.report_line(1, f"the file is {form}", "other tools read UTF-8 text, plain or in a .gz")
-    elif is_gzip(file.path):
-        file.report_line(1, "the file is plain text, not gzip", "give it a name without .gz")
-    elif is_parquet(file.path) and not is_parquet_file(local(file.path)):
-        file.report_line(
-            1, "the file is plain text, not Parquet", "give it a name without .parquet"
-        )
+    remedy = "other tools read UTF-8 text, plain or in a .gz"
+    if found == _TEXT:
+        remedy = f"give it a name without {'.parquet' if name == _PARQUET else '.gz'}"
+    elif found == _PARQUET:
+        remedy = f"give it a name that ends in .parquet; {remedy}"
+    file.report_line(
+        1, f"the file is {found}" + (f", not {name}" if name != _TEXT else ""), remedy
+    )
 
 
 def check_tag(file: RunFile, strict: Strictness, tag: str | None) -> None:

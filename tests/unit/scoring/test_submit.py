@@ -635,3 +635,36 @@ def test_a_run_from_a_pipe(irtoolkit: Command, tmp_path: Path, form: str) -> Non
         out.read_bytes() if form == "trec" else b"".join(p.read_bytes() for p in out.iterdir())
     )
     assert all(doc.encode() in written for doc in FIRST)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "found"),
+    [
+        ("x.run", "text", None),
+        ("x.run.gz", "gzip", None),
+        ("x.parquet", "parquet", None),
+        ("x.gz", "parquet", "the file is Parquet, not gzip (give it a name that ends in .parquet"),
+        ("x.run", "parquet", "the file is Parquet (give it a name that ends in .parquet"),
+        ("x.parquet", "text", "the file is plain text, not Parquet (give it a name without .parquet)"),
+        ("x.gz", "text", "the file is plain text, not gzip (give it a name without .gz)"),
+        ("x.run", "gzip", "the file is gzip (other tools read"),
+        ("x.parquet", "gzip", "the file is gzip, not Parquet (other tools read"),
+        ("x.gz", "bz2", "the file is bzip2, not gzip (other tools read"),
+    ],
+)  # fmt: skip
+def test_a_file_is_what_its_name_says(
+    name: str, form: str, found: str | None, tmp_path: Path
+) -> None:
+    text = b"q Q0 d 1 1.5 t\n"
+    Run.from_rows([("q", "d", 1.5)], "t").write(tmp_path / "made.parquet")
+    contents = {
+        "text": text,
+        "gzip": gzip.compress(text),
+        "bz2": bz2.compress(text),
+        "parquet": (tmp_path / "made.parquet").read_bytes(),
+    }
+    path = tmp_path / name
+    path.write_bytes(contents[form])
+    problems = [str(one) for one in check_run(path)]
+    assert len(problems) == (found is not None)
+    assert found is None or found in problems[0]
