@@ -106,7 +106,7 @@ class Feedback(Lexical, ABC):
         return (lambda term: True) if form == "none" else _FORMS[form].fullmatch
 
     def least(self, among: Candidates, queries: Any) -> ScoreMatrix | None:
-        """(q, 1) scores that feedback documents exceed; None where all may be."""
+        """(q, 1) scores that feedback documents exceed; None if all that share a term may be."""
         # What a document without terms scores.
         empty = csr_array((1, among.counts.shape[1]))
         return self.matcher(empty, among.collection)(queries)
@@ -127,7 +127,7 @@ class SecondSearch:
     """
 
     def __init__(self, feedback: Feedback, among: Candidates, match: Matcher) -> None:
-        self._feedback, self._among, self._match = feedback, among, match
+        self._feedback, self._among = feedback, among
         self._matching = matching(match, among.counts)
         self._width = among.counts.shape[1]
         self._takes = feedback.takes(feedback.analysis(among.task.lang))
@@ -146,16 +146,19 @@ class SecondSearch:
             for numbers, counts in map(_row, [queries] * queries.shape[0], range(queries.shape[0]))
         ]
         known = narrowed(queries, self._width)
-        scores, least = self._match(known), self._feedback.least(self._among, known)
-        rows = []
+        found, least = self._matching(known), self._feedback.least(self._among, known)
+        scores, rows = found.scores, []
+        if least is None:
+            least = np.full((len(asked), 1), -np.inf)
+            scores = np.where(found.shared(), scores, least)
         for at, query in enumerate(asked):
-            best = self._best(scores[at], None if least is None else least[at, 0])
+            best = self._best(scores[at], least[at, 0])
             ranking = [FeedbackDocument(float(scores[at, doc]), self._read(doc)) for doc in best]
             rows.append(self._feedback.expand(query, ranking))
-        del scores
+        del found, scores
         return self._matching(self._matrix(rows))
 
-    def _best(self, scores: Any, least: float | None) -> list[int]:
+    def _best(self, scores: Any, least: float) -> list[int]:
         ids, docs = self._among.task.doc_ids, self._among.docs
         found = best_places(scores, self._feedback.ranked, least, lambda places: ids[docs[places]])
         return [found[place] for place in self._feedback.read(len(found))]

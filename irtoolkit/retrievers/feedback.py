@@ -97,8 +97,8 @@ class RM3(RelevanceModel, BM25):
 class RM3QueryLikelihood(RelevanceModel, QueryLikelihood):
     """Query likelihood with queries expanded by RM3.
 
-    As `rm3`, but s(D) is the probability that the feedback document gives the query. Every candidate
-    may give feedback.
+    As `rm3`, but s(D) is the probability that the feedback document gives the query. Documents that
+    share a term with the query give feedback.
 
     Attributes:
         likelihood: of what s(D) is the probability: of a "term" of the query, in the geometric mean,
@@ -107,6 +107,8 @@ class RM3QueryLikelihood(RelevanceModel, QueryLikelihood):
     """
 
     name: ClassVar[str] = "rm3-ql"
+    # 2: documents that share no term with the query give no feedback.
+    format: ClassVar[int] = 2
     ranges: ClassVar = {**QueryLikelihood.ranges, **_MODEL}
 
     likelihood: Literal["term", "query"] = "term"

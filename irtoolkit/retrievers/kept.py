@@ -183,8 +183,8 @@ class LexicalSearcher:
         raise NotImplementedError
 
     def feedback(self, terms: CountedQueries, depth: int) -> TopDocuments:
-        """The best documents of each query that may give feedback."""
-        return self.found(terms, depth, fill=True)
+        """The best documents that share a term with each query; these may give feedback."""
+        return self.found(terms, depth)
 
     def standing(self, terms: CountedQueries, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
         """The ranks of some documents of each query, given its terms."""

@@ -101,6 +101,19 @@ def test_a_query_that_finds_nothing_stays_as_it_is(name: str, query: str) -> Non
     assert set(found(query, create_retriever(name, {})).values()) == {0.0}
 
 
+@pytest.mark.parametrize("name", ["rm3", "rm3-ql", "rocchio"])
+@pytest.mark.parametrize("kept", [False, True])
+def test_documents_that_do_not_match_give_no_feedback(
+    name: str, kept: bool, tmp_path: Path
+) -> None:
+    """Two documents match; the eight others, which feedback has room for, share a term of their own."""
+    docs = {"a": "whale harpoon", "b": "whale ship"}
+    docs |= {f"m{n}": f"meadow grass{n}" for n in range(8)} | {"h": "harpoon"}
+    index = ir.index(docs, name, tmp_path / "index" if kept else None, max_df=1.0, progress=False)
+    hits = {hit.doc_id for hit in index.search("whale")}
+    assert hits == {"a", "b", "h"}
+
+
 def test_terms_that_are_in_many_documents_are_not_taken() -> None:
     docs = {f"d{n}": f"thing{n} often {'whale' if n < 3 else 'meadow'}" for n in range(40)}
     asked = register(docs, {"q": "whale"})
