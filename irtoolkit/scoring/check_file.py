@@ -117,9 +117,7 @@ def check_form(file: RunFile) -> None:
         remedy = f"give it a name without {'.parquet' if name == _PARQUET else '.gz'}"
     elif found == _PARQUET:
         remedy = f"give it a name that ends in .parquet; {remedy}"
-    file.report_line(
-        1, f"the file is {found}" + (f", not {name}" if name != _TEXT else ""), remedy
-    )
+    file.report_line(1, f"the file is {found}" + (f", not {name}" if name != _TEXT else ""), remedy)
 
 
 def check_tag(file: RunFile, strict: Strictness, tag: str | None) -> None:
