@@ -16,8 +16,17 @@ from collections.abc import Iterator
 HELP = "print a script that completes commands and flags in a shell"
 EXAMPLES = ("irtoolkit completion bash", "irtoolkit completion fish")
 
+# Bash takes a colon, as in csfcube:SPECTER, for a word of its own, and completes what follows it.
+_BASH_COLON = (
+    "    local before=",
+    '    if [[ "$COMP_WORDBREAKS" == *:* && "$current" == : ]]; then',
+    '        before="$previous:" current=',
+    '    elif [[ "$COMP_WORDBREAKS" == *:* && "$previous" == : ]]; then',
+    '        before="${COMP_WORDS[COMP_CWORD-2]}:"',
+    "    fi",
+)
 # Words that a shell takes as they are.
-_PLAIN = re.compile(r"[\w.,/+@%-]+")
+_PLAIN = re.compile(r"[\w.,/+@%:-]+")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +58,10 @@ def _bash(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
             yield f"        '{name} {flag}') words={shlex.quote(' '.join(choices))} ;;"
     yield "    esac"
     yield '    if [[ "$current" == -* ]]; then words="$flags"; fi'
-    yield '    COMPREPLY=($(compgen -W "$words" -- "$current"))'
-    yield '    if [[ -n "$command" && "$current" != -* ]]; then'
+    yield from _BASH_COLON
+    yield '    COMPREPLY=($(compgen -W "$words" -- "$before$current"))'
+    yield '    COMPREPLY=("${COMPREPLY[@]#"$before"}")'
+    yield '    if [[ -n "$command" && -z "$before" && "$current" != -* ]]; then'
     yield '        COMPREPLY+=($(compgen -f -- "$current"))'
     yield "    fi"
     yield "}"
@@ -112,14 +123,22 @@ def _names(commands: list[str]) -> dict[str, list[str]]:
     """Known names by what arguments are called in help."""
     from irtoolkit.datasets import dataset_ids
     from irtoolkit.experiments.catalogue import tables
+    from irtoolkit.experiments.papers import row_id
     from irtoolkit.models.presets import presets
+    from irtoolkit.ranking.systems import KNOWN_AS
     from irtoolkit.retrievers import retrievers
     from irtoolkit.training.recipe_files import recipe_names
 
-    rows = [row.system for table in tables().values() for row in table.rows]
+    rows = [
+        name
+        for table in tables().values()
+        for row in table.rows
+        if row.retriever is not None
+        for name in (row.system, row_id(table, row.system))
+    ]
     return {
         "COMMAND": commands, "DATASET": sorted(dataset_ids()), "ID": sorted(dataset_ids()),
-        "SYSTEM": sorted({*retrievers(), *rows, *presets()}), "MODEL": sorted(presets()),
+        "SYSTEM": sorted({*retrievers(), *KNOWN_AS, *rows, *presets()}), "MODEL": sorted(presets()),
         "EXPERIMENT": sorted(tables()), "RECIPE": list(recipe_names()),
         "SHELL": list(SCRIPTS),
     }  # fmt: skip

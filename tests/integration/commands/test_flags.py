@@ -14,6 +14,7 @@ import pytrec_eval
 import yaml
 
 import irtoolkit as package
+from irtoolkit.experiments.catalogue import find_table
 from irtoolkit.runs import Qrels, Run
 from tests.conftest import Answer
 
@@ -424,17 +425,28 @@ def test_completion_prints_a_script(irtoolkit: Command, shell: str) -> None:
     assert SAMPLE in script
 
 
+NEGATIVES = [row.system for row in find_table("quoter-negatives").rows]
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 @pytest.mark.parametrize(
     ("words", "found"),
     [
         (["re"], {"register", "report", "reproduce", "rerank", "results", "retrieve"}),
         (["retrieve", SAMPLE + "/m"], {f"{SAMPLE}/method"}),
-        (["retrieve", SAMPLE, "bm"], {"bm25", "bm25-surroundings"}),
+        (["retrieve", SAMPLE, "bm"], {"bm25", "bm25-anserini", "bm25-surroundings"}),
         (["eval", "--per"], {"--per-query"}),
         (["eval", "--format", "j"], {"json"}),
         (["retrieve", "--candidates", ""], {"pool", "corpus", "script"}),
         (["eval", "scr"], {"script"}),
+        (
+            ["retrieve", SAMPLE, "csfcube:Min"],
+            {"csfcube:MiniLM-abstract", "csfcube:MiniLM-sentences"},
+        ),
+        # As bash itself splits words.
+        (["retrieve", SAMPLE, "csfcube", ":", "SPEC"], {"SPECTER", "SPECTER-ID"}),
+        (["retrieve", SAMPLE, "relic-proxy", ":", "human"], set()),
+        (["retrieve", SAMPLE, "quoter-negatives", ":"], {*NEGATIVES}),
     ],
 )
 def test_bash_completes(irtoolkit: Command, words: list[str], found: set[str]) -> None:
