@@ -13,9 +13,9 @@ berm: a folder in which BERM's authors' code has saved a checkpoint.
 ernie-search: ERNIE-Search, model_state.pdparams of PaddleNLP, beside its vocab.txt and config.json.
 
 ColBERT, c-REALM and DPR come without a tokenizer: theirs is that of bert-base-uncased, the --base.
-Nothing in the files is run, and neither TensorFlow nor Paddle is needed. The folder is given as
-weights=PATH to the model, or named as the preset is and found where irtoolkit is
-run. irtoolkit models NAME says where the files are.
+Nothing in the files is run, and neither TensorFlow nor Paddle is needed. The folder is given to
+retrieve as --set weights=PATH and to reproduce as --weights MODEL=PATH, or named as the preset is
+and found where irtoolkit is run. irtoolkit models NAME says where the files are.
 """
 
 from __future__ import annotations
@@ -78,9 +78,7 @@ def execute(args: argparse.Namespace) -> None:
         print(f"in single precision, outputs are within {far.exported:.0e} of torch's")
         if far.rounded is not None:
             print(f"in int8, outputs are within {far.rounded:.0e} of torch's in single precision")
-        print(
-            f"{args.output}: a folder to give as weights={args.output}, for backend=onnx or openvino"
-        )
+        print(f"{_given(args.output)}, with backend=onnx or backend=openvino")
         return
     if args.precision is not None:
         raise InputError("--precision is for onnx", remedy="leave it out")
@@ -91,9 +89,14 @@ def execute(args: argparse.Namespace) -> None:
             raise InputError("--base is for published checkpoints", remedy="leave it out")
         near = import_onnx(args.source, Path(args.output))
         print(f"outputs are within {near:.0e} of those of the ONNX file")
-        print(
-            f"{args.output}: a folder to give as weights={args.output}, or to train as start={args.output}"
-        )
+        print(f"{_given(args.output)}; train with start={args.output}")
         return
     convert(args.layout, Path(args.source), Path(args.output), args.base or BASE)
-    print(f"{args.output}: a folder to give as weights={args.output}")
+    print(_given(args.output))
+
+
+def _given(folder: str) -> str:
+    """Returns how the folder of a model is given to other commands."""
+    return (
+        f"{folder}: retrieve with --set weights={folder}, reproduce with --weights MODEL={folder}"
+    )

@@ -35,9 +35,15 @@ class Asking(Retriever):
         parallel: requests under way at once, or prompts in one batch of a local model.
         timeout: seconds of silence after which a request is given up and made again.
         device: of a local model.
+        trust_remote_code: whether code that comes with a local model may run, with all rights that this
+            command has; without it such a model is refused.
     """
 
-    read_with: ClassVar = {"key_variable": ("endpoint",), "timeout": ("endpoint",)}
+    read_with: ClassVar = {
+        "key_variable": ("endpoint",),
+        "timeout": ("endpoint",),
+        "trust_remote_code": ("endpoint=none",),
+    }
 
     llm: str = ""
     endpoint: str | None = None
@@ -49,6 +55,7 @@ class Asking(Retriever):
     parallel: int = 8
     timeout: float = 120.0
     device: str | None = None
+    trust_remote_code: bool = False
 
     def missing(self) -> str | None:
         return super().missing() or self.generator().missing()
@@ -72,7 +79,7 @@ class Asking(Retriever):
             self.llm, self.system, self.temperature, self.max_tokens, self.seed, self.parallel,
         )  # fmt: skip
         if self.endpoint is None:
-            return LocalGenerator(*how, device=self.device)
+            return LocalGenerator(*how, device=self.device, trusted=self.trust_remote_code)
         return Endpoint(
             *how, url=self.endpoint, key_variable=self.key_variable, timeout=self.timeout
         )

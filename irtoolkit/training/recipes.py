@@ -170,7 +170,7 @@ class Recipe:
         query_map: whether only a linear map of the query vectors is trained, which begins as the
             identity and which weight decay draws there; the base model does not change, and its
             vectors of texts are made once. None is false.
-        trust_remote_code: whether code that comes with the base model may run; the trained model then
+        trust_remote_code: whether code that comes with the base model or a teacher may run; the trained model then
             has it too. None is false, and such a model is refused.
         seed: seed of all random numbers.
         variables: values of the recipe's variables, as chosen with --set.

@@ -49,7 +49,7 @@ _ARRAYS = (
 )  # fmt: skip
 
 
-def build_training_set(stage: Stage, join: str = " ") -> TrainingSet:
+def build_training_set(stage: Stage, join: str = " ", trusted: bool = False) -> TrainingSet:
     """The rows of a stage: pairs of a query and a document relevant to it.
 
     A set that was built before from the same data is mapped from the cache.
@@ -57,6 +57,7 @@ def build_training_set(stage: Stage, join: str = " ") -> TrainingSet:
     Args:
         stage: the source of the rows, and their negatives.
         join: separator of the segments of a text, see `irtoolkit.models.presets.Preset`.
+        trusted: whether code that comes with the teacher may run.
 
     Raises:
         InputError: there are no rows; a relevant document is not a candidate; too few documents may
@@ -71,7 +72,7 @@ def build_training_set(stage: Stage, join: str = " ") -> TrainingSet:
         tables = parsed(f"{FOLDER}/{name}", [], _SCHEMAS, partial(_write, stage, source))
     rows = _opened(tables, source.what)
     check_negatives(rows, stage)
-    return rows if stage.teacher is None else _scored(rows, stage.teacher)
+    return rows if stage.teacher is None else _scored(rows, stage.teacher, trusted)
 
 
 def _check(stage: Stage) -> None:
@@ -212,7 +213,7 @@ def _selected(texts: MappedTexts, places: Ints) -> Sequence[str]:
     return texts if len(places) == len(texts) else SelectedTexts(texts, places)
 
 
-def _scored(rows: TrainingSet, teacher: str) -> TrainingSet:
+def _scored(rows: TrainingSet, teacher: str, trusted: bool) -> TrainingSet:
     """A training set with a teacher's scores: its logits, or the second class's log-odds of two."""
     from irtoolkit.models.encoder import Encoder, EncoderSettings
 
@@ -221,7 +222,7 @@ def _scored(rows: TrainingSet, teacher: str) -> TrainingSet:
             f"the teacher {teacher} has no negatives to score",
             remedy="give negatives=mined and run=FILE",
         )
-    encoder = Encoder(EncoderSettings(teacher, "cross", "document"))
+    encoder = Encoder(EncoderSettings(teacher, "cross", "document", trusted=trusted))
     listed = np.column_stack([rows.golds, rows.negatives])
 
     def pairs() -> Iterator[tuple[str, str]]:

@@ -205,7 +205,7 @@ def prepare(recipe: Recipe) -> tuple[list[StageData], dict[str, Any]]:
 
 
 def _stage_data(recipe: Recipe, stage: Stage, join: str) -> StageData:
-    rows = build_training_set(stage, join)
+    rows = build_training_set(stage, join, bool(recipe.trust_remote_code))
     held = None
     if stage.held_out:
         kept, out = split_rows(rows, stage, recipe.seed)

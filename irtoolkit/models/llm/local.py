@@ -18,7 +18,7 @@ from irtoolkit.models.llm.generator import (
     PromptTooLongError,
     TextGenerator,
 )
-from irtoolkit.models.own_code import check_own_code
+from irtoolkit.models.own_code import check_code_ran, check_own_code
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,11 @@ class LocalGenerator(TextGenerator):
 
     Attributes:
         device: a torch device; by default a GPU when there is one.
+        trusted: whether code that comes with the model may run.
     """
 
     device: str | None = None
+    trusted: bool = False
 
     def missing(self) -> str | None:
         lacking = super().missing()
@@ -56,7 +58,7 @@ class LocalGenerator(TextGenerator):
         lacking = self.missing()
         if lacking is not None:
             raise InputError(lacking)
-        loaded = _load(self.model, self.device)
+        loaded = _load(self.model, self.device, self.trusted)
         for start in range(0, len(prompts), self.parallel):
             batch = list(prompts[start : start + self.parallel])
             yield list(zip(batch, self._complete(*loaded, batch), strict=True))
@@ -177,24 +179,24 @@ def _ends(model: Any) -> set[int]:
     return set() if found is None else {found} if isinstance(found, int) else set(found)
 
 
-def _load(name: str, device: str | None) -> tuple[Any, Any]:
+def _load(name: str, device: str | None, trusted: bool) -> tuple[Any, Any]:
     import transformers
 
     place = presets.model_folder(presets.find_preset(name))
-
-    check_own_code(place, setting=False)
+    check_own_code(place, trusted)
 
     def make() -> Any:
-        config = transformers.AutoConfig.from_pretrained(place, trust_remote_code=False)
+        config = transformers.AutoConfig.from_pretrained(place, trust_remote_code=trusted)
         kind = "Seq2SeqLM" if config.is_encoder_decoder else "CausalLM"
         # A decoder writes on where the prompt ends: padding has to stand before it.
         side = "right" if config.is_encoder_decoder else "left"
         model = getattr(transformers, f"AutoModelFor{kind}").from_pretrained(
-            place, dtype="auto", trust_remote_code=False
+            place, dtype="auto", trust_remote_code=trusted
         )
         model.tokenizer = transformers.AutoTokenizer.from_pretrained(
-            place, padding_side=side, trust_remote_code=False
+            place, padding_side=side, trust_remote_code=trusted
         )
+        check_code_ran(place, model, trusted)
         return model
 
     # Weights stay in the precision that they were published in.

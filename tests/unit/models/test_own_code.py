@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.own_code import check_own_code
 from tests import tiny
@@ -253,6 +254,50 @@ def test_training_runs_code_only_if_it_is_trusted(tmp_path: Path, modules: None)
     # The trained model has the code too.
     with pytest.raises(InputError, match="does not run"):
         check_own_code(str(tmp_path / "model"))
+
+
+def test_trusted_code_of_a_language_model_runs(
+    tmp_path: Path, modules: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    from irtoolkit.models.llm.local import LocalGenerator
+
+    folder = shipping(tmp_path / "model", "AutoModelForCausalLM")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "is_decoder": True}))
+    model = LocalGenerator(str(folder), max_tokens=3, device="cpu")
+    with pytest.raises(InputError, match="trust_remote_code=true if you trust its authors"):
+        list(model.generate(["a cat"]))
+    assert not (tmp_path / "ran").exists()
+    [[(_, written)]] = list(replace(model, trusted=True).generate(["a cat"]))
+    assert (tmp_path / "ran").exists()
+    assert "running the code that comes with the model: own.Own (config.json)" in caplog.text
+    assert isinstance(written.text, str)
+
+
+def test_trust_is_for_a_model_that_runs_here(irtoolkit: Command, tmp_path: Path) -> None:
+    answer = irtoolkit(
+        "retrieve", "csfcube/sample", "llm-pointwise", "-o", tmp_path / "x.run", "--set", "llm=gpt",
+        "endpoint=http://127.0.0.1:9/v1", "trust_remote_code=true",
+    )  # fmt: skip
+    assert answer.status == 2
+    assert "setting trust_remote_code=True changes nothing" in answer.err
+
+
+def test_a_teacher_runs_code_only_if_it_is_trusted(tmp_path: Path, modules: None) -> None:
+    from irtoolkit.training.sets import build_training_set
+    from tests import planted
+
+    data, _ = planted.task(topics=4)
+    teacher = shipping(tmp_path / "teacher", "AutoModelForSequenceClassification")
+    stage = planted.recipe(data, "unused").stages[0]
+    run = tmp_path / "mined.run"
+    ir.retrieve(data, "bm25", fill=True, output=run, progress=False)
+    taught = replace(stage, teacher=str(teacher), negatives="mined", run=str(run), count=1)
+    with pytest.raises(InputError, match=r"does not run: own\.Own"):
+        build_training_set(taught)
+    assert not (tmp_path / "ran").exists()
+    assert build_training_set(taught, trusted=True).scores is not None
+    assert (tmp_path / "ran").exists()
 
 
 def test_trusted_code_that_has_no_class_for_the_use(irtoolkit: Command, tmp_path: Path) -> None:
