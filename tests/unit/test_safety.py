@@ -47,6 +47,7 @@ ALLOWED = {
     ("datasets/elsewhere.py", "unpacked"): "a dataset in memory that a command sends its workers",
     ("models/foreign.py", "_ArraysOnly"): "a reader that refuses everything but arrays",
     ("models/opening.py", "_transformer"): "with trust_remote_code=true, which a user has set",
+    ("models/llm/local.py", "_load"): "with trust_remote_code=true as well",
     ("training/base_model.py", "segment_separator"): "with trust_remote_code=true as well",
     ("models/ernie.py", "write_ernie"): "BertTokenizerFast is a class of transformers itself",
 }
