@@ -1,7 +1,7 @@
 """The lines of a text file, read in blocks: no more than a block is in memory, however large the file.
 
-The lines are those that `PlainText` has of the whole file: without a publisher's header and footer,
-captions of pictures, and marks of italics.
+The lines are those of the text: without publishers' headers and footers, captions of pictures, and marks
+of italics.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from irtoolkit.building.shelves import PIECE
+from irtoolkit.datasets.editions.edges import Edges, edges_of, without
+from irtoolkit.datasets.editions.lines import written_out
+from irtoolkit.datasets.editions.pages import BREAK
+from irtoolkit.datasets.editions.plain import DROPPED, cleared
 from irtoolkit.datasets.encodings import encoding_of, refuse_damaged
-from irtoolkit.datasets.plain_text import DROPPED, Header, cleared, footer_of, header_of
 
 # Characters of a block; of a line at most, longer ones are divided; and that a publisher's header, or
 # the caption of a picture, has at most.
@@ -32,7 +35,7 @@ class Source:
         opened: opens it.
         codec, errors: how it is decoded.
         encoding: the name of its encoding.
-        header: what its beginning says of it.
+        edges: what its publishers have put around the text.
         size: characters of a block.
     """
 
@@ -40,7 +43,7 @@ class Source:
     codec: str
     errors: str
     encoding: str
-    header: Header
+    edges: Edges
     size: int
 
     @classmethod
@@ -58,9 +61,9 @@ class Source:
 
         refuse_damaged(pieces)
         codec, errors, name = encoding_of(pieces)
-        with opened() as raw:
-            head = next(_texts(raw, codec, errors, _AHEAD), "")
-        return cls(opened, codec, errors, name, header_of(head), size)
+        with opened() as raw, io.TextIOWrapper(raw, codec, errors) as text:
+            edges = edges_of(iter(lambda: text.readline(LONGEST_LINE), ""))
+        return cls(opened, codec, errors, name, edges, size)
 
     def lines(self) -> Iterator[str]:
         """Yields the lines, without white space at their ends."""
@@ -75,22 +78,18 @@ class Source:
         yield from _bounded(rest)
 
     def _blocks(self) -> Iterator[str]:
-        """Yields what is between header and footer."""
+        """Yields what is text, in blocks."""
         ahead = min(self.size, _AHEAD)  # so that a caption that goes on beyond a block is seen
+        held = ""
         with self.opened() as raw:
             texts = _texts(raw, self.codec, self.errors, max(self.size, _AHEAD))
-            held = next(texts, "")[self.header.begin :]
-            first = 1  # a footer begins after the header's last line
-            for more in texts:
-                held += more
+            for more in without(texts, self.edges.cuts):
+                held += _without_form_feeds(written_out(more))
                 while len(held) > self.size + ahead:
                     cut = border(held, self.size)
-                    stop = footer_of(held[:cut], first)
-                    yield held[: cut if stop is None else stop]
-                    if stop is not None:
-                        return
-                    held, first = held[cut:], 0
-            yield held[: footer_of(held, first)]
+                    yield held[:cut]
+                    held = held[cut:]
+            yield held
 
 
 def border(text: str, near: int) -> int:
@@ -111,10 +110,15 @@ def border(text: str, near: int) -> int:
 
 
 def _texts(raw: BinaryIO, codec: str, errors: str, size: int) -> Iterator[str]:
-    """Yields the text of a file; the ends of lines and pages are line feeds."""
+    """Yields the text of a file; the ends of lines are line feeds."""
     with io.TextIOWrapper(raw, codec, errors) as text:
         while piece := text.read(size):
-            yield piece.replace("\f", "\n\n")
+            yield piece
+
+
+def _without_form_feeds(text: str) -> str:
+    """Returns a text with each page break on a line of its own."""
+    return text.replace("\f", f"\n{BREAK}\n") if "\f" in text else text
 
 
 def _bounded(line: str) -> Iterator[str]:
@@ -123,4 +127,4 @@ def _bounded(line: str) -> Iterator[str]:
         cut = line.rfind(" ", 0, LONGEST_LINE) + 1 or LONGEST_LINE
         yield line[:cut].rstrip()
         line = line[cut:]
-    yield line.rstrip()
+    yield line if line == BREAK else line.rstrip()

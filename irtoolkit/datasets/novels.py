@@ -27,15 +27,18 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.languages import EAST, language_of
 from irtoolkit.base.missing import no_such_file
-from irtoolkit.datasets import plain_text
 from irtoolkit.datasets.books import Book
-from irtoolkit.datasets.plain_text import Block, PlainText
+from irtoolkit.datasets.editions import edition as editions
+from irtoolkit.datasets.editions.edition import Block, Edition
+from irtoolkit.datasets.editions.plain import read_plain
 
 # Sentences of a passage where nobody says otherwise, and at most.
 LENGTH, LONGEST = 3, 20
 _LETTER = re.compile(r"[^\W\d_]")
 # Marks that end sentences, and how many of them and of empty lines one sentence may have on average.
 _ENDS, _ENDS_OF_ONE = ".!?\u2026\u3002\uff01\uff1f", 4
+# Characters that a language is told from.
+_TELLING = 200_000
 # Characters of a name that ids have.
 _NAME = 60
 
@@ -96,7 +99,7 @@ class Novel:
     @cached_property
     def content(self) -> str:
         """A hash of its sentences."""
-        digest = hashlib.sha256(f"{splitting.FORMAT} {plain_text.FORMAT}".encode())
+        digest = hashlib.sha256(f"{splitting.FORMAT} {editions.FORMAT}".encode())
         for sentence in self.sentences:
             digest.update(f"{sentence}\x1e".encode(errors="surrogatepass"))
         return digest.hexdigest()[:40]
@@ -154,7 +157,7 @@ def novel_of(data: bytes, title: str, *, name: str | None = None, most: int | No
     become chapters, and what is between them sentences.
 
     Args:
-        data: the text, in UTF-8 or an encoding of `plain_text.decoded`.
+        data: the text, in UTF-8 or an encoding of `encodings.encoding_of`.
         title: what it is called where its header has no title.
         name: that ids begin with; by default made of `title`.
         most: sentences that are taken at most.
@@ -163,20 +166,38 @@ def novel_of(data: bytes, title: str, *, name: str | None = None, most: int | No
         InputError: no text; one without a sentence, or in which most sentences have no word; more
             sentences than `most`.
     """
-    text = PlainText.of(data)
+    return novel_of_edition(read_plain(data), title, name=name, most=most)
+
+
+def novel_of_edition(
+    edition: Edition, title: str, *, name: str | None = None, most: int | None = None
+) -> Novel:
+    """Returns the novel of an edition; see `novel_of`."""
+    blocks = list(edition.text_blocks())
     if most is not None:
         # Before time and memory are spent on splitting.
-        ends = sum(map(text.body.count, (*_ENDS, "\n\n")))
+        ends = sum(block.text.count(mark) for block in blocks for mark in _ENDS) + len(blocks)
         _check_number(ends // _ENDS_OF_ONE, most)
-    lang = text.lang or language_of(text.body)
-    found, paragraphs, chapters = _divided(list(text.blocks()), lang)
+    lang = edition.lang or language_of(_beginning(blocks))
+    found, paragraphs, chapters = _divided(blocks, lang)
     if most is not None:
         _check_number(len(found), most)
     _check_words(found)
     return Novel(
-        name or slug(title), text.title or title, text.author, lang, text.encoding, found,
+        name or slug(title), edition.title or title, edition.author, lang, edition.encoding, found,
         paragraphs, chapters,
     )  # fmt: skip
+
+
+def _beginning(blocks: Sequence[Block]) -> str:
+    """Returns enough of a text to tell its language."""
+    parts, size = [], 0
+    for block in blocks:
+        parts.append(block.text)
+        size += len(block.text)
+        if size > _TELLING:
+            break
+    return "\n".join(parts)
 
 
 def _check_number(sentences: int, most: int) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import is_word
 from irtoolkit.building.shelves import TextFile
+from irtoolkit.datasets.editions.plain import read_plain
 from irtoolkit.datasets.encodings import refuse_damaged
-from irtoolkit.datasets.plain_text import PlainText
 
 # Raised when the same files give other passages.
 FORMAT = 1
@@ -125,7 +125,7 @@ def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
     data = source.read()
     try:
         refuse_damaged(lambda: iter([data]))
-        book = PlainText.of(data)
+        book = read_plain(data)
     except InputError as error:
         raise InputError(
             error.found, file=source.path, line=error.line, remedy=error.remedy
@@ -135,7 +135,7 @@ def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
     heads: dict[int, str] = {}
     paragraphs: list[str] = []
     number = 0
-    for block in book.blocks():
+    for block in book.text_blocks():
         if block.level is None:
             paragraphs.append(block.text)
             continue

@@ -18,8 +18,9 @@ from irtoolkit.building.egret.natural import long_answer
 from irtoolkit.building.egret.passages import Passage, Seen, answered, chapters
 from irtoolkit.building.egret.sources import BOOKS, NQ, Source
 from irtoolkit.building.shelves import TextFile, digest
-from irtoolkit.datasets import examples, plain_text
+from irtoolkit.datasets import examples
 from irtoolkit.datasets.cache import content_hash
+from irtoolkit.datasets.editions import edition
 from irtoolkit.datasets.examples import MARKER, Clipper, extract_examples
 from irtoolkit.datasets.strictjson import read_jsonl
 
@@ -193,4 +194,4 @@ def _head(path: Path) -> dict[str, Any] | None:
 
 def formats() -> str:
     """The format numbers of what makes examples."""
-    return f"{passages.FORMAT}.{natural.FORMAT}.{plain_text.FORMAT}.{examples.FORMAT}"
+    return f"{passages.FORMAT}.{natural.FORMAT}.{edition.FORMAT}.{examples.FORMAT}"

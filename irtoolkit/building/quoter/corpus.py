@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,14 +12,12 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.building.quoter.letters import Letters
 from irtoolkit.building.reading import Source
 from irtoolkit.building.shelves import TextFile
-from irtoolkit.datasets.plain_text import Header, footer_of, header_of
+from irtoolkit.datasets.editions.edges import Cut, Edges
 
 # Raised when the same bytes give other pieces.
-FORMAT = 1
+FORMAT = 2
 # Characters that are read at once.
 PIECE = 1 << 20
-# Characters in which a publisher's header ends.
-HEADER = 60_000
 # What an edition puts into the text: marks of pages, footnotes and pictures, and lines of a number alone.
 _MARK = re.compile(
     r"[\[{](?:(?:(?:pg|page|p\.)\s*\w{1,6}|\d{1,3}(?:-\d{1,3})?|Illustration[^\[\]]{0,500})\]"
@@ -40,7 +38,7 @@ class Text:
         sha: a hash of its bytes.
         codec, errors: how it is decoded.
         encoding: what the encoding is called.
-        header: what its beginning says of it.
+        header: what its publishers have put around the text.
     """
 
     file: TextFile
@@ -48,7 +46,7 @@ class Text:
     codec: str
     errors: str
     encoding: str
-    header: Header
+    header: Edges
 
 
 def look_at(file: TextFile) -> Text:
@@ -64,7 +62,7 @@ def look_at(file: TextFile) -> Text:
         raise InputError(
             error.found, file=file.path, line=error.line, remedy=error.remedy
         ) from None
-    return Text(file, sha, source.codec, source.errors, source.encoding, source.header)
+    return Text(file, sha, source.codec, source.errors, source.encoding, source.edges)
 
 
 @dataclass(frozen=True)
@@ -97,13 +95,10 @@ def pieces(text: Text, longest: int, around: int, size: int = PIECE) -> Iterator
     held, offset, done = "", 0, 0
     with open(text.file.path, encoding=text.codec, errors=text.errors) as source:
         while True:
-            wanted = size if held else max(size, HEADER)
-            held += (new := source.read(wanted))
-            begin = header_of(held).begin if not done else 0
-            held = FILL * begin + held[begin:]
-            stop = footer_of(held, begin + 1)
-            final = len(new) < wanted or stop is not None
-            held = _NUMBER.sub(_filled, _MARK.sub(_filled, held[:stop]))
+            new = source.read(size)
+            held += _without_publishers(new, offset + len(held), text.header.cuts)
+            final = len(new) < size
+            held = _NUMBER.sub(_filled, _MARK.sub(_filled, held))
             letters = Letters.of(held)
             safe = len(held) if final else max(done - offset, len(held) - around)
             yield Piece(held, letters, offset, done - offset, safe)
@@ -113,6 +108,17 @@ def pieces(text: Text, longest: int, around: int, size: int = PIECE) -> Iterator
             keep = max(keep, len(held) - max(8 * size, 4 * around))
             done = offset + safe
             offset, held = offset + keep, held[keep:]
+
+
+def _without_publishers(new: str, begin: int, cuts: Sequence[Cut]) -> str:
+    """Returns a part of a text that begins at a place, with fill where publishers' lines are."""
+    end, parts, at = begin + len(new), [], 0
+    for cut in cuts:
+        first, last = max(cut.begin, begin) - begin, min(cut.end, end) - begin
+        if first < last:
+            parts += [new[at:first], FILL * (last - first)]
+            at = last
+    return "".join([*parts, new[at:]])
 
 
 def _filled(match: re.Match[str]) -> str:

@@ -12,8 +12,8 @@ from irtoolkit.base.languages import common_words, language_of
 from irtoolkit.base.sentences import split_sentences
 from irtoolkit.building.quoter.letters import Unit, letters, tokens, unit_of
 from irtoolkit.building.shelves import TextFile, digest
+from irtoolkit.datasets.editions.edition import decoded
 from irtoolkit.datasets.encodings import refuse_damaged
-from irtoolkit.datasets.plain_text import decoded
 
 # Columns of a line: the quote, its author, its source.
 _COLUMNS = 3

@@ -17,7 +17,7 @@ from irtoolkit.building.quoter.finder import Occurrence, Patterns, Search
 from irtoolkit.building.quoter.letters import Unit, tokens
 from irtoolkit.building.quoter.letters import letters as plain
 from irtoolkit.building.shelves import digest
-from irtoolkit.datasets import plain_text
+from irtoolkit.datasets.editions import edition
 
 # Characters of the surroundings of an occurrence, for each word or character of its context; and at least.
 _EACH, _AROUND = 100, 4000
@@ -146,4 +146,4 @@ class Found:
 def formats() -> str:
     """The format numbers of what makes contexts."""
     own = (letters.FORMAT, corpus.FORMAT, finder.FORMAT, contexts.FORMAT)
-    return ".".join(map(str, (*own, plain_text.FORMAT)))
+    return ".".join(map(str, (*own, edition.FORMAT)))

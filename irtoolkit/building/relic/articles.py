@@ -31,7 +31,9 @@ from irtoolkit.building.shelves import TextFile
 from irtoolkit.engines.engine import current
 
 # Raised when the same windows are written in another way.
-FORMAT = 1
+FORMAT = 2
+# Running heads that are kept as examples.
+_SHOWN = 50
 # Works that are not criticism by their titles (appendix A).
 _NOT_CRITICISM = re.compile(
     r"\b(dictionary|anthology|encyclop(?:a|\u00e6)?edia|concordance|catalogue)\b", re.I
@@ -94,7 +96,7 @@ class Finder:
             raise InputError(
                 error.found, file=file.path, line=error.line, remedy=error.remedy
             ) from None
-        header = scan.source.header
+        header = scan.source.edges
         record = {
             "key": key,
             "path": str(file.path),
@@ -104,6 +106,8 @@ class Finder:
             "sha256": file.digest(),
             "words": scan.words,
             "removed": {**scan.pages, **scan.removed},
+            "running heads": dict(scan.heads.most_common(_SHOWN)),
+            "publishers": [[cut.first, cut.last, cut.reason] for cut in header.cuts],
             "criticism": _NOT_CRITICISM.search(header.title) is None,
             "quoted": quoted,
         }

@@ -20,8 +20,8 @@ from irtoolkit.building.relic.quotations import Matching, quotations
 from irtoolkit.building.relic.scans import Paragraph, Scan
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.relic.windows import window
+from irtoolkit.datasets.editions.edges import edges_of, without
 from irtoolkit.datasets.encodings import encoding_of, refuse_damaged
-from irtoolkit.datasets.plain_text import PlainText
 from tests import critic
 from tests.conftest import ALL
 
@@ -41,10 +41,19 @@ def source(data: bytes, size: int) -> Source:
 @given(st.lists(LINES, max_size=60), st.integers(60, 900))
 def test_lines_are_those_of_the_whole_text(lines: list[str], size: int) -> None:
     data = "\n".join(lines).encode()
-    whole = PlainText.of(data.replace(b"\f", b"\n\n"))
-    read = source(data, size)
-    assert list(read.lines()) == [line.rstrip() for line in whole.body.split("\n")]
-    assert (read.header.title, read.encoding) == (whole.title, whole.encoding)
+    whole, read = source(data, 1 << 20), source(data, size)
+    assert list(read.lines()) == list(whole.lines())
+    assert (read.edges, read.encoding) == (whole.edges, whole.encoding)
+
+
+@given(st.lists(LINES, max_size=60), st.integers(1, 50))
+def test_what_publishers_added_is_cut_from_any_pieces(lines: list[str], size: int) -> None:
+    text = "\n".join(lines)
+    edges = edges_of(f"{line}\n" for line in text.split("\n"))
+    pieces = (text[at : at + size] for at in range(0, len(text), size))
+    gone = {n for cut in edges.cuts for n in range(cut.first, cut.last + 1)}
+    kept = [line for number, line in enumerate(text.split("\n"), 1) if number not in gone]
+    assert "".join(without(pieces, edges.cuts)).split("\n")[: len(kept)] == kept
 
 
 @given(st.binary(max_size=40) | st.text(max_size=30).map(str.encode), st.integers(1, 8))

@@ -10,8 +10,8 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.book_files import novel_dataset
+from irtoolkit.datasets.editions.edition import decoded
 from irtoolkit.datasets.novels import novel_of, read_novel
-from irtoolkit.datasets.plain_text import decoded
 
 NOVEL = """The Project Gutenberg eBook of The Lamp
 Title: The Lamp

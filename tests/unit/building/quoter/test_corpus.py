@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from irtoolkit.building.quoter import corpus
 from irtoolkit.building.quoter.corpus import FILL, look_at, pieces
 from irtoolkit.building.quoter.finder import Patterns, Search
 from irtoolkit.building.quoter.letters import Letters, letters, unit_of
@@ -15,7 +14,7 @@ from irtoolkit.building.quoter.quotes import Quote
 from irtoolkit.building.shelves import TextFile
 
 HEADER = "Title: Essays\n\n*** START OF THE PROJECT GUTENBERG EBOOK ESSAYS ***\n"
-FOOTER = "\n*** END OF THE PROJECT GUTENBERG EBOOK ESSAYS ***\n"
+FOOTER = "\n*** END OF THE PROJECT GUTENBERG EBOOK ESSAYS ***\nUpdated editions of this eBook: "
 QUOTE = "Brevity is the soul of wit"
 PATTERNS = Patterns([Quote(QUOTE, (letters(QUOTE),), (6,))], 7)
 
@@ -63,10 +62,7 @@ def test_other_words_do(printed: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [40, 100, 1 << 20])
-def test_headers_and_footers_are_no_text(
-    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(corpus, "HEADER", 200)
+def test_headers_and_footers_are_no_text(size: int, tmp_path: Path) -> None:
     body = f"{QUOTE}. " + "Much was said of it. " * 30 + f"{QUOTE}."
     text = f"{QUOTE}.\n{HEADER}{body}{FOOTER}{QUOTE}."
     (tmp_path / "a.txt").write_text(text, "utf-8")
@@ -74,7 +70,7 @@ def test_headers_and_footers_are_no_text(
     assert found(tmp_path / "a.txt", size) == [first, first + body.rindex(QUOTE)]
 
 
-def test_memory_does_not_grow_with_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_does_not_grow_with_a_text(tmp_path: Path) -> None:
     def peak(count: int) -> int:
         line = "As was said before, much was said of it. "
         text = f"{QUOTE}. " + line * 50 + "\n"
@@ -85,7 +81,6 @@ def test_memory_does_not_grow_with_a_text(tmp_path: Path, monkeypatch: pytest.Mo
         tracemalloc.stop()
         return most
 
-    monkeypatch.setattr(corpus, "HEADER", 100_000)
     Letters.of("The table is made once.")
     peak(10)
     assert peak(1600) < 1.3 * peak(400)

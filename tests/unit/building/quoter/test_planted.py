@@ -36,7 +36,6 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with pytest.MonkeyPatch.context() as patched:
         # Pieces so small that many quotes are at their borders.
         patched.setattr(corpus.pieces, "__defaults__", (3000,))
-        patched.setattr(corpus, "HEADER", 3000)
         build_quoter([place / "quotes.txt"], [place / "corpus"], place / "mine", Recipe(least=2))
     return place / "mine"
 

@@ -70,7 +70,7 @@ def test_a_publishers_header_line_ends_and_a_refrain() -> None:
     scan, paragraphs = read(
         (head + body + "*** END OF THE PROJECT GUTENBERG EBOOK ***\r\nLicence").encode()
     )
-    assert scan.source.header.title == "Essays"
+    assert scan.source.edges.title == "Essays"
     assert [p.text for p in paragraphs] == ["A line of it.", *["Oh leave me here,"] * 3]
 
 

@@ -1,0 +1,309 @@
+"""What publishers of electronic texts put around and between texts: headers, footers, licences, notes.
+
+A file may hold several volumes, each with a header and a footer, or go on after the footer of a part.
+A footer therefore reaches only as far as its licence does, and everything that is cut has a reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+# Characters in which a publisher's header ends, and in which its fields are without a line that ends it.
+HEAD, _FIELDS_HEAD = 60_000, 2000
+# Lines of a licence, blank ones left out, from one that has its words to the next, at most.
+_GAP = 8
+# Characters of a title above a header.
+_TITLE = 200
+# Lines of a transcriber's note at most.
+_NOTES = 400
+# Lines at the beginning and at the end in which a library says where a scan is from.
+_NEAR_EDGE = 150
+
+_PROJECT = r"pro[jgy]e[ckt]{1,2}t?o?\W{1,3}gutenberg"
+_START = re.compile(rf"\W*START OF (?:THE|THIS) {_PROJECT}", re.I)
+_SMALL_START = re.compile(r"\W*START\W*THE SMALL PRINT", re.I)
+_SMALL_END = re.compile(r"\W*END[ *]*THE SMALL PRINT", re.I)
+_STOP = re.compile(rf"\W*(?:END|ENDE|FIN|FINE|EINDE|FIM|SLUT|KONIEC)\b.{{0,40}}?\b{_PROJECT}", re.I)
+_LICENCE = re.compile(
+    r"gutenberg|\be-?texts?\b|\be-?books?\b|electronic work|copyright|trademark|licen[cs]e|donat|small print"
+    r"|public domain|royalt|refund|disclaim|terms of|foundation|\bIRS\b|agreement|www\.|https?:",
+    re.I,
+)
+_LIBRARY = re.compile(
+    r"gallica\.bnf\.fr|biblioth\u00e8que nationale de france|wikisource|google book|digitized by|internet archive"
+    r"|projekt\.gutenberg|gutenberg-de|\[?zeno\.org",
+    re.I,
+)
+_CREDIT = re.compile(
+    r"\W*(?:this )?(?:e-?text |e-?book )?(?:was )?(?:produced|prepared|transcribed|scanned|proofread) (?:by|from)\b",
+    re.I,
+)
+_NOTE_NAMES = (
+    r"transcriber'?\u2019?s'?\u2019? notes?|notes? (?:du transcripteur|de transcription|sur la transcription)"
+    r"|anmerkung(?:en)? (?:zur transkription|des transkriptors)|hinweise? zur transkription|opmerkingen van de bewerker"
+    r"|note? del trascrittore|notas? del? transcriptora?|notas? do transcritor|anm\u00e4rkningar om transkriptionen"
+)
+_TRANSCRIBER = re.compile(rf"[\s\[(*_=+#|-]*(?:{_NOTE_NAMES})\b(?P<rest>.*)", re.I)
+FIELD = re.compile(r"[#\s]{0,99}(title|author|language|year)\s*:\s*(.+)", re.I)
+_LANGUAGES = {
+    "english": "en", "german": "de", "chinese": "zh", "french": "fr", "spanish": "es", "italian": "it",
+    "japanese": "ja", "russian": "ru", "swedish": "sv", "dutch": "nl", "portuguese": "pt", "polish": "pl",
+    "korean": "ko", "thai": "th", "greek": "el", "danish": "da", "norwegian": "no", "finnish": "fi", "latin": "la",
+}  # fmt: skip
+
+
+class Cut(NamedTuple):
+    """Lines that are no text.
+
+    Attributes:
+        first, last: the lines, counted from 1, both included.
+        begin, end: where they are in the text, in characters; `end` is one past the line end.
+        reason: what they are.
+    """
+
+    first: int
+    last: int
+    begin: int
+    end: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Edges:
+    """What a publisher has put around and between the texts of a file.
+
+    Attributes:
+        title, author, lang: as the first header has them; empty or None if it has none.
+        cuts: lines that are no text, in order; none overlaps another.
+    """
+
+    title: str = ""
+    author: str = ""
+    lang: str | None = None
+    cuts: Sequence[Cut] = ()
+
+
+class _Mark(NamedTuple):
+    """Lines that say what they are.
+
+    Attributes:
+        kind: "start", "stop", "small start", "small end", "licence", "field", "credit", "note", "library".
+        first, last: the lines, counted from 1.
+        begin, end: where they are, in characters.
+        at, to: lines that are not blank before it, and up to its end.
+    """
+
+    kind: str
+    first: int
+    last: int
+    begin: int
+    end: int
+    at: int
+    to: int
+
+
+def edges_of(lines: Iterable[str]) -> Edges:
+    """Returns what a publisher has put around and between the texts of a file.
+
+    Args:
+        lines: all lines with their line ends; they are read once, and few are held. A long line may come
+            in pieces.
+    """
+    survey = _Survey()
+    for line in lines:
+        survey.add(line)
+    cuts = _cuts(survey.all_marks(), survey.lines, survey.characters, survey.filled)
+    return _with_fields(survey.head, cuts)
+
+
+def without(pieces: Iterable[str], cuts: Sequence[Cut]) -> Iterator[str]:
+    """Yields a text that comes in pieces without what is cut."""
+    place, number = 0, 0
+    for piece in pieces:
+        end, at = place + len(piece), place
+        while number < len(cuts) and cuts[number].begin < end:
+            yield piece[at - place : max(at, cuts[number].begin) - place]
+            at = max(at, min(end, cuts[number].end))
+            if cuts[number].end > end:
+                break
+            number += 1
+        yield piece[at - place :]
+        place = end
+
+
+class _Survey:
+    """Collects the marks of a text, line by line.
+
+    Attributes:
+        head: the lines of the first `HEAD` characters.
+        lines, characters, filled: how many lines, characters, and lines that are not blank there were.
+    """
+
+    def __init__(self) -> None:
+        self.head: list[str] = []
+        self.lines = self.characters = self.filled = 0
+        self._marks: list[_Mark] = []
+        self._growing: _Mark | None = None  # a mark that may go on in the next lines
+        self._ends_itself = False  # whether asterisks end the first line of that mark
+        self._at_line_end = True
+        self._blanks = 0  # blank lines that came last
+        self._paragraph = (1, 0, 0)  # where it began: line, characters, filled lines
+
+    def add(self, line: str) -> None:
+        """Takes the next line."""
+        begin, before = self.characters, self.filled
+        self.lines += self._at_line_end
+        self._at_line_end = line.endswith("\n")
+        self.characters += len(line)
+        if begin < HEAD:
+            self.head.append(line)
+        if not line.strip():
+            self._blanks += 1
+            self._end_at_blank()
+            return
+        if self._blanks:
+            self._paragraph = (self.lines, begin, before)
+        self.filled += 1
+        kind = _kind(line)
+        if self._growing is not None and self._extend(line, kind):
+            self._blanks = 0
+            return
+        self._blanks = 0
+        self._close()
+        if kind:
+            self._ends_itself = line.rstrip().endswith("*")
+            first = self._paragraph if kind == "library" else (self.lines, begin, before)
+            self._growing = _Mark(
+                kind, first[0], self.lines, first[1], self.characters, first[2], self.filled
+            )
+
+    def all_marks(self) -> list[_Mark]:
+        """Returns the marks in order, after the last line."""
+        self._close()
+        return self._marks
+
+    def _extend(self, line: str, kind: str) -> bool:
+        """Lets the growing mark take a line; returns whether it does."""
+        mark = self._growing
+        assert mark is not None
+        count = self.lines - mark.first
+        if mark.kind in ("stop", "credit", "library") and count < 12 and not kind.startswith("s"):
+            self._grow()
+        elif mark.kind == "start" and count <= 3:
+            # Its title may go on in the next lines, up to asterisks.
+            if not line.rstrip().endswith("***"):
+                return not self._ends_itself
+            self._grow()
+            self._close()
+        elif mark.kind == "note" and count < _NOTES and not kind.startswith("s"):
+            self._grow()
+        else:
+            return False
+        return True
+
+    def _grow(self) -> None:
+        assert self._growing is not None
+        self._growing = self._growing._replace(last=self.lines, end=self.characters, to=self.filled)
+
+    def _end_at_blank(self) -> None:
+        """Closes a growing mark that a blank line ends; a note goes on up to a larger gap."""
+        mark = self._growing
+        if mark is not None and (
+            mark.kind != "note" or (self._blanks > 1 and mark.to > mark.at + 1)
+        ):
+            self._close()
+
+    def _close(self) -> None:
+        if self._growing is not None:
+            self._marks.append(self._growing)
+            self._growing = None
+
+
+def _kind(line: str) -> str:
+    """Returns what a line says that it is; empty of other lines."""
+    if len(line) > 2000:
+        return ""
+    for kind, form in _FORMS:
+        if form.match(line):
+            return kind
+    if _LIBRARY.search(line):
+        return "library"
+    return "licence" if _LICENCE.search(line) else ""
+
+
+def _cuts(marks: Sequence[_Mark], lines: int, characters: int, filled: int) -> list[Cut]:
+    """Returns the cuts that marks make, in order; none overlaps another."""
+    found: list[Cut] = []
+    for number, mark in enumerate(marks):
+        if found and mark.end <= found[-1].end:
+            continue
+        first, last, reason = mark, mark, ""
+        if mark.kind in ("start", "small end"):
+            first, reason = _back(marks, number), "header"
+        elif mark.kind == "small start":
+            end = next((m for m in marks[number:] if m.kind == "small end"), None)
+            if end is not None:
+                first, last, reason = _back(marks, number), end, "small print"
+        elif mark.kind == "stop":
+            last, reason = _footer(marks, number), "footer"
+            if last is not mark and filled - last.to <= 2:
+                last = last._replace(last=lines, end=characters)
+        elif mark.kind == "note":
+            reason = "note of a transcriber"
+        elif mark.kind == "library" and (
+            mark.first <= _NEAR_EDGE or mark.last > lines - _NEAR_EDGE
+        ):
+            reason = "note of a library"
+        elif mark.kind == "credit" and mark.first <= _NEAR_EDGE:
+            reason = "credits"
+        if reason:
+            found = [cut for cut in found if cut.begin < first.begin]
+            begin = max(first.begin, found[-1].end if found else 0)
+            line = max(first.first, found[-1].last + 1 if found else 1)
+            found.append(Cut(line, last.last, begin, last.end, reason))
+    return found
+
+
+def _back(marks: Sequence[_Mark], number: int) -> _Mark:
+    """Returns where the fields and notices begin that lead up to a mark."""
+    first = marks[number]
+    for mark in reversed(marks[:number]):
+        if first.at - mark.to > _GAP or mark.kind in ("stop", "note", "start", "small end"):
+            break
+        first = mark
+    # Above it there may be the title.
+    is_top = marks[number].kind == "start" and first.at <= 2 and first.begin < _TITLE
+    return first._replace(first=1, begin=0) if is_top else first
+
+
+def _footer(marks: Sequence[_Mark], number: int) -> _Mark:
+    """Returns the last mark of the licence that follows the end of a text, or of the next header."""
+    last = marks[number]
+    for mark in marks[number + 1 :]:
+        if mark.at - last.to > _GAP or mark.kind == "note":
+            break
+        last = mark
+        if mark.kind in ("start", "small end"):
+            break
+    return last
+
+
+def _with_fields(head: Sequence[str], cuts: Sequence[Cut]) -> Edges:
+    """Returns the edges with what the header, or the first lines of a text without one, say of it."""
+    header = next((cut for cut in cuts if cut.reason == "header" and cut.end <= HEAD), None)
+    if header is not None:
+        lines = head[header.first - 1 : header.last]
+    else:
+        lines = "".join(head)[:_FIELDS_HEAD].split("\n")
+    said = {m[1].lower(): m[2].strip() for line in reversed(lines) if (m := FIELD.match(line))}
+    named = said.get("language", "").lower().partition(" ")[0].strip(",;")
+    return Edges(said.get("title", ""), said.get("author", ""), _LANGUAGES.get(named), cuts)
+
+
+_FORMS = (
+    ("start", _START), ("small start", _SMALL_START), ("small end", _SMALL_END), ("stop", _STOP),
+    ("note", _TRANSCRIBER), ("field", FIELD), ("credit", _CREDIT),
+)  # fmt: skip

@@ -1,0 +1,93 @@
+"""The text of an edition: headings, paragraphs and notes, and what was dropped, with its reason and line.
+
+Nothing is lost: each character that is no white space is in a heading, a paragraph, a note or a dropped piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from irtoolkit.datasets.editions.lines import Dropped
+from irtoolkit.datasets.encodings import encoding_of
+
+# Raised when the same bytes give other headings or paragraphs.
+FORMAT = 2
+
+
+@dataclass(frozen=True)
+class Block:
+    """A heading, a paragraph or a note.
+
+    Attributes:
+        text: on one line.
+        level: of a heading: 0 of a book or part, 1 of a chapter, 2 of one without a number; else None.
+        line: where it begins in the file, from 1.
+        is_note: whether it is a note that stands apart from the text.
+    """
+
+    text: str
+    level: int | None = None
+    line: int = 0
+    is_note: bool = False
+
+
+@dataclass(frozen=True)
+class Edition:
+    """The text of a book's file and what its header says of it.
+
+    Attributes:
+        blocks: in order.
+        encoding: how the bytes were read.
+        title, author: as the header has them; empty if it has none.
+        lang: a code such as en; None if the file names no language.
+        dropped: what is no text, in the order in which it was found.
+        characters: of the file, without white space.
+    """
+
+    blocks: Sequence[Block]
+    encoding: str = "utf-8"
+    title: str = ""
+    author: str = ""
+    lang: str | None = None
+    dropped: Sequence[Dropped] = field(default=())
+    characters: int = 0
+
+    def text_blocks(self) -> Iterator[Block]:
+        """Yields headings and paragraphs, without notes."""
+        return (block for block in self.blocks if not block.is_note)
+
+    @property
+    def notes(self) -> list[Block]:
+        """Its notes, in order."""
+        return [block for block in self.blocks if block.is_note]
+
+
+def count_characters(text: str) -> int:
+    """Returns the characters of a text that are no white space."""
+    return len(text) - sum(map(len, _SPACES.findall(text)))
+
+
+_SPACES = re.compile(r"\s+")
+
+
+def reasons(dropped: Sequence[Dropped]) -> dict[str, tuple[int, int]]:
+    """Returns pieces and characters of what was dropped, by reason, most characters first."""
+    pieces: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for piece in dropped:
+        pieces[piece.reason] += 1
+        characters[piece.reason] += count_characters(piece.text)
+    return {reason: (pieces[reason], count) for reason, count in characters.most_common()}
+
+
+def decoded(data: bytes) -> tuple[str, str]:
+    """Returns the text of some bytes, and how they were read.
+
+    Raises:
+        InputError: see `encoding_of`.
+    """
+    encoding = encoding_of(lambda: iter([data]))
+    return data.decode(encoding.codec, encoding.errors), encoding.name

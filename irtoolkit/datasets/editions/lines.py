@@ -1,0 +1,150 @@
+"""The lines of a text with their numbers, and the words that are divided between two of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+from irtoolkit.base.languages import EAST
+from irtoolkit.datasets.editions.pages import BREAK
+
+# What stands for several letters, or for another one in old print.
+_WRITTEN_OUT = {
+    "\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st",
+    "\u017f": "s",
+}  # fmt: skip
+LIGATURES = re.compile(f"[{''.join(_WRITTEN_OUT)}]")
+# The end of a line in a word: hyphens, and what encodings and scans have for them.
+_BROKEN = re.compile(r"(?<=[^\W\d_])(?P<mark>[-\u2010\u2011\u00ac\u00ad=\u2022]) ?$")
+# They divide words and do nothing else.
+_SURE = "\u00ac\u00ad=\u2022"
+WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_HEAD, _TAIL = re.compile(r"[^\W\d_]+$"), re.compile(r"[^\W\d_]+")
+HYPHEN = "hyphen at a line end"
+
+
+class Line(NamedTuple):
+    """A line and its number in the file, from 1; a page break is `BREAK`."""
+
+    number: int
+    text: str
+
+
+class Dropped(NamedTuple):
+    """A piece of a file that is no text.
+
+    Attributes:
+        reason: what it is, such as "page number".
+        line: where it is in the file, from 1; 0 if it has no lines.
+        text: what was dropped.
+    """
+
+    reason: str
+    line: int
+    text: str
+
+
+def written_out(text: str) -> str:
+    """Returns a text with its ligatures and long s as plain letters."""
+    return LIGATURES.sub(lambda match: _WRITTEN_OUT[match[0]], text)
+
+
+def numbered(lines: Iterable[str], first: int = 1) -> Iterator[Line]:
+    """Yields lines with numbers; a form feed ends a line and a page, other line ends a line."""
+    for number, line in enumerate(lines, first):
+        if not _ENDS.search(line):
+            yield Line(number, line)
+            continue
+        for place, page in enumerate(line.split("\f")):
+            if place:
+                yield Line(number, BREAK)
+            for part in _OTHER_ENDS.split(page):
+                yield Line(number, part)
+
+
+_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_OTHER_ENDS = re.compile("[\x0b\x1c-\x1e\x85\u2028\u2029]")
+
+
+@dataclass
+class Joiner:
+    """Joins lines, and the words that are divided between two.
+
+    A word that has its hyphen elsewhere in the text keeps it: "well-" and "known".
+
+    Attributes:
+        known: how often each word is in the text, in small letters.
+        divides: whether a hyphen at a line end is taken for a division if neither form of the word is
+            known, as in scans.
+        drop: told of each hyphen that is left out.
+    """
+
+    known: Counter[str] = field(default_factory=Counter)
+    divides: bool = True
+    drop: Callable[[str], None] = lambda mark: None
+
+    def join(self, lines: Sequence[str]) -> str:
+        """Returns lines as one; between Chinese characters without a space."""
+        parts = [lines[0]]
+        for line in lines[1:]:
+            before = parts[-1]
+            match = _BROKEN.search(before) if line else None
+            if match is not None and line[0].islower():
+                keeps = self._keeps(before[: match.start()], line, match["mark"])
+                parts[-1] = before.rstrip() if keeps else before[: match.start()]
+                if not keeps:
+                    self.drop(match["mark"])
+            elif not (
+                _is_eastern(before.rstrip(_QUOTES)[-1:]) or _is_eastern(line.lstrip(_QUOTES)[:1])
+            ):
+                parts.append(" ")
+            parts.append(line)
+        return "".join(parts)
+
+    def _keeps(self, before: str, after: str, mark: str) -> bool:
+        if mark in _SURE:
+            return False
+        head, tail = _HEAD.search(before), _TAIL.match(after)
+        one, other = head[0] if head else "", tail[0] if tail else ""
+        whole = self.known[f"{one}{other}".casefold()]
+        parted = self.known[f"{one}-{other}".casefold()]
+        return parted > whole or (parted == whole and not self.divides)
+
+
+_QUOTES = "\"'\u2018\u2019\u201c\u201d"
+_EASTERN_MARKS = (
+    "\u3001\u3002\uff0c\uff01\uff1f\uff1b\uff1a\u300c\u300d\u300e\u300f\u300a\u300b\uff08\uff09"
+)
+
+
+def _is_eastern(character: str) -> bool:
+    """Returns whether a character is Chinese or Japanese, where lines are joined without a space."""
+    return EAST.match(character) is not None or (character in _EASTERN_MARKS and bool(character))
+
+
+def joiner_of(lines: Sequence[Line]) -> Joiner:
+    """Returns what joins the lines of a whole text; it divides words if most known ones say so."""
+    broken = [
+        (line.text, after.text.lstrip())
+        for line, after in pairwise(lines)
+        if _BROKEN.search(line.text) and after.text.lstrip()[:1].islower()
+    ]
+    if not broken:
+        return Joiner(divides=False)
+    known: Counter[str] = Counter()
+    for line in lines:
+        known.update(WORD.findall(line.text.casefold()))
+    whole = parted = 0
+    for before, after in broken:
+        head, tail = _HEAD.search(_BROKEN.sub("", before)), _TAIL.match(after)
+        one, other = head[0] if head else "", tail[0] if tail else ""
+        solid, divided = known[f"{one}{other}".casefold()], known[f"{one}-{other}".casefold()]
+        whole += solid > divided
+        parted += divided > solid
+    # Without known words, many divisions say that lines were divided by a printer.
+    many = 50 * len(broken) > sum(1 for line in lines if line.text.strip())
+    return Joiner(known, whole > parted or (whole == parted and many))

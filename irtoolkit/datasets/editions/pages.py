@@ -1,0 +1,198 @@
+"""What pages have added to printed and scanned texts: numbers and running heads.
+
+A line is taken for one only with evidence: brackets, a page break beside it, or numbers that go on
+from page to page and interrupt the text. A year, or a refrain in capitals, is text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from irtoolkit.datasets.editions.numbers import roman
+
+# A line in the place of what was between two pages.
+BREAK = "\f"
+PAGE_NUMBER, RUNNING_HEAD = "page number", "running head"
+_PAGE = re.compile(
+    r"(?P<open>[\s\[({<~|\u2014\u2013*-]*(?:p(?:age|g|\.)?\.?\s*)?)(?P<number>\d{1,4}|[ivxl]{1,7})"
+    r"(?P<close>[\s\])}>~|.\u2014\u2013*-]*)",
+    re.I,
+)
+_INLINE = re.compile(r"\[(?:pg|page|p\.)\s*\w{1,6}\]\s?|\{\d{1,4}\}\s?", re.I)
+# A running head has so many characters at most, and is there so often at least.
+_HEAD, _OFTEN = 60, 3
+# Lines, blank ones too, between a running head and a number or break of the same page.
+_BESIDE = 3
+# Numbers of following pages differ by so much at most: some pages have none.
+_STEP = 4
+# Characters of a page at most, in the middle of all; and how regular pages are.
+_LONGEST_PAGE, _REGULAR = 5000, 2.5
+# Pages that show by their regularity alone that they are pages.
+_MANY = 8
+_ENDED = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f\"'\u201d\u2019\u00bb)\]*]\s*$|--$|\u2014$")
+
+
+class _Line(NamedTuple):
+    """A line that may be a page's.
+
+    Attributes:
+        line: its number from 1.
+        place: where it is, in characters.
+        shape: of a running head; empty of a number.
+        value: of a number; None of a running head.
+        sure: whether it is set as only pages are.
+    """
+
+    line: int
+    place: int
+    shape: str
+    value: int | None
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Pages:
+    """What belongs to pages in a text.
+
+    Attributes:
+        numbers: the lines of page numbers, counted from 1.
+        heads: the shapes of running heads.
+    """
+
+    numbers: frozenset[int] = frozenset()
+    heads: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, lines: Iterable[str]) -> Pages:
+        """Looks at all lines of a text; a page break is a line `BREAK`."""
+        survey = _Survey()
+        for line in lines:
+            survey.add(line)
+        return survey.pages()
+
+    def reason(self, number: int, line: str) -> str:
+        """Returns what a line of a page is; empty of text."""
+        if number in self.numbers:
+            return PAGE_NUMBER
+        return RUNNING_HEAD if self.heads and shape_of(line) in self.heads else ""
+
+
+@dataclass
+class _Survey:
+    """Collects the lines that may be a page's, and whether they interrupt the text."""
+
+    candidates: list[_Line] = field(default_factory=list)
+    breaks: list[int] = field(default_factory=list)
+    interrupts: set[int] = field(default_factory=set)
+    number: int = 0
+    place: int = 0
+    _open: list[int] = field(default_factory=list)  # candidates since the last line of text
+    _ended: bool = True  # whether that line ended a sentence
+
+    def add(self, line: str) -> None:
+        """Takes the next line."""
+        self.number += 1
+        if line == BREAK:
+            self.breaks.append(self.number)
+            return
+        self.place += len(line)
+        bare = line.strip()
+        if not bare:
+            return
+        found = self._candidate(bare) if len(bare) <= _HEAD else None
+        if found is not None:
+            self.candidates.append(found)
+            self._open.append(found.line)
+            return
+        if self._open and not self._ended and bare[:1].islower():
+            self.interrupts.update(self._open)
+        self._open.clear()
+        self._ended = _ENDED.search(bare) is not None
+
+    def _candidate(self, bare: str) -> _Line | None:
+        match = _PAGE.fullmatch(bare)
+        if match is not None:
+            value = int(match["number"]) if match["number"].isdigit() else roman(match["number"])
+            before, after = match["open"].strip(), match["close"].strip(" .")
+            sure = (bool(before) and bool(after)) or len(before) > 1
+            return None if value is None else _Line(self.number, self.place, "", value, sure)
+        shape = shape_of(bare)
+        return _Line(self.number, self.place, shape, None, False) if shape else None
+
+    def pages(self) -> Pages:
+        """Returns what belongs to pages, after the last line."""
+        numbers = [line for line in self.candidates if line.value is not None]
+        found = {
+            line.line for line in numbers if line.sure or self._is_beside(line.line, self.breaks)
+        }
+        found |= self._in_order(numbers)
+        return Pages(frozenset(found), frozenset(self._heads(found)))
+
+    def _in_order(self, numbers: list[_Line]) -> set[int]:
+        """Returns the lines of numbers that go on from page to page."""
+        runs: list[list[_Line]] = [[]]
+        for line in numbers:
+            last = runs[-1][-1] if runs[-1] else None
+            if last is not None and not 0 < (line.value or 0) - (last.value or 0) <= _STEP:
+                runs.append([])
+            runs[-1].append(line)
+        return {line.line for run in runs if self._are_pages(run) for line in run}
+
+    def _are_pages(self, run: list[_Line]) -> bool:
+        """Returns whether numbers in order are those of pages, and not of chapters."""
+        if len(run) < 2:
+            return any(line.line in self.interrupts for line in run)
+        if 4 * sum(line.line in self.interrupts for line in run) >= len(run):
+            return True
+        sizes = sorted(other.place - line.place for line, other in pairwise(run))
+        middle = median(sizes)
+        regular = sizes[3 * len(sizes) // 4] <= _REGULAR * max(1, sizes[len(sizes) // 4])
+        return len(run) >= _MANY and middle <= _LONGEST_PAGE and regular
+
+    def _heads(self, numbers: set[int]) -> Iterator[str]:
+        """Yields the shapes of running heads: often there, and most of them where a page begins."""
+        beside = sorted([*self.breaks, *numbers])
+        lines: dict[str, list[int]] = defaultdict(list)
+        for line in self.candidates:
+            if line.shape:
+                lines[line.shape].append(line.line)
+        for shape, places in lines.items():
+            if len(places) < _OFTEN:
+                continue
+            known = sum(
+                place in self.interrupts or self._is_beside(place, beside) for place in places
+            )
+            if 2 * known >= len(places):
+                yield shape
+
+    def _is_beside(self, line: int, others: list[int]) -> bool:
+        """Returns whether one of some lines, ascending, is beside another."""
+        at = bisect_left(others, line - _BESIDE)
+        return at < len(others) and others[at] <= line + _BESIDE
+
+
+def shape_of(line: str) -> str:
+    """Returns what running heads of one kind have in common; empty of other lines."""
+    bare = line.strip()
+    if not 3 < len(bare) <= _HEAD:
+        return ""
+    letters = re.sub(r"[^\w ]|\d", "", bare).strip()
+    numbered = re.match(r"\d{1,4}\s+\D|.*\D\s\d{1,4}$", bare) is not None
+    if len(letters) < 4 or not (letters.isupper() or (numbered and bare[:1] not in "\"'\u201c")):
+        return ""
+    return letters.casefold()
+
+
+def without_inline(line: str) -> tuple[str, list[str]]:
+    """Returns a line without marks of pages such as [Pg 12], and these marks."""
+    if "[" not in line and "{" not in line:
+        return line, []
+    found = _INLINE.findall(line)
+    return (_INLINE.sub("", line), found) if found else (line, found)

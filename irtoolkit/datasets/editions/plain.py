@@ -1,0 +1,215 @@
+"""Plain text and Markdown as editions: bytes to headings, paragraphs and notes."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from irtoolkit.datasets.editions import notes as finding_notes
+from irtoolkit.datasets.editions.edges import FIELD, edges_of
+from irtoolkit.datasets.editions.edition import Block, Edition, count_characters, decoded
+from irtoolkit.datasets.editions.headings import Paragraph, levels_of
+from irtoolkit.datasets.editions.lines import (
+    HYPHEN,
+    Dropped,
+    Joiner,
+    Line,
+    joiner_of,
+    numbered,
+    written_out,
+)
+from irtoolkit.datasets.editions.pages import BREAK, PAGE_NUMBER, Pages, without_inline
+
+# Captions, control characters and soft hyphens within a line.
+DROPPED = re.compile(
+    r"\[Illustration[^\[\]]*(?:\[(?!Illustration)[^\[\]]*){0,50}\]"
+    r"|[\x00-\x08\x0e-\x1b\x1f\x7f\ufeff\u200b\u2060]|\u00ad(?![ \t]*(?:\n|\Z))",
+    re.I,
+)
+_ITALIC = re.compile(r"(?<!\w)_([^_\n]+(?:\n[^_\n]+)?)_(?!\w)")
+# A line that is longer is a whole paragraph: nobody wraps lines there.
+_WRAPPED = 120
+# A heading of Markdown.
+_MARKED = re.compile(r"(#{1,6})(?:\s|$)")
+_RULE = frozenset("-*=_~#\u2022\u00b7.\u2014\u2013+|\u2042 ")
+_DONE = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb\u300d)\]]*$")
+
+
+def read_plain(data: bytes) -> Edition:
+    """Reads the bytes of a plain-text or Markdown file.
+
+    Raises:
+        InputError: they are no text.
+    """
+    text, encoding = decoded(data)
+    return edition_of(text, encoding)
+
+
+def edition_of(text: str, encoding: str = "utf-8") -> Edition:
+    """Returns the edition of a plain text."""
+    text = written_out(text.replace("\r\n", "\n").replace("\r", "\n"))
+    rows = text.split("\n")
+    edges = edges_of(f"{row}\n" for row in rows)
+    dropped: list[Dropped] = []
+    lines: list[Line] = []
+    at = 0
+    for cut in edges.cuts:
+        lines += numbered(rows[at : cut.first - 1], at + 1)
+        lines.append(Line(cut.first, ""))
+        dropped.append(Dropped(cut.reason, cut.first, "\n".join(rows[cut.first - 1 : cut.last])))
+        at = cut.last
+    lines += numbered(rows[at:], at + 1)
+    lines = _without_fields(cleared_lines(lines, dropped), dropped)
+    lines = _without_pages(lines, dropped)
+    paragraphs = list(_paragraphs(lines, dropped))
+    return Edition(
+        list(_blocks(paragraphs, dropped)), encoding, edges.title, edges.author, edges.lang, dropped,
+        count_characters(text),
+    )  # fmt: skip
+
+
+def cleared(text: str) -> str:
+    """Returns a text without captions of pictures, control characters, and marks of italics."""
+    return _ITALIC.sub(r"\1", DROPPED.sub("", text))
+
+
+def cleared_lines(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line]:
+    """Returns lines without captions, control characters and marks of italics; as many lines."""
+    body = "\n".join(line.text for line in lines)
+    if not (DROPPED.search(body) or "_" in body):
+        return list(lines)
+    begins = [0, *accumulate(len(line.text) + 1 for line in lines)]
+
+    def caption(match: re.Match[str]) -> str:
+        number = lines[bisect_right(begins, match.start()) - 1].number
+        is_caption = match[0][0] == "["
+        dropped.append(
+            Dropped("caption of a picture" if is_caption else "control character", number, match[0])
+        )
+        # The line ends stay, so that the numbers of lines do.
+        return "\n" * match[0].count("\n")
+
+    cut = DROPPED.sub(caption, body)
+    if "_" in cut:
+        marks = len(cut)
+        cut = _ITALIC.sub(r"\1", cut)
+        if marks > len(cut):
+            dropped.append(Dropped("marks of italics", 0, "_" * (marks - len(cut))))
+    return [Line(line.number, text) for line, text in zip(lines, cut.split("\n"), strict=True)]
+
+
+def _without_fields(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
+    """Returns lines without those at the beginning that name title and author."""
+    for place, (number, text) in enumerate(lines):
+        if not text.strip() or text == BREAK or _is_rule(text):
+            continue
+        if FIELD.fullmatch(text.strip()) is None or len(text) > _WRAPPED:
+            return lines
+        dropped.append(Dropped("title and author", number, text))
+        lines[place] = Line(number, "")
+    return lines
+
+
+def _without_pages(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
+    """Returns lines without page numbers and running heads, in whose place is a break."""
+    pages = Pages.of(line.text for line in lines)
+    kept: list[Line] = []
+    for place, line in enumerate(lines, 1):
+        reason = pages.reason(place, line.text) if line.text != BREAK else ""
+        if reason:
+            dropped.append(Dropped(reason, line.number, line.text))
+            kept.append(Line(line.number, BREAK))
+            continue
+        text, marks = without_inline(line.text)
+        dropped += [Dropped(PAGE_NUMBER, line.number, mark) for mark in marks]
+        kept.append(Line(line.number, text))
+    return kept
+
+
+def _paragraphs(lines: list[Line], dropped: list[Dropped]) -> Iterator[Paragraph]:
+    """Yields the paragraphs of lines; one that a page break interrupts is one."""
+    joiner = joiner_of(lines)
+    held: list[Line] = []
+    gap = blank = 0
+    broken = False
+    for line in lines:
+        bare = line.text.strip()
+        if not bare:
+            blank += line.text != BREAK
+            broken = broken or line.text == BREAK
+            continue
+        if _is_rule(bare):
+            dropped.append(Dropped("rule", line.number, line.text))
+            blank += 1
+            continue
+        goes_on = bool(held) and not _begins(held, line, blank, broken)
+        if held and not goes_on:
+            yield _paragraph(held, gap, joiner, dropped)
+            held, gap = [], blank
+        elif not held:
+            gap = blank
+        held.append(line)
+        blank, broken = 0, False
+    if held:
+        yield _paragraph(held, gap, joiner, dropped)
+
+
+def _begins(held: Sequence[Line], line: Line, blank: int, broken: bool) -> bool:
+    """Returns whether a line begins a paragraph."""
+    before, text = held[-1].text, line.text
+    if broken:
+        # A page ended: the paragraph goes on if neither its end nor a capital says otherwise.
+        return _DONE.search(before.rstrip()) is not None or not text.lstrip()[:1].islower()
+    if blank:
+        return True
+    return (
+        len(before) > _WRAPPED
+        or len(text) > _WRAPPED
+        or text.startswith(("\u3000", "#"))
+        or before.startswith("#")
+    )
+
+
+def _paragraph(held: Sequence[Line], gap: int, joiner: Joiner, dropped: list[Dropped]) -> Paragraph:
+    first = held[0].number
+    joiner.drop = lambda mark: dropped.append(Dropped(HYPHEN, first, mark))
+    texts = tuple(line.text.strip() for line in held)
+    match = _MARKED.match(texts[0])
+    hashes = len(match[1]) if match else 0
+    if hashes:
+        bare = texts[0].strip("# ")
+        lost = texts[0].count("#") - bare.count("#")
+        dropped.append(Dropped("mark of a heading", first, "#" * lost))
+        texts = (bare or "", *texts[1:])
+    return Paragraph(" ".join(joiner.join(texts).split()), texts, first, gap, hashes)
+
+
+def _is_rule(text: str) -> bool:
+    return _RULE.issuperset(text.strip()) and not _DOTS.fullmatch(text.strip())
+
+
+_DOTS = re.compile(r"[.\u2026 ]+")
+
+
+def _blocks(paragraphs: Sequence[Paragraph], dropped: list[Dropped]) -> Iterator[Block]:
+    """Yields headings, paragraphs and notes; tables of contents are left out."""
+    found = finding_notes.Notes(paragraphs)
+    texts = [
+        paragraph for number, paragraph in enumerate(paragraphs) if number not in found.numbers
+    ]
+    levels, contents = levels_of(texts)
+    place = -1
+    for number, paragraph in enumerate(paragraphs):
+        if number in found.numbers:
+            yield Block(paragraph.text, None, paragraph.line, is_note=True)
+            continue
+        place += 1
+        if place in contents:
+            dropped.append(Dropped("table of contents", paragraph.line, paragraph.text))
+            continue
+        text, marks = found.without_marks(paragraph.text)
+        dropped += [Dropped("mark of a note", paragraph.line, mark) for mark in marks]
+        if text:
+            yield Block(text, levels[place], paragraph.line)
