@@ -19,7 +19,7 @@ from irtoolkit.datasets.cache import content_hash
 from irtoolkit.retrievers._counts import Collection
 from irtoolkit.retrievers._file_statistics import FileStatistics
 from irtoolkit.retrievers._terms import Vocabulary, widen
-from irtoolkit.retrievers.base import Retriever, Scorer
+from irtoolkit.retrievers.base import Ask, Retriever, Scorer
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.text_files import file_texts
 from irtoolkit.retrievers.texts import BLOCK_DOCS, Segments
@@ -87,6 +87,9 @@ class Word2Vec(Retriever):
         return " ".join(content_hash(path) for path in self._files.values())
 
     def scorer(self, task: Task) -> Scorer:
+        return self.prepare(task)(task)
+
+    def prepare(self, task: Task) -> Ask:
         lacking = self.missing()
         if lacking is not None:
             raise InputError(lacking)
@@ -103,26 +106,14 @@ class Word2Vec(Retriever):
             for block in texts.blocks():
                 trained += Collection.of(vocabulary.count(block))
             words = self._train(texts)
-        sides = [vocabulary.count(texts) for texts in (task.queries, task.docs)]
-        used = np.unique(np.concatenate([counts.indices for counts in sides]))
-        terms = [term for term, _ in vocabulary.items()]
-        vectors = np.zeros((len(used), self.size))
-        for place, number in enumerate(used):
-            if terms[number] in words:
-                vectors[place] = words[terms[number]]
-        weights = self._weights(vocabulary, trained)[used]
-        # A word without a vector must not pull the mean towards zero.
-        weights[~vectors.any(axis=1)] = 0.0
+        means = _Means(vocabulary, words, self._weights(vocabulary, trained))
+        docs = means(task.docs)
 
-        def means(counts: Any) -> NDArray[np.float64]:
-            known = widen(counts, len(terms))[:, used]
-            totals: NDArray[np.float64] = known @ weights
-            summed: NDArray[np.float64] = known @ (vectors * weights[:, None])
-            return np.divide(summed, totals[:, None], out=summed, where=totals[:, None] > 0)
+        def ask(other: Task) -> Scorer:
+            queries = means(other.queries)
+            return lambda doc: lambda query: negative_distances(queries[query], docs[doc])
 
-        queries, docs = map(means, sides)
-
-        return lambda doc: lambda query: negative_distances(queries[query], docs[doc])
+        return ask
 
     def _weights(self, vocabulary: Vocabulary, trained: Collection) -> NDArray[np.float64]:
         """The weight of each word of a vocabulary."""
@@ -157,6 +148,36 @@ class Word2Vec(Retriever):
                 remedy="give more text, or a lower min_count",
             ) from None
         return model.wv
+
+
+class _Means:
+    """Gives each text the weighted mean of the vectors of its words.
+
+    Args:
+        vocabulary: numbers words; the words of the training text came first.
+        vectors: gensim's vectors of words.
+        weights: of the first words of the vocabulary, all of the training text among them.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, vectors: Any, weights: NDArray[np.float64]) -> None:
+        self._vocabulary, self._vectors, self._weights = vocabulary, vectors, weights
+
+    def __call__(self, texts: Iterable[Segments]) -> NDArray[np.float64]:
+        """Returns the (texts, size) means; a text without a word that has a vector has zeros."""
+        counts = self._vocabulary.count(texts)
+        used = np.unique(counts.indices)
+        names = self._vocabulary.names()
+        vectors = np.zeros((len(used), self._vectors.vector_size))
+        weights = np.zeros(len(used))
+        for place, number in enumerate(used):
+            # A word without a vector must not pull the mean towards zero.
+            if names[number] in self._vectors:
+                vectors[place] = self._vectors[names[number]]
+                weights[place] = self._weights[number] if vectors[place].any() else 0.0
+        known = widen(counts, len(names))[:, used]
+        totals: NDArray[np.float64] = known @ weights
+        summed: NDArray[np.float64] = known @ (vectors * weights[:, None])
+        return np.divide(summed, totals[:, None], out=summed, where=totals[:, None] > 0)
 
 
 class TokenLines:

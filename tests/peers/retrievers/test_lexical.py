@@ -31,6 +31,7 @@ from sklearn.feature_extraction.text import (
     TfidfVectorizer,
 )
 
+import irtoolkit as ir
 from irtoolkit.base.analysis import analyzer, stop_words
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import word2vec
@@ -619,3 +620,23 @@ def test_csfcubes_bm25_is_rank_bm25_by_the_papers_recipe(real_csfcube: Path) -> 
             assert found == expected, f"{paper_id}_{facet}"
             compared += 1
     assert compared == len(run.query_ids) == 50
+
+
+def test_word2vec_trains_once_for_all_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[None] = []
+    original = Word2Vec._train
+
+    def counted(self: Word2Vec, texts: Any) -> Any:
+        trained.append(None)
+        return original(self, texts)
+
+    monkeypatch.setattr(Word2Vec, "_train", counted)
+    docs = {f"d{n}": f"whale ship sea{n % 3} whale captain" for n in range(12)}
+    index = ir.index(docs, "word2vec", min_count=1, size=8, progress=False)
+    alone = [
+        [hit.score for hit in index.search(text, k=3)] for text in ("whale", "sea1", "unheard")
+    ]
+    assert len(trained) == 1
+    # The scores are those of a training for the query alone.
+    again = ir.index(docs, "word2vec", min_count=1, size=8, progress=False)
+    assert [hit.score for hit in again.search("sea1", k=3)] == alone[1]
