@@ -28,6 +28,8 @@ _PORTLESS = ("s3", "s3a", "gs", "gcs")
 _VERSIONS = ("versionid=", "generation=", "download=")
 
 _WEB = ("http:", "https:")
+# The id of a dataset in the form of the hub in a folder, as hf:/data/mine: no URL of the hub.
+_HUB_FOLDER = re.compile(r"hf:/(?!/|datasets/|spaces/)")
 
 # Copies on this machine, and the URLs that they are called by in messages.
 _copies: dict[str, str] = {}
@@ -39,7 +41,7 @@ def url_of(path: object) -> str | None:
         return None
     name = os.fspath(path)
     found = _URL.match(name) if isinstance(name, str) else None
-    if found is None or found[1].lower() in ("file", "local"):
+    if found is None or found[1].lower() in ("file", "local") or _HUB_FOLDER.match(name):
         return None
     return f"{found[1].lower()}://{found[2].replace(os.sep, '/')}"
 

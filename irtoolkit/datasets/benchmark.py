@@ -105,6 +105,7 @@ class Benchmark:
         listed: whether `irtoolkit datasets` has a line for the dataset.
         where: returns the folder of the files, or None while they are not on this machine.
         howto: what to get and where to put it.
+        revision: the commit of the data, of those on the hub; empty of others.
         fetch: returns the folder of the files, after downloading them if need be; takes the longest
             time to wait in seconds. None for data that irtoolkit does not download.
     """
@@ -128,6 +129,7 @@ class Benchmark:
     listed: bool = True
     where: Callable[[], str | None] = _nowhere
     howto: str = ""
+    revision: str = ""
     fetch: Callable[[float | None], Path] | None = None
 
     def protocol_of(self) -> EvaluationProtocol:

@@ -18,6 +18,7 @@ from irtoolkit.base.records import Qrel
 from irtoolkit.datasets import dataset_ids, elsewhere
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
 from irtoolkit.datasets.books import Passages
+from irtoolkit.datasets.exclusions import Excluded, docs_of_grade, excluded_grade
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, docs_key
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.local.judgments import read_qrels
@@ -118,6 +119,12 @@ class Dataset:
             {k: vars(self)[k] for k in _SENT if k in vars(self)},
         )
 
+    @property
+    def decides(self) -> dict[str, str]:
+        """What decides a run beside the id: what is replaced, and the commit of data of the hub."""
+        revision = "" if self.about is None else self.about.revision
+        return {**self.replaced, **({"revision": revision} if revision else {})}
+
     # -- relatives ----------------------------------------------------------------------------
 
     def view(self, name: str) -> Dataset:
@@ -163,8 +170,19 @@ class Dataset:
     def candidates(self) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
         """Yields (query ids, ids of the documents that each of them ranks); a query is in one.
 
-        The dataset's scoreddocs where it has them, else its whole corpus.
+        The dataset's scoreddocs where it has them, else its whole corpus; without the documents that
+        are excluded for a query.
         """
+        excluded = self.excluded_docs
+        for queries, docs in self._candidate_groups():
+            plain = [query for query in queries if query not in excluded]
+            if plain:
+                yield plain, docs
+            for query in queries:
+                if query in excluded:
+                    yield [query], [doc for doc in docs if doc not in excluded[query]]
+
+    def _candidate_groups(self) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
         if hasattr(self.source, "candidate_groups"):
             yield from self.source.candidate_groups()
         elif self.has("scoreddocs"):
@@ -174,6 +192,21 @@ class Dataset:
             yield from (([query_id], pool) for query_id, pool in pools.items())
         else:
             yield self.query_ids(), [doc.doc_id for doc in self.source.docs_iter()]
+
+    @cached_property
+    def excluded_docs(self) -> Excluded:
+        """Query id to the documents that are no candidates of it and are left out of runs, as in BRIGHT.
+
+        They are those that the dataset names, or those of a grade that its judgments define as
+        excluded (BRIGHT's -100 in ir_datasets). Queries without any are left out.
+        """
+        if hasattr(self.source, "excluded_docs"):
+            found: Excluded = self.source.excluded_docs()
+            return found
+        if not self.has("qrels") or "qrels" in self.replaced:
+            return {}
+        grade = excluded_grade(self.source.qrels_defs() or {})
+        return {} if grade is None else docs_of_grade(self.qrels, grade)
 
     def pools(self) -> dict[str, Sequence[str]]:
         """Query id to the ids of the documents that it ranks."""

@@ -11,6 +11,7 @@ import ir_datasets
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.handlers import docs_key
+from irtoolkit.datasets.hub.names import is_hub_name
 from irtoolkit.datasets.named import source_named
 from irtoolkit.datasets.source import DATA_VARIABLE
 from irtoolkit.engines.node import SHARE
@@ -27,7 +28,8 @@ def packed(dataset_id: str, source: Any) -> tuple[str | None, bytes | None]:
         key = _key(source)
     except InputError:
         key = None
-    if dataset_id in dataset_ids() or _comes_with_ir_datasets(dataset_id):
+    known = dataset_id in dataset_ids() or is_hub_name(dataset_id)
+    if known or _comes_with_ir_datasets(dataset_id):
         return key, None
     import cloudpickle
 

@@ -12,12 +12,13 @@ from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url
 from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets.hub.named import hub_dataset
 from irtoolkit.datasets.nway import own_nway
 from irtoolkit.datasets.own import own_dataset
 
 
 def source_named(dataset_id: str) -> Any:
-    """The ir_datasets dataset of an id, ours or theirs or registered, or of a folder that was built.
+    """The ir_datasets dataset of an id, ours or theirs or registered, of a folder, or of the hub.
 
     Raises:
         InputError: no such id; names the nearest ones.
@@ -26,7 +27,7 @@ def source_named(dataset_id: str) -> Any:
     try:
         return ir_datasets.load(dataset_id)
     except KeyError:
-        own = own_nway(dataset_id) or own_dataset(dataset_id)
+        own = own_nway(dataset_id) or own_dataset(dataset_id) or hub_dataset(dataset_id)
         if own is not None:
             return own
         guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))

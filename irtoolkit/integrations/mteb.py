@@ -21,6 +21,7 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QueriesHandler
+from irtoolkit.datasets.hub.languages import LANGUAGES
 from irtoolkit.exports.card import OWN, read_card
 from irtoolkit.exports.licences import UNKNOWN
 
@@ -31,15 +32,6 @@ try:
 except ImportError as error:
     raise needs_extra("mteb", "mteb") from error
 
-# Languages as MTEB writes them: ISO 639-3 and the script.
-_LANGUAGES = {
-    "ar": "ara-Arab", "cs": "ces-Latn", "da": "dan-Latn", "de": "deu-Latn", "el": "ell-Grek",
-    "en": "eng-Latn", "es": "spa-Latn", "fa": "fas-Arab", "fi": "fin-Latn", "fr": "fra-Latn",
-    "hi": "hin-Deva", "hu": "hun-Latn", "it": "ita-Latn", "ja": "jpn-Jpan", "ko": "kor-Hang",
-    "la": "lat-Latn", "lzh": "lzh-Hant", "nl": "nld-Latn", "no": "nor-Latn", "pl": "pol-Latn",
-    "pt": "por-Latn", "ru": "rus-Cyrl", "sv": "swe-Latn", "tr": "tur-Latn", "vi": "vie-Latn",
-    "zh": "zho-Hans",
-}  # fmt: skip
 _UNKNOWN = "und-Zyyy"
 
 
@@ -81,7 +73,7 @@ def _metadata(folder: StrPath, front: Mapping[str, Any], main_score: str) -> Any
 
 def _language(code: str | None) -> str:
     """A language code as MTEB writes it, such as eng-Latn for en."""
-    return _LANGUAGES.get((code or "").split("-")[0], _UNKNOWN)
+    return LANGUAGES.get((code or "").split("-")[0], _UNKNOWN)
 
 
 class System:

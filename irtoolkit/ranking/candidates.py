@@ -58,8 +58,10 @@ def candidates_line(
     cut = f", ranked to depth {depth:,}" if depth and depth < max(sizes, default=0) else ""
     if system.first is not None:
         cut = f"; the best {system.depth:,} by {system.first.name} are ranked again{cut}"
-    if not task.pooled:
-        return f"{corpus_line(len(task.doc_ids), None)}{cut}"
+    if not data.has("scoreddocs"):
+        excluded = len(data.excluded_docs)
+        without = f", without those that are excluded for {excluded:,} queries" if excluded else ""
+        return f"{corpus_line(len(task.doc_ids), None)}{without}{cut}"
     # The scoreddocs of other packages are the list of a first stage.
     if data.about is not None or data.in_memory:
         return f"candidates: the dataset's pools, {_counted(sizes)} per query{cut}"

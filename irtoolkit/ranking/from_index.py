@@ -33,6 +33,7 @@ def can_rank(dataset: Dataset, system: System, depth: int | None) -> bool:
     return (
         depth is not None
         and not dataset.has("scoreddocs")
+        and not dataset.excluded_docs
         and system.first is None
         # Processes that share the encoding would each write the index.
         and not (launch().several and is_shared(system))
@@ -131,7 +132,7 @@ def _ranked(
     ranks = index.exact_ranks(list(queries), texts, relevant) if relevant else {}
     run = replace(run, exact_ranks=ranks or None)
     if target is not None:
-        made = {**_made(dataset.id, kept.key, system, queries, depth), **dataset.replaced}
+        made = {**_made(dataset.id, kept.key, system, queries, depth), **dataset.decides}
         seconds = time.monotonic() - started
         publish(run, target.path, made, seconds, ranks if relevant else None, form=target.form)
     return run

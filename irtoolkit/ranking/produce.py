@@ -26,6 +26,7 @@ from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import RANKS_END
 from irtoolkit.runs.order import separate
+from irtoolkit.runs.parts import without_excluded
 from irtoolkit.runs.publish import publish
 
 Relevant = Mapping[str, list[str]]
@@ -99,7 +100,7 @@ def _rank(
     )  # fmt: skip
     run = found.run.named(system.name)
     if among is not None and among.keep_rest:
-        run = _with_rest(run, among.run, system.depth)
+        run = _with_rest(run, without_excluded(among.run, dataset.excluded_docs), system.depth)
     return Ranking(replace(run.untied(), exact_ranks=found.ranks or None), found.ranks)
 
 
@@ -147,7 +148,7 @@ def produce(
     task = system.load(dataset)
     if target.say is not None and not launch().helps:
         if among is not None:  # a run on something else is refused before anything is said
-            task.among(among.run, system.depth)
+            _narrowed(dataset, task, system, among, progress)
         target.say(candidates_line(dataset, task, system, depth, among.run if among else None))
     relevant = ranks_wanted(dataset, system, depth)
     made = _made(dataset, system, task, depth, among, relevant)
@@ -181,7 +182,7 @@ def _made(
         **_stage(dataset, system, among),
         "depth": depth,
         "golds": digest(str(relevant)) if relevant else None,
-        **dataset.replaced,
+        **dataset.decides,
     }
 
 
@@ -222,7 +223,8 @@ def _narrowed(
 ) -> Task:
     """The task, or what another run or a first stage leaves of it."""
     if among is not None:
-        return task.among(among.run, system.depth)
+        run = without_excluded(among.run, dataset.excluded_docs)
+        return task.among(run, system.depth)
     first = system.first
     if first is None:
         return task

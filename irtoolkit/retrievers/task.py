@@ -51,7 +51,8 @@ class Task:
         drop_self: whether a query's own document has been taken out of its candidates.
         picked: whether the candidates are the best of another run; see `among`.
         ordered: whether each query's candidates stand as another ranking has them, best first.
-        pooled: whether the collection has candidates for each query, and does not rank the corpus.
+        pooled: whether the collection has candidates for each query, or excludes documents for some, so
+            that not all rank the corpus.
         typed: whether the queries are mere texts, which have no fields.
         texts: where texts come from.
     """
@@ -218,7 +219,7 @@ def load_task(
         }
     task = Task(
         dataset.id, query_ids, id_array(doc_ids), _groups(pools.values()), query, doc,
-        own == "drop", pooled=dataset.has("scoreddocs"), texts=DatasetTexts(dataset),
+        own == "drop", pooled=dataset.has("scoreddocs") or bool(dataset.excluded_docs), texts=DatasetTexts(dataset),
     )  # fmt: skip
     # A view that is not there is refused now, not after an hour of indexing.
     view(queries[0], query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -61,3 +61,26 @@ def joined(parts: Sequence[Run], tag: str, query_ids: Sequence[str]) -> Run:
         id_array(query_ids), np.cumsum(counts), doc_ids, np.concatenate(docs),
         np.concatenate(scores), tag,
     )  # fmt: skip
+
+
+def without_excluded(run: Run, excluded: Mapping[str, Collection[str]]) -> Run:
+    """Returns a run without the documents that are excluded for their query."""
+    if not excluded:
+        return run
+    queries = {name: place for place, name in enumerate(run.query_ids.tolist())}
+    docs = {name: place for place, name in enumerate(run.doc_ids.tolist())}
+    width = len(docs)
+    pairs = [
+        queries[query] * width + docs[doc]
+        for query, names in excluded.items() if query in queries
+        for doc in names if doc in docs
+    ]  # fmt: skip
+    kept: Ints = np.flatnonzero(~np.isin(run.queries * width + run.docs, pairs))
+    if len(kept) == len(run):
+        return run
+    counts = np.bincount(run.queries[kept], minlength=len(run.query_ids))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    # Exact ranks count the excluded documents too.
+    return replace(
+        run, offsets=offsets, docs=run.docs[kept], scores=run.scores[kept], exact_ranks=None
+    )

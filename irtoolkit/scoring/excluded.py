@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, translate
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.runs import Qrels, Run
+from irtoolkit.datasets.exclusions import Excluded, docs_of_grade
 
 
-def excluded_grade(dataset: Dataset, named: int | None) -> int | None:
-    """Returns the grade that excludes a document, as it is named or by the dataset's own definition.
-
-    BRIGHT's judgments in ir_datasets define -100 as "Excluded from evaluation".
+def excluded_docs(dataset: Dataset, named: int | None) -> Excluded:
+    """Returns query id to the documents that are left out: those of a grade, or the dataset's own.
 
     Args:
         dataset: its `excluded` counts if no grade is named.
@@ -25,14 +20,10 @@ def excluded_grade(dataset: Dataset, named: int | None) -> int | None:
         InputError: no document has the grade that is named.
     """
     named = dataset.excluded if named is None else named
-    if named is not None:
-        _check_grade(named, dataset)
-        return named
-    if not dataset.has("qrels") or "qrels" in dataset.replaced:
-        return None
-    defined = dataset.source.qrels_defs() or {}
-    words = {grade: str(text).lower() for grade, text in defined.items()}
-    return next((grade for grade, text in words.items() if text.startswith("excluded")), None)
+    if named is None:
+        return dataset.excluded_docs
+    _check_grade(named, dataset)
+    return docs_of_grade(dataset.qrels, named)
 
 
 def _check_grade(named: int, dataset: Dataset) -> None:
@@ -43,23 +34,3 @@ def _check_grade(named: int, dataset: Dataset) -> None:
             f"no document has the excluded grade {named!r} in {dataset.id}",
             remedy=f"the judgments have the grades {some}",
         )
-
-
-def without_excluded(run: Run, qrels: Qrels, grade: int) -> Run:
-    """Returns a run without the documents that have a grade for their query."""
-    marked = qrels.grades == grade
-    judged_queries = np.repeat(np.arange(len(qrels.query_ids)), np.diff(qrels.offsets))[marked]
-    queries = translate(qrels.query_ids, run.query_ids)[judged_queries]
-    docs = translate(qrels.doc_ids, run.doc_ids)[qrels.docs[marked]]
-    listed = (queries >= 0) & (docs >= 0)
-    width = len(run.doc_ids)
-    excluded = queries[listed] * width + docs[listed]
-    kept: Ints = np.flatnonzero(~np.isin(run.queries * width + run.docs, excluded))
-    if len(kept) == len(run):
-        return run
-    counts = np.bincount(run.queries[kept], minlength=len(run.query_ids))
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    # Exact ranks count the excluded documents too.
-    return replace(
-        run, offsets=offsets, docs=run.docs[kept], scores=run.scores[kept], exact_ranks=None
-    )

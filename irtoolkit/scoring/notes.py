@@ -53,7 +53,7 @@ class Note:
             )
         if self.kind == "left out":
             rows = number_of(self.rows, "rows", ",")
-            return f"is scored without {rows} whose documents have the excluded grade"
+            return f"is scored without {rows} whose documents are excluded for the query"
         if self.kind == "unjudged":
             own, judged = self.documents
             return (

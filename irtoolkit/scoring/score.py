@@ -22,10 +22,11 @@ from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
 from irtoolkit.runs.exact_ranks import has_best_ranks, read_ranks
+from irtoolkit.runs.parts import without_excluded
 from irtoolkit.runs.precision import Precision
 from irtoolkit.scoring.check import read_run
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
-from irtoolkit.scoring.excluded import excluded_grade, without_excluded
+from irtoolkit.scoring.excluded import excluded_docs
 from irtoolkit.scoring.notes import Note
 from irtoolkit.scoring.run_notes import UNNAMED, absent, run_notes, unjudged, unranked
 
@@ -184,17 +185,17 @@ def score(
     qrels = dataset.qrels
     parsed = _parsed(dataset.protocol.measures if measures is None else measures)
     given = _named(runs, names)
-    excluded = excluded_grade(dataset, excluded)
+    left_out = excluded_docs(dataset, excluded)
     whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
     evaluations: dict[str, Evaluation] = {}
     read: dict[str, Run] = {}
     notes = [*absent(dataset)]
-    if excluded is None and (qrels.grades == _BRIGHT).any():
+    if not left_out and (qrels.grades == _BRIGHT).any():
         notes.append(Note("", "excluded", (), len(qrels.query_ids)))
     for name, one in given.items():
         run, ranks = _read(one, dataset, parsed, precision)
-        if excluded is not None:
-            scored = without_excluded(run, qrels, excluded)
+        if left_out:
+            scored = without_excluded(run, left_out)
             if scored is not run:
                 rows = len(run) - len(scored)
                 notes.append(Note(name, "left out", (), len(qrels.query_ids), rows=rows))

@@ -26,7 +26,7 @@ def test_excluded_documents_are_left_out_of_their_query() -> None:
     assert found["run"].per_query("nDCG@10").tolist() == [1, 1]
     assert found["run"].per_query("P@1").tolist() == [1, 1]
     assert [note.text for note in found.notes] == [
-        "is scored without 1 row whose documents have the excluded grade"
+        "is scored without 1 row whose documents are excluded for the query"
     ]
 
 

@@ -1,0 +1,108 @@
+"""The ir_datasets dataset of a name on the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import ir_datasets
+from ir_datasets.formats import GenericDoc, GenericQuery
+
+from irtoolkit.base.records import GradedQrel
+from irtoolkit.datasets.benchmark import NOT_STATED, Benchmark, Statistic
+from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
+from irtoolkit.datasets.hub.collection import HubCollection, InstructedQuery
+from irtoolkit.datasets.hub.languages import language_in
+from irtoolkit.datasets.hub.layout import select
+from irtoolkit.datasets.hub.names import MTEB, is_hub_name, parse_hub_name
+from irtoolkit.datasets.hub.repository import Repository
+from irtoolkit.datasets.local.registered import TitledDoc
+
+
+class _Exclusions:
+    """The part of a dataset that says which documents a query's ranking must not have."""
+
+    def __init__(self, collection: HubCollection) -> None:
+        self._collection = collection
+
+    def excluded_docs(self) -> Mapping[str, frozenset[str]]:
+        """Query id to ids of documents."""
+        return self._collection.excluded
+
+
+@cache
+def hub_dataset(dataset_id: str) -> Any:
+    """The dataset of a name on the hub, such as hf:mteb/scifact or mteb:SciFact; None of others.
+
+    Raises:
+        InputError: no such dataset; one that is private, gated or cannot be reached; or a layout
+            that is not known.
+    """
+    if not is_hub_name(dataset_id):
+        return None
+    if dataset_id.startswith(MTEB):
+        from irtoolkit.datasets.hub.tasks import task_named
+
+        task = task_named(dataset_id)
+        repository = Repository(task.name)
+        collection = HubCollection(
+            repository, select(repository, task.name.parts), task.own_excluded
+        )
+        return _dataset(collection, task.about, language_in(task.name.parts) or task.lang)
+    repository = Repository(parse_hub_name(dataset_id))
+    collection = HubCollection(repository, select(repository, repository.name.parts))
+    return _dataset(collection, _about(repository), language_in(repository.name.parts))
+
+
+def _about(repository: Repository) -> Benchmark:
+    name = repository.name
+    return Benchmark(
+        name=name.place,
+        title=name.place,
+        citation=NOT_STATED,
+        url=name.place if name.local else f"https://huggingface.co/datasets/{name.place}",
+        licence=NOT_STATED,
+        bibtex="",
+        description="a dataset of the Hugging Face hub",
+        measures=("nDCG@10", "AP", "RR", "P@10", "R@100"),
+    )
+
+
+def _dataset(collection: HubCollection, about: Benchmark, lang: str | None) -> ir_datasets.Dataset:
+    space = collection.repository.name.place
+    doc = TitledDoc if collection.titled else GenericDoc
+    query = InstructedQuery if collection.instructed else GenericQuery
+    known = collection.licence
+    revision = collection.revision
+    record = replace(
+        about,
+        licence=known or about.licence,
+        statistics_of=lambda: _statistics(collection),
+        where=lambda: f"{space} at {revision}",
+        revision=revision,
+    )
+    parts: list[Any] = [
+        DocsHandler(lambda: collection.docs, doc, space, lang, lambda: collection.key),
+        QueriesHandler(lambda: collection.queries, query, space, lang),
+    ]
+    if collection.has_qrels:
+        parts.append(QrelsHandler(collection.judgments, GradedQrel, {}))
+    if collection.has("pools"):
+        parts.append(PoolsHandler(lambda: collection.pools.items()))
+    return ir_datasets.Dataset(*parts, _Exclusions(collection), record)
+
+
+def _statistics(collection: HubCollection) -> list[Statistic]:
+    found = [
+        Statistic("Documents", len(collection.docs)),
+        Statistic("Queries", len(collection.queries)),
+    ]
+    if collection.has_qrels:
+        found.append(Statistic("Judgments", sum(1 for _ in collection.judgments())))
+    if collection.has("pools"):
+        sizes = [len(pool) for pool in collection.pools.values()]
+        found.append(Statistic("Candidates of a query on average", sum(sizes) / len(sizes)))
+    excluded = sum(map(len, collection.excluded.values()))
+    return [*found, *([Statistic("Excluded documents", excluded)] if excluded else [])]

@@ -1,0 +1,169 @@
+"""The tables of a dataset on the hub, read by `datasets`, which downloads and caches them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.reasons import reason_of
+from irtoolkit.datasets.hub.names import HubName
+
+# Ends of the names of files of tables, and the builders that read them.
+_BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".tsv": "csv", ".csv": "csv"}
+
+
+class Repository:
+    """A dataset on the hub, or a folder in its form: configurations with splits, each a table.
+
+    Args:
+        name: which one.
+    """
+
+    def __init__(self, name: HubName) -> None:
+        self.name = name
+        self._builders: dict[str, Any] = {}
+
+    @cached_property
+    def configs(self) -> list[str]:
+        """The names of the configurations.
+
+        Raises:
+            InputError: there is no such dataset, it is private or gated, or the hub cannot be reached.
+        """
+        if self._bare:
+            return sorted(self._bare)
+        datasets = _library()
+        with _explained(self.name):
+            found = datasets.get_dataset_config_names(self.name.place, revision=self.name.revision)
+        return list(found)
+
+    def splits(self, config: str) -> list[str]:
+        """The names of the splits of a configuration. Errors as for `configs`."""
+        return [str(split) for split in self._builder(config).config.data_files]
+
+    def table(self, config: str, split: str) -> pa.Table:
+        """The table of a split, downloaded if it is not in the cache. Errors as for `configs`."""
+        with _explained(self.name), _quiet():
+            builder = self._builder(config)
+            builder.download_and_prepare()
+            table: pa.Table = builder.as_dataset(split=split).data.table
+        return table
+
+    def revision(self, config: str) -> str:
+        """The commit of the data, or a hash of the files of a folder."""
+        return str(self._builder(config).hash)
+
+    def licence(self, config: str) -> str:
+        """The licence that the card states; empty if it states none."""
+        return str(self._builder(config).info.license or "")
+
+    def size(self, config: str) -> int | None:
+        """Bytes to download for a configuration; None if the card does not say."""
+        size: int | None = self._builder(config).info.download_size
+        return size
+
+    def _builder(self, config: str) -> Any:
+        if config not in self._builders:
+            datasets = _library()
+            with _explained(self.name):
+                self._builders[config] = (
+                    datasets.load_dataset_builder(self._bare[config][0], **self._bare[config][1])
+                    if self._bare
+                    else datasets.load_dataset_builder(
+                        self.name.place, config, revision=self.name.revision
+                    )
+                )
+        return self._builders[config]
+
+    @cached_property
+    def _bare(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """The builder of each part of a folder without a card, which is a folder or a file of its name."""
+        folder = Path(self.name.place)
+        card = folder / "README.md"
+        if not self.name.local or (card.is_file() and "config_name" in card.read_text("utf-8")):
+            return {}
+        found: dict[str, tuple[str, dict[str, Any]]] = {}
+        for path in sorted(folder.iterdir()):
+            files = sorted(path.iterdir()) if path.is_dir() else [path]
+            files = [file for file in files if file.suffix in _BUILDERS]
+            if files:
+                config = path.name.partition(".")[0]
+                found[config] = _bare_builder(files, path.is_dir())
+        return found
+
+
+def _bare_builder(files: list[Path], named: bool) -> tuple[str, dict[str, Any]]:
+    """A builder's name and options; splits have the names of their files, or none are named."""
+    splits: dict[str, list[str]] = {}
+    for file in files:
+        split = file.name.partition(".")[0].partition("-0")[0] if named else "all"
+        splits.setdefault(split, []).append(str(file))
+    tabs = {"sep": "\t", "dtype": str} if files[0].suffix == ".tsv" else {}
+    return _BUILDERS[files[0].suffix], {"data_files": splits, **tabs}
+
+
+def _library() -> Any:
+    try:
+        import datasets
+    except ImportError as error:
+        raise needs_extra("datasets", "train") from error
+    return datasets
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hides the bars of `datasets` for steps that take no time."""
+    from datasets.utils import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
+
+
+@contextmanager
+def _explained(name: HubName) -> Iterator[None]:
+    """Makes one clear error of what the libraries raise."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # of datasets, of the hub's library, and of the network below
+        raise _refused(name, error) from None
+
+
+def _refused(name: HubName, error: Exception) -> InputError:
+    said, kind = str(error).lower(), type(error).__name__
+    place = name.place
+    if name.local:
+        return InputError(f"cannot be read: {reason_of(error)}", file=place)
+    if "gated" in said or kind == "GatedRepoError":
+        found = f"the dataset {place} is gated: its terms have to be accepted"
+        remedy = f"accept them at https://huggingface.co/datasets/{place}, then run hf auth login"
+    elif kind in ("DatasetNotFoundError", "RepositoryNotFoundError", "RevisionNotFoundError"):
+        at = "" if name.revision is None else f" at {name.revision}"
+        found = f"the hub has no dataset {place}{at}, or it is private"
+        remedy = "check its name; for a private one run hf auth login"
+    elif "script" in said and kind == "RuntimeError":
+        found = f"the data of {place} are made by a program, which is not run"
+        remedy = "take a copy in Parquet, as mteb's are"
+    elif isinstance(error, ConnectionError | OSError):
+        found = f"the hub cannot be reached, and {place} is not in its cache: {reason_of(error)}"
+        remedy = "connect once, and unset HF_HUB_OFFLINE"
+    else:
+        return InputError(f"cannot read the dataset {place}: {reason_of(error)}")
+    return InputError(found, remedy=remedy)

@@ -1,0 +1,102 @@
+"""The retrieval tasks of MTEB by name, for which mteb knows repository, revision and main score."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.datasets.benchmark import NOT_STATED, Benchmark
+from irtoolkit.datasets.hub.names import MTEB, HubName, parse_hub_name
+
+_MAIN = re.compile(r"(ndcg|map|mrr|recall|precision)_at_(\d+)")
+_MEASURES = {"ndcg": "nDCG", "map": "AP", "mrr": "RR", "recall": "R", "precision": "P"}
+_OTHERS = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What mteb knows of a task.
+
+    Attributes:
+        name: its repository at its revision, with a subset and a split.
+        about: the record of the benchmark.
+        lang: the language of its texts as a code of two letters, if it has one language.
+        own_excluded: whether documents with the id of their query are left out.
+    """
+
+    name: HubName
+    about: Benchmark
+    lang: str | None
+    own_excluded: bool
+
+
+def task_named(dataset_id: str) -> Task:
+    """Returns what mteb knows of the task of an id such as mteb:SciFact or mteb:MIRACLRetrieval/de.
+
+    Raises:
+        InputError: mteb is not installed, or has no retrieval task of that name.
+    """
+    name, *parts = dataset_id.removeprefix(MTEB).split("/")
+    task = _load(name)
+    facts = task.metadata
+    place = parse_hub_name(f"hf:{facts.dataset['path']}")
+    words = tuple(part for part in parts if part)
+    if not words and len(facts.eval_splits) == 1 and not place.parts:
+        words = _usual(facts)
+    repository = HubName(place.place, facts.dataset.get("revision"), words, place.local)
+    return Task(repository, _about(facts), _lang(facts), bool(task.ignore_identical_ids))
+
+
+def _usual(facts: Any) -> tuple[str, ...]:
+    """The split of a task with one split and no subsets; BRIGHT's is the same for all domains."""
+    (split,) = facts.eval_splits
+    return () if isinstance(facts.eval_langs, dict) or split == "standard" else (split,)
+
+
+def _load(name: str) -> Any:
+    try:
+        import mteb
+        from mteb.abstasks import AbsTaskRetrieval
+    except ImportError as error:
+        raise needs_extra("mteb", "mteb") from error
+    try:
+        task = mteb.get_task(name)
+    except Exception:  # mteb raises KeyError, and may raise others
+        known = [one.metadata.name for one in mteb.get_tasks(task_types=["Retrieval", "Reranking"])]
+        raise InputError(
+            f"mteb has no task {name!r}",
+            remedy=f"{did_you_mean(name, known)}it has {len(known)} for retrieval",
+        ) from None
+    if not isinstance(task, AbsTaskRetrieval):
+        raise InputError(
+            f"{name} is a task of {task.metadata.type.lower()}, and none of retrieval",
+            remedy="tasks of types Retrieval, Reranking and InstructionRetrieval have queries and documents",
+        )
+    return task
+
+
+def _about(facts: Any) -> Benchmark:
+    main = _MAIN.fullmatch(facts.main_score)
+    measure = f"{_MEASURES[main[1]]}@{main[2]}" if main else _OTHERS[0]
+    return Benchmark(
+        name=facts.name,
+        title=facts.name,
+        citation=NOT_STATED,
+        url=facts.reference or f"https://huggingface.co/datasets/{facts.dataset['path']}",
+        licence=facts.license or NOT_STATED,
+        bibtex=facts.bibtex_citation or "",
+        description=" ".join(facts.description.split()),
+        measures=tuple(dict.fromkeys((measure, *_OTHERS))),
+        main=measure,
+    )
+
+
+def _lang(facts: Any) -> str | None:
+    """The language of a task with one language, if a code of two letters is known for it."""
+    from irtoolkit.datasets.hub.languages import two_letters
+
+    codes = {two_letters(one) for one in facts.languages}
+    return codes.pop() if len(codes) == 1 else None
