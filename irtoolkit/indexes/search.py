@@ -13,7 +13,7 @@ from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.sharded import Targets, in_threads, least_keys
 from irtoolkit.indexes.weighted import WeightedQueries, Weighting
-from irtoolkit.runs.order import TopDocuments, merge
+from irtoolkit.runs.order import TopDocuments, greatest, merge
 
 # Queries searched at once: their results are held in several forms.
 _QUERIES = 1 << 10
@@ -62,10 +62,8 @@ class PostingsSearch(Postings):
             scores = out[2]
             found.append(_filled(out, int(self.bases[number])))
             if number + 1 < len(self.parts):
-                best = np.concatenate([best, scores], axis=1)
-                if best.shape[1] > depth:
-                    best = -np.partition(-best, depth - 1, axis=1)[:, :depth]
-                least = best.min(axis=1) if best.shape[1] == depth else least
+                best = greatest(np.concatenate([best, scores], axis=1), depth)
+                least = best[:, 0]
         return found[0] if len(found) == 1 else merge(found, depth, self.keys)
 
     def scores(self, asked: Sequence[WeightedQueries], wanted: Sequence[Ints]) -> list[Any]:

@@ -15,7 +15,7 @@ from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.documents import keys_of
 from irtoolkit.indexes.shards import OpenShard, find
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.runs.order import TopDocuments, best_first, least_key, tie_order
+from irtoolkit.runs.order import TopDocuments, best_first, key_order, least_key, tie_order
 
 
 class Targets(NamedTuple):
@@ -165,7 +165,7 @@ class Sharded:
             numbers.append(order[:count] + base)
         documents: Ints = np.concatenate(numbers)
         if len(self.shards) > 1:
-            documents = documents[np.argsort(-self.keys(documents))]
+            documents = documents[key_order(self.keys(documents))]
         return documents[:count]
 
     def keys(self, documents: Ints) -> Ints:

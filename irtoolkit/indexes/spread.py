@@ -176,7 +176,7 @@ class Spread:
         """Returns the documents that come first where all scores are equal, at most so many."""
         numbers, ids = zip(*self._each(_first_of_equals, count), strict=True)
         every: Ints = np.concatenate(numbers)
-        return every[np.argsort(-keys_of(Strings.joined(ids)))][:count]
+        return every[order.key_order(keys_of(Strings.joined(ids)))][:count]
 
     def keys(self, documents: Ints) -> Ints:
         """Returns the keys of some documents: of equal scores the greater comes first."""

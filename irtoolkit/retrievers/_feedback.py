@@ -13,10 +13,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from irtoolkit.base.analysis import Analysis
-from irtoolkit.base.ids import Ids, Ints, rank_ids
+from irtoolkit.base.ids import Ids, Ints
 from irtoolkit.retrievers._matching import Candidates, Matcher, Matching, matching, narrowed
 from irtoolkit.retrievers.base import Matches, Retriever, ScoreMatrix
 from irtoolkit.retrievers.lexical import Lexical
+from irtoolkit.runs.order import best_first, keys
 
 # Documents of a candidate set whose terms are remembered.
 _REMEMBERED = 1 << 12
@@ -201,7 +202,7 @@ def _row(matrix: Any, at: int) -> tuple[list[int], list[float]]:
 def best_places(
     scores: Any, count: int, least: float | None, ids: Callable[[Ints], Ids]
 ) -> list[int]:
-    """The places of the best scores, at most so many; ties are in descending order of ids.
+    """Returns the places of the best scores, at most so many, in the one order.
 
     Args:
         scores: (c,) scores.
@@ -209,12 +210,9 @@ def best_places(
         least: a score that the best exceed; None without.
         ids: the ids of the documents at some places.
     """
-    bound = np.partition(scores, -count)[-count] if count < len(scores) else -np.inf
-    near = np.flatnonzero((scores >= bound) & (True if least is None else scores > least))
-    found = scores[near]
-    tied = len(np.unique(found)) < len(found)  # ids are read only where they decide the order
-    names = rank_ids(ids(near)) if tied else np.zeros(len(near), np.int64)
-    places: list[int] = near[np.lexsort((-names, -found))][:count].tolist()
+    above = np.arange(len(scores)) if least is None else np.flatnonzero(scores > least)
+    best = best_first(scores[above], lambda rows: keys(ids(above[rows])), count)
+    places: list[int] = above[best].tolist()
     return places
 
 

@@ -13,6 +13,7 @@ from irtoolkit.base.ids import Ids, Ints
 from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers.base import Hits
 from irtoolkit.retrievers.task import Task
+from irtoolkit.runs.order import tie_order
 
 # Ids in one filter.
 CHUNK = 10_000
@@ -85,8 +86,8 @@ class Candidates:
             if rest is not None and len(places) < min(most, len(self.ids)):
                 left = np.ones(len(self.ids), bool)
                 left[places] = False
-                # By id descending, as ties are ordered.
-                more = self.order[::-1][left[self.order[::-1]]]
+                equals = tie_order(self.order)
+                more = equals[left[equals]]
                 places = np.concatenate([places, more])
                 scores = np.concatenate([scores, np.full(len(more), rest)])
             rows.append((places, scores))

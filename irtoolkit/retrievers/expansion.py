@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
 from irtoolkit.models.limits import position_limit
@@ -17,6 +19,7 @@ from irtoolkit.models.own_code import check_own_code
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.texts import Segments
+from irtoolkit.runs.order import best_first
 
 # What a piece of a word begins with that is not its first.
 _INSIDE = "##"
@@ -161,7 +164,7 @@ class DocT5Query(Rewritten):
         judge = _load_judge(self.judge, self.device)
         scores = judge.predict([(query, text) for query in queries], show_progress_bar=False)
         count = max(1, round((self.keep or 1) * len(queries)))
-        best = sorted(range(len(queries)), key=lambda i: -scores[i])[:count]
+        best = best_first(np.asarray(scores), k=count).tolist()
         return [queries[i] for i in sorted(best)]
 
     def apply(self, text: str, answer: Any) -> Segments:

@@ -64,6 +64,11 @@ def least_key(count: int, below: int, is_there: bool) -> int:
     return below + is_there if LATER_FIRST else count - below
 
 
+def key_order(keys: Keys) -> Ints:
+    """Returns the positions of documents in the order of equal scores, given their keys."""
+    return np.argsort(-keys)
+
+
 def tie_order(ascending: NDArray[Any]) -> NDArray[Any]:
     """Returns documents in the order of equal scores, given them in ascending order of their ids."""
     return ascending[::-1] if LATER_FIRST else ascending
@@ -124,14 +129,20 @@ def best_first(scores: Any, keys: Keys | KeysOf | None = None, k: int | None = N
         k: how many are wanted; None is all.
     """
     near = np.arange(len(scores))
-    if k is not None and k < len(scores):
-        near = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
+    if k is not None and 0 < k < len(scores):
+        near = np.flatnonzero(scores >= greatest(scores, k)[0])
     order: Ints = near[np.argsort(-scores[near], kind="stable")]
     if keys is not None:
         ranked = scores[order]
         rows = np.flatnonzero(_equal_neighbours(ranked[1:] == ranked[:-1]))
         _untie(order, rows, ranked[rows], keys)
     return order[:k]
+
+
+def greatest(scores: Any, k: int) -> Any:
+    """Returns the k greatest scores of each row, which has as many: the least first, others in any order."""
+    at = scores.shape[-1] - k
+    return np.partition(scores, at, axis=-1)[..., at:]
 
 
 def _equal_neighbours(equal: NDArray[np.bool_]) -> NDArray[np.bool_]:

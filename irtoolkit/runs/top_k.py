@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.base.rows import by_rows
-from irtoolkit.runs.order import Keys, Ties, pool_keys
+from irtoolkit.runs.order import Keys, Ties, key_order, pool_keys
 
 Scores = NDArray[np.floating[Any]]
 
@@ -42,7 +42,7 @@ class TieOrder:
     @cached_property
     def sequence(self) -> Ints:
         """(c,) the candidates in this order."""
-        return np.argsort(-self.keys)
+        return key_order(self.keys)
 
     @cached_property
     def places(self) -> NDArray[np.uint32]:

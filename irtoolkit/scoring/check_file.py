@@ -10,10 +10,11 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_gzip, is_parquet, local
 from irtoolkit.base.forms import encoding, head_of, is_parquet_file, packing
-from irtoolkit.base.ids import NO_WORD, Ints, id_array, offsets_of, rank_ids
+from irtoolkit.base.ids import NO_WORD, Ints, id_array, offsets_of
 from irtoolkit.measures.judged import within
 from irtoolkit.runs import Run, trec
 from irtoolkit.runs.columns import RunColumns
+from irtoolkit.runs.order import keys, row_order
 from irtoolkit.runs.precision import Precision
 from irtoolkit.runs.trec import ProblemHandler
 
@@ -225,12 +226,12 @@ def check_ranks(file: RunFile, strict: Strictness) -> None:
 def check_ties(file: RunFile) -> None:
     """Reports the first tie of each query whose ranks are not in trec_eval's order."""
     columns = file.columns
-    places = rank_ids(columns.doc_ids)[columns.docs]
-    order = np.lexsort((columns.ranks, -columns.scores, columns.queries))
+    # By score and then by rank, the lowest first.
+    order = row_order(columns.queries, columns.scores, -columns.ranks)
     query, rank, score = columns.queries[order], columns.ranks[order], columns.scores[order]
-    place = places[order]
+    key = keys(columns.doc_ids)[columns.docs[order]]
     tied = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
-    wrong = np.flatnonzero(tied & (rank[1:] != rank[:-1]) & (place[1:] > place[:-1]))
+    wrong = np.flatnonzero(tied & (rank[1:] != rank[:-1]) & (key[1:] > key[:-1]))
     for at in _firsts(query, wrong):
         above, below = (columns.doc_ids[columns.docs[row]] for row in order[at : at + 2])
         file.report_row(

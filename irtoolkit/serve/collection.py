@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import id_array
+from irtoolkit.base.ids import Ids, id_array
 from irtoolkit.base.languages import common_words
 from irtoolkit.datasets.book_files import novel_dataset
 from irtoolkit.datasets.novels import LENGTH, Novel, novel_of
+from irtoolkit.runs.order import best_first, keys
 from irtoolkit.serve.indexes import Indexes
 from irtoolkit.serve.meaning import Meaning, window_means
 
@@ -217,21 +218,21 @@ class Collection:
             parts.append(window_means(own, min(length, len(own))))
             start += len(own)
         scores = np.concatenate(parts)
-        most = min(most, len(scores))
-        best = np.argpartition(-scores, most - 1)[:most]
-        order = best[np.lexsort((best, -scores[best]))]
-        return order.astype(np.int64), scores[order].astype(np.float64)
+        best = best_first(scores, lambda numbers: keys(self._ids(numbers, length)), most)
+        return best, scores[best].astype(np.float64)
 
     def _fused(self, words: Sequence[Ranked], meant: Sequence[Ranked], length: int) -> list[Ranked]:
         """Both rankings of each query, fused by their ranks."""
         from irtoolkit.ranking.fusion import fuse
         from irtoolkit.runs import Run
 
+        known: dict[str, int] = {}
+
         def run(ranked: Sequence[Ranked], tag: str) -> Run:
             numbers = np.concatenate([one[0] for one in ranked])
-            ids, docs = np.unique(numbers, return_inverse=True)
-            # Of one width, so that their order as texts is that of the numbers.
-            named = id_array([f"{number:012d}" for number in ids.tolist()])
+            distinct, docs = np.unique(numbers, return_inverse=True)
+            named = self._ids(distinct, length)
+            known.update(zip(named, distinct.tolist(), strict=True))
             offsets = np.cumsum([0, *(len(one[0]) for one in ranked)])
             falling = np.concatenate([-np.arange(len(one[0]), dtype=np.float32) for one in ranked])
             asked = id_array([str(place) for place in range(len(ranked))])
@@ -239,7 +240,7 @@ class Collection:
 
         fused = fuse([run(words, "words"), run(meant, "meaning")], "rrf", k=RRF_K, progress=False)
         rows: list[Ranked] = [(np.empty(0, np.int64), np.empty(0))] * len(words)
-        numbers = np.array([int(name) for name in fused.doc_ids], dtype=np.int64)
+        numbers = np.array([known[name] for name in fused.doc_ids], dtype=np.int64)
         bounds = fused.offsets.tolist()
         for name, a, b in zip(fused.query_ids, bounds, bounds[1:], strict=False):
             rows[int(name)] = (numbers[fused.docs[a:b]], fused.scores[a:b].astype(np.float64))
@@ -250,18 +251,12 @@ class Collection:
         ranks: Mapping[str, Mapping[int, int]], similar: NDArray[np.float32] | None,
     ) -> tuple[Found, ...]:  # fmt: skip
         """The best passages, without such as share a sentence with a better one."""
-        counts = [
-            len(novel.sentences) - min(length, len(novel.sentences)) + 1 for novel in self.novels
-        ]
-        ends = np.cumsum(counts)
         firsts = np.cumsum([0, *(len(novel.sentences) for novel in self.novels)])
         taken, chosen = np.zeros(firsts[-1], bool), []
-        books = np.searchsorted(ends, ranked[0], side="right")
-        for number, book, score in zip(
-            ranked[0].tolist(), books.tolist(), ranked[1].tolist(), strict=True
+        passages = self._passages(ranked[0], length)
+        for number, (book, start, size), score in zip(
+            ranked[0].tolist(), passages, ranked[1].tolist(), strict=True
         ):
-            size = min(length, len(self.novels[book].sentences))
-            start = number - int(ends[book]) + counts[book]
             first = int(firsts[book]) + start
             if taken[first : first + size].any():
                 continue
@@ -272,6 +267,20 @@ class Collection:
             if len(chosen) == depth:
                 break
         return tuple(chosen)
+
+    def _passages(self, numbers: NDArray[np.int64], length: int) -> list[tuple[int, int, int]]:
+        """Returns book, first sentence and number of sentences of the passages of some numbers."""
+        lengths = np.array([len(novel.sentences) for novel in self.novels])
+        sizes = np.minimum(length, lengths)
+        ends = np.cumsum(lengths - sizes + 1)
+        books = np.searchsorted(ends, numbers, side="right")
+        starts = numbers - ends[books] + (lengths - sizes + 1)[books]
+        return list(zip(books.tolist(), starts.tolist(), sizes[books].tolist(), strict=True))
+
+    def _ids(self, numbers: NDArray[np.int64], length: int) -> Ids:
+        """Returns the document ids of the passages of some numbers."""
+        passages = self._passages(numbers, length)
+        return id_array([f"{self.novels[b].name}:{start}+{size}" for b, start, size in passages])
 
     def _curve(self, similar: NDArray[np.float32]) -> tuple[tuple[float, ...], ...]:
         curves, start = [], 0
