@@ -131,7 +131,7 @@ def of_row(
     weights = {} if training is None else {"weights": str(training.folder)}
     own = {**row.settings, **_files(row, parts), **weights}
     made = System.make(row.system, row.retriever, {**own, **settings})
-    system = replace(made, training=training)
+    system = replace(made, training=training, row=row_id(table, row.system))
     first = None if row.first is None else find_in(table, row.first, parts)
     return with_first(system, first, row.rerank_depth)
 

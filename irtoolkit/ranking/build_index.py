@@ -102,10 +102,11 @@ def build(
     """
     refuse_unindexable(data, system)
     refuse_missing(system)
-    return build_index.build(
-        data, system.retriever, system.task.doc, folder, memory=memory, replace=replace,
-        progress=progress,
-    )  # fmt: skip
+    with system.reading(data.id):
+        return build_index.build(
+            data, system.retriever, system.task.doc, folder, memory=memory, replace=replace,
+            progress=progress,
+        )  # fmt: skip
 
 
 def kept_folder(data: Dataset, system: System) -> Path:

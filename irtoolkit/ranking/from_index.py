@@ -144,7 +144,8 @@ def _queries(dataset: Dataset, system: System) -> dict[str, Segments]:
     for record in dataset.queries():
         if record.query_id in found:
             raise InputError(f"query {record.query_id} occurs twice in dataset {dataset.id}")
-        found[record.query_id] = view(record, system.task.query)
+        with system.reading(dataset.id):
+            found[record.query_id] = view(record, system.task.query)
     if not found:
         raise InputError(f"dataset {dataset.id} has no queries, so there is nothing to rank")
     return found

@@ -276,7 +276,8 @@ def _load(system: System, dataset: Dataset) -> Task:
     """The system's task; for a corpus without queries, a task of its documents alone."""
     if dataset.has("queries") or not dataset.has("docs"):
         return system.load(dataset)
-    return corpus_task(dataset, query=system.task.query, doc=system.task.doc)
+    with system.reading(dataset.id):
+        return corpus_task(dataset, query=system.task.query, doc=system.task.doc)
 
 
 def _run_of(asked: Sequence[Asked]) -> Run:

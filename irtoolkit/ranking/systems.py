@@ -8,8 +8,8 @@ same name is named with its table, TABLE:ROW. Sources are entry points of the gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, Protocol
@@ -24,7 +24,7 @@ from irtoolkit.models.presets import Kind, aliases, kind_of, preset_name, preset
 from irtoolkit.retrievers import create_retriever, retrievers
 from irtoolkit.retrievers.base import Retriever, UnknownSettingError, parse_settings
 from irtoolkit.retrievers.task import Task, load_task
-from irtoolkit.retrievers.texts import DEFAULT_VIEW
+from irtoolkit.retrievers.texts import DEFAULT_VIEW, NoFieldError
 from irtoolkit.retrievers.unread import refuse_unread
 from irtoolkit.runs.order import Ties
 
@@ -79,6 +79,7 @@ class System:
         first: the system whose best documents it ranks again; None where it ranks all candidates.
         depth: how many documents of the first system it ranks again.
         training: how its model is made; None where another model is taken, or none is trained.
+        row: the row of a paper's table that it is, as TABLE:ROW; None if it is none.
     """
 
     name: str
@@ -87,6 +88,7 @@ class System:
     first: System | None = None
     depth: int = RERANKED
     training: Requirement | None = None
+    row: str | None = None
 
     @classmethod
     def make(cls, name: str, retriever: str, settings: Mapping[str, Any]) -> System:
@@ -150,7 +152,22 @@ class System:
 
     def load(self, data: Dataset | str) -> Task:
         """The task this system is given: of a second stage, before the first has ranked it."""
-        return load_task(data, query=self.task.query, doc=self.task.doc, own=self.task.own)
+        with self.reading(data if isinstance(data, str) else data.id):
+            return load_task(data, query=self.task.query, doc=self.task.doc, own=self.task.own)
+
+    @contextmanager
+    def reading(self, dataset: str) -> Iterator[None]:
+        """Names the row of a table whose fields a dataset does not have, in the error that says so."""
+        try:
+            yield
+        except NoFieldError as error:
+            if self.row is None:
+                raise
+            table, _, row = self.row.partition(":")
+            raise InputError(
+                f"{row} of the table {table} does not fit {dataset}: {error.found}",
+                remedy=f"--set query=FIELD doc=FIELD names others; {error.remedy}",
+            ) from None
 
 
 class SystemSource(Protocol):

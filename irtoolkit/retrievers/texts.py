@@ -242,6 +242,10 @@ def _queries_key(dataset: Dataset) -> str:
     return found.hexdigest()
 
 
+class NoFieldError(InputError):
+    """Records have no field of text that a view names."""
+
+
 def view(record: Any, name: str) -> Segments:
     """The text of a record under a view: fields joined by "+", each a string or strings.
 
@@ -249,7 +253,7 @@ def view(record: Any, name: str) -> Segments:
     another token; "masked-left" and "masked-left:TOKEN" leave out what follows.
 
     Raises:
-        InputError: the record has no such field, or it holds no text; names those that do.
+        NoFieldError: the record has no such field, or it holds no text; names those that do.
     """
     if name == DEFAULT_VIEW:
         return (record.default_text(),)
@@ -270,7 +274,7 @@ def view(record: Any, name: str) -> Segments:
                 for n in (*record._fields, *_properties(type(record)))
                 if _text(record, n) is not None
             ]
-            raise InputError(
+            raise NoFieldError(
                 f"{type(record).__name__} has no text field {part!r}",
                 remedy=f"{did_you_mean(part, names)}fields are {', '.join(sorted(names))}; or {DEFAULT_VIEW}",
             )

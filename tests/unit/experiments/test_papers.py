@@ -105,6 +105,41 @@ def test_a_model_ranks_any_texts(name: str, tmp_path: Path) -> None:
 # -- weights of a table's models ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        (
+            ("retrieve", "egret/sample/dev", "csfcube:fabs_bm25"),
+            "fabs_bm25 of the table csfcube does not fit egret/sample/dev:"
+            " ExampleQuery has no text field 'facet_sentences'",
+        ),
+        (
+            ("retrieve", "docs.jsonl", "relic:BM25-4-4", "--topics", "topics.tsv"),
+            "BM25-4-4 of the table relic does not fit docs.jsonl: GenericDoc has no text field 'sentences'",
+        ),
+        (
+            ("index", "docs.jsonl", "fabs_bm25"),
+            "fabs_bm25 of the table csfcube does not fit docs.jsonl:",
+        ),
+        (
+            ("retrieve", "egret/sample/dev", "bm25", "--query", "title"),
+            "irtoolkit: ExampleQuery has no text field 'title'",
+        ),
+    ],
+)
+def test_a_row_that_does_not_fit_the_data_is_named(
+    irtoolkit: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...], found: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("docs.jsonl").write_text('{"id": "d1", "text": "a whale"}\n')
+    Path("topics.tsv").write_text("q1\twhale\n")
+    answer = irtoolkit(*command, "-o", "made")
+    assert answer.status == 2
+    assert found in answer.err
+    assert command[1] == "docs.jsonl" or "fields are context, left" in answer.err
+
+
 def test_other_weights_go_to_every_row_of_a_model() -> None:
     table = with_weights(find_table("plotretrieval"), {"Contriever": "./c", "docT5query": "./t5"})
     for name in ("Contriever", "ChatGPT+Contriever", "docT5query"):
