@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.contents import DocumentVectors
-from irtoolkit.indexes.sharded import Sharded, Targets, in_threads
+from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, least_keys
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.vectors import QueryVectors, VectorShard
-from irtoolkit.runs.order import TopDocuments
+from irtoolkit.runs.order import TopDocuments, greatest, is_before
 
 # Queries compared at once.
 _QUERIES = 256
@@ -84,9 +84,7 @@ class VectorSearch(Sharded):
                 scores, off = self._scores(queries, shard, number, first, last)
                 near = scores >= least[:, None]
                 if scores.shape[1] >= depth and np.count_nonzero(near) > 4 * depth * count:
-                    at = scores.shape[1] - depth
-                    own = np.partition(scores, at, axis=1)[:, at]
-                    least = np.maximum(least, own - 2 * off)
+                    least = np.maximum(least, greatest(scores, depth)[:, 0] - 2 * off)
                     near = scores >= least[:, None]
                 query, doc = np.nonzero(near)
                 kept.append((query, doc + first + self.bases[number], scores[query, doc]))
@@ -139,18 +137,17 @@ class VectorSearch(Sharded):
         ]
 
     def _before(self, query: QueryVectors, target: Targets) -> Ints:
-        before, names = np.zeros(len(target.scores), np.int64), list(target.ids)
-        for number, shard in enumerate(self.vectors if names else ()):
+        before = np.zeros(len(target.scores), np.int64)
+        for number, shard in enumerate(self.vectors if len(before) else ()):
+            keys = self.shards[number].documents.keys
+            least = least_keys(self.shards[number], target.ids)
             for first, last in shard.blocks():
                 scores, off = self._scores(query, shard, number, first, last)
                 for at, score in enumerate(target.scores.tolist()):
                     before[at] += (scores[0] > score + off[0]).sum()
-                    near = np.flatnonzero(np.abs(scores[0] - score) <= off[0])
-                    docs = near + first + self.bases[number]
-                    others = self._exact(query, docs)
-                    before[at] += (others > score).sum()
-                    tied = self.ids(docs[others == score])
-                    before[at] += sum(name > names[at] for name in tied)
+                    near = np.flatnonzero(np.abs(scores[0] - score) <= off[0]) + first
+                    others = self._exact(query, near + self.bases[number])
+                    before[at] += is_before(others, keys[near], score, least[at]).sum()
         return before
 
 
@@ -162,7 +159,6 @@ def _pruned(
     for number in range(len(least)):
         own = values[query == number]
         if len(own) >= depth:
-            at = len(own) - depth
-            least[number] = max(least[number], np.partition(own, at)[at] - 2 * off[number])
+            least[number] = max(least[number], greatest(own, depth)[0] - 2 * off[number])
     inside = values >= least[query]
     return query[inside], docs[inside], values[inside]

@@ -69,6 +69,12 @@ def key_order(keys: Keys) -> Ints:
     return np.argsort(-keys)
 
 
+def is_before(scores: Any, keys: Keys, target: Any, least_key: int) -> NDArray[np.bool_]:
+    """Returns which scores are before a target, whose least key before it is given."""
+    before: NDArray[np.bool_] = (scores > target) | ((scores == target) & (keys >= least_key))
+    return before
+
+
 def tie_order(ascending: NDArray[Any]) -> NDArray[Any]:
     """Returns documents in the order of equal scores, given them in ascending order of their ids."""
     return ascending[::-1] if LATER_FIRST else ascending

@@ -18,6 +18,7 @@ from irtoolkit.runs.order import TopDocuments, best_first, merge, separate
 from irtoolkit.runs.top_k import TieOrder, before, top_k
 from irtoolkit.serve.collection import Collection
 from tests.property.indexes.test_spread import Sent
+from tests.tiny import save
 
 TEXTS = {f"d{n}": "the lamp of the keeper" for n in range(12)} | {
     f"x{n}": f"nothing but storms {'lamp ' * (n % 3)}" for n in range(12)
@@ -109,16 +110,16 @@ def of_run(run: Run, ranks: Any) -> Made:
     return [row.doc_id for row in run.ranking("q")], (ranks or {}).get("q", {})
 
 
-def from_memory(system: str, _: Path) -> Made:
+def from_memory(system: str, _: Path, **settings: Any) -> Made:
     data = ir.load(TEXTS, queries={"q": QUERY}, qrels={"q": dict.fromkeys(TEXTS, 1)})
-    run = ir.retrieve(data, system, progress=False)
+    run = ir.retrieve(data, system, progress=False, **settings)
     return of_run(run, run.exact_ranks)
 
 
-def from_folder(system: str, folder: Path, shards: int = 1) -> Made:
+def from_folder(system: str, folder: Path, shards: int = 1, **settings: Any) -> Made:
     names = sorted(TEXTS)
     parts = [{name: TEXTS[name] for name in names[first::shards]} for first in range(shards)]
-    index: Any = ir.index(parts[0], system, folder, progress=False)
+    index: Any = ir.index(parts[0], system, folder, progress=False, **settings)
     for part in parts[1:]:
         index = index.add(part, progress=False)
     asked = ["q"], [(QUERY,)]
@@ -126,24 +127,25 @@ def from_folder(system: str, folder: Path, shards: int = 1) -> Made:
     return of_run(index.run(*asked, 100, fill=True), ranks)
 
 
-def from_shards(system: str, folder: Path) -> Made:
-    return from_folder(system, folder, 3)
+def from_shards(system: str, folder: Path, **settings: Any) -> Made:
+    return from_folder(system, folder, 3, **settings)
 
 
-def from_workers(system: str, folder: Path) -> Made:
+def from_workers(system: str, folder: Path, **settings: Any) -> Made:
     with using(Sent(2)):
-        return from_folder(system, folder, 3)
+        return from_folder(system, folder, 3, **settings)
 
 
-@pytest.mark.parametrize("system", ["bm25", "ql"])
+@pytest.mark.parametrize("system", ["bm25", "ql", "dense"])
 @pytest.mark.parametrize("way", [from_memory, from_folder, from_shards, from_workers])
 def test_every_way_follows_the_one_rule(
     system: str, way: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    model = {"model": str(save(tmp_path / "bert"))} if system == "dense" else {}
     for later_first in (True, False):
         monkeypatch.setattr(order, "LATER_FIRST", later_first)
         monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / f"cache {later_first}"))
-        docs, ranks = way(system, tmp_path / f"index {later_first}")
+        docs, ranks = way(system, tmp_path / f"index {later_first}", **model)
         equal = [doc for doc in docs if doc.startswith("d")]
         assert equal == sorted(equal, reverse=later_first)
         assert len(equal) == 12
