@@ -21,6 +21,7 @@ from ir_datasets.formats import (
     TrecQrel,
 )
 
+import irtoolkit as ir
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.retrievers import _terms
 from irtoolkit.retrievers.base import Retriever, scores_of
@@ -546,6 +547,58 @@ def test_lucenes_scores_on_passages_are_those_of_one_byte_lengths(
     passages: tuple[Texts, Texts, Pools],
 ) -> None:
     assert against_lucene(*passages) > 0.2
+
+
+def zipfian(count: int, longest: int) -> Texts:
+    """Texts of up to so many words, of which few are frequent; some have no term, one is empty."""
+    draw = np.random.default_rng(7)
+    words = [f"{stem}{ending}" for stem in ("run", "whale", "sea", "harpoon", "captain", "house")
+             for ending in ("", "s", "ing", "'s", "\N{TRADE MARK SIGN}", "-born")]  # fmt: skip
+    weights = 1 / np.arange(1, len(words) + 1)
+    docs = {
+        f"d{n}": " ".join(draw.choice(words, draw.integers(1, longest), p=weights / weights.sum()))
+        for n in range(count)
+    }
+    return {**docs, "stop": "the of and", "none": " ", "emoji": "whales \N{WHALE} 3.5"}
+
+
+@with_java
+@pytest.mark.parametrize("kept", [False, True])
+def test_bm25_anserini_scores_as_lucene_does(kept: bool, tmp_path: Path) -> None:
+    """By its name, in memory and from an index, with texts so long that Lucene rounds their lengths."""
+    queries = {
+        "q1": "whale",
+        "q2": "running captains at sea",
+        "q3": "the",
+        "q4": "\N{WHALE} house house",
+    }
+    data = ir.load(zipfian(300, 400), queries=queries)
+    real = ir.retrieve(data, "lucene", progress=False).as_dict()
+    if kept:
+        index = ir.index(data, "bm25-anserini", tmp_path / "index", progress=False)
+        texts = [(text,) for text in queries.values()]
+        found = index.run(np.array(list(queries)), texts, 1000).as_dict()
+    else:
+        found = ir.retrieve(data, "bm25-anserini", depth=1000, progress=False).as_dict()
+    assert {query: len(rows) for query, rows in found.items()} == {
+        query: len(real.get(query, {})) for query in found
+    }
+    for query, rows in real.items():
+        assert found[query] == pytest.approx(rows, rel=1e-5, abs=1e-5)
+
+
+@with_java
+def test_bm25_anserini_scores_as_lucene_does_on_vaswani(
+    npl: tuple[Texts, Texts, list[Any]],
+) -> None:
+    data = ir.load(npl[0], queries=dict(list(npl[1].items())[:20]))
+    real, found = (
+        ir.retrieve(data, system, depth=100, progress=False)
+        for system in ("lucene", "bm25-anserini")
+    )
+    for query in real.query_ids:
+        scores = [[row.score for row in run.ranking(query)] for run in (real, found)]
+        assert scores[1] == pytest.approx(scores[0], rel=1e-5, abs=1e-5)
 
 
 SHORT = {
