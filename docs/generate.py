@@ -27,7 +27,7 @@ from docstrings import documented, escaped, kind_of, parsed, settings_table, sho
 from irtoolkit import commands, measures, retrievers
 from irtoolkit.base.discovery import modules
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.models.presets import presets
+from irtoolkit.models.presets import Preset, presets
 from irtoolkit.reports import reproduction
 from irtoolkit.retrievers.asking import Asking
 from irtoolkit.retrievers.lexical import Lexical
@@ -181,6 +181,21 @@ def model_page() -> str:
         "sparse": "`sparse`", "cross": "`cross-encoder`", "writer": "`doct5query`",
         "weigher": "`deepct`",
     }  # fmt: skip
+    rows = [
+        [
+            f"[{name}](#{_anchor(name)})",
+            preset.kind,
+            preset.parameters,
+            *map(_code, _prompts(preset)),
+            preset.licence,
+        ]
+        for name, preset in presets().items()
+    ]
+    parts += [
+        "In a query prompt `{instruction}` is where the instruction stands, the setting `instruction` or the preset's\n"
+        "own. Where the table has no prompt, the model takes none, or its own files say it.\n",
+        table(["model", "kind", "parameters", "query prompt", "document prompt", "licence"], rows),
+    ]
     for kind, names in kinds.items():
         used_by = takes.get(kind, f"retrievers of kind `{kind}`")
         parts += [f"## {kind}\n", f"Used by {used_by}.\n"]
@@ -189,14 +204,36 @@ def model_page() -> str:
     return "\n".join(parts)
 
 
+def _anchor(name: str) -> str:
+    """Returns the anchor of a heading, as Markdown makes it."""
+    return re.sub(r"[^\w-]", "", name.lower())
+
+
+def _prompts(preset: Preset) -> tuple[str | None, str | None]:
+    return preset.query_prompt, preset.document_prompt
+
+
+def _code(text: str | None) -> str:
+    """Returns a prompt as code in a cell of a table."""
+    return "" if not text else f"`{text}`".replace("\n", "\\n")
+
+
 def _facts(name: str) -> list[list[str]]:
     rows = []
     for field in dataclasses.fields(presets()[name]):
         value = getattr(presets()[name], field.name)
         if value in (None, False, "", " ") or field.name == "kind":
             continue
-        code = field.name in ("id", "query", "package", "query_prompt", "document_prompt", "join")
-        shown = f"`{value}`" if code else escaped(str(value))
+        code = field.name in (
+            "id",
+            "query",
+            "package",
+            "query_prompt",
+            "document_prompt",
+            "bare_prompt",
+            "join",
+        )
+        shown = _code(str(value)) if code else escaped(str(value))
         rows.append([field.name.replace("_", " "), shown])
     return rows
 

@@ -60,7 +60,7 @@ def config(words: Any, make: Any = None, **settings: Any) -> Any:
 
 def save(
     folder: Path, make: str = "BertModel", texts: Iterable[str] = WORDS, *, seed: int = 0,
-    longest: int = LONGEST, **settings: Any,
+    longest: int = LONGEST, special: Sequence[str] = SPECIAL, **settings: Any,
 ) -> Path:  # fmt: skip
     """Saves a model of random weights with its tokenizer; returns its folder.
 
@@ -70,12 +70,13 @@ def save(
         texts: texts whose words are the tokenizer's vocabulary.
         seed: seed of the weights.
         longest: number of tokens that the model has positions for.
+        special: tokens of the vocabulary that no text has, as `SPECIAL`.
         settings: more of its configuration, as num_labels.
     """
     import torch
     import transformers
 
-    words = tokenizer(texts, longest)
+    words = tokenizer(texts, longest, special)
     model = getattr(transformers, make)
     settings = {"max_position_embeddings": longest, **settings}
     torch.manual_seed(seed)

@@ -186,7 +186,7 @@ def _print_groups(
                 known = facts[name]
                 licence = "" if known["licence"] == NOT_STATED else known["licence"]
                 cells = pad(name, name_width), pad(known["id"], id_width), licence
-                print(shorten(f"    {'  '.join(cells)}".rstrip(), width))
+                print(shorten(f"    {'  '.join(cells)}".rstrip(), width, name_width + 6))
         for state in (_CONVERTED, _NOWHERE):
             if state in states:
                 print(f"  {state}")

@@ -115,11 +115,11 @@ class SentenceModel(Tokenized):
 
     def __init__(
         self, model: Any, kind: Kind, side: Side, device: str, prompt: str | None,
-        limit: int | None, cut: Cut | None = None,
+        limit: int | None, cut: Cut | None = None, task: str | None = None,
     ) -> None:  # fmt: skip
         self._kind = kind
         # A cross-encoder reads both sides at once.
-        self._task = {} if kind == "cross" else {"task": side}
+        self._task = {} if kind == "cross" else {"task": task or side}
         if prompt is None:
             prompt = own_prompt(model, side)
         reader = reading_part(model, kind, side)

@@ -89,7 +89,7 @@ class Encoder:
             cut = replace(cut or Cut(), special=True)
         chosen = AdapterSettings(
             device, precision, pooling, prompt, length, how.options, cut, backend,
-            how.trusted,
+            how.trusted, known.task(how.side),
         )  # fmt: skip
         self._model: Adapter = load_adapter(place, how.kind, how.side, chosen)
         self._batches = Batches(self._model, how.batch_tokens)
@@ -109,6 +109,8 @@ class Encoder:
             decides["backend"] = backend
         if not how.trusted:
             del decides["trusted"]
+        if chosen.task is not None:
+            decides["task"] = chosen.task
         name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
         self._store = Store(cache_home() / "vectors" / name)
         self._storing = Lock()

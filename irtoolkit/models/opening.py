@@ -48,6 +48,7 @@ class AdapterSettings:
         cut: how a longer text is cut; None cuts it as the model itself does, at its end.
         backend: what runs the model: "torch", "onnx" or "openvino".
         trusted: whether code that comes with the model may run.
+        task: what a model with an adapter for each task calls the side's; by default the side's name.
     """
 
     device: str
@@ -59,6 +60,7 @@ class AdapterSettings:
     cut: Cut | None = None
     backend: str = "torch"
     trusted: bool = False
+    task: str | None = None
 
 
 def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSettings) -> Adapter:
@@ -108,7 +110,9 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
         return Sparta(model, side, device, limit, settings.cut)
     if plain:
         return Plain(model, str(pooling), device, settings.prompt, limit, settings.cut)
-    return SentenceModel(model, kind, side, device, settings.prompt, limit, settings.cut)
+    return SentenceModel(
+        model, kind, side, device, settings.prompt, limit, settings.cut, settings.task
+    )
 
 
 def _of_parts(
@@ -224,6 +228,22 @@ def _check_dense(location: str, said: Kind | None) -> None:
     )
 
 
+def _check_cross(location: str) -> None:
+    """Refuses a model that writes text and does not say how it scores.
+
+    sentence-transformers would take yes and no for its answers, and any chat template for its prompt.
+
+    Raises:
+        InputError: it has no files of sentence-transformers.
+    """
+    names = read_model_json(location, "config.json").get("architectures") or [""]
+    if names[0].endswith("ForCausalLM") and not read_model_json(location, "modules.json"):
+        raise InputError(
+            f"the model {location} writes text, and no modules.json says how it scores a pair",
+            remedy="fetch its newest revision, or take it as llm=MODEL with llm-pointwise",
+        )
+
+
 def _sentence_model(location: str, kind: Kind, backend: str, trusted: bool) -> Any:
     import sentence_transformers
 
@@ -232,6 +252,8 @@ def _sentence_model(location: str, kind: Kind, backend: str, trusted: bool) -> A
     said = said_kind(location)
     if kind == "dense":
         _check_dense(location, said)
+    if kind == "cross":
+        _check_cross(location)
     # sentence-transformers makes any model into any other, with projections of random numbers.
     if said != kind and kind in ("late", "sparse"):
         raise InputError(

@@ -23,6 +23,15 @@ def _greatest(output: Any, batch: Any, mask_id: int | None) -> Any:
     return output.last_hidden_state.masked_fill(~mask, float("-inf")).amax(1)
 
 
+def _last(output: Any, batch: Any, mask_id: int | None) -> Any:
+    """The vector of the last token that is no padding, on whichever side that stands."""
+    import torch
+
+    mask = batch["attention_mask"]
+    places = mask.shape[1] - 1 - mask.flip(1).argmax(dim=1)
+    return output.last_hidden_state[torch.arange(len(places)), places]
+
+
 def _at_mask(output: Any, batch: Any, mask_id: int | None) -> Any:
     """The vector of the first mask token; of the first token where a text has none (QuoteR §5.1)."""
     import torch
@@ -42,6 +51,7 @@ POOLINGS: dict[str, Callable[[Any, Any, int | None], Any]] = {
     "cls": lambda output, batch, mask_id: output.last_hidden_state[:, 0],
     "mean": _mean,
     "max": _greatest,
+    "last": _last,
     "mask": _at_mask,
     "pooler": _pooler,
 }

@@ -55,9 +55,11 @@ class Preset:
             the instruction stands, see `irtoolkit.models.prompts`.
         instruction: what its queries are for unless a setting or a dataset says it.
         bare_prompt: the query prompt where there is no instruction at all.
+        query_task, document_task: the task of one side, in a model with an adapter for each task.
         query_length, doc_length: tokens after which a text is cut.
         cuts_special: whether what a text has too many is cut off with the special tokens at its ends.
         join: what stands between the segments of a text; "sep" is the model's separator token.
+        parameters: how many, as "109M".
         source: where its facts come from.
         paper: where the system stands in which paper.
         licence: of the weights, as their publisher states it.
@@ -79,16 +81,23 @@ class Preset:
     document_prompt: str | None = None
     instruction: str | None = None
     bare_prompt: str | None = None
+    query_task: str | None = None
+    document_task: str | None = None
     query_length: int | None = None
     doc_length: int | None = None
     cuts_special: bool = False
     join: str = " "
+    parameters: str = ""
     source: str = ""
     paper: str = ""
     licence: str = ""
     converted: str = ""
     unpublished: str = ""
     note: str = ""
+
+    def task(self, side: Side) -> str | None:
+        """Returns the task of one side; None of a model without adapters for tasks."""
+        return self.query_task if side == "query" else self.document_task
 
     def side(self, side: Side) -> Preset:
         """The model that encodes one side."""

@@ -36,7 +36,7 @@ class VectorRetriever(TwoSided):
     Attributes:
         model: see `Neural`.
         pooling: how the token vectors of a plain transformer become one: their first ("cls"),
-            mean, max, the one at [MASK], or what the model itself pools ("pooler"). A
+            mean, max, the last one, the one at [MASK], or what the model itself pools ("pooler"). A
             sentence-transformers model says it itself; by default the preset's, else the mean.
         stored: precision of the vectors kept on disk; "int8" has a scale for each vector. Queries
             are kept in full.
@@ -46,7 +46,7 @@ class VectorRetriever(TwoSided):
     format: ClassVar[int] = 2
 
     model: str = "all-MiniLM-L6-v2"
-    pooling: Literal["cls", "mean", "max", "mask", "pooler"] | None = None
+    pooling: Literal["cls", "mean", "max", "last", "mask", "pooler"] | None = None
     stored: Literal["fp32", "fp16", "int8"] = "fp32"
 
     def computed(self) -> dict[str, Any]:

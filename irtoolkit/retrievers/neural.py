@@ -260,7 +260,7 @@ class TwoSided(Neural):
         how["length"] = how["length"] or known.doc_length
         how["pooling"] = how["pooling"] or known.pooling
         usual = presets.Preset("")
-        for name in ("join", "cuts_special"):
+        for name in ("join", "cuts_special", "document_task"):
             if getattr(known, name) != getattr(usual, name):
                 how[name] = getattr(known, name)
         how["options"] = [list(option) for option in how["options"]]

@@ -247,8 +247,8 @@ def test_a_length_for_a_model_that_cuts_nothing(root: Path) -> None:
 
 
 def test_a_pooling_that_there_is_not(plain: Path) -> None:
-    said = refused(plain, pooling="last")
-    assert "no pooling 'last' (there are cls, mean, max, mask, pooler)" in said
+    said = refused(plain, pooling="first")
+    assert "no pooling 'first' (there are cls, mean, max, last, mask, pooler)" in said
 
 
 def test_a_model_that_pools_itself_takes_no_pooling(mean: Path) -> None:
@@ -486,7 +486,7 @@ def test_every_preset_says_what_it_is() -> None:
             assert text.strip(), name
         assert found.unpublished or found.converted or found.id.count("/") == 1, name
         assert found.package is None or found.package.count(":") == 1, name
-        assert found.pooling in (None, "cls", "mean", "max", "mask", "pooler", "sparta"), name
+        assert found.pooling in (None, "cls", "mean", "max", "last", "mask", "pooler", "sparta"), name
         assert found.similarity in (None, "cosine", "dot", "l2"), name
         assert found.kind in ("dense", "late", "sparse", "cross", "writer", "weigher"), name
         for length in (found.query_length, found.doc_length):

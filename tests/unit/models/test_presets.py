@@ -18,16 +18,18 @@ from irtoolkit.retrievers import retrievers
 
 DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))
 KINDS = {"dense", "late", "sparse", "cross", "writer", "weigher"}
-TEXTS = {"id", "query", "package", "extra", "alias", "query_prompt", "document_prompt", "join", "source", "paper",
+TEXTS = {"id", "query", "package", "extra", "alias", "query_prompt", "document_prompt", "instruction",
+         "bare_prompt", "query_task", "document_task", "parameters", "join", "source", "paper",
          "licence", "converted", "unpublished", "note"}  # fmt: skip
 NUMBERS = {"query_length", "doc_length"}
 CHOICES = {
     "kind": KINDS,
-    "pooling": {"cls", "mean", "max", "mask", "pooler", "sparta"},
+    "pooling": {"cls", "mean", "max", "last", "mask", "pooler", "sparta"},
     "similarity": {"cosine", "dot", "l2"},
 }
 LICENCES = {
-    "Apache-2.0", "MIT", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "Artistic-2.0", "not stated",
+    "Apache-2.0", "MIT", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "Artistic-2.0", "Gemma",
+    "not stated",
 }  # fmt: skip
 ROWS = [(name, row) for name, table in tables().items() for row in table.rows]
 PAPERS = ("CSFCube", "RELiC", "EgRet", "PlotRetrieval", "QuoteR")
@@ -55,7 +57,7 @@ def test_keys_and_values_are_of_their_kind(name: str) -> None:
             assert isinstance(value, str), key
             # A prompt ends where the text begins.
             assert value.lstrip() == (value if key.endswith("_prompt") else value.strip()), key
-            assert value.strip(), key
+            assert value.strip() or key == "bare_prompt", key
 
 
 @each
@@ -99,7 +101,16 @@ def test_sentence_transformers_folders_pool_themselves(name: str) -> None:
     if facts["id"].startswith("sentence-transformers/"):
         assert "pooling" not in facts
     elif facts.get("kind", "dense") == "dense" and name not in ELSEWHERE:
-        assert "pooling" in facts
+        # EmbeddingGemma's layers after its mean are in its folder alone.
+        assert ("pooling" in facts) == (name != "EmbeddingGemma")
+
+
+@each
+def test_instructions_have_a_place(name: str) -> None:
+    facts = DATA[name]
+    takes = "{instruction}" in facts.get("query_prompt", "")
+    assert takes == ("instruction" in facts or "bare_prompt" in facts)
+    assert find_preset(name).parameters or not facts["paper"].startswith("not in the papers")
 
 
 @each
