@@ -11,8 +11,10 @@ import torch
 import triton
 import triton.language as tl
 
-# Products that one program looks through.
-_SIFTED = 4096
+from irtoolkit.retrievers._gpu_plain import product as product
+
+# Queries and documents of one program of a search, and dimensions that it multiplies at once.
+_TALL, _WIDE, _DEEP = 128, 256, 64
 # Parts that one program unpacks.
 _UNPACKED = 64
 # Tokens of a document that one program compares at once, and documents that it compares.
@@ -35,7 +37,7 @@ def _exact(  # type: ignore[no-untyped-def]
 def exact(queries: Any, docs: Any, rows: Any, places: Any) -> Any:
     """(n,) products of pairs, each computed in double precision in one order, as fp32."""
     width = queries.shape[1]
-    out = torch.empty(len(rows), dtype=torch.float32, device=docs.device)
+    out = torch.empty(len(rows), dtype=torch.float32, device=queries.device)
     if len(rows):
         block = triton.next_power_of_2(width)
         _exact[(len(rows),)](queries, docs, rows, places, out, width, block=block, num_warps=2)
@@ -43,59 +45,80 @@ def exact(queries: Any, docs: Any, rows: Any, places: Any) -> Any:
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _sift(  # type: ignore[no-untyped-def]
-    products, columns, stride, first, least, docs, values, counts, room, starts, low, high, above,
-    near, near_counts, near_room, parts: tl.constexpr, size: tl.constexpr,
+def _propose(  # type: ignore[no-untyped-def]
+    queries, docs, count, columns, first, least, begins, values, counts, room, starts, low, high, above,
+    near, bits, near_counts, near_room, width: tl.constexpr, tall: tl.constexpr, wide: tl.constexpr,
+    deep: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64)
-    begin = tl.program_id(1) * parts * size
-    part, within = tl.arange(0, parts), tl.arange(0, size)
-    at = begin + part[:, None] * size + within[None, :]
-    inside = at < columns
-    own = tl.load(products + row * stride + at, mask=inside, other=float("-inf"))
-    value = own.to(tl.float32)
-    # A part is kept whole where its greatest is: few are, and one of them at a time asks for its place.
-    kept = tl.max(value, 1) >= tl.load(least + row)
-    kept = kept & (begin + part * size < columns)
-    place = tl.atomic_add(
-        counts + row + tl.zeros_like(part), tl.full([parts], 1, tl.int32), mask=kept
-    )
+    tiles = tl.cdiv(count, tall)
+    row = (tl.program_id(0) % tiles) * tall + tl.arange(0, tall)
+    begin = (tl.program_id(0) // tiles) * wide
+    column = begin + tl.arange(0, wide)
+    there = row < count
+    at = tl.arange(0, deep)
+    asked = queries + tl.where(there, row, 0)[:, None].to(tl.int64) * width + at[None, :]
+    found = docs + tl.where(column < columns, column, 0)[None, :].to(tl.int64) * width + at[:, None]
+    products = tl.zeros([tall, wide], tl.float32)
+    for _ in range(0, width, deep):
+        products = tl.dot(tl.load(asked), tl.load(found), products)
+        asked += deep
+        found += deep
+    # Rounded as products are that are kept.
+    value = tl.reshape(products.to(tl.float16).to(tl.float32), [tall, wide // size, size])
+    part = begin + tl.arange(0, wide // size) * size
+    inside = (part[:, None] + tl.arange(0, size)[None, :] < columns)[None, :, :] & there[
+        :, None, None
+    ]
+    value = tl.where(inside, value, float("-inf"))
+    one = tl.full([tall, wide // size], 1, tl.int32)
+    own = tl.load(least + row, mask=there, other=float("inf"))
+    # A part is kept whole where its greatest is: few are, and each of them asks for its place.
+    kept = (tl.max(value, 2) >= own[:, None]) & there[:, None] & (part < columns)[None, :]
+    into = tl.broadcast_to((counts + row)[:, None], [tall, wide // size])
+    place = tl.atomic_add(into, one, mask=kept, sem="relaxed")
     kept = kept & (place < room)
-    tl.store(docs + row * room + place, first + begin + part * size, mask=kept)
-    there = values + (row * room + place)[:, None] * size + within[None, :]
-    tl.store(there, own, mask=kept[:, None])
-    for wanted in range(tl.load(starts + row), tl.load(starts + row + 1)):
-        top = tl.load(high + wanted)
-        tl.atomic_add(above + wanted, tl.sum((inside & (value > top)).to(tl.int32)))
-        close = (inside & (value <= top) & (value >= tl.load(low + wanted))).to(tl.int32)
-        close = tl.reshape(close, [parts * size])
-        many = tl.sum(close)
-        if many > 0:
-            spot = tl.atomic_add(near_counts + wanted, many) + tl.cumsum(close, 0) - 1
-            tl.store(
-                near + wanted * near_room + spot, first + begin + tl.arange(0, parts * size),
-                mask=(close > 0) & (spot < near_room),
-            )  # fmt: skip
+    to = row[:, None].to(tl.int64) * room + place
+    doc = tl.broadcast_to((first + part)[None, :], [tall, wide // size])
+    tl.store(begins + to, doc, mask=kept)
+    each = tl.arange(0, size)[None, None, :]
+    tl.store(values + to[:, :, None] * size + each, value.to(tl.float16), mask=kept[:, :, None])
+    wanted = tl.load(starts + row, mask=there, other=0)
+    end = tl.load(starts + row + 1, mask=there, other=0)
+    for turn in range(tl.max(end - wanted, 0)):
+        number, has = wanted + turn, wanted + turn < end
+        top = tl.load(high + number, mask=has, other=float("inf"))
+        bottom = tl.load(low + number, mask=has, other=float("inf"))
+        over = (value > top[:, None, None]).to(tl.int32)
+        tl.atomic_add(above + number, tl.sum(tl.sum(over, 2), 1), mask=has, sem="relaxed")
+        close = (value <= top[:, None, None]) & (value >= bottom[:, None, None])
+        which = tl.sum(close.to(tl.int32) << each, 2)
+        some = (which != 0) & has[:, None]
+        into = tl.broadcast_to((near_counts + number)[:, None], [tall, wide // size])
+        spot = tl.atomic_add(into, one, mask=some, sem="relaxed")
+        some = some & (spot < near_room)
+        to = number[:, None].to(tl.int64) * near_room + spot
+        tl.store(near + to, doc, mask=some)
+        tl.store(bits + to, which, mask=some)
 
 
-def sift(products: Any, first: int, least: Any, found: Any, wanted: Any) -> None:
-    """Notes which documents of a block are high enough, and which are near wanted documents.
+def propose(queries: Any, docs: Any, first: int, least: Any, found: Any, wanted: Any) -> None:
+    """Notes which documents are high enough for queries, and which are near wanted documents.
 
     Args:
-        products: (q, c) products of queries and the documents from `first` on.
+        queries, docs: (q, width) and (c, width) in half precision.
         first: the first of the documents.
         least: (q,) the least product that is kept.
-        found: takes parts of rows with what is kept; a `Parts`.
+        found: takes parts of rows of products with what is kept; a `Parts`.
         wanted: takes what is above or near wanted documents; a `Wanted`.
     """
-    rows, columns = products.shape
+    count, width = queries.shape
     size = found.values.shape[2]
-    many = _SIFTED // size
-    _sift[(rows, triton.cdiv(columns, _SIFTED))](
-        products, columns, products.stride(0), first, least,
-        found.docs, found.values, found.counts, found.docs.shape[1],
-        wanted.starts, wanted.low, wanted.high, wanted.above,
-        wanted.near, wanted.counts, wanted.near.shape[1], parts=many, size=size, num_warps=4,
+    programs = triton.cdiv(count, _TALL) * triton.cdiv(len(docs), _WIDE)
+    _propose[(programs,)](
+        queries, docs, count, len(docs), first, least, found.docs, found.values, found.counts,
+        found.docs.shape[1], wanted.starts, wanted.low, wanted.high, wanted.above, wanted.near,
+        wanted.bits, wanted.counts, wanted.near.shape[1], width=width, tall=_TALL, wide=_WIDE,
+        deep=_DEEP, size=size, num_warps=8, num_stages=3,
     )  # fmt: skip
 
 
@@ -125,7 +148,7 @@ def _unpack(  # type: ignore[no-untyped-def]
 
 
 def unpack(found: Any, least: Any, kept: Any) -> None:
-    """Takes what is high enough out of the parts that `sift` has kept; into a `Kept`."""
+    """Takes what is high enough out of the parts that `propose` has kept; into a `Kept`."""
     rows, room, size = found.values.shape
     _unpack[(rows, triton.cdiv(room, _UNPACKED))](
         found.docs, found.values, found.counts, least, kept.docs, kept.values, kept.counts,

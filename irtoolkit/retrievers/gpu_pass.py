@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, Singles
-from irtoolkit.retrievers.gpu_vectors import GpuVectors, kernels, product
+from irtoolkit.retrievers.gpu_vectors import GpuVectors, kernels
 from irtoolkit.retrievers.vectors import Vectors
 
-# Products made at once.
-_CELLS = 1 << 28
+# Documents that are compared at once where they do not fit into the GPU's memory.
+_STREAMED = 1 << 16
 # Documents of which the first products are made, to guess how high the best are.
 _SAMPLE = 1 << 15
 # Products of a row that are kept together.
@@ -46,8 +46,9 @@ class Wanted(NamedTuple):
         starts: (q+1,) where each query's begin.
         low, high: (w,) products between which a document may have an equal score.
         above: (w,) documents above that.
-        near: (w, room) documents between them.
-        counts: (w,) how many.
+        near: (w, room) first documents of parts in which some are between them.
+        bits: (w, room) which of each part.
+        counts: (w,) how many parts.
     """
 
     starts: Any
@@ -55,6 +56,7 @@ class Wanted(NamedTuple):
     high: Any
     above: Any
     near: Any
+    bits: Any
     counts: Any
 
 
@@ -107,7 +109,7 @@ class SearchPass:
         share = len(sample) / total
         expected = self._depth * share
         rank = min(len(sample), int(1.25 * expected + 4 * expected**0.5) + 2)
-        products = product(self._asked.half, sample)
+        products = kernels(sample.device.type).product(self._asked.half, sample)
         least = products.topk(rank, dim=1, sorted=False).values.amin(dim=1).float()
         return least, min(total, int(2 * rank / share) + 256)
 
@@ -121,7 +123,7 @@ class SearchPass:
         held = torch.arange(room, device=rows.device) < counts[:, None]
         values = torch.where(held, kept.values, -torch.inf)
         enough = counts >= self._depth
-        kth = values.sort(dim=1, descending=True).values[:, self._depth - 1]
+        kth = values.topk(self._depth, dim=1, sorted=False).values.amin(dim=1)
         bound = kth - 2 * self._asked.off(kth, rows)
         crowded = wanted.counts > wanted.near.shape[1]
         right = enough & (least <= bound) & (kept.counts <= room)
@@ -160,13 +162,12 @@ class SearchPass:
         local = torch.searchsorted(rows, asked)
         starts = torch.searchsorted(local, torch.arange(len(rows) + 1, device=device)).int()
         wanted = Wanted(
-            starts, middle - off, middle + off, zeros(len(own)), zeros(len(own), many),
-            zeros(len(own)),
+            starts, middle - off, middle + off, zeros(len(own)), empty(torch.int32, len(own), many),
+            empty(torch.int32, len(own), many), zeros(len(own)),
         )  # fmt: skip
-        step = max(1024, _CELLS // max(1, len(rows)) // 1024 * 1024)
         kernel = kernels(device.type)
-        for first, block in self._docs.blocks(step):
-            kernel.sift(product(half, block), first, least, parts, wanted)
+        for first, block in self._docs.blocks(_STREAMED):
+            kernel.propose(half, block, first, least, parts, wanted)
         kept = Kept(zeros(count, room), empty(torch.float32, count, room), zeros(count))
         kernel.unpack(parts, least, kept)
         # Of parts that found no place nothing is known.
@@ -200,7 +201,10 @@ class SearchPass:
         room = wanted.near.shape[1]
         held = torch.arange(room, device=rows.device) < wanted.counts[:, None]
         number, place = (held & counted[:, None]).nonzero(as_tuple=True)
-        found, target = wanted.near[number, place], own[number]
+        which = torch.arange(_PART, device=rows.device)
+        part, within = (wanted.bits[number, place][:, None] >> which & 1).nonzero(as_tuple=True)
+        found = wanted.near[number, place][part] + within.int()
+        target = own[number[part]]
         scores = self._docs.exact(self._asked, self._rows[target], found)
         before = self._key(scores, found) > self._keys[target]
         greater = scores > self._targets[target]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -19,6 +21,8 @@ _SHARE = 0.75
 _ROWS = 1 << 17
 # Pairs computed at once where single precision is in the computer's memory.
 _PAIRS = 1 << 16
+# Dimensions that a kernel multiplies at once.
+_DEEP = 64
 
 
 class Asked(NamedTuple):
@@ -61,16 +65,21 @@ class GpuVectors:
         single = torch.from_numpy(np.ascontiguousarray(docs, np.float32))
         if room is None:
             room = free_bytes(self.device)
-        width = -(-docs.shape[1] // 8) * 8  # a tensor core takes eight at a time
+        width = -(-docs.shape[1] // _DEEP) * _DEEP
         bytes_of_half = 2 * len(docs) * width
         there = self.device.type != "cpu"
         self._full = single.to(self.device) if 3 * bytes_of_half <= room else single
+        # Kernels read what they need of the computer's memory themselves, where they can.
+        self._read = self._full.device.type == self.device.type or (
+            docs.flags.writeable and _lent(self._full, self.device)
+        )
         self._streams = there and bytes_of_half > room
         where = "cpu" if self._streams else self.device
         self._half = torch.zeros(
             (len(docs), width), dtype=torch.float16, device=where, pin_memory=self._streams
         )
         self._scale, self._norm, self._error = self._halve()
+        self._some: Any = None
         self._tied: tuple[TieOrder, tuple[Any, Any]] | None = None
 
     def __len__(self) -> int:
@@ -117,16 +126,17 @@ class GpuVectors:
 
     def sample(self, count: int) -> Any:
         """(n, dimensions) halves of some documents from everywhere."""
-        step = max(1, len(self) // count)
-        return self._half[::step][:count].to(self.device).contiguous()
+        if self._some is None:
+            step = max(1, len(self) // count)
+            self._some = self._half[::step][:count].to(self.device).contiguous()
+        return self._some
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Any]]:
-        """Documents in half precision, some at a time, and the first of them."""
+        """Documents in half precision, and the first of them; so many at a time where they are streamed."""
         if self._streams:
             yield from self._streamed(rows)
             return
-        for first in range(0, len(self), rows):
-            yield first, self._half[first : first + rows]
+        yield 0, self._half
 
     def _streamed(self, rows: int) -> Iterator[tuple[int, Any]]:
         """While one of two buffers is used, the other is filled."""
@@ -162,7 +172,7 @@ class GpuVectors:
         """(n,) scores of pairs in single precision, computed in double precision."""
         import torch
 
-        if self._full.device.type == self.device.type:
+        if self._read:
             return kernels(self.device.type).exact(asked.full, self._full, rows, places)
         parts = [torch.empty(0, device=self.device)]
         for first in range(0, len(rows), _PAIRS):
@@ -201,6 +211,34 @@ class GpuVectors:
         return self._tied[1]
 
 
+# Addresses of the computer's memory that GPUs may read, and how many have asked for each.
+_LENT: Counter[int] = Counter()
+
+
+def _lent(vectors: Any, device: Any) -> bool:
+    """Lets a GPU's kernels read vectors in the computer's memory; says whether they may."""
+    import torch
+
+    if device.type != "cuda" or find_spec("triton") is None or not vectors.numel():
+        return False
+    cuda: Any = torch.cuda
+    driver = cuda.cudart()
+    place = vectors.data_ptr()
+    if not _LENT[place]:
+        with torch.cuda.device(device):
+            if int(driver.cudaHostRegister(place, vectors.nbytes, 0)) != 0:
+                return False
+    _LENT[place] += 1
+    weakref.finalize(vectors, _taken_back, driver, place)
+    return True
+
+
+def _taken_back(driver: Any, place: int) -> None:
+    _LENT[place] -= 1
+    if not _LENT[place]:
+        driver.cudaHostUnregister(place)
+
+
 def _power(length: float) -> float:
     """The power of two that brings a length to at most 1."""
     return float(2.0 ** -np.ceil(np.log2(length))) if length > 0 else 1.0
@@ -222,18 +260,3 @@ def kernels(device: str) -> Any:
     if device == "cuda" and find_spec("triton") is not None:
         return import_module("irtoolkit.retrievers._gpu_kernels")
     return import_module("irtoolkit.retrievers._gpu_plain")
-
-
-def product(queries: Any, docs: Any) -> Any:
-    """(q, c) products in fp16, added up in single precision."""
-    import torch
-
-    if docs.device.type == "cpu":
-        return (queries.float() @ docs.float().T).half()
-    settings = torch.backends.cuda.matmul
-    before = settings.allow_fp16_reduced_precision_reduction
-    settings.allow_fp16_reduced_precision_reduction = False
-    try:
-        return queries @ docs.T
-    finally:
-        settings.allow_fp16_reduced_precision_reduction = before

@@ -63,9 +63,9 @@ def test_what_a_product_of_halves_may_be_off_by_is_never_less_than_it_is() -> No
     there = GpuVectors(docs, "cpu")
     asked = there.ask(queries)
     exact = (queries.astype(float) @ docs.T.astype(float)) * asked.scales.numpy()[:, None]
-    for first, block in there.blocks(1_000):
+    for _, block in there.blocks(1_000):
         made = (asked.half.float() @ block.float().T).half().float()
-        own = exact[:, first : first + 1_000]
+        own = exact
         rows = np.arange(len(queries)).repeat(own.shape[1])
         off = asked.off(made.flatten(), rows).reshape(made.shape)
         assert (np.abs(made.numpy() - own) <= off.numpy()).all()
