@@ -17,6 +17,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch, nothing_to_do
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import shown
+from irtoolkit.base.reasons import reason_of
 from irtoolkit.base.textwidth import printable
 from irtoolkit.commands import _streams as streams
 from irtoolkit.commands._engines import engine_of
@@ -142,6 +143,11 @@ def _reason(error: Exception, args: argparse.Namespace, flags: Sequence[str]) ->
         file = f"{shown(error.filename)}: " if isinstance(error.filename, str) else ""
         return f"{file}{error.strerror} (--debug shows where)"
     reason = " ".join(str(error).split())
+    if type(error).__name__ == "AcceleratorError" or "CUDA error" in reason:
+        return (
+            f"the GPU does not answer: {reason_of(error)}; what was encoded or saved is kept: give the"
+            " same command again, on another GPU or with --device cpu (--debug shows where)"
+        )
     if isinstance(error, MemoryError):
         return f"not enough memory{reason and f': {reason}'} (--debug shows where)"
     return f"{type(error).__name__}: {reason or 'no reason given'} (--debug shows where)"
