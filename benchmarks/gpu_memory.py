@@ -6,7 +6,13 @@ said to lack memory, and the code of the GPU is run by torch on the CPU.
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,6 +82,29 @@ def maxsim(setting: Setting) -> dict[str, Any]:
     late.maxsim(docs, starts, queries, bounds, "cpu", exact)
     np.testing.assert_allclose(scores, exact, rtol=1e-3, atol=1e-2)
     return _halved(sizes)
+
+
+def shared(setting: Setting) -> dict[str, Any]:
+    """Two processes encode the same texts at once on one GPU; each text is encoded once."""
+    texts = setting.texts(setting.count(20_000, 24), seed=14)
+    code = (
+        "import json, sys; from irtoolkit.models.encoder import Encoder, EncoderSettings;"
+        "start, device = sys.argv[1:]; texts = json.load(sys.stdin);"
+        "how = EncoderSettings(start, 'dense', 'document', pooling='mean', device=device);"
+        "print(Encoder(how).encode(texts).digest())"
+    )
+    given = json.dumps(texts)
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "IRTOOLKIT_CACHE": cache}
+        command = [sys.executable, "-c", code, setting.start, setting.device]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        started = [subprocess.Popen(command, env=environment, **pipes) for _ in range(2)]
+        with ThreadPoolExecutor(2) as pool:
+            said = list(pool.map(lambda one: one.communicate(given)[0], started))
+    assert not any(one.returncode for one in started), "a process failed"
+    digests = {each.split()[-1] for each in said}
+    assert len(digests) == 1, "the two have other encodings"
+    return {"texts": len(texts), "processes": len(started)}
 
 
 class _Lacking:
@@ -149,4 +178,5 @@ CHECKS = [
     Check("halving: encoding", encoding),
     Check("halving: products", products),
     Check("halving: maxsim", maxsim),
+    Check("two processes", shared, 60),
 ]

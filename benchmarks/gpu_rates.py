@@ -12,6 +12,9 @@ _BF16 = 0.03
 # Of scores in bf16 by two libraries: the root mean square of the difference, in standard deviations
 # of the scores, which of random weights hardly differ.
 _SCORES = 0.1
+# On which bf16 is compared with fp32; without a GPU, on samples.
+_BENCHMARKS = ("csfcube", "egret/dev", "quoter/en/test")
+_SAMPLES = ("egret/sample/dev",)
 
 
 def matrix(setting: Setting) -> dict[str, Any]:
@@ -48,12 +51,12 @@ def encode(setting: Setting) -> dict[str, Any]:
 
     from irtoolkit.models.encoder import Encoder, EncoderSettings
 
-    texts = setting.texts(setting.count(20_000, 40))
-    full = setting.full_texts(setting.count(24_000, 20), seed=11)
+    texts = setting.texts(setting.count(60_000, 40))
+    full = setting.full_texts(setting.count(48_000, 20), seed=11)
     encoder = Encoder(
         EncoderSettings(setting.start, "dense", "document", pooling="mean", device=setting.device)
     )
-    encoder.encode(setting.full_texts(setting.count(2_000, 5), seed=12))  # warm
+    encoder.encode(setting.full_texts(setting.count(6_000, 5), seed=12))  # warm
     ours, made = setting.timed(lambda: encoder.encode(texts))
     longest, filled = setting.timed(lambda: encoder.encode(full))
     peer = SentenceTransformer(
@@ -88,11 +91,11 @@ def cross(setting: Setting) -> dict[str, Any]:
 
     from irtoolkit.models.encoder import Encoder, EncoderSettings
 
-    count = setting.count(20_000, 30)
+    count = setting.count(40_000, 30)
     half = setting.full_texts(2 * count, seed=2, tokens=setting.shape.tokens // 2)
     pairs = list(zip(half[:count], half[count:], strict=True))
     encoder = Encoder(EncoderSettings(setting.cross, "cross", "document", device=setting.device))
-    encoder.encode([(a, a) for a in half[: setting.count(2_000, 5)]])  # warm
+    encoder.encode([(a, a) for a in half[: setting.count(6_000, 5)]])  # warm
     ours, made = setting.timed(lambda: encoder.encode(pairs))
     peer = CrossEncoder(setting.cross, device=setting.device, max_length=setting.shape.tokens)
     if setting.gpu:
@@ -107,6 +110,34 @@ def cross(setting: Setting) -> dict[str, Any]:
     apart = np.sqrt(np.mean((scores - found) ** 2)) / np.std(found)
     assert apart < _SCORES, f"the scores differ by {apart} standard deviations"
     return beside(setting, count, ours, theirs, setting.work(made.lengths))
+
+
+def quality(setting: Setting) -> dict[str, Any]:
+    """What bf16 changes in nDCG on benchmarks that are here, with a trained model."""
+    import irtoolkit as ir
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.models import presets
+
+    model = setting.model or "all-MiniLM-L6-v2"
+    missing = presets.missing_weights(presets.find_preset(model))
+    if missing is not None:
+        raise MissingError(f"{missing} (--model FOLDER)")
+    told: dict[str, Any] = {}
+    for name in _BENCHMARKS if setting.gpu else _SAMPLES:
+        found = {}
+        try:
+            for precision in ("fp32", "bf16"):
+                run = ir.retrieve(
+                    name, "dense", model=model, precision=precision, device=setting.device,
+                    progress=False,
+                )  # fmt: skip
+                (figures,) = ir.evaluate(name, run, measures="nDCG@10").figures().values()
+                found[precision] = figures["nDCG@10"]
+        except InputError as error:
+            told[name] = {"missing": str(error)}
+            continue
+        told[name] = {**found, "lost": found["fp32"] - found["bf16"]}
+    return {"nDCG@10": told}
 
 
 def faiss(setting: Setting) -> dict[str, Any]:
@@ -141,6 +172,7 @@ def beside(setting: Setting, items: int, ours: float, theirs: float, work: float
 CHECKS = [
     Check("matrix", matrix, 20),
     Check("bf16", bf16, 60),
+    Check("bf16: nDCG", quality, 40),
     Check("encode", encode, 60),
     Check("cross-encoder", cross, 60),
     Check("faiss", faiss, 20, needs=("faiss",)),

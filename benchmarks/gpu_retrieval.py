@@ -70,10 +70,23 @@ def streamed(setting: Setting) -> dict[str, Any]:
     for best in made[1:]:
         for one, other in zip(best, made[0], strict=True):
             np.testing.assert_array_equal(one, other)
+    copied, rate = _copying(setting, docs)
     return {
-        "documents": len(docs), "resident, s": seconds[0], "fp32 in the computer's memory, s": seconds[1],
+        "documents": len(docs), "queries": len(queries), "copying, GB/s": rate,
+        "copying fp16, s": copied, "resident, s": seconds[0], "fp32 in the computer's memory, s": seconds[1],
         "streamed, s": seconds[2], "ratio": seconds[2] / seconds[0],
     }  # fmt: skip
+
+
+def _copying(setting: Setting, docs: Any) -> tuple[float, float]:
+    """Seconds in which fp16 could be copied to the GPU at best, and at which rate in GB/s."""
+    import torch
+
+    some = torch.empty(setting.count(1 << 29, 1 << 20), dtype=torch.uint8, pin_memory=setting.gpu)
+    there = torch.empty_like(some, device=setting.device, pin_memory=False)
+    there.copy_(some)
+    seconds = min(setting.timed(lambda: there.copy_(some, non_blocking=True))[0] for _ in range(3))
+    return 2 * docs.size / (len(some) / seconds), len(some) / seconds / 1e9
 
 
 def _vectors(setting: Setting, count: int | None = None) -> tuple[Any, Any, Any]:

@@ -15,9 +15,9 @@ _NEEDS = ("accelerate", "datasets")
 
 def throughput(setting: Setting) -> dict[str, Any]:
     """Rows a second, ours and sentence-transformers', and the share of the matrix rate."""
-    steps = 12 if setting.gpu else 4
+    steps = 40 if setting.gpu else 4
     trial = Trial(
-        "irtoolkit", setting.shape, setting.start, steps=steps, warm=2 if setting.gpu else 1,
+        "irtoolkit", setting.shape, setting.start, steps=steps, warm=8 if setting.gpu else 1,
         device=setting.device, precision="bf16" if setting.gpu else "fp32",
     )  # fmt: skip
     rows = training.throughput(trial, 1, setting.rate, setting.home)
