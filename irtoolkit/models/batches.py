@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.models.adapters import Adapter, Item
 from irtoolkit.models.halving import in_halves
+from irtoolkit.models.outputs import mark
 from irtoolkit.models.parts import Parts
 from irtoolkit.models.reading import Tokens
 from irtoolkit.models.shards import Output
@@ -22,6 +24,8 @@ from irtoolkit.models.shards import Output
 # Tokens at once, padding included. On a CPU what fits its cache is fastest; a GPU wants to be full.
 TOKENS_ON_CPU, TOKENS_ON_GPU = 1 << 10, 1 << 16
 _MOST_ITEMS = 1 << 12
+# Batches of a chunk that a GPU has before it, beside the one that it computes.
+_AHEAD = 2
 
 
 class Batches:
@@ -62,26 +66,46 @@ class Batches:
         cut = lengths if self._model.limit is None else np.minimum(lengths, self._model.limit)
         outputs: list[Output | None] = [None] * len(items) if parts is None else parts.read()
 
-        def run(batch: Ints) -> None:
-            if any(outputs[at] is None for at in batch):
-                self.before()
-                made = self._bear([items[i] for i in batch], max(1, int(cut[batch].max())))
-                for at, output in zip(batch, made, strict=True):
-                    outputs[at] = output
-                if parts is not None:
-                    parts.add(batch, made)
-            done(len(batch))
+        def begin(batch: Ints) -> Callable[[], None]:
+            """Computes a batch; gives what takes it in, which waits where it must."""
+            if all(outputs[at] is not None for at in batch):
+                return lambda: self._done(batch, None, done, parts)
+            self.before()
+            made = self._bear([items[i] for i in batch], max(1, int(cut[batch].max())))
+            for at, output in zip(batch, made, strict=True):
+                outputs[at] = output
+            wait = mark(self._model.device)
+
+            def take_in() -> None:
+                wait()
+                self._done(batch, made, done, parts)
+
+            return take_in
 
         batches = self._split(cut)
         if not self._on_cpu:
+            # While a GPU computes one batch, the next is made ready.
+            waiting: deque[Callable[[], None]] = deque()
             for batch in batches:
-                run(batch)
+                waiting.append(begin(batch))
+                if len(waiting) > _AHEAD:
+                    waiting.popleft()()
+            for take_in in waiting:
+                take_in()
         else:
             # Batches side by side, each on one core, are faster than all cores on one batch.
             with _pool() as pool:
-                for _ in pool.map(run, batches):
+                for _ in pool.map(lambda batch: begin(batch)(), batches):
                     pass
         return [output for output in outputs if output is not None]
+
+    def _done(
+        self, batch: Ints, made: list[Output] | None, done: Callable[[int], object],
+        parts: Parts | None,
+    ) -> None:  # fmt: skip
+        if parts is not None and made is not None:
+            parts.add(batch, made)
+        done(len(batch))
 
     def _split(self, lengths: Ints) -> Iterator[Ints]:
         """Batches of indices, the longest items first: what does not fit shows at once."""

@@ -13,6 +13,7 @@ from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel
 from irtoolkit.models.cuts import Cut
 from irtoolkit.models.limits import set_options
 from irtoolkit.models.own_code import check_code_ran, check_own_code
+from irtoolkit.models.packed import pack
 from irtoolkit.models.part_vectors import PartVectors
 from irtoolkit.models.places import refuse_changed
 from irtoolkit.models.presets import (
@@ -181,7 +182,16 @@ def _opened(source: _Source) -> Any:
     check_code_ran(location, model, trusted)
     if kind == "late":
         set_options(model, dict(source.options))
+    if source.device.startswith("cuda") and source.precision in ("bf16", "fp16"):
+        _pack(model, kind)
     return model
+
+
+def _pack(model: Any, kind: Kind | None) -> None:
+    """Lets a model compute without padding, unless vectors of padding are wanted: ColBERT's queries."""
+    expansion = getattr(model[0], "query_expansion", None) if kind == "late" else None
+    if not expansion or expansion.get("attend"):
+        pack(model, graphs=True)
 
 
 def _transformer(location: str, backend: str, trusted: bool) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.models.presets import Kind
@@ -27,7 +28,28 @@ def shortened(features: dict[str, Any], model: Any) -> dict[str, Any]:
 
 
 def dense_rows(matrix: Any) -> list[Output]:
-    return [(row,) for row in matrix.float().cpu().numpy()]
+    return [(row,) for row in arriving(matrix.float())]
+
+
+def arriving(tensor: Any) -> NDArray[Any]:
+    """A tensor as an array on the CPU; a GPU's has its values once `mark` has been waited for."""
+    import torch
+
+    if not tensor.is_cuda:
+        return np.asarray(tensor.cpu().numpy())
+    made = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    made.copy_(tensor, non_blocking=True)
+    return np.asarray(made.numpy())
+
+
+def mark(device: str) -> Callable[[], object]:
+    """What waits for all that has been begun on a device until now."""
+    import torch
+
+    if not device.startswith("cuda"):
+        return lambda: None
+    event: Any = torch.cuda.current_stream(torch.device(device)).record_event()
+    return lambda: event.synchronize()
 
 
 def token_rows(features: dict[str, Any]) -> list[Output]:

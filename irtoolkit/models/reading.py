@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints
+from irtoolkit.models.packed import with_layout
 
 # What a transformer reads of each token.
 _IDS, _MASK, _TYPES = "input_ids", "attention_mask", "token_type_ids"
@@ -40,8 +42,9 @@ class Reader:
 
     Attributes:
         whole: the tokenizer, which cuts nothing.
-        cutting: the same, which cuts what is longer than the model takes; None where nothing is.
+        cutting: the same, which cuts what is longer than the model takes.
         limit: tokens after which a text is cut.
+        behind: tokens that stand behind each text, and behind one that is cut, too.
         prompt: text put before each text.
         padding: number of the token that fills a batch.
         rest: what the model reads besides, the same for all texts, and whether it reads types.
@@ -50,6 +53,7 @@ class Reader:
     whole: Any
     cutting: Any
     limit: int | None
+    behind: int
     prompt: str
     padding: int
     rest: dict[str, Any]
@@ -63,15 +67,28 @@ class Reader:
         ]
         coded = self.whole.encode_batch_fast(items)
         lengths = np.fromiter(map(len, coded), np.int64, len(items))
-        if self.cutting is not None and self.limit is not None:
+        longer: list[int] = []
+        if self.limit is not None:
             longer = np.flatnonzero(lengths > self.limit).tolist()
-            again = self.cutting.encode_batch_fast([items[i] for i in longer])
-            for place, one in zip(longer, again, strict=True):
+            # Which of two texts is cut, the tokenizer knows.
+            pairs = [i for i in longer if isinstance(items[i], tuple)]
+            again = self.cutting.encode_batch_fast([items[i] for i in pairs])
+            for place, one in zip(pairs, again, strict=True):
                 coded[place] = one
-        none = np.empty(0, np.int32)
-        types = (np.array(one.type_ids, np.int32) if self.typed else none for one in coded)
-        ids = (np.array(one.ids, np.int32) for one in coded)
+        ids = _arrays([one.ids for one in coded])
+        types = _arrays([one.type_ids if self.typed else () for one in coded])
+        for place in longer:
+            ids[place], types[place] = self.cut(ids[place]), self.cut(types[place])
         return [Tokens(*each) for each in zip(ids, types, strict=True)], lengths
+
+    def cut(self, tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+        """A text's tokens without those beyond the limit; what stands behind each text stays."""
+        if self.limit is None or len(tokens) <= self.limit:
+            return tokens
+        kept = tokens[: self.limit].copy()
+        if self.behind:
+            kept[-self.behind :] = tokens[-self.behind :]
+        return kept
 
     def features(self, texts: Sequence[Tokens], device: str) -> dict[str, Any]:
         """A batch as the model reads it, on a device."""
@@ -92,7 +109,7 @@ class Reader:
 
         found = {
             _IDS: filled([text.ids for text in texts], self.padding),
-            _MASK: there(mask.astype(np.int64)),
+            _MASK: with_layout(there(mask.astype(np.int64)), mask),
         }
         if self.typed:
             found[_TYPES] = filled([text.types for text in texts], 0)
@@ -114,6 +131,8 @@ def reader_of(
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if not hasattr(backend, "encode_batch_fast") or not items or tokenizer.pad_token_id is None:
         return None
+    if getattr(tokenizer, "truncation_side", "right") != "right":
+        return None
     order = sorted(range(len(items)), key=lambda place: len(str(items[place])))
     chosen = {*range(min(len(items), _COMPARED)), *order[:_COMPARED], *order[-_COMPARED:]}
     some = [items[place] for place in sorted(chosen)]
@@ -122,16 +141,32 @@ def reader_of(
     if not {_IDS, _MASK} <= tensors <= {_IDS, _MASK, _TYPES}:
         return None
     rest = {name: value for name, value in features.items() if name not in tensors}
+    whole, cutting = _copy(backend, None), _copy(backend, limit)
     reader = Reader(
-        _copy(backend, None), _copy(backend, limit), limit, prompt, tokenizer.pad_token_id, rest,
-        _TYPES in tensors,
+        whole, cutting, limit, _behind(whole), prompt, tokenizer.pad_token_id, rest, _TYPES in tensors,
     )  # fmt: skip
+    long = "a b " * (limit or 0)
+    if reader.cut(np.array(whole.encode(long).ids, np.int32)).tolist() != cutting.encode(long).ids:
+        return None
     found = reader.features(reader(some)[0], "cpu")
     same = all(
         features[name].shape == found[name].shape and bool((features[name] == found[name]).all())
         for name in tensors
     )
     return reader if same else None
+
+
+def _behind(whole: Any) -> int:
+    """How many tokens stand behind each text."""
+    special = whole.encode("a").special_tokens_mask
+    return next((place for place, own in enumerate(reversed(special)) if not own), 0)
+
+
+def _arrays(lists: Sequence[Sequence[int]]) -> list[NDArray[np.int32]]:
+    """Lists of numbers as arrays, which are made all at once."""
+    bounds = np.cumsum([len(each) for each in lists])
+    flat = np.fromiter(chain.from_iterable(lists), np.int32, int(bounds[-1]) if len(lists) else 0)
+    return np.split(flat, bounds[:-1])
 
 
 def _copy(backend: Any, limit: int | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from dataclasses import fields
 from functools import cache, partial
@@ -19,6 +20,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.limits import own_prompt
 from irtoolkit.models.loading import chosen_precision
+from irtoolkit.models.packed import pack
 from irtoolkit.models.presets import SAVED_AS, Kind
 from irtoolkit.training.checkpoints import model_saver
 from irtoolkit.training.collating import ROWS, Collator
@@ -32,7 +34,9 @@ from irtoolkit.training.processes import (
     is_first_process,
     world_size,
 )
+from irtoolkit.training.reading import FastReading
 from irtoolkit.training.sampling import BatchSampler
+from irtoolkit.training.sending import Awaited, sent
 from irtoolkit.training.sharding import load_moments, save_shards
 from irtoolkit.training.trained_model import TrainedForm
 
@@ -133,15 +137,23 @@ class _OwnBatches:
         rows = inputs.pop(ROWS)
         self._monitor.count_rows(len(rows) * world_size())
         found = super().compute_loss(model, inputs, *args, **kwargs)  # type: ignore[misc]
-        loss = found[0] if isinstance(found, tuple) else found
-        if not bool(torch.isfinite(loss)):
-            raise self._not_finite(rows, loss.item())
+        self._computed = rows, Awaited(found[0] if isinstance(found, tuple) else found)
         return found
 
     def training_step(self, model: Any, *args: Any, **kwargs: Any) -> Any:
         loss = super().training_step(model, *args, **kwargs)  # type: ignore[misc]
+        # Only now, when the GPU has more to do; the weights are not changed yet.
+        rows, awaited = self._computed
+        if not math.isfinite(value := awaited.value()):
+            raise self._not_finite(rows, value)
         average_gradients(model)
         return loss
+
+    def _prepare_input(self, data: Any) -> Any:
+        # As in the base class, but nothing waits for what a GPU still computes.
+        if self.args.device.type == "cuda":
+            return sent(data, self.args.device)
+        return super()._prepare_input(data)  # type: ignore[misc]
 
     def _not_finite(self, rows: list[int], loss: float) -> DivergedError:
         names = "; ".join(self._job.rows.name(row) for row in rows[:3])
@@ -174,6 +186,9 @@ def make_trainer(job: StageJob, form: TrainedForm, monitor: TrainingMonitor) -> 
     loss = LOSSES[stage.loss]
     arguments = _arguments(job)
     batches = _batches(job, loss.shared and stage.apart)
+    if _is_packed(job, form):
+        # Cached gradients need the same dropout twice.
+        pack(model, torch.bfloat16, graphs=stage.chunk is None)
     matrix = _documents(job, model) if loss.matrix else None
     made = make_loss(model, stage, recipe.kind, matrix, job.doc_texts() if loss.corpus else ())
     trainer = _trainer_class(recipe.kind)(
@@ -183,6 +198,8 @@ def make_trainer(job: StageJob, form: TrainedForm, monitor: TrainingMonitor) -> 
     inner = trainer.data_collator
     if recipe.kind != "cross":
         _route_columns(job, model, inner)
+    if recipe.kind in ("dense", "sparse") and job.options.device.startswith("cuda"):
+        inner.preprocess_fn = FastReading(model, recipe.kind, inner.preprocess_fn)
     trainer.data_collator = Collator(
         job.rows, stage, loss.layout, recipe.seed, inner, lambda: batches.epoch
     )
@@ -190,6 +207,17 @@ def make_trainer(job: StageJob, form: TrainedForm, monitor: TrainingMonitor) -> 
         trainer.remove_callback(unwanted)
     monitor.attach(trainer, len(batches))
     return trainer
+
+
+def _is_packed(job: StageJob, form: TrainedForm) -> bool:
+    """Whether a model is trained without padding: in bf16 on a GPU, and nothing else is in its layers."""
+    recipe, device = job.recipe, job.options.device
+    other = form.sharded or form.adapted or recipe.checkpointing or recipe.kind == "late"
+    return (
+        not other
+        and device.startswith("cuda")
+        and chosen_precision(recipe.precision, device) == "bf16"
+    )
 
 
 def _batches(job: StageJob, apart: bool) -> BatchSampler:

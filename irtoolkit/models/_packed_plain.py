@@ -1,0 +1,48 @@
+"""What `irtoolkit.models._packed_kernels` computes, in plain torch: slower, on any device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+def add_norm(
+    made: Any, before: Any, norm: tuple[Any, Any, float], dropped: float, seeds: Any, number: int,
+    keep: bool, kind: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """(n, width) of `made`, with dropout, added to `before` and normalised."""
+    weight, bias, epsilon = norm
+    summed = made.float() * _kept(made, dropped, seeds, number) + before.float()
+    apart = summed - summed.mean(1, keepdim=True)
+    scales = (apart.square().mean(1) + epsilon).rsqrt()
+    normed = apart * scales[:, None]
+    return (normed * weight + bias).to(kind), normed.to(made.dtype), scales
+
+
+def add_norm_back(
+    grad: Any, normed: Any, scales: Any, weight: Any, dropped: float, seeds: Any, number: int
+) -> tuple[Any, Any, Any]:
+    """Gradients of `add_norm`: of `made`, of `before`, and (3, width) of weight, bias, sum of `made`."""
+    own, x = grad.float(), normed.float()
+    weighed = own * weight
+    along = (weighed * x).mean(1, keepdim=True)
+    before = (weighed - weighed.mean(1, keepdim=True) - x * along) * scales[:, None]
+    made = before * _kept(grad, dropped, seeds, number)
+    sums = torch.stack([(own * x).sum(0), own.sum(0), made.sum(0)])
+    return made.to(normed.dtype), before.to(normed.dtype), sums
+
+
+def widened(x: Any, weight: Any, bias: Any, keep: bool) -> tuple[Any, Any]:
+    """(n, wide) of x by the weights, and GELU of that, exact."""
+    wide = torch.nn.functional.linear(x, weight, bias)
+    return wide, torch.nn.functional.gelu(wide)
+
+
+def _kept(like: Any, dropped: float, seeds: Any, number: int) -> Any:
+    """What dropout multiplies by, always the same for the same seed."""
+    if dropped == 0:
+        return 1.0
+    draw = torch.Generator(like.device).manual_seed(int(seeds[number]))
+    drawn = torch.rand(like.shape, generator=draw, device=like.device)
+    return (drawn >= dropped) / (1 - dropped)

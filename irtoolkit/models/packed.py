@@ -1,0 +1,333 @@
+"""Encoders of BERT's shape on a GPU without padding: the tokens of a batch stand end to end.
+
+Embeddings, poolings and heads are the libraries' own and see batches as they know them. Between them
+the layers compute tokens alone, and what would be padding is zeros afterwards.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+# Encoders whose layers are BERT's, by the names that transformers has for them.
+_ENCODERS = {
+    "BertEncoder", "RobertaEncoder", "XLMRobertaEncoder", "CamembertEncoder", "ElectraEncoder",
+    "ErnieEncoder", "Data2VecTextEncoder",
+}  # fmt: skip
+# Of an attention head, at most, and a multiple of eight.
+_WIDEST_HEAD = 256
+
+
+class Layout(NamedTuple):
+    """Where the tokens of a batch are.
+
+    Attributes:
+        shape: of the batch with padding.
+        at: (t,) places of its tokens in it, or None where nothing is padding.
+        starts: (n+1,) where each text's tokens begin among all tokens.
+        begins: the same on the CPU.
+        longest: tokens of the longest.
+    """
+
+    shape: tuple[int, int]
+    at: Any
+    starts: Any
+    begins: Any
+    longest: int
+
+
+def layout_of(mask: Any, device: Any) -> Layout:
+    """The layout of a batch with an (n, t) mask of its tokens, an array on the CPU."""
+    import torch
+
+    counts = mask.astype(bool).sum(1)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    filled = int(starts[-1]) == mask.size
+
+    def there(values: Any) -> Any:
+        made = torch.from_numpy(values)
+        made = made.pin_memory() if torch.device(device).type == "cuda" else made
+        return made.to(device, non_blocking=True)
+
+    at = None if filled else there(np.flatnonzero(mask))
+    return Layout(mask.shape, at, there(starts), starts, int(counts.max(initial=1)))
+
+
+def with_layout(mask: Any, values: Any) -> Any:
+    """A mask on a device that knows its layout, so that nobody waits for its values."""
+    mask.packed_layout = layout_of(values, mask.device)
+    return mask
+
+
+def pack(model: Any, precision: Any = None, graphs: bool = False) -> int:
+    """Lets encoders inside a model that are of BERT's shape compute without padding.
+
+    Args:
+        model: a torch module on its device.
+        precision: a torch type that is computed in; by default that of the weights.
+        graphs: whether layers may be captured as CUDA graphs.
+
+    Returns:
+        How many encoders these are.
+    """
+    found = [module for module in model.modules() if _is_known(module)]
+    for module in found:
+        if not isinstance(module.forward, _Reading):
+            encoder = _Packed(module.encoder, module.config, precision, graphs)
+            module.encoder.forward = encoder
+            module.forward = _Reading(module.forward, encoder)
+    return len(found)
+
+
+def unpack(model: Any) -> None:
+    """Undoes `pack`."""
+    for module in model.modules():
+        if isinstance(module.__dict__.get("forward"), _Reading):
+            del module.__dict__["forward"], module.encoder.__dict__["forward"]
+
+
+def _is_known(module: Any) -> bool:
+    """Whether a module is a transformer of BERT's shape with nothing else in its layers."""
+    from torch.nn import Parameter
+
+    from irtoolkit.models.packed_layer import PARAMETERS, parameters
+
+    encoder: Any = getattr(module, "encoder", None)
+    config: Any = getattr(module, "config", None)
+    if type(encoder).__name__ not in _ENCODERS or not hasattr(module, "embeddings"):
+        return False
+    head = config.hidden_size // config.num_attention_heads
+    if config.hidden_act != "gelu" or config.is_decoder or head % 8 or head > _WIDEST_HEAD:
+        return False
+    if config.output_hidden_states or config.output_attentions:
+        return False
+    for layer in encoder.layer:
+        own = parameters(layer)
+        if len(own) != len(PARAMETERS) or len(list(layer.parameters())) != len(own):
+            return False
+        if not all(type(each) is Parameter and each.is_floating_point() for each in own):
+            return False
+    return getattr(config, "position_embedding_type", None) in (None, "absolute")
+
+
+class _Turn(threading.local):
+    """The layout of the batch that a thread computes."""
+
+    layout: Layout | None = None
+
+
+_TURN = _Turn()
+
+
+class _Reading:
+    """Stands in place of a transformer's `forward`: it notes the mask, which its encoder need not know."""
+
+    def __init__(self, original: Callable[..., Any], encoder: _Packed) -> None:
+        functools.update_wrapper(self, original)
+        self._original, self._encoder = original, encoder
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        mask = kwargs.get("attention_mask")
+        if mask is None or mask.dim() != 2 or not self._encoder.fits(kwargs):
+            return self._original(*args, **kwargs)
+        layout = getattr(mask, "packed_layout", None)
+        if layout is None:
+            layout = layout_of(mask.cpu().numpy(), mask.device)
+        with _turn(layout):
+            return self._original(*args, **{**kwargs, "attention_mask": None})
+
+
+@contextmanager
+def _turn(layout: Layout) -> Iterator[None]:
+    _TURN.layout = layout
+    try:
+        yield
+    finally:
+        _TURN.layout = None
+
+
+class _Packed:
+    """Stands in place of an encoder's `forward`."""
+
+    def __init__(self, encoder: Any, config: Any, precision: Any, graphs: bool) -> None:
+        functools.update_wrapper(self, encoder.forward)
+        self._original, self._encoder, self._config = encoder.forward, encoder, config
+        self._weights = LayerWeights(encoder, precision)
+        self._graphs = self._graphs_of() if graphs else None
+
+    def _graphs_of(self) -> Any:
+        from irtoolkit.models.packed_graphs import Graphs
+
+        count = len(self._encoder.layer)
+        parameters = [each for number in range(count) for each in self._weights.parameters(number)]
+        return Graphs(self._weights, parameters)
+
+    def fits(self, kwargs: dict[str, Any]) -> bool:
+        """Whether a batch can be computed so: nothing but the last layer's tokens is wanted."""
+        others = (
+            "output_hidden_states",
+            "output_attentions",
+            "past_key_values",
+            "encoder_hidden_states",
+        )
+        again = any(
+            getattr(layer, "gradient_checkpointing", False) for layer in self._encoder.layer
+        )
+        return not any(kwargs.get(name) for name in others) and not again
+
+    def __call__(self, hidden: Any, *args: Any, **kwargs: Any) -> Any:
+        import torch
+        from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
+
+        layout = _TURN.layout
+        if layout is None:
+            return self._original(hidden, *args, **kwargs)
+        width = hidden.shape[2]
+        rows = hidden.reshape(-1, width)
+        tokens = rows if layout.at is None else rows.index_select(0, layout.at)
+        with torch.autocast(hidden.device.type, enabled=False), _on(hidden.device):
+            found = self._layers(tokens, layout).to(hidden.dtype)
+        if layout.at is not None:
+            found = rows.new_zeros((len(rows), width)).index_copy(0, layout.at, found)
+        return BaseModelOutputWithPastAndCrossAttentions(
+            last_hidden_state=found.view(*layout.shape, width)
+        )
+
+    def _layers(self, tokens: Any, layout: Layout) -> Any:
+        import torch
+
+        from irtoolkit.models.packed_graphs import Settings
+
+        training, config = self._encoder.training, self._config
+        x = tokens.to(self._weights.ready()).contiguous()
+        dropped, seeds = (0.0, 0.0), None
+        if training:
+            dropped = config.attention_probs_dropout_prob, config.hidden_dropout_prob
+            count = 2 * len(self._encoder.layer)
+            seeds = torch.randint(1 << 30, (count,), dtype=torch.int32, device=x.device)
+        settings = Settings(config.num_attention_heads, dropped)
+        if self._graphs is None or training != torch.is_grad_enabled():
+            return self._one_by_one(x, layout, settings, seeds)
+        with self._graphs.lock:
+            graph = self._graphs.find(layout.begins, layout.longest, training, settings)
+            if graph is not None and training:
+                return self._graphs.replayed(graph, x, layout.begins, seeds)
+            if graph is not None:
+                self._weights()
+                return graph.run(x, layout.begins, seeds).clone()
+        return self._one_by_one(x, layout, settings, seeds)
+
+    def _one_by_one(self, x: Any, layout: Layout, settings: Any, seeds: Any) -> Any:
+        """Tokens behind the layers, whose kernels are begun one after another."""
+        import torch
+
+        from irtoolkit.models import packed_layer
+
+        weights, apply = self._weights(), cast(Any, packed_layer.Layer).apply
+        for number, own in enumerate(weights):
+            shape = packed_layer.Shape(
+                layout.starts, layout.longest, settings.heads, settings.dropped, seeds, number,
+                last=number == len(weights) - 1,
+            )  # fmt: skip
+            if torch.is_grad_enabled():
+                x = apply(x, own, shape, *self._weights.parameters(number))
+            else:
+                x, _ = packed_layer.forwards(x, own, shape, keep=False)
+        return x
+
+
+def _on(device: Any) -> Any:
+    """Kernels are begun on this GPU, which need not be the thread's own."""
+    import torch
+
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+class LayerWeights:
+    """The weights of an encoder's layers as they are computed with.
+
+    Args:
+        encoder: its layers may be in training.
+        precision: a torch type; by default that of the weights.
+    """
+
+    def __init__(self, encoder: Any, precision: Any = None) -> None:
+        from irtoolkit.models.packed_layer import parameters
+
+        self._encoder, self._precision = encoder, precision
+        self._parameters = [parameters(layer) for layer in encoder.layer]
+        self._lock = threading.Lock()
+        self._made: list[Any] = []
+        self._place: tuple[Any, ...] = ()
+        self._versions = -1
+        # How often the weights were made anew, in other places.
+        self.turn = 0
+        # Parts of joined weights, and the parameters that they are copies of.
+        self._copies: list[Any] = []
+        self._originals: list[Any] = []
+
+    def ready(self) -> Any:
+        """The torch type that is computed in, once the weights are where their parameters are."""
+        import torch
+
+        first = self._parameters[0][0]
+        place = first.data_ptr(), first.device, first.dtype
+        with self._lock:
+            if self._place != place:
+                with torch.inference_mode(False), torch.no_grad():
+                    self._make()
+                self._place, self.turn = place, self.turn + 1
+        return self._made[0].qkv.dtype
+
+    def __call__(self) -> list[Any]:
+        """The weights of each layer; where parameters have changed they are copied again."""
+        import torch
+
+        self.ready()
+        with self._lock:
+            versions = sum(weights._version for weights in self._originals)
+            if torch.is_grad_enabled() or self._versions != versions:
+                self.copy()
+            self._versions = versions
+        return self._made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LayerWeights:
+        return LayerWeights(copy.deepcopy(self._encoder, memo), self._precision)
+
+    def made(self) -> list[Any]:
+        """The same, as they are."""
+        return self._made
+
+    def copy(self) -> None:
+        """Copies the parameters."""
+        import torch
+
+        with torch.no_grad():
+            torch._foreach_copy_(self._copies, self._originals)
+
+    def parameters(self, number: int) -> list[Any]:
+        """Those of a layer."""
+        return self._parameters[number]
+
+    def _make(self) -> None:
+        import torch
+
+        from irtoolkit.models.packed_layer import Weights
+
+        self._made, self._copies, self._originals = [], [], []
+        for layer, own in zip(self._encoder.layer, self._parameters, strict=True):
+            kind = self._precision or own[0].dtype
+            made: list[Any] = []
+            for group in (own[:3], own[3:6], *([own[i]] for i in (6, 7, 10, 11, 12, 13))):
+                made.append(torch.cat([part.detach() for part in group]).to(kind))
+                self._copies += made[-1].split([len(part) for part in group])
+                self._originals += [part.detach() for part in group]
+            epsilon = layer.output.LayerNorm.eps
+            norms = [(own[at].detach(), own[at + 1].detach(), epsilon) for at in (8, 14)]
+            self._made.append(Weights(*made, norms=(norms[0], norms[1])))  # type: ignore[misc]

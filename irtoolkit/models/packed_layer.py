@@ -1,0 +1,238 @@
+"""One layer of BERT over the tokens of a batch end to end, forwards and backwards.
+
+Products are computed in the precision of the tokens, and sums, means and softmax in fp32. Attention
+is FlashAttention's over texts of unequal length. Backwards it is written out, so that a layer is
+one node of torch's graph: few operations are begun, and gradients of weights are added up in fp32.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn import functional
+
+
+class Weights(NamedTuple):
+    """Weights of a layer in the precision that is computed in; those of norms as they are.
+
+    Attributes:
+        qkv, qkv_bias: of queries, keys and values, one below the other.
+        joined, joined_bias: what brings the heads together.
+        wide, wide_bias, narrow, narrow_bias: of the two layers behind attention.
+        norms: weight, bias and epsilon of both norms.
+    """
+
+    qkv: Any
+    qkv_bias: Any
+    joined: Any
+    joined_bias: Any
+    wide: Any
+    wide_bias: Any
+    narrow: Any
+    narrow_bias: Any
+    norms: tuple[tuple[Any, Any, float], tuple[Any, Any, float]]
+
+
+class Shape(NamedTuple):
+    """How a layer is applied.
+
+    Attributes:
+        starts: (n+1,) where each text's tokens begin, as int32.
+        longest: tokens of the longest.
+        heads: of attention.
+        dropped: shares that dropout takes of attention and of what is added.
+        seeds: seeds of dropout, two for each layer.
+        number: the layer's.
+        last: whether it is the last, whose tokens are given in fp32.
+    """
+
+    starts: Any
+    longest: int
+    heads: int
+    dropped: tuple[float, float]
+    seeds: Any
+    number: int
+    last: bool
+
+
+class Kept(NamedTuple):
+    """What the way back needs of the way there."""
+
+    x: Any
+    qkv: Any
+    attended: tuple[Any, ...]
+    normed: Any
+    scales: Any
+    middle: Any
+    wide: Any
+    acted: Any
+    last_normed: Any
+    last_scales: Any
+
+
+def forwards(x: Any, weights: Weights, shape: Shape, keep: bool) -> tuple[Any, Kept | None]:
+    """(t, width) of tokens after a layer, and what the way back needs."""
+    kernels, dropped, number = _kernels(x.device.type), shape.dropped[1], 2 * shape.number
+    qkv = functional.linear(x, weights.qkv, weights.qkv_bias)
+    attended = _attention(x).forwards(qkv, shape)
+    joined = functional.linear(attended[0].reshape(x.shape), weights.joined, weights.joined_bias)
+    middle, normed, scales = kernels.add_norm(
+        joined, x, weights.norms[0], dropped, shape.seeds, number, keep, x.dtype
+    )
+    wide, acted = kernels.widened(middle, weights.wide, weights.wide_bias, keep)
+    narrow = functional.linear(acted, weights.narrow, weights.narrow_bias)
+    out, last_normed, last_scales = kernels.add_norm(
+        narrow,
+        middle,
+        weights.norms[1],
+        dropped,
+        shape.seeds,
+        number + 1,
+        keep,
+        torch.float32 if shape.last else x.dtype,
+    )
+    if not keep:
+        return out, None
+    return out, Kept(
+        x, qkv, attended, normed, scales, middle, wide, acted, last_normed, last_scales
+    )
+
+
+def backwards(grad: Any, weights: Weights, shape: Shape, kept: Kept) -> tuple[Any, list[Any]]:
+    """Gradients of a layer's tokens and of its weights, in the order of `PARAMETERS`."""
+    kernels, dropped, number = _kernels(grad.device.type), shape.dropped[1], 2 * shape.number
+    narrow, middle, last = kernels.add_norm_back(
+        grad.contiguous(), kept.last_normed, kept.last_scales, weights.norms[1][0], dropped,
+        shape.seeds, number + 1,
+    )  # fmt: skip
+    # Without dropout the two gradients are one, which is written over next.
+    of_narrow = _of_weights(narrow, kept.acted)
+    wide = torch.ops.aten.gelu_backward(narrow @ weights.narrow, kept.wide)
+    middle = middle.addmm_(wide, weights.wide)
+    joined, x, first = kernels.add_norm_back(
+        middle, kept.normed, kept.scales, weights.norms[0][0], dropped, shape.seeds, number
+    )
+    context = kept.attended[0].reshape(x.shape)
+    qkv = _attention(x).backwards(joined @ weights.joined, kept.qkv, kept.attended, shape)
+    found = [
+        *_of_weights(qkv, kept.x).chunk(3), *qkv.sum(0, dtype=torch.float32).chunk(3),
+        _of_weights(joined, context), first[2], first[0], first[1],
+        _of_weights(wide, kept.middle), wide.sum(0, dtype=torch.float32),
+        of_narrow, last[2], last[0], last[1],
+    ]  # fmt: skip
+    return x.addmm_(qkv, weights.qkv), found
+
+
+# Of a layer of BERT, as `backwards` gives their gradients.
+PARAMETERS = (
+    "attention.self.query.weight", "attention.self.key.weight", "attention.self.value.weight",
+    "attention.self.query.bias", "attention.self.key.bias", "attention.self.value.bias",
+    "attention.output.dense.weight", "attention.output.dense.bias",
+    "attention.output.LayerNorm.weight", "attention.output.LayerNorm.bias",
+    "intermediate.dense.weight", "intermediate.dense.bias", "output.dense.weight",
+    "output.dense.bias", "output.LayerNorm.weight", "output.LayerNorm.bias",
+)  # fmt: skip
+
+
+def parameters(layer: Any) -> list[Any]:
+    """A layer's parameters in the order of `PARAMETERS`, without those that it lacks."""
+    known = dict(layer.named_parameters())
+    return [known[name] for name in PARAMETERS if name in known]
+
+
+class Layer(torch.autograd.Function):
+    """A layer as one node of torch's graph."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, weights: Weights, shape: Shape, *parameters: Any) -> Any:
+        out, kept = forwards(x, weights, shape, keep=True)
+        ctx.given = weights, shape, kept
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        x, found = backwards(grad, *ctx.given)
+        ctx.given = None
+        needed = ctx.needs_input_grad[3:]
+        return (
+            x,
+            None,
+            None,
+            *(own if asked else None for own, asked in zip(found, needed, strict=True)),
+        )
+
+
+def _of_weights(grad: Any, given: Any) -> Any:
+    """The gradient of weights that `given` was multiplied by, in fp32."""
+    if grad.is_cuda and grad.dtype != torch.float32:
+        return torch.mm(grad.T, given, out_dtype=torch.float32)
+    return (grad.T @ given).float()
+
+
+@cache
+def _kernels(device: str) -> Any:
+    """The module of the kernels for a type of device: Triton's on a GPU, else plain torch."""
+    if device == "cuda" and find_spec("triton") is not None:
+        return import_module("irtoolkit.models._packed_kernels")
+    return import_module("irtoolkit.models._packed_plain")
+
+
+# -- attention ----------------------------------------------------------------------------------
+
+
+def _attention(x: Any) -> Any:
+    return _Flash if x.is_cuda and x.dtype != torch.float32 else _Plain
+
+
+def _apart(qkv: Any, shape: Shape) -> Any:
+    """Queries, keys and values, each (t, heads, width of a head)."""
+    return qkv.view(len(qkv), 3, shape.heads, -1).unbind(1)
+
+
+class _Flash:
+    """FlashAttention, which torch has, over texts of unequal length."""
+
+    @staticmethod
+    def forwards(qkv: Any, shape: Shape) -> tuple[Any, ...]:
+        q, k, v = _apart(qkv, shape)
+        made = torch.ops.aten._flash_attention_forward(
+            q, k, v, shape.starts, shape.starts, shape.longest, shape.longest, shape.dropped[0],
+            False, False,
+        )  # fmt: skip
+        return tuple(made[:4])
+
+    @staticmethod
+    def backwards(grad: Any, qkv: Any, attended: tuple[Any, ...], shape: Shape) -> Any:
+        q, k, v = _apart(qkv, shape)
+        out, sums, state, unused = attended
+        made = torch.ops.aten._flash_attention_backward(
+            grad.view(out.shape), q, k, v, out, sums, shape.starts, shape.starts, shape.longest,
+            shape.longest, shape.dropped[0], False, state, unused,
+        )  # fmt: skip
+        return torch.stack(made, 1).view(len(qkv), -1)
+
+
+class _Plain:
+    """Attention of one text after another, without dropout."""
+
+    @staticmethod
+    def forwards(qkv: Any, shape: Shape) -> tuple[Any, ...]:
+        q, k, v = (part.transpose(0, 1) for part in _apart(qkv, shape))
+        bounds = shape.starts.tolist()
+        parts = [
+            functional.scaled_dot_product_attention(q[:, a:b], k[:, a:b], v[:, a:b])
+            for a, b in pairwise(bounds)
+        ]
+        return (torch.cat(parts, 1).transpose(0, 1),)
+
+    @staticmethod
+    def backwards(grad: Any, qkv: Any, attended: tuple[Any, ...], shape: Shape) -> Any:
+        again = qkv.detach().requires_grad_()
+        with torch.enable_grad():
+            (out,) = _Plain.forwards(again, shape)
+        return torch.autograd.grad(out, again, grad.view(out.shape))[0]

@@ -1,0 +1,124 @@
+"""Encoders without padding compute what transformers computes with it, and the same gradients."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from irtoolkit.models import _packed_plain, packed
+from irtoolkit.models.packed_graphs import Form, filled, form_of
+
+LENGTHS = [9, 3, 1, 7, 5]
+SHAPE: dict[str, Any] = {
+    "vocab_size": 100, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 64, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+}  # fmt: skip
+
+
+def model(kind: str, **more: Any) -> Any:
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{kind}Config")(**{**SHAPE, **more})
+    return getattr(transformers, f"{kind}Model")(config).eval()
+
+
+@pytest.mark.parametrize("kind", ["Bert", "Roberta", "Electra"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_vectors_and_gradients_are_those_of_transformers(kind: str, whole: bool) -> None:
+    made = model(kind)
+    ids = torch.randint(5, 100, (len(LENGTHS), max(LENGTHS)))
+    mask = torch.tensor([[1] * n + [0] * (max(LENGTHS) - n) for n in LENGTHS])
+    mask = torch.ones_like(mask) if whole else mask
+    weights = torch.randn(*ids.shape, SHAPE["hidden_size"]) * mask[..., None]
+
+    def computed(given: Any) -> tuple[Any, dict[str, Any]]:
+        made.zero_grad()
+        found = made(input_ids=ids, attention_mask=given).last_hidden_state
+        (found * weights).sum().backward()
+        grads = {name: p.grad.clone() for name, p in made.named_parameters() if p.grad is not None}
+        return (found * mask[..., None]).detach(), grads
+
+    expected, gradients = computed(mask)
+    assert packed.pack(made) == 1
+    for given in (mask, packed.with_layout(mask.clone(), mask.numpy())):
+        found, own = computed(given)
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+        assert own.keys() == gradients.keys()
+        for name, each in own.items():
+            torch.testing.assert_close(each, gradients[name], atol=1e-3, rtol=1e-3)
+    with torch.inference_mode():
+        again = made(input_ids=ids, attention_mask=mask).last_hidden_state
+    torch.testing.assert_close(again, found, atol=1e-5, rtol=1e-4)
+    with torch.no_grad():  # what is trained is not computed with old weights
+        made.encoder.layer[0].output.dense.weight.mul_(2)
+        other = made(input_ids=ids, attention_mask=mask).last_hidden_state
+        packed.unpack(made)
+        plain = made(input_ids=ids, attention_mask=mask).last_hidden_state * mask[..., None]
+    torch.testing.assert_close(other, plain, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [("Bert", {"hidden_act": "relu"}), ("Bert", {"is_decoder": True}), ("MPNet", {})],
+)
+def test_layers_of_another_shape_are_left_alone(kind: str, more: dict[str, Any]) -> None:
+    assert packed.pack(model(kind, **more)) == 0
+
+
+def test_a_graph_is_filled_up_with_texts_that_nobody_reads() -> None:
+    starts = np.array([0, 60, 1_100], np.int32)
+    form = form_of(starts, 1_040, training=False)
+    assert form == Form(1_152, 4, 2_048, False)
+    made = filled(starts, form)
+    assert made.tolist() == [0, 60, 1_100, 1_152, 1_152]
+    # As many as are needed, whatever the number of tokens.
+    for tokens in range(1_024, 5_000, 37):
+        starts = np.array([*range(0, tokens, 64), tokens], np.int32)
+        form = form_of(starts, 64, training=True)
+        made = filled(starts, form)
+        assert made[-1] == form.tokens
+        assert np.diff(made).min() >= 0
+        assert np.diff(made).max() <= form.longest
+
+
+@pytest.mark.parametrize("shape", [(7, 48), (600, 32)])
+@pytest.mark.parametrize("dropped", [0.0, 0.3])
+def test_kernels_are_what_plain_torch_computes(
+    shape: tuple[int, int], dropped: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("triton")
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    kernels = importlib.import_module("irtoolkit.models._packed_kernels")
+    torch.manual_seed(0)
+    a, b, grad = torch.randn(*shape), torch.randn(*shape), torch.randn(*shape)
+    weight, bias = torch.randn(shape[1]), torch.randn(shape[1])
+    seeds = torch.tensor([5, 6], dtype=torch.int32)
+    norm = (weight, bias, 1e-5)
+    made, normed, scales = kernels.add_norm(a, b, norm, dropped, seeds, 1, True, torch.float32)
+    to_a, to_b, sums = kernels.add_norm_back(grad, normed, scales, weight, dropped, seeds, 1)
+    # Both ways drop the same.
+    kept = (to_a != 0) / (1 - dropped)
+    exact = _packed_plain.add_norm(a * kept, b, norm, 0.0, seeds, 1, True, torch.float32)
+    torch.testing.assert_close((made, normed, scales), exact)
+    _, before, plain = _packed_plain.add_norm_back(grad, normed, scales, weight, 0.0, seeds, 1)
+    torch.testing.assert_close(to_b, before, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(to_a, before * kept, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(sums[:2], plain[:2], atol=1e-3, rtol=1e-4)
+    torch.testing.assert_close(sums[2], to_a.sum(0), atol=1e-3, rtol=1e-4)
+    assert abs((to_a == 0).float().mean() - dropped) < 0.1
+
+
+def test_widening_by_a_kernel_is_that_of_plain_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("triton")
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    kernels = importlib.import_module("irtoolkit.models._packed_kernels")
+    torch.manual_seed(0)
+    x, weight, bias = (torch.randn(*shape).half() for shape in ((150, 64), (256, 64), (256,)))
+    found = kernels.widened(x, weight, bias, True)
+    torch.testing.assert_close(
+        found, _packed_plain.widened(x, weight, bias, True), atol=0.02, rtol=0.01
+    )
