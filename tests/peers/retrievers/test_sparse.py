@@ -13,6 +13,7 @@ from sentence_transformers import SentenceTransformer, SparseEncoder
 from sentence_transformers.base.modules import Router, Transformer
 from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding, SpladePooling
 
+import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import adapters as applied
 from irtoolkit.models.sparta import Sparta
@@ -271,3 +272,33 @@ def test_a_large_candidate_set_is_scored_in_single_precision(
     monkeypatch.setattr("irtoolkit.retrievers._terms.DOUBLE_UP_TO", len(DOCS) - 1)
     assert (double.dtype, scores().dtype) == (np.float64, np.float32)
     assert scores() == pytest.approx(double, rel=1e-5)
+
+
+@pytest.mark.parametrize("fill", [False, True])
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_corpus_run_lists_documents_that_share_a_weighted_term(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fill: bool, kept: bool
+) -> None:
+    """Also one whose weight of the term is below 0, so that it scores less than documents without it."""
+    rows = {
+        "cat": {1: 2.0},
+        "both": {1: 1.0, 2: 3.0},
+        "less": {1: -0.5},
+        "other": {2: 1.0},
+        "none": {},
+    }
+    made = {
+        text: (np.array([*row], np.int32), np.array([*row.values()], np.float32))
+        for text, row in {"query": {1: 1.0}, **rows}.items()
+    }
+    encoder = Known(tmp_path / "weights", made, "dot")
+    monkeypatch.setattr(Sparse, "encoder", lambda self, side: encoder)
+    monkeypatch.setattr(Sparse, "missing", lambda self: None)
+    data = ir.load({name: name for name in rows}, queries={"q": "query"})
+    if kept:
+        index = ir.index(data, "sparse", tmp_path / "index", progress=False)
+        run = index.run(np.array(["q"]), [("query",)], 10, fill=fill)
+    else:
+        run = ir.retrieve(data, "sparse", fill=fill, progress=False)
+    docs = [row.doc_id for row in run.ranking("q")]
+    assert docs == (["cat", "both", "other", "none", "less"] if fill else ["cat", "both", "less"])

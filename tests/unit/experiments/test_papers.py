@@ -17,6 +17,7 @@ from irtoolkit.models.presets import aliases, presets
 from irtoolkit.ranking.systems import KNOWN_AS, TaskSettings, find_reranker, find_system
 from irtoolkit.retrievers import retrievers
 from tests import tiny
+from tests.conftest import Answer
 
 Command = Callable[..., Any]
 

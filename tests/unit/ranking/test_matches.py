@@ -12,6 +12,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.systems import System, find_system, with_first
 from irtoolkit.retrievers.bm25_forms import FORMS
+from tests.lucene import with_java
 
 CATS = {"a": "cat one", "b": "cat two"}
 ZOO = {"a": "cat one", "b": "cat two", "c": "dog", "d": "bird song"}
@@ -115,3 +116,37 @@ def test_a_system_that_fills_has_a_first_stage_that_fills(fill: bool, rows: int)
     assert second.first is not None
     assert second.first.task.fill is fill
     assert len(ir.retrieve(ir.load(ZOO, queries=QUERIES), second, progress=False)) == rows
+
+
+def listed(run: Any) -> dict[str, list[str]]:
+    return {query: [row.doc_id for row in run.ranking(query)] for query in run.query_ids}
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean", "square"])
+def test_crm_lists_documents_with_a_similar_context(pooling: str) -> None:
+    """The first rows of the filled run, down to the last whose similarity is above 0."""
+    data = "quoter/sample/en/val"
+    matches = ir.retrieve(data, "crm", pooling=pooling, progress=False)
+    filled = ir.retrieve(data, "crm", pooling=pooling, fill=True, progress=False)
+    assert 0 < len(matches) < len(filled)
+    assert min(matches.scores) > 0
+    for query, docs in listed(filled).items():
+        own = listed(matches)[query]
+        assert docs[: len(own)] == own
+        rest = [row.score for row in filled.ranking(query)[len(own) :]]
+        assert max(rest, default=0) <= 0
+    assert matches.exact_ranks == filled.exact_ranks
+
+
+@with_java
+@pytest.mark.parametrize("settings", [{}, {"model": "qld"}, {"rm3": True}, {"rocchio": True}])
+def test_lucene_lists_matches_unless_it_fills(settings: dict[str, Any]) -> None:
+    data = ir.load(ZOO, queries=QUERIES)
+    matches = listed(ir.retrieve(data, "lucene", progress=False, **settings))
+    assert {query: set(docs) for query, docs in matches.items()} == {
+        "q1": {"a", "b"}, "q2": set(), "q3": {"c", "d"}
+    }  # fmt: skip
+    filled = listed(ir.retrieve(data, "lucene", fill=True, progress=False, **settings))
+    assert {len(docs) for docs in filled.values()} == {len(ZOO)}
+    for query, docs in matches.items():
+        assert filled[query][: len(docs)] == docs
