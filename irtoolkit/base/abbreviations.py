@@ -10,7 +10,7 @@ def _words(*lists: str) -> frozenset[str]:
 # A name or another word follows them inside a sentence.
 INSIDE = _words(
     # English
-    "mr mrs ms messrs mme mlle dr drs st ste mt mts prof profs rev revd esq lieut lt maj sergt sgt cpl capt cmdr"
+    "mr mrs ms v messrs mme mlle dr drs st ste mt mts prof profs rev revd esq lieut lt maj sergt sgt cpl capt cmdr"
     " hon gov pres sen supt vs viz e.g i.e cf ca eds trans transl repr illus gen col vol vols ch chap pp",
     # German
     "hr hrn fr frl bzw z.b d.h d.i i.e u.a u.\u00e4 o.\u00e4 s.o s.u v.a m.e nr abs abt bd bde sog geb gest vgl ggf"

@@ -49,6 +49,8 @@ _EAST_END = re.compile(
 _CONTINUED = ("\uff0c", "\u3001", "\uff1b", ",", ":", "\uff1a", "\u3068", "\u3063\u3066")
 _OPENING = re.compile(rf"[{_QUOTES}(\[*_\u2014\u2013\u2026.\u00bf\u00a1` -]{{0,100}}")
 _LAST_WORD = re.compile(r"[^\W_]+(?:[.'\u2019-][^\W_]+)*$")
+_INITIAL = re.compile(r"[A-HJ-Z]\. ")
+_PART = re.compile(r"\d|[^\W\d_]\.|[IVXLC]+\b")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
 # Abbreviations that are also words; as abbreviations they have a capital.
@@ -132,7 +134,7 @@ def _ends(text: str, match: re.Match[str], end: int, lang: str | None) -> bool:
     if before is None:
         return True
     after = text[begin : begin + 30]
-    earlier = text[max(0, before.start() - 2) : before.start()]
+    earlier = text[max(0, before.start() - 3) : before.start()]
     return not _is_abbreviation(before[0], after, earlier, lang)
 
 
@@ -142,7 +144,7 @@ def _is_abbreviation(word: str, after: str, earlier: str, lang: str | None) -> b
     Args:
         word: the word, without the full stop.
         after: the text that follows, from its first letter or digit on.
-        earlier: the two characters before the word.
+        earlier: the three characters before the word.
         lang: the language as a code.
     """
     low = word.lower()
@@ -159,7 +161,10 @@ def _is_abbreviation(word: str, after: str, earlier: str, lang: str | None) -> b
     # An initial, as in J. Smith and z. B.; I ends sentences.
     if len(word) != 1 or not word.isalpha() or _CHARACTER.match(word):
         return False
-    return word != "I" or earlier.endswith(". ")
+    if word.islower():
+        # As in z. B., p. 12; else it is a word, as in Spanish "y".
+        return _PART.match(after) is not None
+    return word != "I" or _INITIAL.fullmatch(earlier) is not None
 
 
 def _begins_sentence(after: str, lang: str | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,14 @@ from typing import BinaryIO
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, on_disk
+from irtoolkit.datasets.editions.edition import as_plain_text
+from irtoolkit.datasets.editions.reading import SUFFIXES, form_of, read_edition
 from irtoolkit.datasets.novels import slug
 
-SUFFIXES = (".txt", ".md")
 # Bytes that are read at once.
 PIECE = 1 << 20
+# Bytes at the beginning and end of a file that tell its form.
+_TELLING = 1 << 16
 # Of a hash, in hexadecimal.
 _DIGITS = 32
 
@@ -42,8 +46,13 @@ class TextFile:
         return data
 
     def opened(self) -> BinaryIO:
-        """The file, open for reading."""
-        return open(self.path, "rb")
+        """The file as plain text, open for reading; EPUB, HTML and TEI as their text."""
+        with open(self.path, "rb") as raw:
+            is_text = form_of(_start_and_end(raw)) == "text"
+        if is_text:
+            return open(self.path, "rb")
+        edition = read_edition(self.path.read_bytes(), self.path.name)
+        return io.BytesIO(as_plain_text(edition).encode(errors="surrogatepass"))
 
     def pieces(self) -> Iterator[bytes]:
         """Yields its bytes, about `PIECE` at a time.
@@ -128,6 +137,15 @@ def text_files(
                 remedy="rename one of the two files",
             )
     return [TextFile(path, slug(path.stem)) for path in found]
+
+
+def _start_and_end(raw: BinaryIO) -> bytes:
+    """Returns the bytes of a file that tell its form; it is at its beginning again."""
+    start = raw.read(_TELLING)
+    raw.seek(max(len(start), raw.seek(0, io.SEEK_END) - _TELLING))
+    end = raw.read()
+    raw.seek(0)
+    return start + end
 
 
 def digest(*parts: bytes | str) -> str:

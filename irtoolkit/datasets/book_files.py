@@ -1,7 +1,7 @@
-"""Books in plain-text files, as datasets of their passages.
+"""Books in files, as datasets of their passages.
 
 data = dataset_of_books(["emma.txt"], 3)
-data = dataset_of_books(["novels/"])         # every .txt file of a folder
+data = dataset_of_books(["novels/"])         # every book of a folder
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from irtoolkit.base.paths import StrPath, is_url, on_disk, url_of
 from irtoolkit.base.remote import name_of
 from irtoolkit.datasets.books import Passage, Passages
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.datasets.novels import (
     LENGTH,
@@ -32,23 +33,21 @@ from irtoolkit.datasets.novels import (
     slug,
 )
 
-SUFFIX = ".txt"
-
 
 def is_book(data: Any) -> bool:
-    """Whether something is the path of a plain-text file by its name, or a folder of such files."""
+    """Whether something is the path of a book by its name, or a folder of books."""
     if not isinstance(data, str | PathLike):
         return False
     if is_url(data):
-        return str(data).lower().endswith(SUFFIX)
+        return str(data).lower().endswith(SUFFIXES)
     place = on_disk(data)
-    return place.suffix.lower() == SUFFIX or (place.is_dir() and bool(_inside(place)))
+    return place.suffix.lower() in SUFFIXES or (place.is_dir() and bool(_inside(place)))
 
 
 def _inside(folder: Path) -> list[Path]:
     """The books of a folder; none where it holds other data, too."""
     files = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
-    books = [path for path in files if path.is_file() and path.suffix.lower() == SUFFIX]
+    books = [path for path in files if path.is_file() and path.suffix.lower() in SUFFIXES]
     return books if len(books) == len(files) else []
 
 
@@ -91,7 +90,8 @@ def _read(path: StrPath) -> Novel:
     if url is None:
         return read_novel(path)
     # The copy of a file has another name than the file.
-    return novel_of(local(url).read_bytes(), Path(name_of(url)).stem)
+    name = Path(name_of(url))
+    return novel_of(local(url).read_bytes(), name.stem, file=name.name)
 
 
 def _refuse_documents(path: StrPath) -> None:
@@ -118,7 +118,7 @@ def dataset_of_books(paths: Sequence[StrPath], sentences: int = LENGTH) -> Datas
     """All passages of so many consecutive sentences of some books.
 
     Args:
-        paths: plain-text files, and folders of them.
+        paths: books as plain text, Markdown, EPUB, HTML or TEI, and folders of them.
         sentences: of a passage, from 1 to 20.
 
     Raises:

@@ -46,7 +46,7 @@ class Encoding(NamedTuple):
     name: str
 
 
-def encoding_of(pieces: Pieces) -> Encoding:
+def encoding_of(pieces: Pieces, any_kind: bool = False) -> Encoding:
     """The encoding of a text.
 
     UTF-8 and what a byte order mark names come first, then Chinese encodings where most of the text
@@ -54,13 +54,14 @@ def encoding_of(pieces: Pieces) -> Encoding:
 
     Args:
         pieces: yields the bytes from the beginning, each time that it is called.
+        any_kind: whether they may be a file of another kind than plain text, such as a web page.
 
     Raises:
         InputError: they begin as a file of another kind, or hold zero bytes, as no text does.
     """
     start = next(pieces(), b"")[:200]
     first = start.removeprefix(codecs.BOM_UTF8).lstrip().lower()
-    for mark, kind in _OTHERS.items():
+    for mark, kind in ({} if any_kind else _OTHERS).items():
         if first.startswith(mark.lower()):
             raise InputError(f"not a text but {kind}", remedy="save it as plain text, UTF-8")
     for mark, codec in _MARKS:
@@ -110,6 +111,11 @@ def _texts(codec: str, pieces: Iterator[bytes], errors: str = "strict") -> Itera
     for piece in pieces:
         yield decode(piece)
     yield decode(b"", True)
+
+
+def fits(codec: str, data: bytes) -> bool:
+    """Returns whether bytes are of an encoding."""
+    return _fits(codec, iter([data]))
 
 
 def _fits(codec: str, pieces: Iterator[bytes]) -> bool:

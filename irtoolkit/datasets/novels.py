@@ -1,4 +1,4 @@
-"""A novel as plain text: sentences, chapters, and passages of a few sentences as a dataset.
+"""A novel: sentences, chapters, and passages of a few sentences as a dataset.
 
     novel = read_novel("emma.txt")
     data = novel_dataset(novel, 3)        # every three consecutive sentences; of `book_files`
@@ -26,11 +26,10 @@ from irtoolkit.base import sentences as splitting
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.languages import EAST, language_of
-from irtoolkit.base.missing import no_such_file
 from irtoolkit.datasets.books import Book
 from irtoolkit.datasets.editions import edition as editions
 from irtoolkit.datasets.editions.edition import Block, Edition
-from irtoolkit.datasets.editions.plain import read_plain
+from irtoolkit.datasets.editions.reading import read_edition, read_edition_file
 
 # Sentences of a passage where nobody says otherwise, and at most.
 LENGTH, LONGEST = 3, 20
@@ -128,45 +127,43 @@ class Novel:
 
 
 def read_novel(path: StrPath, *, name: str | None = None) -> Novel:
-    """Reads a novel from a plain-text file.
+    """Reads a novel from a file.
 
     Args:
-        path: the file; see `novel_of` for what it may hold.
+        path: plain text, Markdown, EPUB, HTML or TEI; see `novel_of` for what it may hold.
         name: that ids of passages begin with; by default the file's name.
 
     Raises:
         InputError: no such file; or see `novel_of`.
     """
     place = Path(path)
+    edition = read_edition_file(place)
     try:
-        data = place.read_bytes()
-    except FileNotFoundError:
-        raise no_such_file(place) from None
-    except OSError as error:
-        raise InputError(f"cannot read: {error.strerror or error}", file=place) from None
-    try:
-        return novel_of(data, place.stem, name=name)
+        return novel_of_edition(edition, place.stem, name=name)
     except InputError as error:
         raise InputError(error.found, file=place, remedy=error.remedy) from None
 
 
-def novel_of(data: bytes, title: str, *, name: str | None = None, most: int | None = None) -> Novel:
-    """A novel from the bytes of a plain-text file.
+def novel_of(
+    data: bytes, title: str, *, name: str | None = None, most: int | None = None, file: str = ""
+) -> Novel:
+    """A novel from the bytes of a file: plain text, Markdown, EPUB, HTML or TEI.
 
-    Project Gutenberg's header and footer are cut, its title, author and language kept; headings
-    become chapters, and what is between them sentences.
+    Publishers' headers and footers are cut, their title, author and language kept; headings become
+    chapters, and what is between them sentences. See `irtoolkit.datasets.editions`.
 
     Args:
-        data: the text, in UTF-8 or an encoding of `encodings.encoding_of`.
+        data: the bytes; text in UTF-8 or an encoding of `encodings.encoding_of`.
         title: what it is called where its header has no title.
         name: that ids begin with; by default made of `title`.
         most: sentences that are taken at most.
+        file: the name of its file, whose end tells Markdown from plain text.
 
     Raises:
         InputError: no text; one without a sentence, or in which most sentences have no word; more
             sentences than `most`.
     """
-    return novel_of_edition(read_plain(data), title, name=name, most=most)
+    return novel_of_edition(read_edition(data, file), title, name=name, most=most)
 
 
 def novel_of_edition(

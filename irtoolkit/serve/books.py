@@ -6,7 +6,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
@@ -37,6 +37,21 @@ class KeptBook:
     why_not: str = ""
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What is kept beside the bytes of a book.
+
+    Attributes:
+        title: of its file, where its header has none.
+        file: the name of its file, whose end tells Markdown from plain text.
+        added: seconds since 1970.
+    """
+
+    title: str
+    file: str
+    added: float
+
+
 class Books:
     """The books of a folder.
 
@@ -60,13 +75,13 @@ class Books:
         for place in self._folder.glob(".*"):
             shutil.rmtree(place, ignore_errors=True)
 
-    def keep(self, name: str, text: bytes, title: str, added: float) -> None:
+    def keep(self, name: str, text: bytes, origin: Origin) -> None:
         """Keeps a book, in the place of a damaged one of its name."""
         begun = self._hidden(name)
         begun.mkdir(parents=True)
         (begun / _TEXT).write_bytes(text)
         with atomic_text(begun / _ABOUT) as out:
-            json.dump({"title": title, "added": added}, out, ensure_ascii=False)
+            json.dump(asdict(origin), out, ensure_ascii=False)
         self.remove(name)
         begun.rename(self._folder / name)
 
@@ -87,7 +102,9 @@ def _read(place: Path) -> KeptBook:
         about = load_json(path.read_text("utf-8"))
         title, added = str(about["title"]), float(about["added"])
         path = place / _TEXT
-        novel = novel_of(path.read_bytes(), title, name=slug(title))
+        novel = novel_of(
+            path.read_bytes(), title, name=slug(title), file=str(about.get("file", ""))
+        )
         return KeptBook(place.name, title, added, novel)
     except (OSError, ValueError, KeyError, TypeError, InputError) as error:
         said = error.found if isinstance(error, InputError) else getattr(error, "strerror", None)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from irtoolkit.base.errors import InputError
 
-READ = "plain text (.txt or .md), or gzip or a .zip of one such file"
+READ = "plain text (.txt or .md), EPUB, HTML or TEI, or gzip or a .zip of one such file"
 # The packed forms that are read, and how they begin.
 _GZIP, _ZIP = (b"\x1f\x8b",), (b"PK\x03\x04", b"PK\x05\x06")
-_PACKED = {"gz": _GZIP, "gzip": _GZIP, "zip": _ZIP}
+_PACKED = {"gz": _GZIP, "gzip": _GZIP, "zip": _ZIP, "epub": _ZIP}
 _ENDINGS = {
     "an archive": "7z rar tar tgz bz2 tbz xz txz zst lz4 jar", "a PDF": "pdf", "an RTF file": "rtf",
     "a picture": "png jpg jpeg gif webp tif tiff bmp heic svg djvu",
     "an office document": "doc docx odt xls xlsx ods ppt pptx odp pages",
-    "an e-book": "epub mobi azw azw3 kfx fb2",
+    "an e-book": "mobi azw azw3 kfx fb2",
 }  # fmt: skip
 _KINDS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
 
@@ -28,8 +28,8 @@ def refuse_other_files(data: bytes, filename: str) -> None:
         return
     start = _PACKED.get(ending)
     if start is not None and not data.startswith(start):
-        said = "a .zip" if ending == "zip" else "gzip data"
+        said = {"zip": "a .zip", "epub": "an EPUB"}.get(ending, "gzip data")
         raise InputError(f"not {said}, as its name says", remedy=f"what is read is {READ}")
     if ending in _KINDS:
-        said = f"not a book in plain text but, by its name, {_KINDS[ending]}"
+        said = f"not a book that is read but, by its name, {_KINDS[ending]}"
         raise InputError(said, remedy=f"what is read is {READ}")

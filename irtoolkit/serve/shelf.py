@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.novels import Novel, novel_of, read_novel, slug
-from irtoolkit.serve.books import Books, KeptBook
+from irtoolkit.datasets.editions.reading import SUFFIXES, form_of, read_edition
+from irtoolkit.datasets.novels import Novel, novel_of_edition, read_novel, slug
+from irtoolkit.serve.books import Books, KeptBook, Origin
 from irtoolkit.serve.collection import Collection
 from irtoolkit.serve.entries import Entry, Progress
 from irtoolkit.serve.formats import refuse_other_files
@@ -23,6 +24,7 @@ from irtoolkit.serve.meaning import Meaning
 from irtoolkit.serve.preparing import Preparing
 
 _TITLE = 200
+_PACKED = re.compile(r"(?:\.(?:gz|gzip|zip))+$", re.I)
 
 
 class NoCollectionError(KeyError):
@@ -83,7 +85,7 @@ class Shelf:
             return self._entries[name]
 
     def add_file(self, path: Path) -> Entry:
-        """Puts a plain-text file on the shelf, which stays where it is."""
+        """Puts a book in a file on the shelf, which stays where it is."""
         novel = read_novel(path)
         name = _identity(novel.title, hashlib.sha256(path.read_bytes()).hexdigest())
         with self._lock:
@@ -103,7 +105,7 @@ class Shelf:
         if passages is None:
             raise InputError(
                 f"the documents of {dataset_id} are no passages of books",
-                remedy="name a benchmark of books, such as relic/sample/test, or a plain-text file",
+                remedy="name a benchmark of books, such as relic/sample/test, or the file of a book",
             )
         books = {book.name: book for book, _, _ in passages.groups}
         novels = [
@@ -118,7 +120,7 @@ class Shelf:
         """Keeps a book that a reader adds; the entry, and whether it is new.
 
         Args:
-            data: plain text, or gzip or .zip of it.
+            data: a book of a form of `formats.READ`.
             filename: names the book where its header has no title; never a path here.
 
         Raises:
@@ -128,9 +130,10 @@ class Shelf:
         if len(data) > self.limits.upload:
             raise TooLargeError(f"a book has at most {self.limits.upload / 1e6:g} MB")
         refuse_other_files(data, filename)
-        text = unpacked(data, self.limits.upload)
-        title = _title_of(filename)
-        novel = novel_of(text, title, name=slug(title), most=self.limits.sentences)
+        text = data if form_of(data) == "epub" else unpacked(data, self.limits.upload)
+        title, file = _title_of(filename), _PACKED.sub("", filename)
+        edition = read_edition(text, file, self.limits.upload)
+        novel = novel_of_edition(edition, title, name=slug(title), most=self.limits.sentences)
         if len(novel.chapters) > self.limits.chapters:
             raise InputError(
                 f"it has more than {self.limits.chapters:,} headings",
@@ -145,7 +148,7 @@ class Shelf:
             if name not in self._entries:
                 self.check_room()
             added = time.time()
-            self._books.keep(name, text, title, added)
+            self._books.keep(name, text, Origin(title, file, added))
             self._entries.pop(name, None)
             return self._put(Entry(self._collection(name, [novel]), "book", added=added)), True
 
@@ -213,7 +216,9 @@ def _identity(title: str, digest: str) -> str:
 def _title_of(filename: str) -> str:
     """A title from the name of an uploaded file: without folders, ends and control characters."""
     base = re.split(r"[/\\]", filename)[-1]
-    base = re.sub(r"(?:\.(?:txt|md|gz|zip))+$", "", base, flags=re.I)
+    base = re.sub(
+        r"(?:\.(?:txt|md|markdown|epub|html?|xhtml|xml|tei|gz|zip))+$", "", base, flags=re.I
+    )
     clean = "".join(c if c.isprintable() else " " for c in base)
     return " ".join(clean.split())[:_TITLE] or "Untitled"
 
@@ -224,8 +229,11 @@ def _readable(name: str) -> str:
 
 
 def paths_in(places: Iterable[Path]) -> list[Path]:
-    """The plain-text files among some files and in some folders."""
+    """The books among some files and in some folders."""
     found: list[Path] = []
     for place in places:
-        found += sorted(place.glob("*.txt")) if place.is_dir() else [place]
+        inside = sorted(place.iterdir()) if place.is_dir() else []
+        found += [path for path in inside if path.suffix.lower() in SUFFIXES] or (
+            [] if place.is_dir() else [place]
+        )
     return found

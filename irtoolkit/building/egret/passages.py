@@ -11,7 +11,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import is_word
 from irtoolkit.building.shelves import TextFile
-from irtoolkit.datasets.editions.plain import read_plain
+from irtoolkit.datasets.editions.reading import form_of, read_edition
 from irtoolkit.datasets.encodings import refuse_damaged
 
 # Raised when the same files give other passages.
@@ -124,8 +124,9 @@ def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
     """
     data = source.read()
     try:
-        refuse_damaged(lambda: iter([data]))
-        book = read_plain(data)
+        if form_of(data) == "text":
+            refuse_damaged(lambda: iter([data]))
+        book = read_edition(data, source.path.name)
     except InputError as error:
         raise InputError(
             error.found, file=source.path, line=error.line, remedy=error.remedy

@@ -35,8 +35,9 @@ from irtoolkit.building.plotretrieval.sheet import NAME as SHEET
 from irtoolkit.building.plotretrieval.sheet import read_sheet, write_sheet
 from irtoolkit.building.relic.articles import Finder, find_quotations, formats
 from irtoolkit.building.relic.books import SHELF, read_books, shelf_in
-from irtoolkit.building.shelves import SUFFIXES, TextFile, digest, text_files
+from irtoolkit.building.shelves import TextFile, digest, text_files
 from irtoolkit.building.splits import TEST, split_books
+from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
 

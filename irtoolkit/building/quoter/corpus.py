@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ def pieces(text: Text, longest: int, around: int, size: int = PIECE) -> Iterator
         size: characters that are read at once.
     """
     held, offset, done = "", 0, 0
-    with open(text.file.path, encoding=text.codec, errors=text.errors) as source:
+    with io.TextIOWrapper(text.file.opened(), text.codec, text.errors) as source:
         while True:
             new = source.read(size)
             held += _without_publishers(new, offset + len(held), text.header.cuts)

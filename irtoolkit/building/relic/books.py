@@ -20,6 +20,7 @@ from irtoolkit.building.place import is_whole
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.relic.words import Words
 from irtoolkit.building.shelves import TextFile, digest
+from irtoolkit.datasets.editions.reading import form_of
 from irtoolkit.datasets.encodings import refuse_damaged
 from irtoolkit.datasets.novels import novel_of
 
@@ -86,7 +87,7 @@ def read_books(files: Sequence[TextFile], shelf: Path, clauses: bool) -> list[Re
     """Reads books and puts them on the shelf; one is in memory at a time.
 
     Args:
-        files: plain text or Markdown.
+        files: plain text, Markdown, EPUB, HTML or TEI.
         shelf: the folder for their arrays.
         clauses: whether colons, semicolons and ellipses end sentences, as in the paper.
 
@@ -115,8 +116,9 @@ def read_books(files: Sequence[TextFile], shelf: Path, clauses: bool) -> list[Re
 def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:
     data = file.read()
     try:
-        refuse_damaged(lambda: iter([data]))
-        novel = novel_of(data, file.path.stem, name=file.name)
+        if form_of(data) == "text":
+            refuse_damaged(lambda: iter([data]))
+        novel = novel_of(data, file.path.stem, name=file.name, file=file.path.name)
     except InputError as error:
         raise InputError(
             error.found, file=file.path, line=error.line, remedy=error.remedy

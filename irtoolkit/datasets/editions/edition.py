@@ -65,6 +65,14 @@ class Edition:
         return [block for block in self.blocks if block.is_note]
 
 
+def as_plain_text(edition: Edition) -> str:
+    """Returns an edition as plain text: its fields, headings and paragraphs, without notes."""
+    fields = {"Title": edition.title, "Author": edition.author}
+    head = [f"{name}: {value}" for name, value in fields.items() if value]
+    body = [block.text for block in edition.text_blocks()]
+    return "\n\n".join(["\n".join(head), *body]).lstrip("\n") + "\n"
+
+
 def count_characters(text: str) -> int:
     """Returns the characters of a text that are no white space."""
     return len(text) - sum(map(len, _SPACES.findall(text)))

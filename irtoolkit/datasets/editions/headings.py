@@ -212,7 +212,8 @@ class Paragraph:
         lines: as they are, without white space around them.
         line: the number of the first one.
         gap: blank lines before it.
-        level: of a heading that is marked as one, from 1; 0 of other paragraphs.
+        level: of a heading that is marked as one, from 1; 0 of other paragraphs, -1 of those that are
+            marked as something else.
     """
 
     text: str
@@ -255,7 +256,19 @@ def levels_of(paragraphs: Sequence[Paragraph]) -> tuple[list[int | None], set[in
         listed = bool(titles) and entry_key(paragraph.text) in titles
         evidence = _Evidence(number in neighbours, listed, number in spaced, after)
         levels.append(None if number in contents else _level(paragraph, form, evidence))
+    for number in _marked_parts(paragraphs):
+        levels[number] = PART
     return levels, contents
+
+
+def _marked_parts(paragraphs: Sequence[Paragraph]) -> list[int]:
+    """Returns the headings that are marked, come more than once at their level, and have a lower one below."""
+    marked = Counter(paragraph.level for paragraph in paragraphs if paragraph.level > 0)
+    return [
+        number
+        for number, (paragraph, after) in enumerate(pairwise(paragraphs))
+        if 0 < paragraph.level < after.level and (marked[paragraph.level] > 1 or len(marked) > 2)
+    ]
 
 
 class _Evidence(NamedTuple):
@@ -278,7 +291,8 @@ def _level(paragraph: Paragraph, form: _Form | None, evidence: _Evidence) -> int
     """Returns the level of a heading; None of prose."""
     text = paragraph.text
     if paragraph.level:
-        return UNNUMBERED if form is None else form.level
+        marked = UNNUMBERED if form is None else form.level
+        return marked if paragraph.level > 0 else None
     if _is_too_long(paragraph):
         return None
     if form is not None and _is_numbered_heading(text, form, evidence):
@@ -327,7 +341,7 @@ def _is_numbered_heading(text: str, form: _Form, evidence: _Evidence) -> bool:
 
 def _form(paragraph: Paragraph) -> _Form | None:
     """Returns what a paragraph looks like if it is a heading; None of what looks like prose."""
-    if _is_too_long(paragraph) and not paragraph.level:
+    if paragraph.level < 0 or (_is_too_long(paragraph) and not paragraph.level):
         return None
     text = "\n".join(paragraph.lines).lstrip("# ").rstrip("# ")
     if not text:

@@ -28,10 +28,17 @@ HYPHEN = "hyphen at a line end"
 
 
 class Line(NamedTuple):
-    """A line and its number in the file, from 1; a page break is `BREAK`."""
+    """A line of a file; a page break is `BREAK`.
+
+    Attributes:
+        number: in the file, from 1.
+        text: without its end.
+        level: of a heading that the line below marks, from 1; else 0.
+    """
 
     number: int
     text: str
+    level: int = 0
 
 
 class Dropped(NamedTuple):
@@ -41,11 +48,13 @@ class Dropped(NamedTuple):
         reason: what it is, such as "page number".
         line: where it is in the file, from 1; 0 if it has no lines.
         text: what was dropped.
+        part: the document of an EPUB that it was in.
     """
 
     reason: str
     line: int
     text: str
+    part: str = ""
 
 
 def written_out(text: str) -> str:
@@ -56,6 +65,9 @@ def written_out(text: str) -> str:
 def numbered(lines: Iterable[str], first: int = 1) -> Iterator[Line]:
     """Yields lines with numbers; a form feed ends a line and a page, other line ends a line."""
     for number, line in enumerate(lines, first):
+        if line.strip() == "" and "\f" in line:
+            yield Line(number, BREAK)
+            continue
         if not _ENDS.search(line):
             yield Line(number, line)
             continue

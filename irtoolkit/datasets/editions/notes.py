@@ -26,12 +26,16 @@ class Text(Protocol):
 class Notes:
     """The notes among paragraphs.
 
+    Args:
+        paragraphs: in order.
+        apart: those that are marked as notes.
+
     Attributes:
         numbers: which paragraphs are notes.
     """
 
-    def __init__(self, paragraphs: Sequence[Text]) -> None:
-        self.numbers: set[int] = set()
+    def __init__(self, paragraphs: Sequence[Text], apart: frozenset[int] = frozenset()) -> None:
+        self.numbers: set[int] = set(apart)
         self._names: set[str] = set()
         marks = {
             match["name"]

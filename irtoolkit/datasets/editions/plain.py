@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from irtoolkit.datasets.editions import notes as finding_notes
 from irtoolkit.datasets.editions.edges import FIELD, edges_of
 from irtoolkit.datasets.editions.edition import Block, Edition, count_characters, decoded
 from irtoolkit.datasets.editions.headings import Paragraph, levels_of
@@ -20,6 +19,8 @@ from irtoolkit.datasets.editions.lines import (
     numbered,
     written_out,
 )
+from irtoolkit.datasets.editions.markdown import without_markdown
+from irtoolkit.datasets.editions.notes import Notes
 from irtoolkit.datasets.editions.pages import BREAK, PAGE_NUMBER, Pages, without_inline
 
 # Captions, control characters and soft hyphens within a line.
@@ -37,18 +38,17 @@ _RULE = frozenset("-*=_~#\u2022\u00b7.\u2014\u2013+|\u2042 ")
 _DONE = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb\u300d)\]]*$")
 
 
-def read_plain(data: bytes) -> Edition:
+def read_plain(data: bytes, markdown: bool = False) -> Edition:
     """Reads the bytes of a plain-text or Markdown file.
+
+    Args:
+        data: the bytes.
+        markdown: whether marks of emphasis, links and underlined headings are taken for Markdown's.
 
     Raises:
         InputError: they are no text.
     """
     text, encoding = decoded(data)
-    return edition_of(text, encoding)
-
-
-def edition_of(text: str, encoding: str = "utf-8") -> Edition:
-    """Returns the edition of a plain text."""
     text = written_out(text.replace("\r\n", "\n").replace("\r", "\n"))
     rows = text.split("\n")
     edges = edges_of(f"{row}\n" for row in rows)
@@ -61,11 +61,13 @@ def edition_of(text: str, encoding: str = "utf-8") -> Edition:
         dropped.append(Dropped(cut.reason, cut.first, "\n".join(rows[cut.first - 1 : cut.last])))
         at = cut.last
     lines += numbered(rows[at:], at + 1)
+    if markdown:
+        lines = without_markdown(lines, dropped)
     lines = _without_fields(cleared_lines(lines, dropped), dropped)
     lines = _without_pages(lines, dropped)
     paragraphs = list(_paragraphs(lines, dropped))
     return Edition(
-        list(_blocks(paragraphs, dropped)), encoding, edges.title, edges.author, edges.lang, dropped,
+        blocks_of(paragraphs, dropped), encoding, edges.title, edges.author, edges.lang, dropped,
         count_characters(text),
     )  # fmt: skip
 
@@ -97,12 +99,13 @@ def cleared_lines(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line]:
         cut = _ITALIC.sub(r"\1", cut)
         if marks > len(cut):
             dropped.append(Dropped("marks of italics", 0, "_" * (marks - len(cut))))
-    return [Line(line.number, text) for line, text in zip(lines, cut.split("\n"), strict=True)]
+    texts = cut.split("\n")
+    return [line._replace(text=text) for line, text in zip(lines, texts, strict=True)]
 
 
 def _without_fields(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
     """Returns lines without those at the beginning that name title and author."""
-    for place, (number, text) in enumerate(lines):
+    for place, (number, text, _) in enumerate(lines):
         if not text.strip() or text == BREAK or _is_rule(text):
             continue
         if FIELD.fullmatch(text.strip()) is None or len(text) > _WRAPPED:
@@ -124,7 +127,7 @@ def _without_pages(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
             continue
         text, marks = without_inline(line.text)
         dropped += [Dropped(PAGE_NUMBER, line.number, mark) for mark in marks]
-        kept.append(Line(line.number, text))
+        kept.append(line._replace(text=text))
     return kept
 
 
@@ -160,8 +163,9 @@ def _begins(held: Sequence[Line], line: Line, blank: int, broken: bool) -> bool:
     """Returns whether a line begins a paragraph."""
     before, text = held[-1].text, line.text
     if broken:
-        # A page ended: the paragraph goes on if neither its end nor a capital says otherwise.
-        return _DONE.search(before.rstrip()) is not None or not text.lstrip()[:1].islower()
+        # A page ended: the paragraph goes on if neither its end nor a blank line and a capital say otherwise.
+        goes_on = text.lstrip()[:1].islower() or not blank
+        return _DONE.search(before.rstrip()) is not None or not goes_on
     if blank:
         return True
     return (
@@ -169,6 +173,7 @@ def _begins(held: Sequence[Line], line: Line, blank: int, broken: bool) -> bool:
         or len(text) > _WRAPPED
         or text.startswith(("\u3000", "#"))
         or before.startswith("#")
+        or held[-1].level > 0
     )
 
 
@@ -177,8 +182,8 @@ def _paragraph(held: Sequence[Line], gap: int, joiner: Joiner, dropped: list[Dro
     joiner.drop = lambda mark: dropped.append(Dropped(HYPHEN, first, mark))
     texts = tuple(line.text.strip() for line in held)
     match = _MARKED.match(texts[0])
-    hashes = len(match[1]) if match else 0
-    if hashes:
+    hashes = len(match[1]) if match else held[0].level
+    if match:
         bare = texts[0].strip("# ")
         lost = texts[0].count("#") - bare.count("#")
         dropped.append(Dropped("mark of a heading", first, "#" * lost))
@@ -193,23 +198,32 @@ def _is_rule(text: str) -> bool:
 _DOTS = re.compile(r"[.\u2026 ]+")
 
 
-def _blocks(paragraphs: Sequence[Paragraph], dropped: list[Dropped]) -> Iterator[Block]:
-    """Yields headings, paragraphs and notes; tables of contents are left out."""
-    found = finding_notes.Notes(paragraphs)
+def blocks_of(
+    paragraphs: Sequence[Paragraph], dropped: list[Dropped], apart: frozenset[int] = frozenset()
+) -> list[Block]:
+    """Returns headings, paragraphs and notes; tables of contents are left out.
+
+    Args:
+        paragraphs: in order.
+        dropped: gets what is left out.
+        apart: those that are marked as notes.
+    """
+    notes = Notes(paragraphs, apart)
     texts = [
-        paragraph for number, paragraph in enumerate(paragraphs) if number not in found.numbers
+        paragraph for number, paragraph in enumerate(paragraphs) if number not in notes.numbers
     ]
     levels, contents = levels_of(texts)
-    place = -1
+    place, found = -1, []
     for number, paragraph in enumerate(paragraphs):
-        if number in found.numbers:
-            yield Block(paragraph.text, None, paragraph.line, is_note=True)
+        if number in notes.numbers:
+            found.append(Block(paragraph.text, None, paragraph.line, is_note=True))
             continue
         place += 1
         if place in contents:
             dropped.append(Dropped("table of contents", paragraph.line, paragraph.text))
             continue
-        text, marks = found.without_marks(paragraph.text)
+        text, marks = notes.without_marks(paragraph.text)
         dropped += [Dropped("mark of a note", paragraph.line, mark) for mark in marks]
         if text:
-            yield Block(text, levels[place], paragraph.line)
+            found.append(Block(text, levels[place], paragraph.line))
+    return found

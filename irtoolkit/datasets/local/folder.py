@@ -31,6 +31,8 @@ _NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ("docs", re.compile("doc|corpus|collection|passage")),
 )
 _IGNORED_NAME = re.compile(r"readme|licen[cs]e|copying|changelog|makefile|citation", re.IGNORECASE)
+# Books, whatever their names; .md and .html files are mostly about a collection.
+_BOOKS = (".txt", ".epub", ".tei")
 _IGNORED_SUFFIX = re.compile(
     r".*\.(bib|cff|css|gif|html|ini|jpg|js|lock|log|md|pdf|png|py|rst|run|run\.gz|sh|tar|tar\.gz|tgz"
     r"|tmp|toml|ya?ml|zip)",
@@ -167,7 +169,7 @@ def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
 
 
 def _books(folder: Path, taken: set[Path]) -> list[Path]:
-    """The plain-text files whose names say nothing: books."""
+    """The files of text whose names say nothing: books."""
     return [
         path for path in _entries(folder)
         if _is_plain(path) and path not in taken and _role_of_name(path.name) is None
@@ -175,7 +177,7 @@ def _books(folder: Path, taken: set[Path]) -> list[Path]:
 
 
 def _is_plain(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() == ".txt"
+    return path.is_file() and path.suffix.lower() in _BOOKS
 
 
 def _entries(folder: Path) -> Iterator[Path]:

@@ -16,6 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.mirrors import folder_at
 from irtoolkit.base.paths import StrPath, on_disk, url_of, without_credentials
 from irtoolkit.base.records import Qrel
+from irtoolkit.datasets.editions.reading import FORMS, SUFFIXES
 from irtoolkit.datasets.local import folder as folders
 from irtoolkit.datasets.local import registry
 from irtoolkit.datasets.local.book_format import BOOK, LONGEST_PASSAGE
@@ -67,7 +68,7 @@ def register_collection(
 
     Args:
         name: the id of the dataset.
-        folder: the folder with the collection's files, or its URL; or a book as a .txt file.
+        folder: the folder with the collection's files, or its URL; or a book in a file.
         given: the user's choice of files; see `irtoolkit.datasets.local.folder.find_role_files`.
         lang: the language code of documents and topics.
         lenient: whether to accept judgments of documents that are not in the collection.
@@ -112,11 +113,11 @@ def register_collection(
 
 
 def _is_book(path: StrPath) -> bool:
-    """Whether this is a plain-text file of this machine."""
+    """Whether this is a book of this machine."""
     if url_of(path) is not None:
         return False
     place = on_disk(path)
-    return place.suffix.lower() == ".txt" and place.is_file()
+    return place.suffix.lower() in SUFFIXES and place.is_file()
 
 
 def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
@@ -127,7 +128,7 @@ def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
     if not docs.form.startswith(BOOK) or form not in DOC_FORMATS:
         raise InputError(
             f"passages of {sentences} sentences, of {folders.format_name(docs.form)}",
-            remedy=f"books are .txt files, and passages have 1 to {LONGEST_PASSAGE} sentences",
+            remedy=f"books are {FORMS}, and passages have 1 to {LONGEST_PASSAGE} sentences",
         )
     return replace(docs, form=form)
 

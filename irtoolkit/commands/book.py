@@ -1,0 +1,113 @@
+"""Show how a book is read: its chapters and sentences, and what is dropped, with lines and reasons.
+
+FILE is plain text, Markdown, EPUB, HTML or TEI. Each character of the file that is no white space is in a
+sentence, a heading, a note or a dropped piece; the first table says how many. The second one has what was
+dropped, by reason: headers, footers and licences of publishers, transcribers' notes, tables of contents,
+page numbers, running heads, hyphens at line ends, scripts of web pages. --dropped lists each piece with its
+line, --chapters the chapters.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from irtoolkit.commands import add_format, print_json
+
+if TYPE_CHECKING:
+    from irtoolkit.base.tables import TableCell, TextTable
+    from irtoolkit.datasets.book_accounts import BookAccount
+
+HELP = "show how a book is read, and what is dropped of it"
+EXAMPLES = ("irtoolkit book emma.txt", "irtoolkit book emma.epub emma.html --dropped --chapters")
+# Characters of a dropped piece that are shown.
+_SHOWN = 60
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a book")
+    parser.add_argument(
+        "--dropped", action="store_true", help="list each piece that was dropped, with its line"
+    )
+    parser.add_argument("--chapters", action="store_true", help="list the chapters")
+    add_format(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.datasets.book_accounts import read_account
+
+    accounts = {str(path): read_account(path) for path in args.files}
+    if args.format == "json":
+        print_json({name: _record(account) for name, account in accounts.items()})
+        return
+    tables = [_summary(accounts), _by_reason(accounts)]
+    tables += [_chapters(name, one) for name, one in accounts.items() if args.chapters]
+    tables += [_dropped(name, one) for name, one in accounts.items() if args.dropped]
+    print("\n\n".join(table.render(args.format) for table in tables if table.rows))
+
+
+def _summary(accounts: dict[str, BookAccount]) -> TextTable:
+    from irtoolkit.base.tables import TextTable
+
+    headers = ["file", "language", "chapters", "sentences", "characters", "in sentences",
+               "in headings", "in notes", "dropped"]  # fmt: skip
+    rows: list[list[TableCell]] = [
+        [name, one.novel.lang, len(one.novel.chapters), len(one.novel.sentences),
+         one.characters, one.in_sentences, one.in_headings, one.in_notes, one.in_dropped]
+        for name, one in accounts.items()
+    ]  # fmt: skip
+    return TextTable(headers, rows, notes=["Characters without white space."])
+
+
+def _by_reason(accounts: dict[str, BookAccount]) -> TextTable:
+    from irtoolkit.base.tables import TextTable
+
+    rows: list[list[TableCell]] = [
+        [name, reason, pieces, characters, _lines(one, reason)]
+        for name, one in accounts.items()
+        for reason, (pieces, characters) in one.reasons.items()
+    ]
+    return TextTable(["file", "dropped", "pieces", "characters", "lines"], rows)
+
+
+def _lines(account: BookAccount, reason: str) -> str:
+    """Returns the lines of the first pieces that were dropped for a reason."""
+    lines = [str(piece.line) for piece in account.dropped if piece.reason == reason and piece.line]
+    return ", ".join(lines[:5]) + (", ..." if len(lines) > 5 else "")
+
+
+def _chapters(name: str, account: BookAccount) -> TextTable:
+    from irtoolkit.base.tables import TextTable
+    from irtoolkit.base.textwidth import printable
+
+    rows: list[list[TableCell]] = [
+        [chapter.start, printable(chapter.title)] for chapter in account.novel.chapters
+    ]
+    return TextTable(["first sentence", "chapter"], rows, title=name)
+
+
+def _dropped(name: str, account: BookAccount) -> TextTable:
+    from irtoolkit.base.tables import TextTable
+    from irtoolkit.base.textwidth import printable, shorten
+
+    rows: list[list[TableCell]] = [
+        [f"{piece.part}:{piece.line}" if piece.part else piece.line, piece.reason,
+         shorten(printable(" ".join(piece.text.split())), _SHOWN)]
+        for piece in account.dropped
+    ]  # fmt: skip
+    return TextTable(["line", "dropped", "text"], rows, title=name)
+
+
+def _record(account: BookAccount) -> dict[str, Any]:
+    novel = account.novel
+    return {
+        "title": novel.title, "author": novel.author, "lang": novel.lang, "encoding": novel.encoding,
+        "sentences": len(novel.sentences), "paragraphs": len(novel.paragraphs),
+        "chapters": [{"title": c.title, "start": c.start} for c in novel.chapters],
+        "characters": {
+            "file": account.characters, "sentences": account.in_sentences, "headings": account.in_headings,
+            "notes": account.in_notes, "dropped": account.in_dropped,
+        },
+        "notes": [{"line": note.line, "text": note.text} for note in account.edition.notes],
+        "dropped": [piece._asdict() for piece in account.dropped],
+    }  # fmt: skip

@@ -1,0 +1,170 @@
+"""EPUB books: the documents of the spine, in order, within bounds.
+
+Nothing is unpacked to disk: members are read by the names that the package lists, and only as many bytes as
+a book has.
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.editions.html import parse_html
+from irtoolkit.datasets.editions.lines import Dropped
+from irtoolkit.datasets.editions.markup import Pieces
+
+# Members of an EPUB, documents of its spine, and bytes of one document and of all, at most.
+_MEMBERS, _DOCUMENTS, _BYTES, ALL_BYTES = 20_000, 5_000, 32_000_000, 100_000_000
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+# Algorithms that hide fonts, which are not read.
+_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+_HTML = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_REMEDY = "export it again as EPUB, or as plain text"
+
+
+class Package(NamedTuple):
+    """What an EPUB says of itself.
+
+    Attributes:
+        title, author: empty if it has none.
+        lang: a code; None if it has none.
+        documents: the members of the spine in order, and whether each is navigation.
+    """
+
+    title: str
+    author: str
+    lang: str | None
+    documents: tuple[tuple[str, bool], ...]
+
+
+def parse_epub(data: bytes, most: int = ALL_BYTES) -> tuple[Pieces, Package]:
+    """Reads the bytes of an EPUB.
+
+    Args:
+        data: its bytes.
+        most: bytes of all its documents together.
+
+    Raises:
+        InputError: no EPUB, a damaged or protected one, or one beyond the bounds.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _parsed(_Members(archive, most))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+        raise InputError(f"a damaged EPUB: {error}", remedy=_REMEDY) from None
+
+
+class _Members:
+    """The members of an archive, read within bounds."""
+
+    def __init__(self, archive: zipfile.ZipFile, most: int) -> None:
+        if len(archive.infolist()) > _MEMBERS:
+            raise InputError(f"an EPUB with more than {_MEMBERS:,} members", remedy=_REMEDY)
+        self._archive, self._most, self._left = archive, most, most
+        self.names = set(archive.namelist())
+
+    def read(self, name: str) -> bytes:
+        """Returns the bytes of a member."""
+        if name not in self.names:
+            raise InputError(f"an EPUB without its member {name}", remedy=_REMEDY)
+        most = min(_BYTES, self._left)
+        with self._archive.open(name) as member:
+            found = member.read(most + 1)
+        if len(found) > most:
+            raise InputError(
+                f"an EPUB whose text is larger than {_BYTES / 1e6:.0f} MB in one document, or"
+                f" {self._most / 1e6:.0f} MB in all",
+                remedy="divide it into volumes",
+            )
+        self._left -= len(found)
+        return found
+
+
+def _parsed(members: _Members) -> tuple[Pieces, Package]:
+    _refuse_protected(members)
+    package = _package(members)
+    found = Pieces()
+    for name, is_navigation in package.documents:
+        document = parse_html(members.read(name), name)
+        if is_navigation:
+            document.dropped += [
+                Dropped("table of contents", piece.line, piece.text, name)
+                for piece in document.pieces
+            ]
+            document.pieces = []
+        found.pieces += document.pieces
+        found.dropped += document.dropped
+        found.characters += document.characters
+    return found, package
+
+
+def _refuse_protected(members: _Members) -> None:
+    if _ENCRYPTION not in members.names:
+        return
+    root = _xml(members.read(_ENCRYPTION), _ENCRYPTION)
+    used = {element.get("Algorithm", "") for element in root.iter("{*}EncryptionMethod")}
+    if not used.issubset(_FONTS):
+        raise InputError(
+            "an EPUB that is protected (DRM)", remedy="give an edition without protection"
+        )
+
+
+def _package(members: _Members) -> Package:
+    container = _xml(members.read(_CONTAINER), _CONTAINER)
+    paths = [element.get("full-path", "") for element in container.iter("{*}rootfile")]
+    if not paths:
+        raise InputError("an EPUB that names no package", remedy=_REMEDY)
+    path = _inside("", paths[0])
+    root = _xml(members.read(path), path)
+    items = {item.get("id"): item for item in root.iter("{*}item")}
+    documents = []
+    for reference in root.iter("{*}itemref"):
+        item = items.get(reference.get("idref"))
+        if item is None or item.get("media-type", _HTML[0]) not in _HTML:
+            continue
+        name = _inside(path, unquote(item.get("href", "")))
+        documents.append((name, "nav" in item.get("properties", "").split()))
+    if not documents:
+        raise InputError("an EPUB without a document in its spine", remedy=_REMEDY)
+    if len(documents) > _DOCUMENTS:
+        raise InputError(f"an EPUB with more than {_DOCUMENTS:,} documents", remedy=_REMEDY)
+    lang = _first(root, "language")
+    return Package(
+        _first(root, "title"),
+        _first(root, "creator"),
+        lang.partition("-")[0].lower() or None,
+        tuple(documents),
+    )
+
+
+def _inside(path: str, href: str) -> str:
+    """Returns the name of a member that another one names.
+
+    Raises:
+        InputError: it is outside the archive.
+    """
+    name = posixpath.normpath(posixpath.join(posixpath.dirname(path), href))
+    if name.startswith(("/", "..")) or "\\" in name or ":" in name:
+        raise InputError(f"an EPUB that names a file outside of itself, {href!r}", remedy=_REMEDY)
+    return name
+
+
+def _first(root: Any, name: str) -> str:
+    element = next(root.iter(f"{{http://purl.org/dc/elements/1.1/}}{name}"), None)
+    return "" if element is None else " ".join("".join(element.itertext()).split())
+
+
+def _xml(data: bytes, name: str) -> Any:
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+    )
+    try:
+        return etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise InputError(f"an EPUB whose {name} is damaged: {error}", remedy=_REMEDY) from None

@@ -1,0 +1,75 @@
+"""Markdown as plain text: marks of emphasis, links and comments are dropped, underlined headings are marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from irtoolkit.datasets.editions.lines import Dropped, Line
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+_UNDERLINE = re.compile(r"\s{0,3}(?:=+|-+)\s*")
+# Each leaves its first group; what is around it is dropped.
+_INLINE = (
+    ("picture", re.compile(r"!\[([^\]\n]{0,500})\]\([^)\n]{0,2000}\)")),
+    ("address of a link", re.compile(r"(?<!!)\[([^\]\n]{1,500})\]\([^)\n]{0,2000}\)")),
+    (
+        "marks of emphasis",
+        re.compile(r"(?<![*\d\\])\*{1,3}(?=\S)([^*\n]{1,2000}?)(?<=\S)\*{1,3}(?![*\d])"),
+    ),
+    ("marks of emphasis", re.compile(r"(?<!\w)__(?=\S)([^_\n]{1,2000}?)(?<=\S)__(?!\w)")),
+    ("escape", re.compile(r"\\([\\`*_{}\[\]()#+\-.!>])")),
+    ("mark of a quotation", re.compile(r"^\s{0,3}(?:>\s?)+()")),
+)
+
+
+def without_markdown(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line]:
+    """Returns the lines of Markdown as those of plain text; as many lines."""
+    lines = _without_comments(lines, dropped)
+    found: list[Line] = []
+    for line in lines:
+        text = line.text
+        if found and text.strip() and _UNDERLINE.fullmatch(text) and _is_title(found):
+            found[-1] = found[-1]._replace(level=1 if "=" in text else 2)
+            dropped.append(Dropped("mark of a heading", line.number, text))
+            found.append(Line(line.number, ""))
+            continue
+        found.append(Line(line.number, _without_inline(text, line.number, dropped)))
+    return found
+
+
+def _is_title(found: Sequence[Line]) -> bool:
+    """Returns whether the last line may be underlined: it is text, and the line before it blank."""
+    last = found[-1].text.strip()
+    blank = len(found) < 2 or not found[-2].text.strip()
+    return bool(last) and not last.startswith("#") and blank and len(last) < 120
+
+
+def _without_comments(lines: Sequence[Line], dropped: list[Dropped]) -> Sequence[Line]:
+    body = "\n".join(line.text for line in lines)
+    if "<!--" not in body:
+        return lines
+
+    def drop(match: re.Match[str]) -> str:
+        number = lines[body.count("\n", 0, match.start())].number
+        dropped.append(Dropped("comment", number, match[0]))
+        return "\n" * match[0].count("\n")
+
+    texts = _COMMENT.sub(drop, body).split("\n")
+    return [Line(line.number, text) for line, text in zip(lines, texts, strict=True)]
+
+
+def _without_inline(text: str, number: int, dropped: list[Dropped]) -> str:
+    if not any(mark in text for mark in "*_[\\>"):
+        return text
+    for reason, pattern in _INLINE:
+
+        def drop(match: re.Match[str], reason: str = reason) -> str:
+            begin, end = match.start(1) - match.start(), match.end(1) - match.start()
+            kept = "" if reason == "picture" else match[1]
+            gone = match[0] if reason == "picture" else match[0][:begin] + match[0][end:]
+            dropped.append(Dropped(reason, number, gone))
+            return kept
+
+        text = pattern.sub(drop, text)
+    return text

@@ -1,0 +1,156 @@
+"""The blocks of a parsed HTML or TEI document: what is text, what is apart from it, and what is no text.
+
+The tree is gone through without recursion, so that deep ones do no harm. Nothing is fetched, and nothing in
+a document is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from irtoolkit.datasets.editions.lines import Dropped, written_out
+
+Kind = Literal["inline", "block", "heading", "note", "drop", "break"]
+
+
+class Role(NamedTuple):
+    """What an element is.
+
+    Attributes:
+        kind: "inline" of a part of a block; "block" begins and ends one; "heading", "note", "drop"; "break"
+            is white space.
+        reason: why it is dropped.
+        level: of a heading, from 1.
+    """
+
+    kind: Kind
+    reason: str = ""
+    level: int = 0
+
+
+INLINE, BLOCK, BREAK, NOTE = Role("inline"), Role("block"), Role("break"), Role("note")
+
+
+@dataclass
+class Piece:
+    """A paragraph, heading or note of a document.
+
+    Attributes:
+        text: with line ends where the document has them.
+        line: where it begins.
+        level: of a heading, from 1; else 0.
+        is_note: whether it is a note.
+        part: the document of an EPUB that it is in.
+    """
+
+    text: str
+    line: int
+    level: int = 0
+    is_note: bool = False
+    part: str = ""
+
+
+@dataclass
+class Pieces:
+    """What was read of a document.
+
+    Attributes:
+        pieces: in order.
+        dropped: what is no text.
+        characters: all of them, white space left out.
+    """
+
+    pieces: list[Piece] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+    characters: int = 0
+
+
+class _Block(NamedTuple):
+    """A block that is open: its text so far, and what `Piece` has of it."""
+
+    text: list[str]
+    line: int
+    level: int
+    is_note: bool
+
+
+def read_tree(root: Any, role_of: Callable[[Any], Role], part: str = "") -> Pieces:
+    """Returns the blocks of a tree of lxml.
+
+    Args:
+        root: its root.
+        role_of: what an element is.
+        part: the name of the document in its file, for what is dropped.
+    """
+    from lxml import etree
+
+    found = Pieces()
+    reader = _Reader(found, part)
+    for event, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        if event == "start":
+            reader.start(role_of(node), node.sourceline or 0)
+            reader.text(node.text)
+        else:
+            if event == "end":
+                reader.end()
+            if node is not root:
+                reader.text(node.tail)
+    reader.flush()
+    return found
+
+
+class _Reader:
+    """Puts the text between the beginnings and ends of elements into blocks."""
+
+    def __init__(self, found: Pieces, part: str) -> None:
+        self._found, self._part = found, part
+        # The roles of open elements, with what they are in: the block, and why that is dropped, at which line.
+        self._open: list[tuple[Role, _Block, tuple[str, int]]] = []
+        self._block = _Block([], 0, 0, False)
+        self._dropping = ("", 0)
+
+    def start(self, role: Role, line: int) -> None:
+        """Begins an element."""
+        self._open.append((role, self._block, self._dropping))
+        if self._dropping[0]:
+            return
+        if role.kind == "drop":
+            self._dropping = (role.reason, line)
+        elif role.kind == "break":
+            self._block.text.append("\n")
+        elif role.kind == "note":
+            # It does not end the paragraph that it is in.
+            self._block = _Block([], line, 0, True)
+        elif role.kind in ("block", "heading"):
+            self.flush()
+            self._block = _Block([], line, role.level, self._block.is_note)
+
+    def text(self, text: str | None) -> None:
+        """Takes text of the innermost element."""
+        if not text:
+            return
+        text = written_out(text)
+        self._found.characters += len("".join(text.split()))
+        reason, line = self._dropping
+        if not reason:
+            self._block.text.append(text)
+        elif text.strip():
+            self._found.dropped.append(Dropped(reason, line, text, self._part))
+
+    def end(self) -> None:
+        """Ends the innermost element."""
+        role, block, dropping = self._open.pop()
+        if not self._dropping[0] and role.kind in ("block", "heading", "note"):
+            self.flush()
+            self._block = block
+        self._dropping = dropping
+
+    def flush(self) -> None:
+        """Ends a block."""
+        text = "".join(self._block.text).strip()
+        self._block.text.clear()
+        if text:
+            _, line, level, is_note = self._block
+            self._found.pieces.append(Piece(text, line, level, is_note, self._part))

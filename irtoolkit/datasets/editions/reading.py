@@ -1,0 +1,122 @@
+"""Reading an edition of any form: plain text, Markdown, HTML, EPUB and TEI, told apart by their content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.missing import no_such_file
+from irtoolkit.base.paths import StrPath, on_disk
+from irtoolkit.datasets.editions.edges import edges_of
+from irtoolkit.datasets.editions.edition import Edition
+from irtoolkit.datasets.editions.epub import ALL_BYTES, parse_epub
+from irtoolkit.datasets.editions.headings import Paragraph
+from irtoolkit.datasets.editions.html import parse_html
+from irtoolkit.datasets.editions.lines import HYPHEN, Dropped, Joiner, Line
+from irtoolkit.datasets.editions.markup import Piece, Pieces
+from irtoolkit.datasets.editions.plain import blocks_of, cleared_lines, read_plain
+from irtoolkit.datasets.editions.tei import parse_tei
+
+# The ends of the names of books.
+MARKDOWN = (".md", ".markdown")
+SUFFIXES = (".txt", *MARKDOWN, ".epub", ".html", ".htm", ".xhtml", ".xml", ".tei")
+FORMS = "plain text (.txt), Markdown (.md), EPUB (.epub), HTML (.html) or TEI (.xml)"
+
+
+def read_edition_file(path: StrPath) -> Edition:
+    """Reads the edition in a file.
+
+    Raises:
+        InputError: no such file; or see `read_edition`. It names the file.
+    """
+    place = on_disk(path)
+    try:
+        return read_edition(place.read_bytes(), place.name)
+    except FileNotFoundError:
+        raise no_such_file(path) from None
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
+    except InputError as error:
+        raise InputError(error.found, file=path, line=error.line, remedy=error.remedy) from None
+
+
+def read_edition(data: bytes, name: str, most: int = ALL_BYTES) -> Edition:
+    """Reads the bytes of a book.
+
+    Args:
+        data: plain text, Markdown, HTML, an EPUB, or TEI.
+        name: of its file; its end says whether plain text is Markdown.
+        most: bytes of the documents of an EPUB together.
+
+    Raises:
+        InputError: they are no book of these forms, damaged, protected, or beyond the bounds of `epub`.
+    """
+    form = form_of(data)
+    if form == "epub":
+        pieces, package = parse_epub(data, most)
+        return _edition(pieces, Edition((), "utf-8", package.title, package.author, package.lang))
+    if form == "tei":
+        pieces, header = parse_tei(data)
+        return _edition(pieces, Edition((), "utf-8", header.title, header.author, header.lang))
+    if form == "html":
+        return _edition(parse_html(data), Edition(()))
+    return read_plain(data, Path(name).suffix.lower() in MARKDOWN)
+
+
+def form_of(data: bytes) -> str:
+    """Returns the form of a book by how it begins: "epub", "html", "tei" or "text"."""
+    if data.startswith(b"PK\x03\x04") and b"application/epub+zip" in data[:200]:
+        return "epub"
+    if data.startswith(b"PK\x03\x04") and b"META-INF/container.xml" in data[-(1 << 16) :]:
+        return "epub"
+    start = data[:4096].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
+    if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
+        return "html"
+    if start.startswith((b"<?xml", b"<tei", b"<!--", b"<!doctype")):
+        return "html" if b"<html" in start or b"<!doctype html" in start else "tei"
+    return "text"
+
+
+def _edition(pieces: Pieces, known: Edition) -> Edition:
+    """Returns the edition of the pieces of a document, with what is known of it."""
+    dropped = list(pieces.dropped)
+    kept = _without_publishers(pieces.pieces, dropped)
+    paragraphs = [_paragraph(piece, dropped) for piece in kept]
+    notes = frozenset(number for number, piece in enumerate(kept) if piece.is_note)
+    blocks = [block for block in blocks_of(paragraphs, dropped, notes) if block.text]
+    edges = edges_of(f"{line}\n" for piece in pieces.pieces[:60] for line in piece.text.split("\n"))
+    return replace(
+        known, blocks=blocks, dropped=dropped, characters=pieces.characters,
+        title=known.title or edges.title, author=known.author or edges.author, lang=known.lang or edges.lang,
+    )  # fmt: skip
+
+
+def _without_publishers(pieces: Sequence[Piece], dropped: list[Dropped]) -> list[Piece]:
+    """Returns the pieces that no publisher has put around the text."""
+    lines: list[str] = []
+    owners: list[int] = []
+    for number, piece in enumerate(pieces):
+        own = [*piece.text.split("\n"), ""]
+        lines += [f"{line}\n" for line in own]
+        owners += [number] * len(own)
+    gone: dict[int, str] = {}
+    for cut in edges_of(lines).cuts:
+        for line in range(cut.first - 1, min(cut.last, len(lines))):
+            if lines[line].strip():
+                gone[owners[line]] = cut.reason
+    dropped += [
+        Dropped(reason, pieces[n].line, pieces[n].text, pieces[n].part)
+        for n, reason in gone.items()
+    ]
+    return [piece for number, piece in enumerate(pieces) if number not in gone]
+
+
+def _paragraph(piece: Piece, dropped: list[Dropped]) -> Paragraph:
+    rows = [Line(piece.line, line) for line in piece.text.split("\n")]
+    lines = [line.text.strip() for line in cleared_lines(rows, dropped)]
+    texts = tuple(line for line in lines if line) or ("",)
+    joiner = Joiner(drop=lambda mark: dropped.append(Dropped(HYPHEN, piece.line, mark)))
+    text = " ".join(joiner.join(texts).split())
+    return Paragraph(text, texts, piece.line, 1, piece.level)

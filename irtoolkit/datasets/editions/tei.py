@@ -1,0 +1,171 @@
+"""TEI as text: prose, verse and drama; the header's title, notes apart, and what an editor has put in dropped."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.editions.markup import BLOCK, BREAK, INLINE, NOTE, Pieces, Role, read_tree
+
+_BLOCKS = frozenset(
+    [
+        "TEI",
+        "TEI.2",
+        "text",
+        "body",
+        "front",
+        "back",
+        "group",
+        "div",
+        "div0",
+        "div1",
+        "div2",
+        "div3",
+        "div4",
+        "div5",
+        "div6",
+        "p",
+        "lg",
+        "sp",
+        "ab",
+        "stage",
+        "epigraph",
+        "quote",
+        "q",
+        "list",
+        "item",
+        "table",
+        "row",
+        "argument",
+        "opener",
+        "closer",
+        "salute",
+        "signed",
+        "dateline",
+        "trailer",
+        "byline",
+        "docTitle",
+        "docAuthor",
+        "titlePage",
+        "titlePart",
+        "castList",
+        "castItem",
+        "set",
+        "floatingText",
+    ]
+)
+_LINES = frozenset(["l", "lb"])
+_DROPPED = {
+    "teiHeader": "header", "fw": "running head", "figDesc": "caption of a picture", "del": "deleted text",
+    "sic": "another reading", "orig": "another reading", "abbr": "another reading", "rdg": "another reading",
+
+}  # fmt: skip
+# They are dropped only beside the reading that is taken.
+_READINGS = {"sic": "corr", "orig": "reg", "abbr": "expan", "rdg": "lem"}
+_SPOKEN = frozenset(["quote", "q"])
+
+
+class Header(NamedTuple):
+    """What a TEI header says.
+
+    Attributes:
+        title, author: empty if it has none.
+        lang: a code; None if it has none.
+    """
+
+    title: str = ""
+    author: str = ""
+    lang: str | None = None
+
+
+def parse_tei(data: bytes) -> tuple[Pieces, Header]:
+    """Reads the bytes of a TEI document.
+
+    Raises:
+        InputError: not XML, not TEI, or with a document type that defines entities.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        huge_tree=False,
+    )
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(f"not well-formed XML: {error}", line=line, remedy="mend it, or save it as plain text") from None  # fmt: skip
+    if _name(root) not in ("TEI", "TEI.2", "teiCorpus"):
+        raise InputError(
+            f"XML with the root <{_name(root)}>, and a book in XML is TEI",
+            remedy="convert it to TEI, HTML or plain text",
+        )
+    if root.getroottree().docinfo.internalDTD is not None and "<!ENTITY" in data[:100_000].decode("utf-8", "replace"):  # fmt: skip
+        raise InputError("XML that defines entities of its own", remedy="save it with the entities written out")  # fmt: skip
+    if next(root.iter(etree.Entity), None) is not None:
+        raise InputError("XML with entities that it does not define", remedy="save it with the entities written out")  # fmt: skip
+    return read_tree(root, role_of), _header(root)
+
+
+def role_of(element: Any) -> Role:
+    """Returns what an element of TEI is."""
+    name = _name(element)
+    if name == "head":
+        return Role("heading", level=min(6, 1 + _depth(element)))
+    if name == "note":
+        return NOTE
+    if name in _LINES:
+        return INLINE if element.get("break") == "no" else BREAK
+    if name in _READINGS and not _has_other(element, _READINGS[name]):
+        return INLINE
+    if _DROPPED.get(name):
+        return Role("drop", _DROPPED[name])
+    if name in ("speaker", "stage"):
+        return Role("block", level=-1)
+    if name in _SPOKEN and not any(_name(child) in ("p", "lg", "l") for child in element):
+        return INLINE
+    return BLOCK if name in _BLOCKS else INLINE
+
+
+def _name(element: Any) -> str:
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _depth(element: Any) -> int:
+    """Returns how many divisions an element's own is in."""
+    names = [_name(above) for above in element.iterancestors()]
+    return max(0, sum(name.startswith("div") for name in names) - 1)
+
+
+def _has_other(element: Any, name: str) -> bool:
+    above = element.getparent()
+    return above is not None and any(_name(child) == name for child in above)
+
+
+def _header(root: Any) -> Header:
+    """Returns what the header of a document says."""
+    found: dict[str, str] = {}
+    for wanted in ("title", "author"):
+        for element in root.iter(f"{{*}}{wanted}"):
+            if any(_name(above) == "titleStmt" for above in element.iterancestors()):
+                found[wanted] = " ".join("".join(element.itertext()).split())
+                break
+    lang = next(
+        (
+            value
+            for e in root.iter("{*}text", "{*}TEI", "{*}language")
+            if (value := e.get(_LANG) or e.get("ident"))
+        ),
+        None,
+    )
+    return Header(
+        found.get("title", ""),
+        found.get("author", ""),
+        lang.partition("-")[0].lower() if lang else None,
+    )
+
+
+_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
