@@ -32,7 +32,7 @@ _CELLS = 2.0**44
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def _summand(value: Any, how: int, table: Any, scale: float, rate: float) -> float:
+def summand(value: Any, how: int, table: Any, scale: float, rate: float) -> float:
     if how == WEIGHT:
         weight = np.float64(value)
     elif how == CLASS:
@@ -43,7 +43,7 @@ def _summand(value: Any, how: int, table: Any, scale: float, rate: float) -> flo
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def _score(total: float, doc: int, formula: Any, query: Any) -> float:
+def whole_score(total: float, doc: int, formula: Any, query: Any) -> float:
     _, _, own, divided = formula
     score = total * query[3]
     if divided:
@@ -67,7 +67,7 @@ def _add_up(
         cursors[t] = reach(docs, first, starts[terms[t] + 1], high)
         for at in range(first, cursors[t]):
             place = (docs[at] - low) & MASK
-            sums[place] += _summand(values[at], how, table, scale, rate)
+            sums[place] += summand(values[at], how, table, scale, rate)
             met[place] = True
 
 
@@ -116,7 +116,7 @@ def scan(
             sums[at], met[at] = 0.0, False
             if not live[doc] or not (is_met or every):
                 continue
-            score = _score(total, doc, formula, query)
+            score = whole_score(total, doc, formula, query)
             if not is_before(score, keys[doc], least, key):
                 continue
             found[count], scores[count] = doc, score
@@ -140,9 +140,9 @@ def score_of(shard: Any, formula: Any, query: Any, doc: int) -> float:
         at = reach(docs, starts[terms[t]], end, doc)
         # A term may have a document more than once.
         while at < end and docs[at] == doc:
-            total += _summand(values[at], how, table, scales[t], rates[t])
+            total += summand(values[at], how, table, scales[t], rates[t])
             at += 1
-    return _score(total, doc, formula, query)  # type: ignore[no-any-return]
+    return whole_score(total, doc, formula, query)  # type: ignore[no-any-return]
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -173,7 +173,7 @@ def count_before(
             sums[at] = 0.0
             if not live[doc]:
                 continue
-            score = _score(total, doc, formula, query)
+            score = whole_score(total, doc, formula, query)
             for i in range(len(scores)):
                 out[i] += is_before(score, keys[doc], scores[i], least_keys[i])
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.contents import DocumentTerms, terms_of
+from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.sharded import Sharded
 from irtoolkit.indexes.shards import OpenShard
@@ -34,6 +35,25 @@ class Postings(Sharded):
     def of(cls, shards: Sequence[OpenShard], first: int = 0) -> Self:
         """Shards of postings that are open."""
         return cls([(PostingsShard.load(own.documents.folder), own) for own in shards], first)
+
+    def subset(self, documents: Ints, terms: Strings | None = None) -> Self:
+        """Returns some documents as shards of their own, whose documents are numbered from 0.
+
+        Args:
+            documents: (c,) their numbers, ascending.
+            terms: the terms whose postings are kept; by default all.
+        """
+        parts, wholes = [], []
+        for number, _, places in self.split(documents):
+            part = self.parts[number]
+            shard = part.shard.subset(places, None if terms is None else part.places(terms))
+            ids = part.docs.documents.ids.taken(places)
+            parts.append((shard, OpenShard(MemoryDocuments(ids), np.empty(0, np.int64))))
+            wholes.append(part)
+        made = type(self)(parts)
+        for part, whole in zip(made.parts, wholes, strict=True):
+            part.knows_places_of(whole)
+        return made
 
     @cached_property
     def tokens(self) -> int:
@@ -66,7 +86,7 @@ class Postings(Sharded):
         return Statistics(
             self.size,
             self.tokens,
-            max((int(shard.class_counts[-1]) for shard in filled), default=0),
+            max((int(shard.class_counts.max()) for shard in filled), default=0),
             min((int(shard.class_lengths.min()) for shard in filled), default=0),
             self.frequencies(terms),
             sum(part.empty for part in self.parts),
@@ -80,4 +100,7 @@ class Postings(Sharded):
 
     def all_frequencies(self) -> Ints:
         """Number of documents of every term, in the order of the terms."""
+        if len(self.parts) == 1:  # no term has to be read
+            counts = self.parts[0].all_frequencies()
+            return counts[counts > 0]
         return self.vocabulary().counts

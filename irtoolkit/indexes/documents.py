@@ -81,6 +81,32 @@ class Documents:
         return self.ids.place(doc_id, self.order)
 
 
+class MemoryDocuments(Documents):
+    """Documents in memory.
+
+    Args:
+        ids: their ids, each once.
+    """
+
+    def __init__(self, ids: Strings) -> None:
+        super().__init__(Path("memory"))
+        self.ids = ids
+
+    @cached_property
+    def texts(self) -> None:
+        """None: no texts are stored."""
+
+    @cached_property
+    def order(self) -> NDArray[np.int32]:
+        """(d,) the documents in ascending order of their ids."""
+        return sorted_ids(self.ids)
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """(d,) a hash of each id, in ascending order."""
+        return np.sort(hashes(self.ids))
+
+
 class DocumentsWriter:
     """Writes the documents of a shard as they come.
 

@@ -50,10 +50,15 @@ class ImpactShard:
 
     def places(self, terms: Ints) -> Ints:
         """(n,) the place of each term among the shard's, or -1."""
-        if not len(self.terms):
-            return np.full(len(terms), -1, np.int64)
-        at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
-        return np.where(self.terms[at] == terms, at, -1)
+        return places_of(self.terms, terms)
+
+
+def places_of(known: Ints, terms: Ints) -> Ints:
+    """(n,) the place of each term among known ones, which ascend, or -1."""
+    if not len(known):
+        return np.full(len(terms), -1, np.int64)
+    at = np.minimum(np.searchsorted(known, terms), len(known) - 1)
+    return np.where(known[at] == terms, at, -1)
 
 
 class ImpactsWriter:

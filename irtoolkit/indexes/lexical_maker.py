@@ -8,7 +8,7 @@ from pathlib import Path
 
 from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer
 from irtoolkit.base.cores import cores
-from irtoolkit.indexes.postings import PostingsBuilder
+from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
 from irtoolkit.indexes.tokens import Counted, Counter
 from irtoolkit.indexes.writer import MEMORY, Segments
 
@@ -75,10 +75,14 @@ class PostingsMaker:
 
     def end(self) -> None:
         """Writes the postings of the shard."""
+        self.made().save(self._folder)
+
+    def made(self) -> PostingsShard:
+        """The postings of the shard."""
         for future in self._ahead:
             self._builder.add(future.result())
         self._ahead.clear()
-        self._builder.made(self._counter.terms.by_number()).save(self._folder)
+        return self._builder.made(self._counter.terms.by_number())
 
     def close(self) -> None:
         """Ends the threads."""

@@ -21,7 +21,7 @@ _GRID = 1 << 27
 
 
 class PostingsShard:
-    """The postings of some documents, mapped from a folder.
+    """The postings of some documents, in memory or mapped from a folder.
 
     Attributes:
         terms: the terms that occur, in byte order.
@@ -69,6 +69,44 @@ class PostingsShard:
     def places(self, terms: Strings) -> Ints:
         """(n,) the number of each term, or -1."""
         return self.terms.places(terms)
+
+    def subset(self, documents: Ints, terms: Ints | None = None) -> PostingsShard:
+        """Returns the postings of some documents, which are numbered from 0.
+
+        Args:
+            documents: (c,) their numbers, ascending.
+            terms: (n,) numbers of the terms whose postings are kept, -1 for none; by default all.
+        """
+        starts, documents_of, classes = subset_of(
+            (self.starts, self.documents, self.classes), documents, terms
+        )
+        arrays = {
+            "starts": starts, "documents": documents_of, "classes": classes,
+            "class-counts": self.class_counts, "class-lengths": self.class_lengths,
+            "lengths": np.asarray(self.lengths[documents]), "bounds": self.bounds,
+        }  # fmt: skip
+        return PostingsShard(self.terms, arrays)
+
+
+def subset_of(
+    postings: tuple[Any, Any, Any], documents: Ints, terms: Ints | None = None
+) -> tuple[Any, Any, Any]:
+    """Returns the postings (starts, documents, values) of some documents; see `PostingsShard.subset`."""
+    from irtoolkit.indexes._compiled_subset import restrict
+
+    starts, docs, values = postings
+    wanted = np.ones(len(starts) - 1, bool)
+    if terms is not None:
+        wanted[:] = False
+        wanted[terms[terms >= 0]] = True
+    if not len(documents):
+        return np.zeros_like(starts), docs[:0], values[:0]
+    places = np.full(int(documents[-1] - documents[0]) + 1, -1, np.int32)
+    places[documents - documents[0]] = np.arange(len(documents), dtype=np.int32)
+    room = int(np.diff(starts)[wanted].sum())
+    out = np.empty(len(starts), np.int64), np.empty(room, docs.dtype), np.empty(room, values.dtype)
+    count = restrict(postings, documents, places, wanted, out)
+    return out[0], out[1][:count], out[2][:count]
 
 
 def _check(arrays: Mapping[str, NDArray[Any]], terms: int, folder: Path) -> None:

@@ -67,6 +67,13 @@ class CountedQueries(NamedTuple):
         rows = slice(int(starts[0]), int(starts[-1]))
         return CountedQueries(self.terms, starts - starts[0], self.numbers[rows], self.counts[rows])
 
+    def chosen(self, queries: Ints) -> CountedQueries:
+        """Some queries, in the order of their numbers."""
+        lengths = np.diff(self.starts)[queries]
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        rows = np.repeat(self.starts[queries] - starts[:-1], lengths) + np.arange(starts[-1])
+        return CountedQueries(self.terms, starts, self.numbers[rows], self.counts[rows])
+
 
 def counted(
     queries: Sequence[Sequence[str]], tokenizer: Tokenizer, analyze: Analyzer

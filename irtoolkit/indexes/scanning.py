@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.sharded import Sharded, ShardSet, Targets, in_threads, least_keys
@@ -121,6 +122,20 @@ class Scan(Sharded):
             return docs[0][best], scores[0][best]
         every_doc = np.concatenate([np.empty(0, np.int64), *docs])
         return self.ordered(every_doc, np.concatenate([np.empty(0), *scores]), depth)
+
+    def every(self, asked: Sequence[ScannedQuery]) -> tuple[Floats, NDArray[np.bool_]]:
+        """(q, d) the score of every document, and whether it shares a term with the query."""
+        scores = np.zeros((len(asked), self.size))
+        shared = np.zeros((len(asked), self.size), bool)
+        in_threads(lambda row: self._every(*row), zip(asked, scores, shared, strict=True))
+        return scores, shared
+
+    def _every(self, query: ScannedQuery, scores: Floats, shared: NDArray[np.bool_]) -> None:
+        from irtoolkit.indexes._compiled_subset import score_all
+
+        for low, high, shard in zip(self.bases, self.bases[1:], self._scanned, strict=False):
+            formula, asked = self._formula(shard), self._asked(query, shard)
+            score_all(shard.arrays, formula, asked, scores[low:high], shared[low:high])
 
     def scores(self, asked: Sequence[ScannedQuery], wanted: Sequence[Ints]) -> list[Any]:
         """The scores of some documents of each query."""

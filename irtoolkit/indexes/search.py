@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes import few, pruned
@@ -42,7 +45,9 @@ class PostingsSearch(Postings):
     ) -> TopDocuments:
         """The best documents of each query, as whole numbers; see `valued`."""
         depth = max(1, min(depth, self.size))
-        return TopDocuments.joined([self._best(queries, depth) for queries in asked])
+        return TopDocuments.joined(
+            [self._with_weightless(queries, self._best(queries, depth), depth) for queries in asked]
+        )
 
     def _best(self, asked: WeightedQueries, depth: int) -> TopDocuments:
         count = len(asked)
@@ -66,6 +71,26 @@ class PostingsSearch(Postings):
                 least = best[:, 0]
         return found[0] if len(found) == 1 else merge(found, depth, self.keys)
 
+    def _with_weightless(
+        self, asked: WeightedQueries, found: TopDocuments, depth: int
+    ) -> TopDocuments:
+        """The best documents, among which are such as share only terms that weigh nothing."""
+        others: dict[int, list[Ints]] = {}
+        for part, base in zip(self.parts, self.bases.tolist(), strict=False):
+            for query, terms in asked.weightless(part).items():
+                others.setdefault(query, []).append(part.live_documents(terms) + base)
+        if not others:
+            return found
+        rows = []
+        for query, (first, last) in enumerate(pairwise(found.offsets.tolist())):
+            own = found.documents[first:last]
+            more = np.setdiff1d(np.concatenate([own[:0], *others.get(query, ())]), own)
+            docs = np.concatenate([own, more])
+            scores = np.concatenate([found.scores[first:last], np.zeros(len(more), np.int64)])
+            docs, scores = self.ordered(docs, scores, depth)
+            rows.append(TopDocuments(np.array([0, len(docs)]), docs, scores))
+        return TopDocuments.joined(rows)
+
     def scores(self, asked: Sequence[WeightedQueries], wanted: Sequence[Ints]) -> list[Any]:
         """The scores of some documents of each query, as whole numbers."""
         from irtoolkit.indexes._compiled_sums import score_of
@@ -79,6 +104,25 @@ class PostingsSearch(Postings):
                 scores[at] = score_of(self.parts[number].arrays, table, batch.query(query), place)
             found.append(scores)
         return found
+
+    def every(self, asked: Sequence[WeightedQueries]) -> tuple[Floats, NDArray[np.bool_]]:
+        """(q, d) the score of every document, and whether it shares a term with the query."""
+        from irtoolkit.indexes._compiled_subset import add_all
+
+        scores, shared = [], []
+        for queries in asked:
+            sums = np.zeros((len(queries), self.size), np.int64)
+            for low, high, part in zip(self.bases, self.bases[1:], self.parts, strict=False):
+                batch, table = queries.batch(part), queries.table(part)
+                rows = [(batch.query(row), sums[row, low:high]) for row in range(len(queries))]
+                in_threads(partial(_add_all, add_all, part.arrays, table), rows)
+            met = sums != 0
+            for low, part in zip(self.bases, self.parts, strict=False):
+                for row, terms in queries.weightless(part).items():
+                    met[row, low + part.live_documents(terms)] = True
+            shared.append(met)
+            scores.append(sums * queries.unit[:, None] + queries.everywhere[:, None])
+        return np.concatenate(scores), np.concatenate(shared)
 
     def before(self, asked: Sequence[WeightedQueries], targets: Sequence[Targets]) -> list[Ints]:
         """How many documents are before some of each query."""
@@ -126,7 +170,7 @@ class PostingsSearch(Postings):
                     part.arrays, asked.table(part), (terms, scales, bounds), low, high, cursors, own
                 )
                 sums.append(own[: high - low])
-        total: Floats = np.concatenate(sums) * asked.unit + asked.everywhere[0]
+        total: Floats = np.concatenate(sums) * asked.unit[0] + asked.everywhere[0]
         return total
 
 
@@ -140,6 +184,12 @@ def _filled(out: tuple[Ints, Ints, Ints], first: int) -> TopDocuments:
         (documents.ravel() if whole else documents[filled]) + first,
         scores.ravel() if whole else scores[filled],
     )
+
+
+def _add_all(
+    add_all: Callable[..., None], arrays: Any, table: Floats, row: tuple[Any, Ints]
+) -> None:
+    add_all(arrays, table, *row)
 
 
 def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[WeightedQueries]:
@@ -163,7 +213,8 @@ def valued(asked: Sequence[WeightedQueries], found: TopDocuments) -> TopDocument
     for queries in asked:
         bounds = found.offsets[first : first + len(queries) + 1]
         rows = slice(int(bounds[0]), int(bounds[-1]))
-        everywhere = np.repeat(queries.everywhere, np.diff(bounds))
-        scores[rows] = found.scores[rows] * queries.unit + everywhere
+        counts = np.diff(bounds)
+        unit, everywhere = np.repeat(queries.unit, counts), np.repeat(queries.everywhere, counts)
+        scores[rows] = found.scores[rows] * unit + everywhere
         first += len(queries)
     return found._replace(scores=scores)

@@ -27,8 +27,10 @@ class Vocabulary:
     def total(cls, parts: Iterable[Vocabulary]) -> Vocabulary:
         """The sum of several, without terms that no document has."""
         every = list(parts)
-        if len(every) == 1 and every[0].counts.all():
-            return every[0]
+        if len(every) == 1:
+            there = np.flatnonzero(every[0].counts)
+            whole = len(there) == len(every[0].counts)
+            return every[0] if whole else cls(every[0].terms.taken(there), every[0].counts[there])
         found: dict[str, int] = {}
         for part in every:
             for term, count in zip(part.terms, part.counts.tolist(), strict=True):

@@ -63,6 +63,10 @@ class SearchedShard:
             self._found = found = terms, self.shard.places(terms)
         return found[1]
 
+    def knows_places_of(self, whole: SearchedShard) -> None:
+        """Takes over what was looked up in a shard of which this is a part, with the same terms."""
+        self._found = whole._found
+
     @cached_property
     def live(self) -> NDArray[np.uint8]:
         """(d,) 1 for documents that were not deleted."""
@@ -100,6 +104,14 @@ class SearchedShard:
                 own = self.shard.documents[starts[places[at]] : starts[places[at] + 1]]
                 found[at] = int(self.live[own].sum())
         return found
+
+    def live_documents(self, terms: Ints) -> Ints:
+        """Returns the documents that have one of some terms, ascending."""
+        starts, docs = self.shard.starts, self.shard.documents
+        rows = [docs[starts[term] : starts[term + 1]] for term in terms.tolist()]
+        found = np.unique(np.concatenate([np.empty(0, np.int32), *rows])).astype(np.int64)
+        live: Ints = found[self.live[found] == 1]
+        return live
 
     def all_frequencies(self) -> Ints:
         """(t,) number of documents that have each of the shard's terms."""
@@ -197,7 +209,7 @@ class WeightedQueries:
     """Queries under a formula, with the statistics of all shards; it can be pickled.
 
     Attributes:
-        unit: what the whole numbers count that scores are summed up as.
+        unit: (q,) what the whole numbers count that scores of a query are summed up as.
         negative: (q,) whether a term of each query weighs less than nothing.
         everywhere: (q,) what a document without a term of a query scores.
     """
@@ -226,13 +238,14 @@ class WeightedQueries:
             np.array([own.count or 1]), np.array([own.length or 1]), own.average
         )
         sizes = np.bincount(of_query, np.abs(scales), queries.size)
-        greatest = float(sizes.max(initial=0)) * float(heaviest[0])
-        digits = _DIGITS
-        if greatest >= 1 << (_GREATEST - _DIGITS):
-            digits = _GREATEST - int(np.ceil(np.log2(greatest)))
-        self.unit = 2.0**-digits
-        self._scales = scales / self.unit
-        self._known = there[queries.numbers]
+        # Of each query by itself: what others are scored beside it changes nothing.
+        greatest = np.maximum(sizes * float(heaviest[0]), 1.0)
+        digits = np.minimum(_DIGITS, _GREATEST - np.ceil(np.log2(greatest)))
+        self.unit: Floats = 2.0**-digits
+        self._scales = scales / self.unit[of_query]
+        # A term that weighs nothing makes a match, and adds nothing to a score.
+        self._known = there[queries.numbers] & (scales != 0)
+        self._weightless = there[queries.numbers] & (scales == 0)
 
     def __len__(self) -> int:
         return self._queries.size
@@ -253,6 +266,18 @@ class WeightedQueries:
         starts = before[own_starts]
         order = _order(starts, bounds)
         return QueryBatch(starts, terms[order], scales[order], bounds[order])
+
+    def weightless(self, part: SearchedShard) -> dict[int, Ints]:
+        """Returns the numbers of the terms that weigh nothing in a shard, of each query that has any."""
+        if not self._weightless.any():
+            return {}
+        at = np.flatnonzero(self._weightless)
+        queries = np.searchsorted(self._queries.starts, at, side="right") - 1
+        places = part.places(self._queries.terms)[self._queries.numbers[at]]
+        return {
+            query: places[(queries == query) & (places >= 0)]
+            for query in np.unique(queries).tolist()
+        }
 
     def _most(self, part: SearchedShard, places: Ints) -> Floats:
         """(t,) the greatest weight of each term in a document."""

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from functools import cached_property
 from importlib import metadata
-from itertools import islice
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from irtoolkit.base import analysis
 from irtoolkit.base.analysis import Analysis, analyzer, stop_words
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import CacheWriter, Schemas, Tables, parsed
-from irtoolkit.retrievers._counts import Collection
-from irtoolkit.retrievers._terms import Vocabulary
+from irtoolkit.indexes.strings import Strings
+from irtoolkit.indexes.vocabulary import Vocabulary
+from irtoolkit.indexes.weighted import Statistics
 from irtoolkit.retrievers.text_files import file_texts
-from irtoolkit.retrievers.texts import BLOCK_DOCS
 
 _SCHEMAS: Schemas = {
     "terms": {"term": pa.string(), "found": pa.int64(), "occurrences": pa.int64()},
@@ -48,55 +46,48 @@ def _key(how: Analysis) -> str:
 
 
 def _count(path: Path, how: Analysis, out: CacheWriter) -> None:
-    vocabulary, texts = Vocabulary(analyzer(*how)), file_texts(path)
-    total = Collection(0, np.zeros(1, np.int64), np.zeros(1))
-    while block := list(islice(texts, BLOCK_DOCS)):
-        total += Collection.of(vocabulary.count(block))
-    if not total.size:
+    analyze, size = analyzer(*how), 0
+    found: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
+    for segments in file_texts(path):
+        counts = Counter(chain.from_iterable(map(analyze, segments)))
+        size += 1
+        found.update(counts.keys())
+        occurrences.update(counts)
+    if not size:
         raise InputError("the file has no texts", file=path)
-    out.add("size", total.size)
-    for term, number in vocabulary.items():
-        out.add("terms", term, int(total.found[number]), int(total.occurrences[number]))
+    out.add("size", size)
+    for term, count in found.items():
+        out.add("terms", term, count, occurrences[term])
 
 
 class FileStatistics:
-    """The statistics of a file's texts, over the terms that a vocabulary has by now.
+    """The statistics of a file's texts, which weigh terms in place of those of an index.
 
     Args:
         path: the file; see `irtoolkit.retrievers.text_files.file_texts`.
         how: how texts become terms.
-        vocabulary: gives terms their numbers.
     """
 
-    def __init__(self, path: Path, how: Analysis, vocabulary: Vocabulary) -> None:
+    def __init__(self, path: Path, how: Analysis) -> None:
         self._tables = file_terms(path, how)
-        self._vocabulary = vocabulary
-        self._known = Collection(self.size, np.zeros(0, np.int64), np.zeros(0))
 
     @cached_property
     def size(self) -> int:
         """Number of texts."""
         return int(self._tables["size"]["texts"][0].as_py())
 
-    def widened(self, width: int) -> Collection:
-        """The statistics of the first terms of the vocabulary; a term of no text has zeros."""
-        new = [term for term, _ in islice(self._vocabulary.items(), len(self._known.found), width)]
-        if new:
-            found, occurrences = self._of(new)
-            self._known = Collection(
-                self.size,
-                np.concatenate([self._known.found, found]),
-                np.concatenate([self._known.occurrences, occurrences]),
-            )
-        return self._known.widened(width)
-
-    def _of(self, terms: list[str]) -> tuple[Any, Any]:
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
         table = self._tables["terms"]
-        # The few terms are looked up in, and the many pass by.
-        places = pc.index_in(table["term"], value_set=pa.array(terms))
-        kept = places.is_valid()
-        at = places.filter(kept).to_numpy()
-        counts = np.zeros((2, len(terms)), np.int64)
-        for row, name in zip(counts, ("found", "occurrences"), strict=True):
-            row[at] = table[name].filter(kept).to_numpy()
-        return counts[0], counts[1].astype(np.float64)
+        names, counts = table["term"].to_pylist(), table["found"].to_numpy()
+        order = sorted(range(len(names)), key=names.__getitem__)
+        return Vocabulary(Strings.of([names[at] for at in order]), counts[order])
+
+    def vocabulary(self) -> Vocabulary:
+        """Every term, and the number of texts that have it."""
+        return self._vocabulary
+
+    def statistics(self, terms: Strings) -> Statistics:
+        """Returns the number of texts that have each of some terms."""
+        return Statistics(self.size, 0, 0, 0, self._vocabulary.of(terms))

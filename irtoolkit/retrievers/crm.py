@@ -8,14 +8,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.retrievers._counts import Collection
 from irtoolkit.retrievers._known_contexts import also_known, known_contexts
-from irtoolkit.retrievers._terms import Vocabulary, widen
 from irtoolkit.retrievers.base import Block, Matches, ScoreMatrix, Scorer
 from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.term_index import in_memory
 from irtoolkit.retrievers.tfidf import TFIDF
 
 # Similarities of queries and known contexts held at once.
@@ -59,21 +57,20 @@ class CRM(TFIDF):
 
     def scorer(self, task: Task) -> Scorer:
         contexts, golds = known_contexts(task, self.train)
-        vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
-        counts = vocabulary.count(contexts)
-        asked = vocabulary.count(task.queries)
-        collection = Collection.of(widen(counts, len(vocabulary)))
-        match = self.matcher(counts, collection)
+        own = self.on(task.lang)
+        shard = in_memory(own, contexts, [str(number) for number in range(len(contexts))])
+        searcher = own.index_form().searcher(own.index_form().of([shard]))
+        terms = searcher.terms(task.queries)
 
         def candidates(docs: Ints) -> Block:
             owned = golds[:, docs].tocsc()
             shares = np.maximum(np.diff(owned.indptr), 1)
 
             def score(query: Ints) -> Matches:
-                step = max(1, _CELLS // max(1, counts.shape[0]))
-                parts = [match(asked[query[i : i + step]]) for i in range(0, len(query), step)]
-                pooled = [self._pool(part, owned, shares) for part in parts]
-                scores = np.concatenate(pooled)
+                step = max(1, _CELLS // max(1, len(contexts)))
+                parts = (query[i : i + step] for i in range(0, len(query), step))
+                similar = (searcher.every(terms.chosen(part)).scores for part in parts)
+                scores = np.concatenate([self._pool(part, owned, shares) for part in similar])
                 return Matches(scores, lambda: scores > 0)
 
             return score

@@ -6,13 +6,14 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, sqrt
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers._feedback import Feedback, FeedbackDocument, Weights, heaviest
-from irtoolkit.retrievers._matching import Candidates
-from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
+
+if TYPE_CHECKING:
+    from irtoolkit.retrievers.kept import LexicalIndex
 
 _COMMON = {"fb_docs": (1, 1e6), "fb_terms": (1, 1e6), "max_df": (0, 1)}
 _MODEL = {**_COMMON, "original_query_weight": (0, 1), "doc_terms": (1, 1e9)}
@@ -86,11 +87,11 @@ class RM3(RelevanceModel, BM25):
     def shares(self, scores: Sequence[float], length: float) -> list[float]:
         return [max(0.0, score) for score in scores]
 
-    def kept(self) -> KeptForm | None:
-        from irtoolkit.retrievers.kept import BM25Index
-        from irtoolkit.retrievers.kept_feedback import FeedbackIndex
+    def index_form(self) -> LexicalIndex:
+        return _with_feedback(self, super().index_form())
 
-        return FeedbackIndex(self, BM25Index(self)) if self.scores_as(RM3) else None
+    def kept(self) -> KeptForm | None:
+        return self.index_form() if self.scores_as(RM3) else None
 
 
 @dataclass(frozen=True)
@@ -117,15 +118,11 @@ class RM3QueryLikelihood(RelevanceModel, QueryLikelihood):
         terms = max(length, 1.0) if self.likelihood == "term" else 1.0
         return [exp((score - max(scores)) / terms) for score in scores]
 
-    def least(self, among: Candidates, queries: Any) -> ScoreMatrix | None:
-        return None
+    def index_form(self) -> LexicalIndex:
+        return _with_feedback(self, super().index_form())
 
     def kept(self) -> KeptForm | None:
-        from irtoolkit.retrievers.kept_feedback import FeedbackIndex
-        from irtoolkit.retrievers.kept_scans import LikelihoodIndex
-
-        own = self.scores_as(RM3QueryLikelihood)
-        return FeedbackIndex(self, LikelihoodIndex(self)) if own else None
+        return self.index_form() if self.scores_as(RM3QueryLikelihood) else None
 
 
 @dataclass(frozen=True)
@@ -195,11 +192,18 @@ class Rocchio(Feedback, BM25):
             }
         )
 
-    def kept(self) -> KeptForm | None:
-        from irtoolkit.retrievers.kept import BM25Index
-        from irtoolkit.retrievers.kept_feedback import FeedbackIndex
+    def index_form(self) -> LexicalIndex:
+        return _with_feedback(self, super().index_form())
 
-        return FeedbackIndex(self, BM25Index(self)) if self.scores_as(Rocchio) else None
+    def kept(self) -> KeptForm | None:
+        return self.index_form() if self.scores_as(Rocchio) else None
+
+
+def _with_feedback(feedback: Feedback, searched: LexicalIndex) -> LexicalIndex:
+    """How a retriever with feedback keeps its documents: as the one that searches."""
+    from irtoolkit.retrievers.kept_feedback import FeedbackIndex
+
+    return FeedbackIndex(feedback, searched)
 
 
 def _mean(docs: Sequence[FeedbackDocument], count: int) -> Weights:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from irtoolkit.indexes.queries import CountedQueries, counted
 from irtoolkit.indexes.scanning import filled
 from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.indexes.writer import Segments
+from irtoolkit.retrievers.base import Matches
 from irtoolkit.retrievers.bm25_forms import FORMS, Lengths, stored_lengths
 from irtoolkit.runs.order import TopDocuments
 
@@ -106,6 +108,18 @@ class LexicalIndex(SearchedHere):
             "analysis": analysis.FORMAT, **own.rewriting(),
         }  # fmt: skip
 
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> Any:
+        """Shards of postings as one."""
+        return self.of([(PostingsShard.load(one.documents.folder), one) for one in shards], first)
+
+    def of(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> Any:
+        """Shards of postings, in memory or mapped, as one."""
+        raise NotImplementedError
+
+    def searcher(self, shards: CountedShardSet, counting: Any = None) -> Any:
+        """Searches shards of postings with the statistics of `counting`, by default their own."""
+        raise NotImplementedError
+
     def maker(self, memory: int) -> PostingsMaker:
         """Makes shards of postings."""
         from irtoolkit.indexes.lexical_maker import PostingsMaker
@@ -125,13 +139,15 @@ class LexicalIndex(SearchedHere):
 class BM25Index(LexicalIndex):
     """How BM25 keeps its documents; a `KeptForm`."""
 
-    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> PostingsSearch:
+    def of(
+        self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
+    ) -> PostingsSearch:
         """Shards of postings as one."""
-        return PostingsSearch.of(shards, first)
+        return PostingsSearch(shards, first)
 
-    def searcher(self, shards: CountedShardSet) -> BM25Searcher:
+    def searcher(self, shards: CountedShardSet, counting: Any = None) -> BM25Searcher:
         """Searches shards of postings."""
-        return BM25Searcher(self._retriever.settings(), shards)
+        return BM25Searcher(self._retriever.settings(), shards, counting)
 
 
 class LexicalSearcher:
@@ -140,12 +156,39 @@ class LexicalSearcher:
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.lexical.Lexical`.
         shards: a `ShardSet` of postings.
+        counting: what counts the terms that weigh them; by default the shards.
     """
 
-    def __init__(self, settings: Mapping[str, Any], shards: CountedShardSet) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], shards: CountedShardSet, counting: Any = None
+    ) -> None:
         own = analysis.analysis_of(settings)
         self._tokenizer, self._analyze = own.tokenizer, analysis.analyzer(*own)
+        self._settings = settings
         self.shards: CountedShardSet = shards
+        self.counting: Any = shards if counting is None else counting
+
+    def reads_all_terms(self, apart: bool) -> bool:
+        """Whether terms that no query has decide scores; see `within`."""
+        return False
+
+    def within(self, documents: Ints, terms: Strings | None, *, apart: bool) -> Self:
+        """Returns what searches some documents, which are numbered from 0.
+
+        Args:
+            documents: (c,) their numbers, ascending.
+            terms: the terms that are searched for; by default any.
+            apart: whether terms are weighed by these documents, and not by all.
+        """
+        shards: Any = self.shards
+        pool = shards.subset(documents, None if self.reads_all_terms(apart) else terms)
+        return type(self)(self._settings, pool, None if apart else self.counting)
+
+    def every(self, terms: CountedQueries) -> Matches:
+        """The score of every document for each query."""
+        shards: Any = self.shards
+        scores, shared = shards.every(self._asked(terms))
+        return Matches(scores, lambda: shared)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Where words of the beginning of a text have a term of the query."""
@@ -200,16 +243,22 @@ class BM25Searcher(LexicalSearcher):
 
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.lexical.BM25`.
-        shards: a `ShardSet` of postings.
+        shards, counting: see `LexicalSearcher`.
     """
 
-    def __init__(self, settings: Mapping[str, Any], shards: CountedShardSet) -> None:
-        super().__init__(settings, shards)
+    def __init__(
+        self, settings: Mapping[str, Any], shards: CountedShardSet, counting: Any = None
+    ) -> None:
+        super().__init__(settings, shards, counting)
         names = ("form", "k1", "b", "delta", "epsilon")
         constants = {name: settings[name] for name in names}
         # Indexes of before do not name it.
         lengths = settings.get("lengths", "exact")
         self._weighting = BM25Weighting(**constants, lengths=lengths)
+
+    def reads_all_terms(self, apart: bool) -> bool:
+        # A negative idf becomes a share of the mean over all terms.
+        return apart and self._weighting.form == "okapi"
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         """The best documents of each query, among those that share a term with it.
@@ -240,4 +289,4 @@ class BM25Searcher(LexicalSearcher):
         return np.concatenate([np.empty(0), *(one.everywhere for one in asked)])
 
     def _asked(self, terms: CountedQueries) -> list[WeightedQueries]:
-        return weighed(self.shards, terms, self._weighting)
+        return weighed(self.counting, terms, self._weighting)

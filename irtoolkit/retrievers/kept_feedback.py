@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.analysis import analysis_of
+from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.contents import DocumentTerms
 from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.sharded import CountedShardSet
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers._feedback import Feedback, FeedbackDocument, Weights
-from irtoolkit.retrievers.kept import BM25Index, LexicalIndex, LexicalSearcher
-from irtoolkit.retrievers.kept_scans import LikelihoodIndex
+from irtoolkit.retrievers.base import Matches
+from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher
 from irtoolkit.runs.order import TopDocuments
 
 # Queries whose feedback documents are read together: their terms are held.
@@ -33,17 +36,17 @@ class FeedbackIndex(LexicalIndex):
         searched: the form of what searches.
     """
 
-    def __init__(self, feedback: Feedback, searched: BM25Index | LikelihoodIndex) -> None:
+    def __init__(self, feedback: Feedback, searched: LexicalIndex) -> None:
         super().__init__(feedback)
         self._feedback, self._searched = feedback, searched
 
-    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> Any:
+    def of(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> Any:
         """Shards of postings as one."""
-        return self._searched.shards(shards, first)
+        return self._searched.of(shards, first)
 
-    def searcher(self, shards: CountedShardSet) -> FeedbackSearcher:
+    def searcher(self, shards: CountedShardSet, counting: Any = None) -> FeedbackSearcher:
         """Searches shards of postings."""
-        return FeedbackSearcher(self._feedback, self._searched.searcher(shards))
+        return FeedbackSearcher(self._feedback, self._searched.searcher(shards, counting))
 
 
 class FeedbackSearcher:
@@ -78,8 +81,25 @@ class FeedbackSearcher:
         """Where words of the beginning of a text have a term of the query as it was asked."""
         return self._searcher.matched(query, text)
 
+    def terms(self, queries: Sequence[Segments]) -> CountedQueries:
+        """The terms of queries, before feedback."""
+        return self._searcher.terms(queries)
+
+    def within(self, documents: Ints, terms: Strings | None, *, apart: bool) -> FeedbackSearcher:
+        """Returns what searches some documents; see `LexicalSearcher.within`."""
+        # Feedback takes any term of them.
+        own = self._searcher.within(documents, None, apart=apart)
+        return FeedbackSearcher(self._feedback, own)
+
+    def every(self, terms: CountedQueries) -> Matches:
+        """The score of every document for each query, after feedback."""
+        return self._searcher.every(self._fed(terms))
+
     def _expand(self, queries: tuple[Segments, ...]) -> CountedQueries:
-        asked = self._searcher.terms(queries)
+        return self._fed(self.terms(queries))
+
+    def _fed(self, asked: CountedQueries) -> CountedQueries:
+        """Queries with the terms that feedback gives them."""
         if self._feedback.is_off:
             return asked
         return CountedQueries.of(
@@ -111,7 +131,8 @@ class FeedbackSearcher:
         """What gives the weights of the terms of a document, by its place."""
         feedback, names = self._feedback, list(contents.terms)
         takes = feedback.takes(analysis_of(feedback.settings()))
-        common = feedback.is_common(self.shards.frequencies(contents.terms), self.shards.size)
+        counting = self._searcher.counting
+        common = feedback.is_common(counting.frequencies(contents.terms), counting.size)
         taken = np.array([bool(takes(name)) for name in names], bool) & ~common
 
         @lru_cache(None)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.form import OpenShard, SearchedHere
-from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts
+from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts, places_of
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
 from irtoolkit.indexes.sharded import ShardSet
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.runs.order import TopDocuments
 
@@ -131,14 +134,31 @@ class ImpactSearcher:
         return []
 
     def _asked(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
-        terms, weights, counts = self._weigh(queries)
-        ends = np.cumsum(counts)
-        found = []
-        for first, last in zip(ends - counts, ends, strict=True):
-            own = np.argsort(terms[first:last], kind="stable") + first
-            scales = weights[own].astype(np.float64)
-            found.append(ScannedQuery(terms[own].astype(np.int64), scales, np.ones(len(own))))
-        return found
+        return weighted_queries(self._weigh(queries))
+
+
+def weighted_queries(impacts: Impacts) -> list[ScannedQuery]:
+    """Returns queries as shards of term weights take them."""
+    terms, weights, counts = impacts
+    ends = np.cumsum(counts)
+    made = []
+    for first, last in zip(ends - counts, ends, strict=True):
+        own = np.argsort(terms[first:last], kind="stable") + first
+        scales = weights[own].astype(np.float64)
+        made.append(ScannedQuery(terms[own].astype(np.int64), scales, np.ones(len(own))))
+    return made
+
+
+def in_memory(impacts: Impacts, ids: Ids) -> Scan:
+    """Returns the term weights of documents as a shard in memory."""
+    order = np.argsort(impacts.terms, kind="stable")
+    terms, frequencies = np.unique(impacts.terms, return_counts=True)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(frequencies)])
+    owners = np.repeat(np.arange(len(ids), dtype=np.int32), impacts.counts)
+    docs = OpenShard(MemoryDocuments(Strings.of(list(ids))), np.empty(0, np.int64))
+    arrays = starts, owners[order], impacts.weights.astype(np.float32)[order], docs.live
+    places = partial(places_of, terms.astype(np.int64))
+    return Scan([ScannedShard(docs, arrays, places, np.empty(0), np.empty(0))], "weight")
 
 
 def _scanned(shard: OpenShard) -> ScannedShard:

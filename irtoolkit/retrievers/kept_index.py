@@ -18,6 +18,7 @@ from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.form import KeptForm, Searcher
 from irtoolkit.indexes.remote import local_index, verify
 from irtoolkit.indexes.remote_writer import changing
+from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.retrievers.index import Index, listed_ids
 from irtoolkit.retrievers.index_folder import (
     live,
@@ -87,6 +88,11 @@ class KeptIndex(Index):
                 f"the index {self.folder} is for {self.manifest.retriever}, not {self.searched_by}",
                 remedy=f"index the documents with {self.searched_by}",
             )
+
+    @property
+    def open_shards(self) -> Sequence[OpenShard]:
+        """Its shards, as they were when it was opened."""
+        return self._shards
 
     @property
     def _is_builders(self) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
 from irtoolkit.indexes.sharded import CountedShardSet, Targets
@@ -31,6 +33,11 @@ class ScannedPostings(Postings):
         """The shards under the formula, and the queries."""
         raise NotImplementedError
 
+    def every(self, asked: Any) -> tuple[Floats, NDArray[np.bool_]]:
+        """(q, d) the score of every document, and whether it shares a term with the query."""
+        scan, queries = self.scan(asked)
+        return scan.every(queries)
+
     def best(self, asked: Any, depth: int, every: bool = False) -> TopDocuments:
         """The best documents of each query; `every` ranks such as have nothing of it, too."""
         scan, queries = self.scan(asked)
@@ -50,28 +57,30 @@ class ScannedPostings(Postings):
 class LikelihoodIndex(LexicalIndex):
     """How query likelihood keeps its documents; a `KeptForm`."""
 
-    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> LikelihoodShards:
+    def of(
+        self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
+    ) -> LikelihoodShards:
         """Shards of postings as one."""
-        made = LikelihoodShards.of(shards, first)
+        made = LikelihoodShards(shards, first)
         own = self._retriever.settings()
         made.mu = own["mu"] if own["smoothing"] == "dirichlet" else None
         return made
 
-    def searcher(self, shards: CountedShardSet) -> LikelihoodSearcher:
+    def searcher(self, shards: CountedShardSet, counting: Any = None) -> LikelihoodSearcher:
         """Searches shards of postings."""
-        return LikelihoodSearcher(self._retriever.settings(), shards)
+        return LikelihoodSearcher(self._retriever.settings(), shards, counting)
 
 
 class CosineIndex(LexicalIndex):
     """How TF-IDF keeps its documents; a `KeptForm`."""
 
-    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> CosineShards:
+    def of(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> CosineShards:
         """Shards of postings as one."""
-        return CosineShards.of(shards, first)
+        return CosineShards(shards, first)
 
-    def searcher(self, shards: CountedShardSet) -> CosineSearcher:
+    def searcher(self, shards: CountedShardSet, counting: Any = None) -> CosineSearcher:
         """Searches shards of postings."""
-        return CosineSearcher(self._retriever.settings(), shards)
+        return CosineSearcher(self._retriever.settings(), shards, counting)
 
 
 class Occurrences(NamedTuple):
@@ -100,6 +109,12 @@ class LikelihoodShards(ScannedPostings):
     """
 
     mu: float | None = None
+
+    def subset(self, documents: Ints, terms: Strings | None = None) -> Self:
+        """Returns some documents as shards of their own; see `Postings.subset`."""
+        made = super().subset(documents, terms)
+        made.mu = self.mu
+        return made
 
     @cached_property
     def _scan(self) -> Scan:
@@ -139,11 +154,13 @@ class LikelihoodSearcher(LexicalSearcher):
 
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.lexical.QueryLikelihood`.
-        shards: `LikelihoodShards`, or a `ShardSet` of such.
+        shards, counting: `LikelihoodShards`, or a `ShardSet` of such; see `LexicalSearcher`.
     """
 
-    def __init__(self, settings: Mapping[str, Any], shards: CountedShardSet) -> None:
-        super().__init__(settings, shards)
+    def __init__(
+        self, settings: Mapping[str, Any], shards: CountedShardSet, counting: Any = None
+    ) -> None:
+        super().__init__(settings, shards, counting)
         self._dirichlet = settings["smoothing"] == "dirichlet"
         self._mu, self._lam = settings["mu"], settings["lam"]
 
@@ -155,7 +172,7 @@ class LikelihoodSearcher(LexicalSearcher):
         return self.shards.best(self._asked(terms), depth, every=fill)
 
     def _asked(self, terms: CountedQueries) -> list[ScannedQuery]:
-        known: Occurrences = self.shards.statistics(terms.terms)
+        known: Occurrences = self.counting.statistics(terms.terms)
         found = dict(zip(terms.terms, known.found.tolist(), strict=True))
         return [self._query(own, found, max(1, known.tokens)) for own in terms.each()]
 
@@ -226,16 +243,21 @@ class CosineSearcher(LexicalSearcher):
 
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.tfidf.TFIDF`.
-        shards: `CosineShards`, or a `ShardSet` of such.
+        shards, counting: `CosineShards`, or a `ShardSet` of such; see `LexicalSearcher`.
     """
 
-    def __init__(self, settings: Mapping[str, Any], shards: CountedShardSet) -> None:
-        super().__init__(settings, shards)
-        self._idf = Idf(shards.size, int(settings["smooth"]))
+    def __init__(
+        self, settings: Mapping[str, Any], shards: CountedShardSet, counting: Any = None
+    ) -> None:
+        super().__init__(settings, shards, counting)
+        self._idf = Idf(self.counting.size, int(settings["smooth"]))
+
+    def reads_all_terms(self, apart: bool) -> bool:
+        return True  # the length of a document's vector
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        found: Vocabulary = self.shards.vocabulary()
+        found: Vocabulary = self.counting.vocabulary()
         return found
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
@@ -250,7 +272,7 @@ class CosineSearcher(LexicalSearcher):
         return filled(found, depth, self.shards, np.zeros(terms.size))
 
     def _asked(self, terms: CountedQueries) -> CosineQueries:
-        known = self.shards.statistics(terms.terms).found
+        known = self.counting.statistics(terms.terms).found
         found = dict(zip(terms.terms, known.tolist(), strict=True))
         made = [self._query(own, found) for own in terms.each()]
         return CosineQueries(made, self._idf, self._vocabulary)

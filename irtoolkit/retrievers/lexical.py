@@ -1,12 +1,10 @@
-"""Term-matching retrievers as sparse linear algebra over the candidate set."""
+"""Retrievers that match terms: BM25 and query likelihood."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from irtoolkit.base.analysis import (
     ANALYZERS,
@@ -16,28 +14,21 @@ from irtoolkit.base.analysis import (
     StopWords,
     Tokenizer,
     analysis_of,
-    analyzer,
     missing_tokenizer,
 )
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.form import KeptForm
-from irtoolkit.retrievers._counts import Collection, Counts, TextCounts, counts_of
-from irtoolkit.retrievers._file_statistics import FileStatistics
-from irtoolkit.retrievers._matching import (
-    Candidates,
-    Matcher,
-    Matchers,
-    Matching,
-    matching,
-    scored_by,
-)
-from irtoolkit.retrievers._terms import TermScores, Vocabulary, widen
-from irtoolkit.retrievers.base import Ask, Retriever, ScoreMatrix, Scorer, keep_last
-from irtoolkit.retrievers.bm25_forms import FORMS, Lengths, stored_lengths
+from irtoolkit.retrievers.base import Ask, Retriever, Scorer
+from irtoolkit.retrievers.bm25_forms import FORMS, Lengths
 from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.term_index import term_index
 from irtoolkit.retrievers.texts import Segments
 
+if TYPE_CHECKING:
+    from irtoolkit.retrievers.kept import LexicalIndex
+
+# The settings that say how texts become terms.
+ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
 Statistics = Literal["candidates", "corpus"]
 
 
@@ -89,47 +80,26 @@ class Lexical(Retriever):
         return replace(self, analyzer=name, tokenizer="auto", stop="auto", stem="auto")
 
     def scorer(self, task: Task) -> Scorer:
-        vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
-        # Before the documents: the order of the terms decides the last bit of a score.
-        queries = vocabulary.count(task.queries)
-        return scored_by(queries, self._matchers(task, vocabulary))
+        return self.prepare(task)(task)
 
     def prepare(self, task: Task) -> Ask:
-        vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
-        matchers = keep_last(self._matchers(task, vocabulary))
-        return lambda other: scored_by(vocabulary.count(other.queries), matchers)
+        index = term_index(self.on(task.lang), task)
 
-    def _matchers(self, task: Task, vocabulary: Vocabulary) -> Matchers:
-        """Counts the documents, and returns what makes matchers of candidate sets."""
-        counts = self._counts(task, vocabulary)
-        whole = None
-        fixed: Collection | FileStatistics | None = self.outside(task, vocabulary)
-        if self.statistics == "corpus":
-            if task.ranks_corpus:
-                whole = counts.of(np.arange(len(task.doc_ids)))
-            fixed = counts.corpus() if whole is None else Collection.of(whole)
+        def ask(other: Task) -> Scorer:
+            terms = index.searcher.terms(other.queries)
+            return lambda documents: index.block(documents, terms)
 
-        def make(docs: Ints) -> tuple[Matching, int | None]:
-            counted = counts.of(docs) if whole is None else whole
-            collection = fixed or Collection.of(counted)
-            width = len(vocabulary)
-            counted, collection = widen(counted, width), collection.widened(width)
-            return self.matched(Candidates(task, docs, counted, collection, vocabulary))
+        return ask
 
-        return make
+    def index_form(self) -> LexicalIndex:
+        """How its documents become postings, and what searches them."""
+        raise NotImplementedError
 
-    def matched(self, among: Candidates) -> tuple[Matching, int | None]:
-        """What scores queries against a candidate set; see `Matchers`."""
-        match = self.matcher(among.counts, among.collection)
-        return matching(match, among.counts), among.counts.shape[1]
+    def indexed(self) -> Lexical:
+        """A retriever that keeps an index, in the cache, of the same terms."""
+        return self if self.kept() else BM25(**{name: getattr(self, name) for name in ANALYSIS})
 
-    def _counts(self, task: Task, vocabulary: Vocabulary) -> Counts:
-        how = self.analysis(task.lang)
-        if type(self).rewritten is Lexical.rewritten:
-            return counts_of(task, vocabulary, how, self.reads_corpus())
-        return TextCounts(task, vocabulary, self.rewritten)
-
-    def outside(self, task: Task, vocabulary: Vocabulary) -> FileStatistics | None:
+    def outside(self, task: Task) -> Any:
         """Statistics of other texts than the documents', which then weigh the terms."""
         return None
 
@@ -140,10 +110,6 @@ class Lexical(Retriever):
     def rewriting(self) -> dict[str, Any]:
         """What decides how documents are rewritten, for an index that is kept."""
         return {}
-
-    def matcher(self, counts: Any, collection: Collection) -> Matcher:
-        """What scores (q, terms) counts of queries against (c, terms) counts of candidates."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -196,29 +162,13 @@ class BM25(Lexical):
         given = {"k1": self.k1, "b": self.b, "delta": self.delta}
         return {name: getattr(defaults, name) if v is None else v for name, v in given.items()}
 
-    def kept(self) -> KeptForm | None:
+    def index_form(self) -> LexicalIndex:
         from irtoolkit.retrievers.kept import BM25Index
 
-        return BM25Index(self) if self.scores_as(BM25) else None
+        return BM25Index(self)
 
-    def matcher(self, counts: Any, collection: Collection) -> Matcher:
-        form, constants = FORMS[self.form], self._constants()
-        k1, b, delta = (constants[name] for name in ("k1", "b", "delta"))
-        if self.lengths == "lucene":
-            collection = collection.without_empty()
-        known = collection.found > 0
-        idf = np.zeros(len(known))
-        idf[known] = form.idf(collection.size, collection.found[known].astype(float), self.epsilon)
-        own = np.asarray(counts.sum(axis=1), np.int64).ravel()
-        lengths = stored_lengths(own, self.lengths)
-        norm = np.repeat(1 - b + b * lengths / (collection.average or 1.0), np.diff(counts.indptr))
-        absent = form.absent(k1, delta)
-        weights = counts.copy()
-        weights.data = (form.weight(counts.data, norm, k1, delta) - absent) * idf[counts.indices]
-        match, everywhere = TermScores(weights), idf * absent
-        if not absent:
-            return match
-        return lambda queries: match(queries) + (queries @ everywhere)[:, None]
+    def kept(self) -> KeptForm | None:
+        return self.index_form() if self.scores_as(BM25) else None
 
 
 @dataclass(frozen=True)
@@ -244,34 +194,10 @@ class QueryLikelihood(Lexical):
     mu: float = 1000.0
     lam: float = 0.1
 
-    def kept(self) -> KeptForm | None:
+    def index_form(self) -> LexicalIndex:
         from irtoolkit.retrievers.kept_scans import LikelihoodIndex
 
-        return LikelihoodIndex(self) if self.scores_as(QueryLikelihood) else None
+        return LikelihoodIndex(self)
 
-    def matcher(self, counts: Any, collection: Collection) -> Matcher:
-        total = collection.occurrences.sum()
-        background = np.maximum(collection.occurrences, 1) / max(1.0, total)
-        known = (collection.occurrences > 0).astype(np.float64)
-        lengths = np.asarray(counts.sum(axis=1)).ravel()
-        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        chance = background[counts.indices]
-        weights = counts.copy()
-        # log p(t) = log(what an absent term has) + log(1 + what occurrence adds)
-        if self.smoothing == "dirichlet":
-            weights.data = np.log1p(counts.data / (self.mu * chance))
-            prior = known * np.log(self.mu * background)
-            by_length = -np.log(lengths + self.mu)
-        else:
-            share = counts.data / lengths[rows]
-            weights.data = np.log1p((1 - self.lam) * share / (self.lam * chance))
-            prior = known * np.log(self.lam * background)
-            by_length = np.zeros(len(lengths))
-        match = TermScores(weights)
-
-        def score(queries: Any) -> ScoreMatrix:
-            asked = np.asarray(queries @ known)
-            fixed: ScoreMatrix = (queries @ prior)[:, None] + asked[:, None] * by_length[None, :]
-            return fixed + match(queries)
-
-        return score
+    def kept(self) -> KeptForm | None:
+        return self.index_form() if self.scores_as(QueryLikelihood) else None

@@ -1,4 +1,4 @@
-"""Learned sparse retrieval: a model weighs terms, and the lexical retrievers' products score them."""
+"""Learned sparse retrieval: a model weighs the terms of queries and documents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
@@ -15,10 +14,14 @@ from irtoolkit.indexes.form import KeptForm
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
-from irtoolkit.retrievers._matching import Matching, matching
-from irtoolkit.retrievers._terms import TermScores
-from irtoolkit.retrievers.base import Ask, Block, Scorer, keep_last
-from irtoolkit.retrievers.kept_impacts import ImpactIndex, Impacts, Weigh
+from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, keep_last
+from irtoolkit.retrievers.kept_impacts import (
+    ImpactIndex,
+    Impacts,
+    Weigh,
+    in_memory,
+    weighted_queries,
+)
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
@@ -54,8 +57,7 @@ class Sparse(TwoSided):
                 encoder = encoder_of(self, name)
                 self._refuse_other(encoder_of(self, "document"))
                 made = encoder.encode(map(encoder.text, texts), what="texts", count=len(texts))
-                terms, starts = made.ragged(0)
-                return Impacts(terms, made.ragged(1)[0], np.diff(starts))
+                return impacts(made)
 
             return weigh
 
@@ -75,32 +77,28 @@ class Sparse(TwoSided):
         asking, shown = self.encoder("query"), self.encoder("document")
         self._refuse_other(shown)
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
-
-        def matcher(doc: Ints) -> Matching:
-            weights = _matrix(docs[doc])
-            return matching(TermScores(weights), weights)
-
-        weighed = keep_last(matcher)
+        weighed = keep_last(lambda doc: in_memory(impacts(docs[doc]), task.doc_ids[doc]))
 
         def ask(other: Task) -> Scorer:
             asked = self.asked(other)
             encoded = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
-            queries = _matrix(encoded)
+            queries = weighted_queries(impacts(encoded))
 
             def candidates(doc: Ints) -> Block:
-                score = weighed(doc)
-                return lambda query: score(queries[query])
+                scan = weighed(doc)
+
+                def score(query: Ints) -> Matches:
+                    scores, shared = scan.every([queries[number] for number in query])
+                    return Matches(scores, lambda: shared)
+
+                return score
 
             return candidates
 
         return ask
 
 
-def _matrix(rows: Encodings) -> Any:
-    """A (texts, terms) CSR matrix of the weights; as wide as the greatest term needs."""
-    terms, starts = rows.ragged(0)
-    weights, _ = rows.ragged(1)
-    width = int(terms.max()) + 1 if len(terms) else 1
-    return csr_array(
-        (weights.astype(np.float64), terms.astype(np.int32), starts), shape=(len(rows), width)
-    )
+def impacts(encoded: Encodings) -> Impacts:
+    """Returns the term weights that a model has given to texts."""
+    terms, starts = encoded.ragged(0)
+    return Impacts(terms, encoded.ragged(1)[0], np.diff(starts))

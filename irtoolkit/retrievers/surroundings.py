@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,6 +11,12 @@ from scipy.sparse import csr_array, hstack
 
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.documents import MemoryDocuments
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.shards import OpenShard
+from irtoolkit.indexes.strings import Strings
+from irtoolkit.indexes.tokens import BLOCK, Counter
 from irtoolkit.retrievers._book_windows import (
     BookWindows,
     Surrounded,
@@ -18,12 +24,14 @@ from irtoolkit.retrievers._book_windows import (
     book_windows,
     incidence,
 )
-from irtoolkit.retrievers._counts import Collection
-from irtoolkit.retrievers._terms import SharedTerms, Vocabulary, widen
-from irtoolkit.retrievers.base import Ask, Block, Matches, ScoreMatrix, Scorer
+from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer
+from irtoolkit.retrievers.kept import LexicalIndex
 from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood, Statistics
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import BLOCK_DOCS
+
+# The name of all terms together that no query has; no text has it.
+_OTHERS = ""
 
 
 @dataclass(frozen=True)
@@ -45,65 +53,56 @@ class LexicalSurroundings(Surrounded, Lexical):
         self.check_surroundings()
 
     def prepare(self, task: Task) -> Ask:
-        vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
-        score = self._scored(task, vocabulary)
-        return lambda other: score(self._asked(other, vocabulary))
-
-    def scorer(self, task: Task) -> Scorer:
-        vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
-        # Before the documents, as in all term matching: the order of the terms decides the last bit.
-        asked = self._asked(task, vocabulary)
-        return self._scored(task, vocabulary)(asked)
-
-    def _scored(self, task: Task, vocabulary: Vocabulary) -> Callable[[Any], Scorer]:
-        """Counts the sentences, and returns what scores (Q, terms) counts of queries."""
-        windows = book_windows(task)
+        own, windows = self.on(task.lang), book_windows(task)
+        form, sentences = own.index_form(), _Sentences(own, windows.sentences)
         everything = all_windows(task) if self.statistics == "corpus" else None
-        sentences = vocabulary.count((text,) for text in windows.sentences)
 
-        def score_all(asked: Any) -> Scorer:
-            asked = widen(asked, len(vocabulary))
-            counted = _Counted(widen(sentences, len(vocabulary)))
-            terms = _terms(asked) if self.only_asked() else np.arange(asked.shape[1])
-            fixed: dict[int, Collection] = {}
-            if everything is not None:
-                fixed = {
-                    size: counted.collection(everything, size, terms) for size, _ in self.shares()
-                }
+        def ask(other: Task) -> Scorer:
+            queries = own.query_terms(other)
+            counting = {
+                size: None if everything is None
+                else _AllWindows(sentences, form, everything, size, self.columns(sentences, queries))
+                for size, _ in self.shares()
+            }  # fmt: skip
 
             def candidates(docs: Ints) -> Block:
                 def score(query: Ints) -> Matches:
-                    rows = asked[query]
-                    # Terms that these queries do not have need no weights; they only add to lengths.
-                    these = _terms(rows) if self.only_asked() and not fixed else terms
-                    found: ScoreMatrix = np.zeros((len(query), len(docs)))
-                    questions = widen(rows[:, these], len(these) + 1)
-                    shared: list[SharedTerms] = []
+                    asked = queries.chosen(query)
+                    columns = self.columns(sentences, asked if everything is None else queries)
+                    total, shared = np.zeros((len(query), len(docs))), []
                     for size, share in self.shares():
-                        counts = counted.of(*windows.ranges(docs, size), these)
-                        match = self.matcher(counts, fixed.get(size) or Collection.of(counts))
-                        found += share * match(questions)
-                        shared.append(SharedTerms(counts))
-                    return Matches(
-                        found, lambda: np.any([own(questions) for own in shared], axis=0)
-                    )
+                        shard = sentences.windows(*windows.ranges(docs, size), columns)
+                        found = form.searcher(form.of([shard]), counting[size]).every(asked)
+                        total += share * found.scores
+                        shared.append(found.shared())
+                    return Matches(total, lambda: np.any(shared, axis=0))
 
                 return score
 
             return candidates
 
-        return score_all
+        return ask
 
-    def only_asked(self) -> bool:
-        """Whether terms that no query has decide scores by their number alone."""
-        return True
+    def columns(self, sentences: _Sentences, queries: CountedQueries) -> Ints:
+        """The terms whose counts decide scores, ascending: those of the queries."""
+        # Others only add to lengths.
+        places = sentences.terms.places(queries.terms)[np.unique(queries.numbers)]
+        return np.unique(places[places >= 0])
 
-    def _asked(self, task: Task, vocabulary: Vocabulary) -> Any:
-        """(Q, terms) counts of the queries' terms, weighted by the nearness of their sentences."""
+    def query_terms(self, task: Task) -> CountedQueries:
+        """The queries' terms, weighted by the nearness of their sentences."""
+        searcher = self.index_form().searcher(self.index_form().of([]))
         if not self.fades(task):
-            return vocabulary.count(task.queries)
+            terms: CountedQueries = searcher.terms(task.queries)
+            return terms
         texts, weights = self.query_sentences(task)
-        return csr_array(weights @ vocabulary.count((text,) for text in texts))
+        counted = searcher.terms([(text,) for text in texts])
+        shape = len(texts), max(1, len(counted.terms))
+        matrix = csr_array((counted.counts, counted.numbers, counted.starts), shape=shape)
+        faded = csr_array(weights @ matrix)
+        return CountedQueries(
+            counted.terms, faded.indptr.astype(np.int64), faded.indices.astype(np.int64), faded.data
+        )
 
 
 @dataclass(frozen=True)
@@ -112,9 +111,11 @@ class BM25Surroundings(LexicalSurroundings, BM25):
 
     name: ClassVar[str] = "bm25-surroundings"
 
-    def only_asked(self) -> bool:
+    def columns(self, sentences: _Sentences, queries: CountedQueries) -> Ints:
         # Okapi's negative weights become a share of the mean over all terms.
-        return self.form != "okapi"
+        if self.form == "okapi":
+            return np.arange(len(sentences.terms))
+        return super().columns(sentences, queries)
 
 
 @dataclass(frozen=True)
@@ -124,34 +125,96 @@ class LikelihoodSurroundings(LexicalSurroundings, QueryLikelihood):
     name: ClassVar[str] = "ql-surroundings"
 
 
-def _terms(counts: Any) -> Ints:
-    """The terms that occur in some texts, ascending."""
-    return np.unique(counts.indices)
-
-
-class _Counted:
+class _Sentences:
     """Counts of terms in sentences, from which those in windows are made.
 
-    Args:
-        sentences: (sentences, terms) counts.
+    Attributes:
+        terms: the terms, in byte order.
     """
 
-    def __init__(self, sentences: Any) -> None:
-        self._sentences = sentences
-        self._lengths = np.asarray(sentences.sum(axis=1)).ravel()
+    def __init__(self, retriever: Lexical, texts: Sequence[str]) -> None:
+        how = retriever.analysis(None)
+        counter = Counter(how.tokenizer, analyzer(*how))
+        try:
+            blocks = (texts[first : first + BLOCK] for first in range(0, len(texts), BLOCK))
+            parts = list(counter.each(blocks))
+        finally:
+            counter.close()
+        names = counter.terms.by_number()
+        order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+        self.terms = Strings.of([names[number] for number in order])
+        place = np.argsort(order)
+        sizes = [np.diff(part.ends, prepend=0) for part in parts]
+        starts = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]))
+        numbers = np.concatenate([np.empty(0, np.int64), *(place[part.terms] for part in parts)])
+        counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in parts)])
+        self._counts = csr_array((counts, numbers, starts), shape=(len(texts), len(names)))
+        self._lengths = np.concatenate([np.empty(0, np.int32), *(part.lengths for part in parts)])
 
-    def of(self, first: Ints, last: Ints, terms: Ints) -> Any:
-        """(windows, terms + 1) counts of some terms, and in the last column of all others."""
+    def windows(self, first: Ints, last: Ints, columns: Ints) -> tuple[PostingsShard, OpenShard]:
+        """Returns windows of sentences as a shard, in which all other terms are one.
+
+        Args:
+            first, last: (c,) the first sentence of each window, and one past its last.
+            columns: the terms that are counted apart, ascending.
+        """
         base, stop = int(first.min()), int(last.max())
-        here = self._sentences[base:stop][:, terms]
+        here = self._counts[base:stop][:, columns]
         others = self._lengths[base:stop] - np.asarray(here.sum(axis=1)).ravel()
-        parts = hstack([here, csr_array(others[:, None])], format="csr")
-        return csr_array(incidence(first, last, base, stop - base) @ parts)
+        apart = hstack([csr_array(others[:, None]), here], format="csr")
+        counts = csr_array(incidence(first, last, base, stop - base).astype(np.int64) @ apart)
+        return _shard(counts, Strings.joined([Strings.of([_OTHERS]), self.terms.taken(columns)]))
 
-    def collection(self, windows: BookWindows, size: int, terms: Ints) -> Collection:
-        """The statistics of the windows of one size around some passages."""
-        total = Collection(0, np.zeros(1, np.int64), np.zeros(1))
-        for start in range(0, len(windows.begins), BLOCK_DOCS):
-            docs = np.arange(start, min(start + BLOCK_DOCS, len(windows.begins)))
-            total += Collection.of(self.of(*windows.ranges(docs, size), terms))
-        return total
+
+def _shard(counts: Any, terms: Strings) -> tuple[PostingsShard, OpenShard]:
+    """Returns (documents, terms) counts as a shard, each of whose postings is a class by itself."""
+    counts.eliminate_zeros()
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    by_term = counts.tocsc()
+    size = len(by_term.indices)
+    arrays = {
+        "starts": by_term.indptr.astype(np.int64), "documents": by_term.indices.astype(np.int32),
+        "classes": np.arange(size, dtype=np.uint32), "class-counts": by_term.data,
+        "class-lengths": lengths[by_term.indices], "lengths": lengths,
+        "bounds": np.zeros((len(terms), 4), np.int32),
+    }  # fmt: skip
+    ids = Strings(np.empty(0, np.uint8), np.zeros(len(lengths) + 1, np.int64))
+    return PostingsShard(terms, arrays), OpenShard(MemoryDocuments(ids), np.empty(0, np.int64))
+
+
+class _AllWindows:
+    """The statistics of the windows of one size around all passages of a collection.
+
+    Args:
+        sentences, form: count terms, and say what formulas take of the counts.
+        windows: where the passages are.
+        size: sentences around each.
+        columns: the terms that are counted; see `_Sentences.windows`.
+    """
+
+    def __init__(
+        self, sentences: _Sentences, form: LexicalIndex, windows: BookWindows, size: int,
+        columns: Ints,
+    ) -> None:  # fmt: skip
+        self._sentences, self._form, self._windows = sentences, form, windows
+        self._size, self._columns = size, columns
+        self._known: dict[int, Any] = {}
+
+    def _each(self) -> Any:
+        for start in range(0, len(self._windows.begins), BLOCK_DOCS):
+            docs = np.arange(start, min(start + BLOCK_DOCS, len(self._windows.begins)))
+            ranges = self._windows.ranges(docs, self._size)
+            yield self._form.of([self._sentences.windows(*ranges, self._columns)])
+
+    def statistics(self, terms: Strings) -> Any:
+        """What the windows say of some terms."""
+        if id(terms) not in self._known:
+            parts = [shards.statistics(terms) for shards in self._each()]
+            self._known = {id(terms): (terms, type(parts[0]).total(parts))}
+        return self._known[id(terms)][1]
+
+    def all_frequencies(self) -> Ints:
+        """Number of windows that have each term."""
+        parts = [shards.vocabulary() for shards in self._each()]
+        counts: Ints = type(parts[0]).total(parts).counts
+        return counts

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, get_args
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.indexes.form import KeptForm
-from irtoolkit.retrievers._counts import Collection
 from irtoolkit.retrievers._file_statistics import FileStatistics
-from irtoolkit.retrievers._matching import Matcher
-from irtoolkit.retrievers._terms import TermScores, Vocabulary
 from irtoolkit.retrievers.lexical import Lexical, Statistics
 from irtoolkit.retrievers.task import Task
+
+if TYPE_CHECKING:
+    from irtoolkit.retrievers.kept import LexicalIndex
 
 
 @dataclass(frozen=True)
@@ -51,42 +49,17 @@ class TFIDF(Lexical):
     def _file(self) -> Path | None:
         return None if self.statistics in get_args(Statistics) else Path(self.statistics)
 
-    def outside(self, task: Task, vocabulary: Vocabulary) -> FileStatistics | None:
+    def outside(self, task: Task) -> Any:
         lacking = self.missing()
         if lacking is not None:
             raise InputError(lacking)
-        if self._file is None:
-            return None
-        return FileStatistics(self._file, self.analysis(task.lang), vocabulary)
+        return None if self._file is None else FileStatistics(self._file, self.analysis(task.lang))
 
-    def kept(self) -> KeptForm | None:
+    def index_form(self) -> LexicalIndex:
         from irtoolkit.retrievers.kept_scans import CosineIndex
 
+        return CosineIndex(self)
+
+    def kept(self) -> KeptForm | None:
         # The statistics of an index are those of its documents.
-        return CosineIndex(self) if self._file is None and self.scores_as(TFIDF) else None
-
-    def matcher(self, counts: Any, collection: Collection) -> Matcher:
-        extra = int(self.smooth)
-        idf = np.log((collection.size + extra) / np.maximum(collection.found + extra, 1)) + 1
-        idf[collection.found == 0] = 0.0
-
-        def vectors(matrix: Any) -> Any:
-            weighted = matrix.copy()
-            weighted.data = matrix.data * idf[matrix.indices]
-            return _unit_rows(weighted)
-
-        match = TermScores(vectors(counts))
-        return lambda queries: match(vectors(queries))
-
-
-def _unit_rows(matrix: Any) -> Any:
-    """A CSR matrix with its rows scaled to length 1, which is changed; empty rows stay empty.
-
-    The squares of a row are summed in its order, so that the lengths are scikit-learn's to the bit.
-    """
-    squares = matrix.copy()
-    squares.data = matrix.data * matrix.data
-    lengths = np.sqrt(squares @ np.ones(matrix.shape[1]))
-    lengths[lengths == 0] = 1.0
-    matrix.data = matrix.data / np.repeat(lengths, np.diff(matrix.indptr))
-    return matrix
+        return self.index_form() if self._file is None and self.scores_as(TFIDF) else None

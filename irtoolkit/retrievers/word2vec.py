@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from irtoolkit.base.analysis import Analysis, StopWords, Tokenizer, analyzer
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.datasets.cache import content_hash
-from irtoolkit.retrievers._counts import Collection
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.retrievers._file_statistics import FileStatistics
-from irtoolkit.retrievers._terms import Vocabulary, widen
+from irtoolkit.retrievers._terms import Frequencies, Vocabulary, widen
 from irtoolkit.retrievers.base import Ask, Retriever, Scorer
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.text_files import file_texts
@@ -97,16 +97,16 @@ class Word2Vec(Retriever):
             if getattr(self, name) < 1:
                 raise InputError(f"setting {name}={getattr(self, name)} is not at least 1")
         analyze = analyzer(self.tokenizer, self.stop)
-        vocabulary, trained = Vocabulary(analyze), Collection(0, np.zeros(1, np.int64), np.zeros(1))
+        vocabulary, trained = Vocabulary(analyze), Frequencies()
         with tempfile.TemporaryDirectory() as folder:
             texts = TokenLines(Path(folder, "tokens"))
             texts.write(map(analyze, self._training_texts(task)))
             # The numbers of words follow the training text: the order of a text's words in its
             # sum decides the last bit of a score.
             for block in texts.blocks():
-                trained += Collection.of(vocabulary.count(block))
+                trained.add(vocabulary.count(block))
             words = self._train(texts)
-        means = _Means(vocabulary, words, self._weights(vocabulary, trained))
+        means = _Means(vocabulary, words, self._weights(vocabulary.names(), trained))
         docs = means(task.docs)
 
         def ask(other: Task) -> Scorer:
@@ -115,18 +115,17 @@ class Word2Vec(Retriever):
 
         return ask
 
-    def _weights(self, vocabulary: Vocabulary, trained: Collection) -> NDArray[np.float64]:
-        """The weight of each word of a vocabulary."""
-        width = max(1, len(vocabulary))
+    def _weights(self, terms: list[str], trained: Frequencies) -> NDArray[np.float64]:
+        """The weight of each word."""
         if self.weighting == "none":
-            return np.ones(width)
-        statistics: Collection | FileStatistics = trained
+            return np.ones(max(1, len(terms)))
+        size, found = trained.texts, trained.of(len(terms))
         if "statistics" in self._files:
             how = Analysis(self.tokenizer, self.stop, "none")
-            statistics = FileStatistics(self._files["statistics"], how, vocabulary)
-        counted = statistics.widened(width)
-        weights = np.log((1 + counted.size) / (1 + counted.found)) + 1
-        weights[counted.found == 0] = 0.0
+            statistics = FileStatistics(self._files["statistics"], how)
+            size, found = statistics.size, statistics.vocabulary().of(Strings.of(terms))
+        weights = np.log((1 + size) / (1 + found)) + 1
+        weights[found == 0] = 0.0
         return weights
 
     def _training_texts(self, task: Task) -> Iterator[str]:

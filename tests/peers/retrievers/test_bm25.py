@@ -23,7 +23,6 @@ from ir_datasets.formats import (
 
 import irtoolkit as ir
 from irtoolkit.base.analysis import analyzer
-from irtoolkit.retrievers import _terms
 from irtoolkit.retrievers.base import Retriever, scores_of
 from irtoolkit.retrievers.bm25_forms import FORMS, stored_lengths
 from irtoolkit.retrievers.engine import rank
@@ -330,31 +329,6 @@ def test_statistics_of_candidates_are_those_of_a_collection_of_them(
 
 
 # -- precision --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", FORM_NAMES)
-def test_large_candidate_sets_are_scored_in_single_precision(
-    form: str, quotes: tuple[Texts, Texts], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dataset_id = register(*quotes)
-    retriever = BM25(form=form)  # type: ignore[arg-type]
-    double = matrix(dataset_id, retriever)
-    monkeypatch.setattr(_terms, "DOUBLE_UP_TO", len(quotes[0]) - 1)
-    single = matrix(dataset_id, retriever)
-    for name, row in double.items():
-        assert row.dtype == np.float64
-        assert np.allclose(single[name], row, rtol=1e-5, atol=1e-6)
-    if not FORMS[form].absent(1.0, 1.0):
-        assert {row.dtype for row in single.values()} == {np.dtype(np.float32)}
-    assert any((single[name] != row).any() for name, row in double.items())
-
-
-def test_the_bound_itself_is_scored_in_double_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, query = CASES["a term in most"]
-    monkeypatch.setattr(_terms, "DOUBLE_UP_TO", len(texts))
-    assert on_words(texts, query, plain("lucene")).dtype == np.float64
-    monkeypatch.setattr(_terms, "DOUBLE_UP_TO", len(texts) - 1)
-    assert on_words(texts, query, plain("lucene")).dtype == np.float32
 
 
 # -- query likelihood -------------------------------------------------------------------------

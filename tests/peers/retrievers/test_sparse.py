@@ -17,7 +17,6 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import adapters as applied
 from irtoolkit.models.sparta import Sparta
-from irtoolkit.retrievers.base import scores_of
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.sparse import Sparse
 from irtoolkit.retrievers.task import load_task
@@ -258,20 +257,6 @@ def test_texts_without_terms_or_with_terms_of_their_own_score_nothing(
         for query in asked
         for doc in shown
     }
-
-
-def test_a_large_candidate_set_is_scored_in_single_precision(
-    folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def scores() -> Any:
-        task = load_task(register())
-        score = Sparse(folders["splade"], device="cpu").scorer(task)(task.groups[0].docs)
-        return scores_of(score(np.arange(len(ASKED))))
-
-    double = scores()
-    monkeypatch.setattr("irtoolkit.retrievers._terms.DOUBLE_UP_TO", len(DOCS) - 1)
-    assert (double.dtype, scores().dtype) == (np.float64, np.float32)
-    assert scores() == pytest.approx(double, rel=1e-5)
 
 
 @pytest.mark.parametrize("fill", [False, True])

@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from irtoolkit.base.analysis import Analysis, analyzer
+from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.errors import InputError
 from irtoolkit.experiments.catalogue import find_table
 from irtoolkit.experiments.listing import row_states
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers._counts import Collection
 from irtoolkit.retrievers._file_statistics import FileStatistics, file_terms
-from irtoolkit.retrievers._terms import Vocabulary
+from irtoolkit.retrievers.kept import BM25Index
+from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import load_task
+from irtoolkit.retrievers.term_index import in_memory
 from irtoolkit.retrievers.text_files import file_texts
 from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.retrievers.word2vec import Word2Vec
@@ -119,20 +120,17 @@ def test_a_damaged_archive_and_one_with_a_password_are_refused(tmp_path: Path) -
 # -- statistics -------------------------------------------------------------------------------
 
 
-def test_statistics_are_those_of_a_collection_of_the_same_texts(tmp_path: Path) -> None:
+def test_statistics_are_those_of_an_index_of_the_same_texts(tmp_path: Path) -> None:
     path = put(tmp_path / "texts.txt", "".join(f"{text or '-'}\n" for text in DOCS.values()))
-    vocabulary = Vocabulary(analyzer(*WORDS))
-    vocabulary.count([("a zebra and the cat",)])
-    from_file = FileStatistics(path, WORDS, vocabulary)
-    first = from_file.widened(len(vocabulary))
-    counts = vocabulary.count((text,) for text in DOCS.values())
-    expected = Collection.of(counts)
-    found = from_file.widened(len(vocabulary))
-    assert found.size == expected.size == len(DOCS)
-    np.testing.assert_array_equal(found.found, expected.found)
-    np.testing.assert_array_equal(found.occurrences, expected.occurrences)
-    np.testing.assert_array_equal(first.found, expected.found[: len(first.found)])
-    assert found.found[dict(vocabulary.items())["zebra"]] == 0
+    from_file = FileStatistics(path, WORDS)
+    retriever = BM25(**WORDS._asdict())
+    shard = in_memory(retriever, [(text,) for text in DOCS.values()], list(DOCS))
+    shards = BM25Index(retriever).of([shard])
+    assert from_file.size == shards.size == len(DOCS)
+    expected = shards.vocabulary()
+    assert list(from_file.vocabulary().terms) == list(expected.terms)
+    terms = Strings.of(["zebra", *expected.terms])
+    assert from_file.statistics(terms).found.tolist() == [0, *expected.counts.tolist()]
 
 
 @pytest.mark.parametrize("smooth", [True, False])

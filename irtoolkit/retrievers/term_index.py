@@ -1,0 +1,142 @@
+"""The terms of a task's documents: an index in the cache, or one in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, Ints, id_array, translate
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.indexes.documents import MemoryDocuments
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.shards import OpenShard
+from irtoolkit.indexes.strings import Strings
+from irtoolkit.indexes.writer import MEMORY
+from irtoolkit.retrievers.base import Block, Matches
+from irtoolkit.retrievers.build_index import build
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import BLOCK_DOCS, Segments, no_text
+
+if TYPE_CHECKING:
+    from irtoolkit.retrievers.lexical import Lexical
+
+# Of a larger collection, no index is built for candidates that are a smaller share of it.
+_LARGE, _SHARE = 100_000, 0.25
+
+
+@dataclass(frozen=True)
+class TermIndex:
+    """Documents that are searched by their terms.
+
+    Attributes:
+        searcher: searches them; see `irtoolkit.retrievers.kept.LexicalSearcher`.
+        numbers: (D,) the number there of each document of a task.
+        apart: whether the terms of candidates are weighed by these alone.
+    """
+
+    searcher: Any
+    numbers: Ints
+    apart: bool
+
+    def block(self, documents: Ints, terms: CountedQueries) -> Block:
+        """Returns what scores a candidate set.
+
+        Args:
+            documents: (c,) indices into the task's documents.
+            terms: the terms of all queries.
+        """
+        numbers = self.numbers[documents]
+        order = np.argsort(numbers, kind="stable")
+        searcher = self.searcher
+        if len(documents) < searcher.shards.size:
+            searcher = searcher.within(numbers[order], terms.terms, apart=self.apart)
+        if (numbers[1:] > numbers[:-1]).all():
+            return lambda query: searcher.every(terms.chosen(query))
+        back = np.argsort(order)
+
+        def reordered(query: Ints) -> Matches:
+            found: Matches = searcher.every(terms.chosen(query))
+            return Matches(found.scores[:, back], lambda: found.shared()[:, back])
+
+        return reordered
+
+
+def term_index(retriever: Lexical, task: Task) -> TermIndex:
+    """Returns the index of a task's documents, or of their whole collection.
+
+    It is taken from the cache, and built there if need be, where the collection has a key that tells
+    whether it has changed, and where all of it is read or the candidates are most of it.
+    """
+    form, apart = retriever.index_form(), retriever.statistics == "candidates"
+    counting = retriever.outside(task)
+    cached = _cached(retriever, task)
+    if cached is not None:
+        shards = form.shards(cached)
+        ids = task.doc_ids if task.ranks_corpus else _ids(cached)
+    elif retriever.reads_corpus() and task.dataset is not None and not task.ranks_corpus:
+        names, texts = zip(*task.collection(), strict=True)
+        ids, shards = id_array(names), form.of([in_memory(retriever, texts, names)])
+    else:
+        ids = task.doc_ids
+        shards = form.of([in_memory(retriever, task.docs, ids)])
+    whole = len(ids) == len(task.doc_ids) and (ids is task.doc_ids or (ids == task.doc_ids).all())
+    numbers = np.arange(len(ids)) if whole else translate(task.doc_ids, ids)
+    if task.dataset is not None and (numbers < 0).any():
+        raise no_text(task.doc_ids[np.argmax(numbers < 0)], task.dataset)
+    return TermIndex(form.searcher(shards, counting), numbers, apart)
+
+
+def in_memory(
+    retriever: Lexical, texts: Iterable[Segments], ids: Sequence[str] | Ids
+) -> tuple[PostingsShard, OpenShard]:
+    """Returns the postings of some texts as a shard in memory."""
+    maker = retriever.index_form().maker(MEMORY)
+    try:
+        maker.begin(Path("memory"))
+        for block in _blocks(texts):
+            maker.add(block)
+        shard = maker.made()
+    finally:
+        maker.close()
+    return shard, OpenShard(MemoryDocuments(Strings.of(list(ids))), np.empty(0, np.int64))
+
+
+def _blocks(texts: Iterable[Segments]) -> Iterator[list[Segments]]:
+    every = iter(texts)
+    while block := list(islice(every, BLOCK_DOCS)):
+        yield block
+
+
+def _cached(retriever: Lexical, task: Task) -> Sequence[OpenShard] | None:
+    """The shards of the collection's index in the cache; None where it is not built there."""
+    dataset = task.dataset
+    if dataset is None or dataset.docs_key is None:
+        return None
+    if not (retriever.reads_corpus() or _is_most(task, dataset)):
+        return None
+    try:
+        return build(dataset, retriever.indexed(), task.doc_view, progress=False).open_shards
+    except OSError:
+        return None  # the cache cannot be written
+    except InputError as error:
+        if isinstance(error.__context__, OSError):
+            return None
+        raise
+
+
+def _is_most(task: Task, dataset: Dataset) -> bool:
+    """Whether the candidates are so much of their collection that indexing it all pays."""
+    size = dataset.docs_count()
+    return size is not None and (size <= _LARGE or len(task.doc_ids) >= _SHARE * size)
+
+
+def _ids(shards: Sequence[OpenShard]) -> Ids:
+    """The ids of the documents of some shards, in their order."""
+    return id_array([name for shard in shards for name in shard.documents.ids])

@@ -1,0 +1,116 @@
+"""Terms of a task's documents: an index in the cache, or one in memory; the scores are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
+from irtoolkit.ranking.systems import find_system
+from irtoolkit.retrievers import term_index as indexing
+from irtoolkit.retrievers.base import scores_of
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood
+from irtoolkit.retrievers.task import load_task
+from irtoolkit.retrievers.term_index import term_index
+from irtoolkit.retrievers.tfidf import TFIDF
+
+SYSTEMS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("bm25", {"form": "okapi", "statistics": "candidates"}),
+    ("bm25", {"form": "bm25+", "tokenizer": "standard", "stop": "lucene", "stem": "porter"}),
+    ("ql", {}),
+    ("tfidf", {"statistics": "candidates"}),
+    ("rm3", {"statistics": "candidates"}),
+    ("rm3-ql", {}),
+    ("rocchio", {"gamma": 0.3}),
+)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of indexes, in a cache of its own."""
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "indexes"
+
+
+def built(cache: Path) -> int:
+    return len([path for path in cache.iterdir() if path.is_dir()]) if cache.is_dir() else 0
+
+
+@pytest.mark.parametrize(("system", "settings"), SYSTEMS)
+@pytest.mark.parametrize("name", ["relic/sample/test", "csfcube/sample", "quoter/sample/en/test"])
+def test_runs_are_the_same_to_the_bit(
+    name: str, system: str, settings: dict[str, Any], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = find_system(system, settings)
+    runs = [rank(made.load(name), made.retriever, progress=False)]
+    assert built(cache) == 1
+    runs.append(rank(made.load(name), made.retriever, progress=False))  # opened
+    monkeypatch.setattr(indexing, "_cached", lambda *_: None)
+    runs.append(rank(made.load(name), made.retriever, progress=False))
+    for run in runs[1:]:
+        assert np.array_equal(run.scores, runs[0].scores)
+        assert np.array_equal(run.docs, runs[0].docs)
+        assert run.doc_ids.tolist() == runs[0].doc_ids.tolist()
+
+
+def test_retrievers_with_the_same_terms_share_an_index(cache: Path) -> None:
+    task = load_task("csfcube/sample")
+    for retriever in (BM25(), QueryLikelihood(), TFIDF(), find_system("rm3", {}).retriever):
+        assert isinstance(retriever, Lexical)
+        term_index(retriever.on("en"), task)
+    assert built(cache) == 1
+    term_index(BM25(analyzer="words"), task)
+    assert built(cache) == 2
+
+
+def test_without_a_cache_the_index_is_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "file"))
+    index = term_index(BM25(analyzer="words"), load_task("csfcube/sample"))
+    assert index.searcher.shards.size == len(index.numbers)
+
+
+def test_few_candidates_of_many_documents_are_indexed_in_memory(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "_LARGE", 10)
+    monkeypatch.setattr(indexing, "_SHARE", 2.0)
+    task = load_task("csfcube/sample")
+    term_index(BM25(statistics="candidates", analyzer="words"), task)
+    assert built(cache) == 0
+    term_index(BM25(analyzer="words"), task)
+    assert built(cache) == 1
+
+
+@pytest.mark.parametrize("name", ["csfcube/sample", "relic/sample/val"])
+def test_a_candidate_without_a_text_is_named(name: str) -> None:
+    task = load_task(name)
+    task.doc_ids[0] = id_array(["nobody"])[0]
+    with pytest.raises(InputError, match=f"candidate nobody has no text in {name}"):
+        term_index(BM25(analyzer="words"), task)
+
+
+def test_a_term_that_weighs_nothing_makes_a_match() -> None:
+    """The inverse document frequency of a term that half of the documents have is 0 in okapi."""
+    docs = {"a": "cat fish", "b": "cat", "c": "dog", "d": "bird"}
+    index = ir.index(docs, "bm25", form="okapi", analyzer="words")
+    found = index.search_many({"q": "cat fish"})
+    assert [row.doc_id for row in found.ranking("q")] == ["a", "b"]
+    assert index.search("cat").scores == pytest.approx([0.0, 0.0], abs=1e-40)
+
+
+def test_documents_that_tie_share_terms_that_weigh_nothing() -> None:
+    """They tie: a term that weighs nothing adds nothing."""
+    docs = {"a": "cat dog", "b": "cat fish", "c": "dog bird", "d": "bird fish"}
+    for queries in (["cat"], ["cat", "dog bird"]):
+        task = load_task(ir.load(docs, queries=dict(zip("qr", queries, strict=False))))
+        score = BM25(form="okapi", analyzer="words").scorer(task)(np.arange(4))
+        assert scores_of(score(np.array([0]))).tolist() == [[0.0] * 4]
