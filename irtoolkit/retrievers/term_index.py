@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,16 +19,25 @@ from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.writer import MEMORY
-from irtoolkit.retrievers.base import Block, Matches
+from irtoolkit.retrievers.base import Block, Matches, Retriever
 from irtoolkit.retrievers.build_index import build
+from irtoolkit.retrievers.kept import LexicalIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import BLOCK_DOCS, Segments, no_text
 
-if TYPE_CHECKING:
-    from irtoolkit.retrievers.lexical import Lexical
-
 # Of a larger collection, no index is built for candidates that are a smaller share of it.
 _LARGE, _SHARE = 100_000, 0.25
+
+
+class Indexing(Protocol):
+    """A retriever that matches terms; see `irtoolkit.retrievers.lexical.Lexical`."""
+
+    @property
+    def statistics(self) -> str: ...
+    def reads_corpus(self) -> bool: ...
+    def index_form(self) -> LexicalIndex: ...
+    def indexed(self) -> Retriever: ...
+    def outside(self, task: Task) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class TermIndex:
         return reordered
 
 
-def term_index(retriever: Lexical, task: Task) -> TermIndex:
+def term_index(retriever: Indexing, task: Task) -> TermIndex:
     """Returns the index of a task's documents, or of their whole collection.
 
     It is taken from the cache, and built there if need be, where the collection has a key that tells
@@ -94,7 +103,7 @@ def term_index(retriever: Lexical, task: Task) -> TermIndex:
 
 
 def in_memory(
-    retriever: Lexical, texts: Iterable[Segments], ids: Sequence[str] | Ids
+    retriever: Indexing, texts: Iterable[Segments], ids: Sequence[str] | Ids
 ) -> tuple[PostingsShard, OpenShard]:
     """Returns the postings of some texts as a shard in memory."""
     maker = retriever.index_form().maker(MEMORY)
@@ -114,7 +123,7 @@ def _blocks(texts: Iterable[Segments]) -> Iterator[list[Segments]]:
         yield block
 
 
-def _cached(retriever: Lexical, task: Task) -> Sequence[OpenShard] | None:
+def _cached(retriever: Indexing, task: Task) -> Sequence[OpenShard] | None:
     """The shards of the collection's index in the cache; None where it is not built there."""
     dataset = task.dataset
     if dataset is None or dataset.docs_key is None:
