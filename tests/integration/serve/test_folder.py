@@ -139,7 +139,11 @@ def test_a_damaged_book_is_left_out_until_it_is_added_again(
         ("tidy", OSError(errno.ENOSPC, "No space left on device", "books"), "books: No space left"),
         ("start", RuntimeError("can't start new thread"), "can't start new thread"),
         ("start", MemoryError(), "not enough memory (--debug"),
-        ("start", RuntimeError("CUDA error: no device\nCompile with X"), "CUDA error: no device; what"),
+        (
+            "start",
+            RuntimeError("CUDA error: no device\nCompile with X"),
+            "CUDA error: no device; what",
+        ),
     ],
 )
 def test_a_server_that_cannot_begin_says_so_in_one_line(

@@ -486,7 +486,9 @@ def test_every_preset_says_what_it_is() -> None:
             assert text.strip(), name
         assert found.unpublished or found.converted or found.id.count("/") == 1, name
         assert found.package is None or found.package.count(":") == 1, name
-        assert found.pooling in (None, "cls", "mean", "max", "last", "mask", "pooler", "sparta"), name
+        assert found.pooling in (None, "cls", "mean", "max", "last", "mask", "pooler", "sparta"), (
+            name
+        )
         assert found.similarity in (None, "cosine", "dot", "l2"), name
         assert found.kind in ("dense", "late", "sparse", "cross", "writer", "weigher"), name
         for length in (found.query_length, found.doc_length):

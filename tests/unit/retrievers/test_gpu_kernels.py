@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from irtoolkit.retrievers.ordering import TieOrder
 
 from irtoolkit.retrievers import _gpu_plain, gpu_pass, gpu_vectors
 from irtoolkit.retrievers.gpu_search import GpuSearch
 from irtoolkit.retrievers.gpu_vectors import GpuVectors
-from irtoolkit.retrievers.ordering import TieOrder
 
 COUNT, DEPTH = 700, 5
 
