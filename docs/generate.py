@@ -179,7 +179,7 @@ def model_page() -> str:
     takes = {
         "dense": "`dense`, `dense-surroundings`, `sentence-max`, `sentence-match`, `late`, `plaid`, `faiss`, `generated-query`, `elasticsearch`, `opensearch`, `qdrant`", "late": "`late`, `plaid`",
         "sparse": "`sparse`", "cross": "`cross-encoder`", "writer": "`doct5query`",
-        "weigher": "`deepct`",
+        "weigher": "`deepct`", "llm": "`llm-pointwise`, `llm-pairwise`, `llm-listwise`",
     }  # fmt: skip
     rows = [
         [

@@ -32,6 +32,7 @@ KINDS = {
     "cross": "cross: one score for query and document together",
     "writer": "writer: queries that a document answers",
     "weigher": "weigher: a weight for each term of a text",
+    "llm": "llm: an answer about documents, as a prompt asks for it",
 }
 _HERE, _ON_HUB = "weights on this machine", "weights not on this machine"
 _NOWHERE = "no published weights: give a folder"

@@ -12,6 +12,7 @@ from irtoolkit.models import loading
 from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel
 from irtoolkit.models.cuts import Cut
 from irtoolkit.models.limits import set_options
+from irtoolkit.models.monot5 import MonoT5, is_t5
 from irtoolkit.models.own_code import check_code_ran, check_own_code
 from irtoolkit.models.packed import pack
 from irtoolkit.models.part_vectors import PartVectors
@@ -92,21 +93,24 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
             raise InputError(f"a length of {limit} tokens: SIM does not truncate texts")
         refuse_changed(location)
         return Averaged(location)
+    t5 = kind == "cross" and is_t5(location)
     plain = pooling is not None and not read_model_json(location, "modules.json")
     model = _opened(
         _Source(
             location,
             weights_hash(Preset(location)),
-            None if plain else kind,
+            None if plain else "writer" if t5 else kind,
             settings.precision,
             device,
-            None if plain else limit,
+            None if plain or t5 else limit,
             settings.options,
             kind == "cross" or pooling == "pooler",
             settings.backend,
             settings.trusted,
         )
     )
+    if t5:
+        return MonoT5(model, device, settings.prompt, limit)
     if plain and pooling == "sparta":
         return Sparta(model, side, device, limit, settings.cut)
     if plain:
@@ -131,7 +135,8 @@ def _of_parts(
 def _refuse_unexported(location: str, settings: AdapterSettings) -> None:
     """Refuses models of which a part is ours, which no export has."""
     sim = (Path(location) / "sim.pt").is_file()
-    if sim or settings.pooling == "sparta" or loading.has_our_modules(location):
+    ours = settings.pooling == "sparta" or loading.has_our_modules(location)
+    if sim or ours or is_t5(location):
         raise InputError(
             f"backend={settings.backend}: the model {location} has parts that only torch runs",
             remedy="leave backend out",
@@ -173,11 +178,12 @@ def _opened(source: _Source) -> Any:
     location, kind, trusted = source.location, source.kind, source.trusted
     # An exported model has no code of its own to run.
     check_own_code(location, trusted and source.backend == "torch", source.backend == "torch")
-    make = (
-        partial(_transformer, location, source.backend, trusted)
-        if kind is None
-        else partial(_sentence_model, location, kind, source.backend, trusted)
-    )
+    if kind is None:
+        make = partial(_transformer, location, source.backend, trusted)
+    elif kind == "writer":
+        make = partial(_writer, location)
+    else:
+        make = partial(_sentence_model, location, kind, source.backend, trusted)
     model = loading.load_model(location, make, source.precision, source.device, source.pooled)
     check_code_ran(location, model, trusted)
     if kind == "late":
@@ -217,6 +223,15 @@ def _transformer(location: str, backend: str, trusted: bool) -> Any:
     shared = place.name in TWO_ENCODERS and not any(place.glob("*token*"))
     words = str(place.parent) if shared else location
     model.tokenizer = transformers.AutoTokenizer.from_pretrained(words, trust_remote_code=trusted)
+    return model
+
+
+def _writer(location: str) -> Any:
+    """A T5 with its decoder."""
+    import transformers
+
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(location, trust_remote_code=False)
+    model.tokenizer = transformers.AutoTokenizer.from_pretrained(location, trust_remote_code=False)
     return model
 
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import places
 from irtoolkit.models.places import read_model_json as read_model_json
+from irtoolkit.models.preset import Kind as Kind
+from irtoolkit.models.preset import Preset as Preset
+from irtoolkit.models.preset import Side as Side
 from irtoolkit.models.sources import Source, sources
-
-Kind = Literal["dense", "late", "sparse", "cross", "writer", "weigher"]
-Side = Literal["query", "document"]
 
 # The classes of sentence-transformers by what they make of a text.
 SAVED_AS: dict[Kind, str] = {
@@ -35,76 +34,6 @@ _ENDINGS: dict[str, Kind] = {
 # The encoders of documents and of queries in a folder as RELiC's authors save it.
 TWO_ENCODERS = ("suffix_encoder", "prefix_encoder")
 PRESETS = Path(__file__).with_name("models.toml")
-
-
-@dataclass(frozen=True)
-class Preset:
-    """What is known of a published model; see models.toml.
-
-    Attributes:
-        id: hub id or folder, of the document encoder where there are two.
-        name: of the preset; empty of a model of which nothing is known.
-        alias: another name that a paper gives it.
-        query: that of the query encoder, where it is another one.
-        kind: what it makes of a text.
-        package: a Python package that carries the weights, and its function that says where.
-        extra: irtoolkit's extra that installs this package.
-        pooling: how token vectors become one, where the weights are a plain transformer.
-        similarity: of two vectors, as its authors compute it.
-        query_prompt, document_prompt: put before a text; {instruction} in that of queries is where
-            the instruction stands, see `irtoolkit.models.prompts`.
-        instruction: what its queries are for unless a setting or a dataset says it.
-        bare_prompt: the query prompt where there is no instruction at all.
-        query_task, document_task: the task of one side, in a model with an adapter for each task.
-        query_length, doc_length: tokens after which a text is cut.
-        cuts_special: whether what a text has too many is cut off with the special tokens at its ends.
-        join: what stands between the segments of a text; "sep" is the model's separator token.
-        parameters: how many, as "109M".
-        source: where its facts come from.
-        paper: where the system stands in which paper.
-        licence: of the weights, as their publisher states it.
-        converted: how weights that are published in a form of their own are made loadable.
-        unpublished: what to do where no weights are published.
-        note: what a user must know.
-    """
-
-    id: str
-    name: str = ""
-    alias: str | None = None
-    query: str | None = None
-    kind: Kind = "dense"
-    package: str | None = None
-    extra: str | None = None
-    pooling: str | None = None
-    similarity: Literal["cosine", "dot", "l2"] | None = None
-    query_prompt: str | None = None
-    document_prompt: str | None = None
-    instruction: str | None = None
-    bare_prompt: str | None = None
-    query_task: str | None = None
-    document_task: str | None = None
-    query_length: int | None = None
-    doc_length: int | None = None
-    cuts_special: bool = False
-    join: str = " "
-    parameters: str = ""
-    source: str = ""
-    paper: str = ""
-    licence: str = ""
-    converted: str = ""
-    unpublished: str = ""
-    note: str = ""
-
-    def task(self, side: Side) -> str | None:
-        """Returns the task of one side; None of a model without adapters for tasks."""
-        return self.query_task if side == "query" else self.document_task
-
-    def side(self, side: Side) -> Preset:
-        """The model that encodes one side."""
-        if side == "document" or self.query is None:
-            return replace(self, query=None)
-        # What a package carries is the other encoder.
-        return replace(self, id=self.query, query=None, package=None, extra=None)
 
 
 @cache

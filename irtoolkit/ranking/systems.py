@@ -20,7 +20,7 @@ from irtoolkit.base.ids import is_word
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.models.presets import Kind, aliases, kind_of, preset_name, presets
+from irtoolkit.models.presets import Kind, Preset, aliases, kind_of, preset_name, presets
 from irtoolkit.retrievers import create_retriever, retrievers
 from irtoolkit.retrievers.base import Retriever, UnknownSettingError, parse_settings
 from irtoolkit.retrievers.task import Task, load_task
@@ -284,7 +284,9 @@ def _near(name: str) -> str:
 
 def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:
     """The retriever that a model is for."""
-    fit = [one for one in retrievers().values() if getattr(one, "applies", None) == kind]
+    known = presets().get(preset_name(name) or "", Preset(name))
+    own = [one for one in retrievers().values() if one.name == known.retriever]
+    fit = own or [one for one in retrievers().values() if getattr(one, "applies", None) == kind]
     if not fit:
         raise InputError(
             f"{name} is a model of kind {kind}, which ranks nothing by itself",
@@ -293,7 +295,9 @@ def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:
     made = fit[0]
     tag = name.rstrip("/").rpartition("/")[2] or made.name
     model = aliases().get(name, name)
-    return System.make(tag if is_word(tag) else made.name, made.name, {"model": model, **settings})
+    takes = "llm" if kind == "llm" else "model"
+    settings = {takes: model, **known.settings, **settings}
+    return System.make(tag if is_word(tag) else made.name, made.name, settings)
 
 
 def refuse_query_settings(settings: Mapping[str, Any]) -> None:

@@ -37,12 +37,14 @@ class Asking(Retriever):
         device: of a local model.
         trust_remote_code: whether code that comes with a local model may run, with all rights that this
             command has; without it such a model is refused.
+        chat: whether prompts go through the chat template of a local model that has one.
     """
 
     read_with: ClassVar = {
         "key_variable": ("endpoint",),
         "timeout": ("endpoint",),
         "trust_remote_code": ("endpoint=none",),
+        "chat": ("endpoint=none",),
     }
 
     llm: str = ""
@@ -56,6 +58,7 @@ class Asking(Retriever):
     timeout: float = 120.0
     device: str | None = None
     trust_remote_code: bool = False
+    chat: bool = True
 
     def missing(self) -> str | None:
         return super().missing() or self.generator().missing()
@@ -79,7 +82,9 @@ class Asking(Retriever):
             self.llm, self.system, self.temperature, self.max_tokens, self.seed, self.parallel,
         )  # fmt: skip
         if self.endpoint is None:
-            return LocalGenerator(*how, device=self.device, trusted=self.trust_remote_code)
+            return LocalGenerator(
+                *how, device=self.device, trusted=self.trust_remote_code, chat=self.chat
+            )
         return Endpoint(
             *how, url=self.endpoint, key_variable=self.key_variable, timeout=self.timeout
         )

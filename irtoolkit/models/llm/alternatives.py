@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 # What tokenizers and models put around a word.
 _AROUND = " \t\r\n\"'`*_.,:;!()[]<>\u0120\u2581"
+
+
+# Between these a model reasons.
+THINK, THOUGHT = "<think>", "</think>"
+
+
+def answer_place(tokens: Sequence[str], reasons: bool = False) -> int | None:
+    """Returns the place of the first word of an answer, after the reasoning that precedes it.
+
+    Args:
+        tokens: those of a completion.
+        reasons: whether the prompt has begun the reasoning.
+
+    Returns:
+        None if there is no word, or the reasoning does not end.
+    """
+    text = "".join(tokens)
+    begin = text.rfind(THOUGHT) + len(THOUGHT) if THOUGHT in text else 0
+    if not begin and (reasons or text.lstrip().startswith(THINK)):
+        return None
+    end = 0
+    for place, token in enumerate(tokens):
+        end += len(token)
+        # A token may hold the end of the reasoning and a word.
+        if is_word(text[max(begin, end - len(token)) : end]):
+            return place
+    return None
 
 
 def is_word(token: str) -> bool:
@@ -28,13 +55,14 @@ def alternatives_of(choice: Mapping[str, Any]) -> dict[str, float] | None:
     content = said.get("content") if isinstance(said, dict) else None
     if not isinstance(content, list):
         return None
-    for place in content:
-        token = place.get("token") if isinstance(place, dict) else None
-        if isinstance(token, str) and is_word(token):
-            others = place.get("top_logprobs")
-            others = others if isinstance(others, list) else []
-            return {found[0]: found[1] for found in map(_pair, [place, *others]) if found}
-    return {}
+    places = [place for place in content if isinstance(place, dict)]
+    tokens = [place.get("token") for place in places]
+    at = answer_place([token if isinstance(token, str) else "" for token in tokens])
+    if at is None:
+        return {}
+    others = places[at].get("top_logprobs")
+    others = others if isinstance(others, list) else []
+    return {found[0]: found[1] for found in map(_pair, [places[at], *others]) if found}
 
 
 def _pair(item: Any) -> tuple[str, float] | None:

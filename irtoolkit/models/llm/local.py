@@ -10,7 +10,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.models import loading, presets
-from irtoolkit.models.llm.alternatives import is_word, summed
+from irtoolkit.models.llm.alternatives import THINK, answer_place, summed
 from irtoolkit.models.llm.generator import (
     LENGTH,
     STOP,
@@ -33,10 +33,12 @@ class LocalGenerator(TextGenerator):
     Attributes:
         device: a torch device; by default a GPU when there is one.
         trusted: whether code that comes with the model may run.
+        chat: whether prompts go through the chat template.
     """
 
     device: str | None = None
     trusted: bool = False
+    chat: bool = True
 
     def missing(self) -> str | None:
         lacking = super().missing()
@@ -52,7 +54,7 @@ class LocalGenerator(TextGenerator):
             "model": presets.weights_hash(presets.find_preset(self.model)) or self.model,
             "parallel": self.parallel,
         }
-        return {**super().identity(), **found}
+        return {**super().identity(), **found, **({} if self.chat else {"chat": False})}
 
     def generate(self, prompts: Sequence[str]) -> Iterator[list[tuple[str, Completion]]]:
         lacking = self.missing()
@@ -66,7 +68,7 @@ class LocalGenerator(TextGenerator):
     def _complete(self, tokenizer: Any, model: Any, prompts: list[str]) -> list[Completion]:
         import torch
 
-        chat = tokenizer.chat_template is not None
+        chat = self.chat and tokenizer.chat_template is not None
         batch = tokenizer(
             [self._whole(tokenizer, prompt) for prompt in prompts],
             return_tensors="pt", padding=True, add_special_tokens=not chat,
@@ -93,7 +95,14 @@ class LocalGenerator(TextGenerator):
         texts = tokenizer.batch_decode(new, skip_special_tokens=True)
         ends = _ends(model)
         others: Sequence[dict[str, float] | None] = (
-            _alternatives(tokenizer, written.logits, new, self.alternatives, self.choices)
+            _alternatives(
+                tokenizer,
+                written.logits,
+                new,
+                self.alternatives,
+                self.choices,
+                [prompt.rstrip().endswith(THINK) for prompt in prompts],
+            )
             if self.alternatives
             else [None] * len(texts)
         )
@@ -104,7 +113,7 @@ class LocalGenerator(TextGenerator):
 
     def _whole(self, tokenizer: Any, prompt: str) -> str:
         """All that the model reads."""
-        if tokenizer.chat_template is None:
+        if not self.chat or tokenizer.chat_template is None:
             return prompt if self.system is None else f"{self.system}\n\n{prompt}"
         messages = [] if self.system is None else [("system", self.system)]
         try:
@@ -133,11 +142,11 @@ class LocalGenerator(TextGenerator):
 
 
 def _alternatives(
-    tokenizer: Any, logits: Any, new: Any, count: int, choices: tuple[str, ...]
-) -> list[dict[str, float]]:
-    """Tokens with their log-probabilities at the place of the first word of each completion.
+    tokenizer: Any, logits: Any, new: Any, count: int, choices: tuple[str, ...], reasons: list[bool]
+) -> list[dict[str, float]]:  # fmt: skip
+    """Tokens with their log-probabilities at the place of the first word of each answer.
 
-    Of a completion without a word there are none.
+    Of a completion without an answer there are none.
 
     Args:
         tokenizer: of the model.
@@ -145,6 +154,7 @@ def _alternatives(
         new: (prompts, places) ids of the tokens that were written.
         count: tokens that are listed, the likeliest; more where choices are not among them.
         choices: words that are listed.
+        reasons: (prompts,) whether the prompt has begun the reasoning that precedes the answer.
     """
     forms = {f"{space}{form}" for word in choices for space in ("", " ")
              for form in (word, word.capitalize(), word.upper())}  # fmt: skip
@@ -152,7 +162,7 @@ def _alternatives(
     chosen = {ids[0] for ids in coded if len(ids) == 1 and ids[0] != tokenizer.unk_token_id}
     found: list[dict[str, float]] = []
     for row, tokens in enumerate(new.tolist()):
-        at = next((i for i, token in enumerate(tokens) if is_word(tokenizer.decode([token]))), None)
+        at = answer_place([tokenizer.decode([token]) for token in tokens], reasons[row])
         if at is None:
             found.append({})
             continue

@@ -24,10 +24,13 @@ from sentence_transformers.sentence_transformer.modules import Normalize, Poolin
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
 from irtoolkit.models.presets import Preset
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.late import Late, tokens
+from irtoolkit.retrievers.llm.reranker import Reranker
+from irtoolkit.retrievers.sentence_match import SentenceMatch
 from irtoolkit.retrievers.sparse import Sparse
 from tests.datasets import register, table
 from tests.tiny import DIMENSIONS, SPECIAL, WORDS, save, save_colbert, sentence_model
@@ -422,3 +425,120 @@ def test_classifiers(name: str, make: str, publish: Any, tmp_path: Path) -> None
     folder = save(tmp_path / "model", make, num_labels=1, **settings)
     publish(name, folder)
     assert scores(CrossEncoder(name, device="cpu")) == close(predicted(folder))
+
+
+# -- models with a form of their own ----------------------------------------------------------
+
+
+def save_monot5(folder: Path, answers: tuple[str, str]) -> Path:
+    """A T5 of random weights, whose tokens are words with the space before them."""
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+
+    words = [*WORDS, "Query", "Document", "Relevant", *answers]
+    pieces = [
+        "<pad>",
+        "</s>",
+        "<unk>",
+        "▁",
+        ":",
+        ".",
+        ",",
+        *(f"▁{word}" for word in dict.fromkeys(words)),
+    ]
+    made = Tokenizer(
+        models.Unigram([(piece, -float(i)) for i, piece in enumerate(pieces)], unk_id=2)
+    )
+    made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    made.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
+        model_max_length=24, model_input_names=["input_ids", "attention_mask"],
+    )  # fmt: skip
+    torch.manual_seed(3)
+    config = transformers.T5Config(
+        vocab_size=len(pieces), d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2,
+        initializer_factor=3.0, decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    transformers.T5ForConditionalGeneration(config).eval().save_pretrained(folder)
+    fast.save_pretrained(folder)
+    return folder
+
+
+def generated(
+    folder: Path, answers: tuple[str, str], query: str, doc: str, most: int = 24
+) -> float:
+    """The log-odds of the first word that transformers' own generate writes."""
+    import transformers
+
+    model = transformers.T5ForConditionalGeneration.from_pretrained(folder)
+    words = transformers.AutoTokenizer.from_pretrained(folder)
+    ids = words(f"Query: {query} Document: {doc} Relevant:")["input_ids"]
+    last = words("Relevant:")["input_ids"]
+    ids = ids if len(ids) <= most else ids[: most - len(last)] + last
+    made = model.generate(
+        torch.tensor([ids]), max_new_tokens=1, output_logits=True, return_dict_in_generate=True
+    )
+    yes, no = (words.convert_tokens_to_ids(f"▁{word}") for word in answers)
+    return float(made.logits[0][0, yes] - made.logits[0][0, no])
+
+
+@pytest.mark.parametrize("name", ["otAspire", "tsAspire", "otAspire-biomed", "tsAspire-biomed"])
+def test_aspire(name: str, publish: Any, tmp_path: Path) -> None:
+    """A preset's name gives the retriever with its settings."""
+    folder = save(tmp_path / "model", longest=LONG)
+    publish(name, folder)
+    system = find_system(name, {})
+    matching = "transport" if name.startswith("ot") else "nearest"
+    plain = SentenceMatch(
+        str(folder), device="cpu", pooling="mean", matching=matching, similarity="l2"
+    )
+    made = replace(system.retriever, device="cpu")
+    assert type(made) is SentenceMatch
+    assert table(register(DOCS, QUERIES), made) == table(register(DOCS, QUERIES), plain)
+
+
+@pytest.mark.parametrize("name", ["Rank1-0.5B", "Rank1-7B", "Rank1-14B", "Rank1-32B", "RankZephyr"])
+def test_rerankers_that_write(name: str, publish: Any, tmp_path: Path) -> None:
+    """Their prompts are written as their authors have them, and a local model reads them."""
+    make = "MistralForCausalLM" if name == "RankZephyr" else "Qwen2ForCausalLM"
+    publish(name, save(tmp_path / "model", make, longest=LONG, special=ENDS, num_key_value_heads=2))
+    system = find_system(name, {"max_tokens": 2})
+    retriever = system.retriever
+    assert isinstance(retriever, Reranker)
+    assert retriever.missing() is None
+    template = retriever.template()
+    assert "query" in template.names
+    if name != "RankZephyr":
+        filled = template.filled({"query": "a cat", "document": "a dog"})
+        assert filled.endswith("\nQuery: a cat\nPassage: a dog\n<think>")
+        assert retriever.settings()["yes"] == "true"
+        assert retriever.settings()["words"] is None
+    prompt = "the cat <think>"
+    [(asked, answer)] = next(retriever.generator().generate([prompt]))
+    assert asked == prompt
+    # Two tokens are no end of its reasoning.
+    assert answer.alternatives == (None if name == "RankZephyr" else {})
+
+
+@pytest.mark.parametrize("answers", [("true", "false"), ("yes", "no")])
+@pytest.mark.parametrize("name", ["MonoT5", "MonoT5-large", "MonoT5-3B"])
+def test_monot5(name: str, answers: tuple[str, str], publish: Any, tmp_path: Path) -> None:
+    folder = save_monot5(tmp_path / "t5", answers)
+    publish(name, folder)
+    docs = {**DOCS, "d4": " ".join(["the cat sat on the mat"] * 9)}
+    dataset = register(docs, QUERIES)
+    expected = {
+        (query, doc): generated(folder, answers, QUERIES[query], docs[doc])
+        for query in QUERIES for doc in docs
+    }  # fmt: skip
+    retriever = CrossEncoder(name, device="cpu", length=24)
+    assert table(dataset, retriever) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_a_t5_without_the_words(publish: Any, tmp_path: Path) -> None:
+    publish("MonoT5", save_monot5(tmp_path / "t5", ("good", "bad")))
+    with pytest.raises(InputError, match="neither true and false nor yes and no"):
+        scores(CrossEncoder("MonoT5", device="cpu", length=24))

@@ -490,6 +490,6 @@ def test_every_preset_says_what_it_is() -> None:
             name
         )
         assert found.similarity in (None, "cosine", "dot", "l2"), name
-        assert found.kind in ("dense", "late", "sparse", "cross", "writer", "weigher"), name
+        assert found.kind in ("dense", "late", "sparse", "cross", "writer", "weigher", "llm"), name
         for length in (found.query_length, found.doc_length):
             assert length is None or length > 0, name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from irtoolkit.models.presets import PRESETS, Preset, find_preset, missing_weigh
 from irtoolkit.retrievers import retrievers
 
 DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))
-KINDS = {"dense", "late", "sparse", "cross", "writer", "weigher"}
+KINDS = {"dense", "late", "sparse", "cross", "writer", "weigher", "llm"}
 TEXTS = {"id", "query", "package", "extra", "alias", "query_prompt", "document_prompt", "instruction",
-         "bare_prompt", "query_task", "document_task", "parameters", "join", "source", "paper",
+         "bare_prompt", "query_task", "document_task", "retriever", "parameters", "join", "source", "paper",
          "licence", "converted", "unpublished", "note"}  # fmt: skip
 NUMBERS = {"query_length", "doc_length"}
 CHOICES = {
@@ -52,6 +53,9 @@ def test_keys_and_values_are_of_their_kind(name: str) -> None:
             assert 1 <= value <= 512, key
         elif key == "cuts_special":
             assert value is True
+        elif key == "settings":
+            made = retrievers()[DATA[name]["retriever"]]
+            assert value.keys() <= {item.name for item in fields(made)}
         else:
             assert key in TEXTS, key
             assert isinstance(value, str), key

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from irtoolkit.models.llm.alternatives import alternatives_of, log_odds
+from irtoolkit.models.llm.alternatives import alternatives_of, answer_place, log_odds
 
 
 def place(token: Any, logprob: Any = -0.1, *others: tuple[Any, Any]) -> dict[str, Any]:
@@ -61,3 +61,35 @@ def of(**shares: float) -> dict[str, float]:
 def test_odds(shares: dict[str, float], expected: float | None) -> None:
     found = log_odds(of(**shares), "yes", "no")
     assert found is None if expected is None else found == pytest.approx(math.log(expected))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reasons", "place"),
+    [
+        (["true"], False, 0),
+        (["\n", "**", "true"], False, 2),
+        (["So", " it", " is", "</think>", " ", "true"], True, 5),
+        (["<think>", "no", "</th", "ink>\n", "false"], False, 4),
+        (["a", "</think>b", "</think>", " true"], True, 3),
+        (["hm</think>true"], True, 0),
+        (["it", " may", " be", " true"], True, None),
+        (["<think>", "it", " may"], False, None),
+        (["a</think>", "."], True, None),
+        ([], False, None),
+    ],
+)
+def test_the_answer_follows_the_reasoning(
+    tokens: list[str], reasons: bool, place: int | None
+) -> None:
+    """As of Rank1, whose prompt begins the reasoning itself."""
+    assert answer_place(tokens, reasons) == place
+
+
+def test_a_servers_answer_after_reasoning() -> None:
+    said = [
+        place("<think>", 0.0),
+        place("true", -2.0),
+        place("</think>", 0.0),
+        place("false", -0.5),
+    ]
+    assert alternatives_of({"logprobs": {"content": said}}) == {"false": -0.5}
