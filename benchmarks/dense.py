@@ -48,9 +48,6 @@ class Given(Retriever):
     queries: Any = None
     docs: Any = None
 
-    def has_single_scores(self) -> bool:
-        return True
-
     def prepare(self, task: Task) -> Any:
         compare = prepared(self.docs, "dot", "cpu")
         return lambda other: lambda doc: lambda query: compare(self.queries[query])

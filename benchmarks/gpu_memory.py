@@ -69,6 +69,8 @@ def products(setting: Setting) -> dict[str, Any]:
 
 def maxsim(setting: Setting) -> dict[str, Any]:
     """A block of MaxSim is computed in halves."""
+    from irtoolkit.indexes.comparison import Comparison, QueryVectors
+    from irtoolkit.indexes.vectors import VectorShard
     from irtoolkit.retrievers import late
 
     draw = np.random.default_rng(8)
@@ -76,10 +78,12 @@ def maxsim(setting: Setting) -> dict[str, Any]:
     docs = draw.standard_normal((count * 50, 64), np.float32)
     queries = draw.standard_normal((64, 64), np.float32)
     starts, bounds = np.arange(0, len(docs) + 1, 50), np.array([0, 32, 64])
-    scores, exact = (np.empty((2, count), np.float32) for _ in range(2))
+    scores = np.empty((2, count), np.float32)
     with _little_memory(setting, 1 << 27), _sizes(setting, late) as sizes:
-        late._maxsim_on_gpu(docs, starts, queries, bounds, setting.device, scores)
-    late.maxsim(docs, starts, queries, bounds, "cpu", exact)
+        late.maxsim_on_gpu(docs, starts, queries, bounds, setting.device, scores)
+    how = Comparison("dot", total=True)
+    shard = VectorShard.of([(docs, np.diff(starts))])
+    exact = how.scores(QueryVectors.of(queries, bounds, how), shard)
     np.testing.assert_allclose(scores, exact, rtol=1e-3, atol=1e-2)
     return _halved(sizes)
 

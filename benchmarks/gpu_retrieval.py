@@ -177,7 +177,8 @@ def maxsim(setting: Setting) -> dict[str, Any]:
     import torch
     from sentence_transformers.util import maxsim as theirs_of
 
-    from irtoolkit.retrievers import late
+    from irtoolkit.indexes.comparison import Comparison, QueryVectors
+    from irtoolkit.indexes.vectors import VectorShard
     from irtoolkit.retrievers.gpu_maxsim import GpuTokens
 
     draw = np.random.default_rng(4)
@@ -199,8 +200,9 @@ def maxsim(setting: Setting) -> dict[str, Any]:
     asking = [torch.from_numpy(queries[a : a + 32]).to(setting.device) for a in part[:-1]]
     theirs_of(asking[:1], shown)
     theirs, _ = setting.timed(lambda: theirs_of(asking, shown))
-    exact = np.empty((2, len(few) - 1), np.float32)
-    late.maxsim(flat[: few[-1]], few, queries[:64], bounds[:3], "cpu", exact)
+    how = Comparison("dot", total=True)
+    shard = VectorShard.of([(flat[: few[-1]], np.diff(few))])
+    exact = how.scores(QueryVectors.of(queries[:64], bounds[:3], how), shard)
     difference = float(np.abs(scores[:2, : len(few) - 1] - exact).max())
     assert difference < 0.02, f"MaxSim differs by {difference} from the CPU's"
     items = (len(part) - 1) * (len(few) - 1)

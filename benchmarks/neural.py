@@ -33,6 +33,8 @@ import numpy as np
 
 from irtoolkit.base.ids import id_array
 from irtoolkit.base.tables import TextTable
+from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.retrievers import late
 from irtoolkit.retrievers.base import Retriever, Scorer
 from irtoolkit.retrievers.vectors import prepared
@@ -242,10 +244,11 @@ def maxsim(scale: float) -> dict[str, Any]:
     starts = np.concatenate([[0], np.cumsum([len(doc) for doc in docs])])
     tensors = [torch.from_numpy(doc) for doc in docs]
 
+    how = Comparison("dot", total=True)
+    shard = VectorShard.of([(flat, np.diff(starts))])
+
     def ours() -> Any:
-        scores = np.empty((1, count), np.float32)
-        late.maxsim(flat, starts, query, np.array([0, 32]), "cpu", scores)
-        return scores[0]
+        return how.scores(QueryVectors.of(query, np.array([0, 32]), how), shard)[0]
 
     (mine, theirs), (a, b) = turns(
         ours, lambda: theirs_of([torch.from_numpy(query)], tensors)[0].numpy()
@@ -298,7 +301,7 @@ def on_gpu(scale: float) -> list[dict[str, Any]]:
     bounds = np.arange(0, 64 * 32 + 1, 32)
     for _ in range(2):  # the first is warming up
         started = time.perf_counter()
-        late.maxsim(flat, starts, queries, bounds, "cuda", scores)
+        late.maxsim_on_gpu(flat, starts, queries, bounds, "cuda", scores)
         seconds = time.perf_counter() - started
     work = 2 * len(flat) * len(queries) * 128
     rows.append(

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit.indexes.vectors import Comparison
+from irtoolkit.indexes.comparison import Comparison
 from irtoolkit.models.encoder import Stored, pack
 from irtoolkit.models.shards import key_of, write_shard
 from irtoolkit.retrievers.faiss import Faiss

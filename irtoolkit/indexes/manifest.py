@@ -16,7 +16,7 @@ from irtoolkit.base.jsons import load_json
 from irtoolkit.indexes.damage import DamagedIndexError
 
 # Raised by hand when the files of an index mean something else.
-FORMAT = 2
+FORMAT = 3
 NAME = "manifest.json"
 # The manifest of an index that is built in place of one that is there until it is complete.
 REPLACEMENT = "replacement.json"

@@ -1,8 +1,8 @@
 """Exact search over shards of vectors.
 
 Blocks are compared in single precision, whose last bits depend on where a document is in its block.
-Whatever may be among the best, given how far off such a product can be, is then scored in double
-precision, pair by pair: so scores and ranks do not depend on shards.
+Whatever may be among the best, given how far off such a product can be, is then scored exactly: so
+scores and ranks do not depend on shards.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.contents import DocumentVectors
 from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, least_keys
 from irtoolkit.indexes.shards import OpenShard
-from irtoolkit.indexes.vectors import QueryVectors, VectorShard
+from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.runs.order import TopDocuments, greatest, is_before
 
 # Queries compared at once.
@@ -40,12 +41,17 @@ class VectorSearch(Sharded):
     @classmethod
     def of(cls, shards: Sequence[OpenShard], first: int = 0) -> VectorSearch:
         """Shards of vectors that are open."""
-        return cls([(VectorShard(own.documents.folder), own) for own in shards], first)
+        return cls([(VectorShard.open(own.documents.folder), own) for own in shards], first)
 
     @cached_property
     def _live(self) -> list[NDArray[np.uint8]]:
         """(d,) of each shard: 1 for documents that were not deleted."""
         return [shard.live for shard in self.shards]
+
+    @cached_property
+    def _longest(self) -> float:
+        """The greatest length of a vector of all documents."""
+        return max((shard.longest for shard in self.vectors), default=0.0)
 
     def contents(self, documents: Ints) -> DocumentVectors:
         """The vectors of some documents, which have one each."""
@@ -101,10 +107,8 @@ class VectorSearch(Sharded):
     def _scores(
         self, queries: QueryVectors, shard: VectorShard, number: int, first: int, last: int
     ) -> tuple[Floats, Floats]:
-        begin, end = int(shard.starts[first]), int(shard.starts[last])
-        starts = np.asarray(shard.starts[first : last + 1]) - begin
-        scores, off = queries.comparison.block(
-            queries, shard.rows(begin, end), np.asarray(shard.sizes[begin:end]), starts
+        scores, off = queries.comparison.proposed(
+            queries, shard, (first, last), self._longest
         )
         live = self._live[number][first:last]
         return (scores if live.all() else np.where(live, scores, -np.inf)), off
@@ -115,15 +119,10 @@ class VectorSearch(Sharded):
 
     def _exact(self, query: QueryVectors, docs: Ints) -> Floats:
         """(n,) the scores of some documents of a query in double precision."""
-        scores, compared = np.empty(len(docs)), query.comparison
+        scores = np.empty(len(docs))
         for number, here, places in self.split(docs):
-            shard = self.vectors[number]
-            begins, ends = shard.starts[places], shard.starts[places + 1]
-            if len(query.vectors) == 1 and (ends - begins == 1).all():
-                scores[here] = compared.exact_each(query.vectors, shard.chosen(begins))
-            else:
-                bounds = zip(begins.tolist(), ends.tolist(), strict=True)
-                scores[here] = [compared.exact(query.vectors, shard.rows(*own)) for own in bounds]
+            some = self.vectors[number].of_documents(places)
+            scores[here] = query.comparison.scores(query, some)[0]
         return scores
 
     def scores(self, asked: QueryVectors, wanted: Sequence[Ints]) -> list[Any]:

@@ -100,10 +100,12 @@ def scores_of(found: Any) -> Any:
     return found if isinstance(found, np.ndarray | Hits) else found.scores
 
 
+# (q, c) finite scores, higher is better, perhaps with the matches among them; the hits of an
+# approximate search; or what searches for the best.
+Scored: TypeAlias = "ScoreMatrix | Matches | Hits | Searched"
 # Scores a block of queries against prepared candidates: called with (q,) indices into the task's
-# queries, it returns (q, c) finite scores, higher is better, perhaps with the matches among them; the
-# hits of an approximate search; or what searches on a GPU.
-Block = Callable[[Ints], ScoreMatrix | Matches | Hits | Searched]
+# queries.
+Block = Callable[[Ints], Scored]
 # Prepares a candidate set: called with (c,) indices into the task's documents, the whole candidate
 # set of the queries that its block is then asked for.
 Scorer = Callable[[Ints], Block]
@@ -164,7 +166,17 @@ class Retriever:
 
     def scores_as(self, base: type[Retriever]) -> bool:
         """Whether it scores as a class that it is derived from does, so that its index serves it."""
-        names = ("scorer", "prepare", "matcher", "matched", "outside", "asked", "compared")
+        names = (
+            "scorer",
+            "prepare",
+            "matcher",
+            "matched",
+            "outside",
+            "asked",
+            "compared",
+            "read",
+            "comparison",
+        )
         return all(getattr(type(self), n, None) is getattr(base, n, None) for n in names)
 
     def missing(self) -> str | None:
@@ -220,10 +232,6 @@ class Retriever:
     def most(self) -> int | None:
         """How many documents of a query it ranks at most; None where it ranks them all."""
         return None
-
-    def has_single_scores(self) -> bool:
-        """Whether scores are in single precision: of these the engine asks for more at once."""
-        return False
 
     def searches(self, candidates: int) -> bool:
         """Whether so many candidates are searched on a GPU, so that their scores need no memory."""

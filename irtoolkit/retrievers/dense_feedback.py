@@ -11,14 +11,16 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.indexes.comparison import Comparison, QueryVectors
 from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.rounding import packed
 from irtoolkit.indexes.sharded import ShardSet
-from irtoolkit.indexes.vectors import Comparison, QueryVectors
+from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.models.presets import Kind
-from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers._feedback import best_places
-from irtoolkit.retrievers.base import ScoreMatrix
+from irtoolkit.retrievers.base import Scored, scores_of
+from irtoolkit.retrievers.compared import Compare, Read
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.kept_vectors import Sides, VectorIndex, VectorSearcher
 from irtoolkit.retrievers.vectors import Similarity, Vectors, unit
@@ -85,21 +87,19 @@ class DensePRF(Dense):
             made = self.alpha * own + self.beta * best.mean(axis=0)
         return cast(Singles, made.astype(np.float32))
 
-    def compared(
-        self, docs: Encodings, similarity: Similarity, doc_ids: Ids
-    ) -> Callable[[Vectors], ScoreMatrix]:
-        match = super().compared(docs, similarity, doc_ids)
+    def compared(self, read: Read, doc: Ints, doc_ids: Ids, how: Comparison) -> Compare:
+        match = super().compared(read, doc, doc_ids, how)
         if self.is_off:
             return match
-        vectors = docs.vectors()
 
-        def twice(queries: Vectors) -> ScoreMatrix:
-            scores, made = match(queries), np.empty_like(queries)
-            for at, query in enumerate(queries):
-                best = nearest(scores[at], (query, vectors), similarity, self.fb_docs, doc_ids)
-                made[at] = self.expanded(query, vectors[best], similarity)
+        def twice(queries: Singles, counts: Ints) -> Scored:
+            scores, made = scores_of(match(queries, counts)), np.empty_like(queries)
+            for at, query in enumerate(packed(queries).vectors):
+                best = best_places(scores[at], self.fb_docs, None, lambda places: doc_ids[places])
+                own = VectorShard.of([read(doc[best])], self.stored)
+                made[at] = self.expanded(query, own.rows(0, len(best)), how.similarity)
             del scores  # its memory is that of the second search
-            return match(made)
+            return match(made, counts)
 
         return twice
 
@@ -108,36 +108,6 @@ class DensePRF(Dense):
 
     def kept(self) -> KeptForm | None:
         return _FeedbackIndex(self, self.sides()) if self.scores_as(DensePRF) else None
-
-
-def nearest(
-    scores: Any, compared: tuple[Singles, Singles], similarity: Any, count: int, ids: Ids
-) -> list[int]:
-    """The places of the documents that are nearest to a query, best first, at most so many.
-
-    Products of matrices are off by a few steps of single precision. Whatever may be among the best is
-    compared again in double precision, as a kept index does, so that both take the same documents.
-
-    Args:
-        scores: (c,) similarities.
-        compared: (dimensions,) the query and (c, dimensions) the documents.
-        similarity: how they are compared.
-        count: how many.
-        ids: (c,) their ids, which decide ties.
-    """
-    query, docs = compared
-    near = np.arange(len(scores))
-    if count < len(scores):
-        bound = np.partition(scores, -count)[-count]
-        scale = 1.0
-        if similarity != "cosine":
-            lengths = np.linalg.norm(docs, axis=1).max(initial=0)
-            scale = float(np.linalg.norm(query) * lengths) if similarity == "dot" else abs(bound)
-        near = np.flatnonzero(scores >= bound - 4 * np.finfo(np.float32).eps * len(query) * scale)
-    exact = Comparison(similarity).exact_each(query[None], docs[near])
-    found = best_places(exact, count, None, lambda places: ids[near[places]])
-    chosen: list[int] = near[found].tolist()
-    return chosen
 
 
 class _FeedbackIndex(VectorIndex):
@@ -185,4 +155,4 @@ class _FeedbackSearcher(VectorSearcher):
         for at, query in enumerate(asked.vectors):
             own = vectors[places[found.offsets[at] : found.offsets[at + 1]]]
             made[at] = self._feedback.expanded(query, own, asked.comparison.similarity)
-        return asked._replace(vectors=made)
+        return QueryVectors.of(made, asked.starts, asked.comparison)

@@ -16,7 +16,7 @@ from irtoolkit.retrievers._book_windows import BookWindows, Surrounded, book_win
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.dense import Dense, encoded
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, repeated, unit
+from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 
 # Windows whose vectors are made at once.
 _WINDOWS = 1 << 13
@@ -50,23 +50,20 @@ class DenseSurroundings(Surrounded, Dense):
         asking, shown = self.encoder("query"), self.encoder("document")
         similarity = cast(Similarity, self.similarity or shown.similarity)
         docs = encoded(shown, task.docs, "documents")
-        around = [(size, share) for size, share in self.shares() if size]
         sentences = np.empty((0, 0), np.float32)
-        if around:
+        if any(size for size, _ in self.shares()):
             made = shown.encode(windows.sentences, what="sentences", count=len(windows.sentences))
             sentences = _scaled(made.vectors(), similarity)
 
         @keep_last
-        def compared(doc: Ints) -> list[tuple[float, Callable[[Vectors], ScoreMatrix]]]:
-            own = [
-                (share, self.compared(docs[doc], similarity, task.doc_ids[doc]))
-                for size, share in self.shares()
-                if not size
-            ]
-            for size, share in around:
-                vectors, which = _window_vectors(windows, sentences, doc, size)
-                compare = prepared(vectors, similarity, self.device)
-                own.append((share, repeated(compare, which)))
+        def compared(doc: Ints) -> list[tuple[float, Callable[[Vectors], ScoreMatrix], Ints]]:
+            own: list[tuple[float, Callable[[Vectors], ScoreMatrix], Ints]] = []
+            for size, share in self.shares():
+                vectors, which, stored = docs[doc].vectors(), np.arange(len(doc)), self.stored
+                if size:
+                    vectors, which = _window_vectors(windows, sentences, doc, size)
+                    stored = "fp32"
+                own.append((share, prepared(vectors, similarity, self.device, stored), which))
             return own
 
         def ask(other: Task) -> Scorer:
@@ -76,9 +73,9 @@ class DenseSurroundings(Surrounded, Dense):
                 parts = compared(doc)
 
                 def score(query: Ints) -> ScoreMatrix:
-                    found: ScoreMatrix = np.zeros((len(query), len(doc)), np.float32)
-                    for share, compare in parts:
-                        found += np.float32(share) * compare(queries[query])
+                    found: ScoreMatrix = np.zeros((len(query), len(doc)))
+                    for share, compare, which in parts:
+                        found += share * compare(queries[query])[:, which]
                     return found
 
                 return score

@@ -20,11 +20,8 @@ from irtoolkit.runs.order import Ties, keys
 
 # Raised by hand when the same scores give another run: another order of ties, say.
 FORMAT = 2
-# Scores held at once: 2^25 doubles are 256 MiB. Up to 512 MiB of floats are, where a product of few
-# queries would be slow.
+# Scores held at once: 2^25 doubles are 256 MiB.
 BLOCK_CELLS = 1 << 25
-# Queries at once from which on a product of matrices is fast.
-_ROWS = 128
 
 
 @dataclass(frozen=True)
@@ -136,8 +133,6 @@ def _parts(task: Task, retriever: Retriever, listing: Listing) -> list[Part]:
             continue
         cells = min(len(group.docs), most or len(group.docs))
         step = max(1, BLOCK_CELLS // cells)
-        if step < _ROWS and retriever.has_single_scores():
-            step = max(step, min(_ROWS, 4 * BLOCK_CELLS // cells))
         if listing.is_short(len(group.docs)) and retriever.searches(len(group.docs)):
             step = QUERIES
         count = len(group.queries)

@@ -60,8 +60,8 @@ class Faiss(VectorRetriever):
     """
 
     name: ClassVar[str] = "faiss"
-    # 3: ids decide between hits that tie with the last.
-    format: ClassVar[int] = 3
+    # 3: ids decide between hits that tie with the last. 4: exact sums of products in an index.
+    format: ClassVar[int] = 4
     read_with: ClassVar = {
         **dict.fromkeys(("m", "ef_construction", "ef_search"), ("index=hnsw",)),
         **dict.fromkeys(("lists", "probes", "subvectors", "seed"), ("index=ivfpq",)),

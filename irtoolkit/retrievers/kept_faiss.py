@@ -10,10 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.form import OpenShard
 from irtoolkit.indexes.vector_search import VectorSearch
-from irtoolkit.indexes.vectors import QueryVectors, VectorShard
+from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.kept_vectors import ArrangedIndex, Finding, Sides
 from irtoolkit.retrievers.vectors import Similarity, unit
@@ -89,12 +90,12 @@ class FaissIndex(ArrangedIndex):
             InputError: faiss is not installed.
         """
         self.refuse_missing()
-        parts = [(VectorShard(own.documents.folder), own) for own in shards]
+        parts = [(VectorShard.open(own.documents.folder), own) for own in shards]
         return FaissSearch(self._retriever, parts, first)
 
     def arrange(self, folder: Path) -> None:
         """Makes the index of the vectors in a folder."""
-        own, shard = self._retriever, VectorShard(folder)
+        own, shard = self._retriever, VectorShard.open(folder)
         if len(shard):
             own.report_small([len(shard)])
         if own.index != "flat" and len(shard) and not own.is_small(len(shard)):

@@ -12,11 +12,12 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.bounds import check_finite, check_length, check_numbers, check_starts
+from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.form import OpenShard
 from irtoolkit.indexes.strings import mapped
 from irtoolkit.indexes.vector_search import VectorSearch
-from irtoolkit.indexes.vectors import QueryVectors, VectorShard, gathered
+from irtoolkit.indexes.vectors import VectorShard, gathered
 from irtoolkit.retrievers import residuals
 from irtoolkit.retrievers.kept_vectors import ArrangedIndex, Finding, Sides
 from irtoolkit.retrievers.residuals import Compression, Residuals
@@ -56,12 +57,12 @@ class PlaidIndex(ArrangedIndex):
             InputError: something the retriever needs is not here.
         """
         self.refuse_missing()
-        parts = [(VectorShard(own.documents.folder), own) for own in shards]
+        parts = [(VectorShard.open(own.documents.folder), own) for own in shards]
         return PlaidSearch(self._retriever, parts, first)
 
     def arrange(self, folder: Path) -> None:
         """Makes the compressed index of the vectors in a folder."""
-        shard = VectorShard(folder)
+        shard = VectorShard.open(folder)
         if int(shard.starts[-1]):
             how = self._retriever.compression(int(shard.starts[-1]))
             residuals.fill(folder, _ShardTokens(shard), how)
@@ -84,7 +85,7 @@ class PlaidSearch(VectorSearch):
         self._finders = [self._finder(*part) for part in shards]
 
     def near(self, queries: QueryVectors, depth: int) -> list[Ints]:
-        """Documents of each query that the shards find, and that may be among its best."""
+        """Documents of each query that the shards find."""
         found = []
         for query in range(queries.size):
             own = queries.some(query, query + 1)
@@ -94,27 +95,8 @@ class PlaidSearch(VectorSearch):
                 find(own.vectors) + base
                 for find, base in zip(self._finders, self.bases.tolist(), strict=False)
             ]
-            found.append(self._best_near(own, parts, depth))
+            found.append(np.concatenate([np.empty(0, np.int64), *parts]))
         return found
-
-    def _best_near(self, query: QueryVectors, parts: Sequence[Ints], depth: int) -> Ints:
-        """What may be among the best `depth` of the documents that were found."""
-        scores, off = [np.empty(0, np.float32)], 0.0
-        for shard, docs, base in zip(self.vectors, parts, self.bases.tolist(), strict=False):
-            counts = shard.starts[docs - base + 1] - shard.starts[docs - base]
-            rows = gathered(shard.starts[docs - base], counts)
-            starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-            own, wrong = query.comparison.block(
-                query, shard.chosen(rows), np.asarray(shard.sizes[rows]), starts
-            )
-            scores.append(own[0])
-            off = max(off, float(wrong[0]))
-        docs, values = np.concatenate([np.empty(0, np.int64), *parts]), np.concatenate(scores)
-        if len(docs) <= depth:
-            return docs
-        least = np.partition(values, len(values) - depth)[len(values) - depth]
-        near: Ints = docs[values >= least - 2 * off]
-        return near
 
     def _finder(self, shard: VectorShard, docs: OpenShard) -> Find:
         """What finds documents of a shard."""

@@ -10,17 +10,12 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.comparison import Comparison, QueryVectors
 from irtoolkit.indexes.form import OpenShard, SearchedHere
+from irtoolkit.indexes.rounding import Stored
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.vector_search import VectorSearch
-from irtoolkit.indexes.vectors import (
-    Comparison,
-    QueryVectors,
-    Stored,
-    VectorShard,
-    VectorsWriter,
-    merge_vectors,
-)
+from irtoolkit.indexes.vectors import VectorShard, VectorsWriter, merge_vectors
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.runs.order import TopDocuments
 
@@ -73,7 +68,7 @@ class Sides(NamedTuple):
         """The vectors of queries, and how documents are compared with them."""
         vectors, counts = self.query(queries)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return QueryVectors(vectors, starts, self.compared())
+        return QueryVectors.of(vectors, starts, self.compared())
 
 
 class VectorIndex(SearchedHere):
@@ -98,7 +93,9 @@ class VectorIndex(SearchedHere):
 
     def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
         """Writes the vectors of all documents as one shard."""
-        merge_vectors([VectorShard(shard.documents.folder) for shard in shards], places, folder)
+        merge_vectors(
+            [VectorShard.open(shard.documents.folder) for shard in shards], places, folder
+        )
 
 
 class VectorSearcher:
@@ -192,7 +189,9 @@ class ArrangedIndex(SearchedHere):
 
     def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
         """Writes the vectors of all documents as one shard, and makes an index of them."""
-        merge_vectors([VectorShard(shard.documents.folder) for shard in shards], places, folder)
+        merge_vectors(
+            [VectorShard.open(shard.documents.folder) for shard in shards], places, folder
+        )
         self.arrange(folder)
 
     def arrange(self, folder: Path) -> None:

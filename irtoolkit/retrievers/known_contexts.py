@@ -12,8 +12,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers._known_contexts import also_known, known_contexts
 from irtoolkit.retrievers.base import Block, ScoreMatrix, Scorer
-from irtoolkit.retrievers.dense import VectorRetriever, comparing, encoded
+from irtoolkit.retrievers.dense import VectorRetriever, encoded
 from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.vectors import prepared
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,11 @@ class KnownContexts(VectorRetriever):
         asking, shown = self.encoder("query"), self.encoder("document")
         docs = encoded(shown, task.docs, "documents")
         asked = encoded(asking, self.asked(task), "queries").vectors()
-        near = comparing(encoded(asking, contexts, "contexts"), "cosine", self.device)
+        known = encoded(asking, contexts, "contexts").vectors()
+        near = prepared(known, "cosine", self.device)
 
         def candidates(doc: Ints) -> Block:
-            own = comparing(docs[doc], "cosine", self.device)
+            own = prepared(docs[doc].vectors(), "cosine", self.device, self.stored)
             owned = golds[:, doc].tocsc()
             some = np.flatnonzero(np.diff(owned.indptr))
 

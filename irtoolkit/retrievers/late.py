@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, Singles
-from irtoolkit.base.threads import pool
+from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.indexes.comparison import Comparison
 from irtoolkit.indexes.form import KeptForm
-from irtoolkit.indexes.vectors import Comparison
+from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.halving import in_halves
 from irtoolkit.models.loading import chosen_precision, torch_device
 from irtoolkit.models.presets import Kind, Side, place_of, said_kind
 from irtoolkit.models.settings import EncoderSettings
 from irtoolkit.models.shards import Encodings
-from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
+from irtoolkit.retrievers.compared import DOCS, Compare, Compared, Read, Rows, starts_of
 from irtoolkit.retrievers.gpu_maxsim import GpuTokens, fits
-from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
-from irtoolkit.retrievers.neural import TwoSided, encoder_of
+from irtoolkit.retrievers.kept_vectors import VectorIndex
 from irtoolkit.retrievers.runs_of_texts import runs_of_texts
-from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 
-# Products of document and query tokens made at once by one core; they stay in its cache.
-_CELLS = 1 << 17
 # Tokens of queries compared at once.
 _ASKED = 1 << 11
-# Tokens of a candidate set whose vectors are held in fp32 for all its queries: 2 GiB at 128
-# dimensions.
-_HELD = 1 << 22
 # Products made at once on a GPU.
 _CELLS_ON_GPU = 1 << 28
 
 
 @dataclass(frozen=True)
-class Late(TwoSided):
+class Late(Compared):
     """MaxSim (Khattab and Zaharia 2020, §3.2) over candidate sets, exact.
 
     The score is the sum over the query's tokens of the greatest similarity with any token of the
@@ -63,6 +54,8 @@ class Late(TwoSided):
     """
 
     name: ClassVar[str] = "late"
+    # 2: sums of products are exact.
+    format: ClassVar[int] = 2
     kind: ClassVar[Kind] = "late"
     applies: ClassVar[Kind | None] = "late"
 
@@ -102,58 +95,24 @@ class Late(TwoSided):
             return None
         return VectorIndex(self.sides(), self.stored, self.kept_settings())
 
-    def sides(self) -> Sides:
-        """What an index has to know of the token vectors."""
+    def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
+        made = encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
 
-        def side(name: Side) -> Encode:
-            def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
-                encoder = encoder_of(self, name)
-                made = encoder.encode(map(encoder.text, texts), what="texts", count=len(texts))
-                vectors, starts = tokens(made)
-                return vectors, np.diff(starts)
+        def chosen(some: Ints) -> Rows:
+            vectors, starts = tokens(made[some])
+            return vectors, np.diff(starts)
 
-            return encode
+        return chosen
 
-        def compared() -> Comparison:
-            average = encoder_of(self, "query").similarity_of_model == "meanmaxsim"
-            return Comparison("dot", total=True, average=average)
+    def comparison(self, asking: Encoder) -> Comparison:
+        return Comparison("dot", total=True, average=asking.similarity_of_model == "meanmaxsim")
 
-        return Sides(side("query"), side("document"), compared)
-
-    def scorer(self, task: Task) -> Scorer:
-        return self.prepare(task)(task)
-
-    def prepare(self, task: Task) -> Ask:
-        asking, shown = self.encoder("query"), self.encoder("document")
-        docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
-        average = asking.similarity_of_model == "meanmaxsim"
+    def compared(self, read: Read, doc: Ints, doc_ids: Ids, how: Comparison) -> Compare:
         device = torch_device(self.device)
-        half = device != "cpu" and chosen_precision(self.precision, device) != "fp32"
-
-        @keep_last
-        def held(doc: Ints) -> tuple[_Tokens, Ints, bool]:
-            distinct, which = docs[doc].distinct()
-            return _Tokens(distinct, half), which, len(distinct) < len(which)
-
-        def ask(other: Task) -> Scorer:
-            asked = self.asked(other)
-            queries = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
-
-            def candidates(doc: Ints) -> Block:
-                shown, which, repeated = held(doc)
-
-                def score(query: Ints) -> ScoreMatrix:
-                    vectors, starts = tokens(queries[query])
-                    scores = shown.maxsim(vectors, starts, device)
-                    if average:
-                        scores /= np.maximum(1, np.diff(starts))[:, None]
-                    return scores[:, which] if repeated else scores
-
-                return score
-
-            return candidates
-
-        return ask
+        if device == "cpu":
+            return super().compared(read, doc, doc_ids, how)
+        half = chosen_precision(self.precision, device) != "fp32"
+        return TokensOnGpu(read, doc, how, device, half).scores
 
 
 def tokens(rows: Encodings) -> tuple[Singles, Ints]:
@@ -165,53 +124,63 @@ def tokens(rows: Encodings) -> tuple[Singles, Ints]:
     return vectors.astype(np.float32, copy=False), starts
 
 
-class _Tokens:
-    """The token vectors of a candidate set, in parts that are held or, of a large set, read again.
+class TokensOnGpu:
+    """The token vectors of a candidate set, which a GPU compares with those of queries.
 
     Args:
-        docs: the documents.
-        half: whether a GPU compares them in half precision; there they stay while there is room.
+        read, doc, how: see `Compared.compared`.
+        device: the GPU.
+        half: whether they are compared in half precision; then they stay there if there is room.
     """
 
-    def __init__(self, docs: Encodings, half: bool = False) -> None:
-        self._docs, self._half = docs, half
+    def __init__(self, read: Read, doc: Ints, how: Comparison, device: str, half: bool) -> None:
+        self._read, self._how, self._device, self._half = read, how, device, half
+        self._parts = [doc[first : first + DOCS] for first in range(0, len(doc), DOCS)]
+        self._size = len(doc)
         self._there: dict[int, GpuTokens] = {}
-        sizes = np.concatenate([[0], np.cumsum(docs.counts)])
-        self._size = int(sizes[-1])
-        self._parts = runs_of_texts(sizes, _HELD)
-        self._held = tokens(docs) if len(self._parts) == 1 and not half else None
+        # What is one part is held for all queries.
+        self._whole = read(doc) if len(self._parts) == 1 and not half else None
 
-    def maxsim(self, queries: Singles, starts: Ints, device: str) -> Singles:
+    def scores(self, queries: Singles, counts: Ints) -> Singles:
         """(q, c) scores of queries given by their token vectors."""
-        if not len(queries) or not (np.diff(starts) > 0).all():
+        if not (counts > 0).all():
             raise InputError("a query without a token cannot be compared")
-        scores = np.empty((len(starts) - 1, len(self._docs)), np.float32)
-        for first, last in self._parts:
+        starts = starts_of(counts)
+        scores = np.empty((len(counts), self._size), np.float32)
+        for number, part in enumerate(self._parts):
+            own = scores[:, number * DOCS : number * DOCS + len(part)]
             if self._half:
-                scores[:, first:last] = self._on_gpu(first, last, device).maxsim(queries, starts)
+                own[:] = self._on_gpu(number).maxsim(queries, starts)
                 continue
-            vectors, begins = self._held or tokens(self._docs[np.arange(first, last)])
+            vectors, sizes = self._whole or self._read(part)
             for low, high in runs_of_texts(starts, _ASKED):
-                own = starts[low : high + 1]
-                maxsim(
-                    vectors, begins, queries[own[0] : own[-1]], own - own[0], device,
-                    scores[low:high, first:last],
-                )  # fmt: skip
+                begins = starts[low : high + 1]
+                asked = queries[begins[0] : begins[-1]]
+                maxsim_on_gpu(
+                    vectors,
+                    starts_of(sizes),
+                    asked,
+                    begins - begins[0],
+                    self._device,
+                    own[low:high],
+                )
+        if self._how.average:
+            scores /= counts[:, None]
         return scores
 
-    def _on_gpu(self, first: int, last: int, device: str) -> GpuTokens:
-        """Some documents on the GPU, which stay there while there is room."""
-        if first not in self._there:
-            vectors, begins = tokens(self._docs[np.arange(first, last)])
-            stays = fits(len(vectors), vectors.shape[-1], device)
-            made = GpuTokens(vectors, begins, device)
-            if not stays:
-                return made
-            self._there[first] = made
-        return self._there[first]
+    def _on_gpu(self, number: int) -> GpuTokens:
+        """Some documents on the GPU, where they stay if there is room."""
+        if number in self._there:
+            return self._there[number]
+        vectors, counts = self._read(self._parts[number])
+        stays = fits(len(vectors), vectors.shape[-1], self._device)
+        made = GpuTokens(vectors, starts_of(counts), self._device)
+        if stays:
+            self._there[number] = made
+        return made
 
 
-def maxsim(
+def maxsim_on_gpu(
     docs: Singles, doc_starts: Ints, queries: Singles, query_starts: Ints, device: str,
     scores: Singles,
 ) -> None:  # fmt: skip
@@ -220,31 +189,9 @@ def maxsim(
     Args:
         docs, queries: (t, dimensions) token vectors of all texts end to end.
         doc_starts, query_starts: (n+1,) where each text's begin.
-        device: "cpu", or where products are computed.
+        device: where products are computed.
         scores: (q, c) to be filled.
     """
-    if device != "cpu":
-        _maxsim_on_gpu(docs, doc_starts, queries, query_starts, device, scores)
-        return
-    parts = runs_of_texts(doc_starts, max(1, _CELLS // len(queries)))
-    asked = np.ascontiguousarray(queries.T)
-    fold = _kernel()
-
-    def part(bounds: tuple[int, int]) -> None:
-        first, last = bounds
-        begins = doc_starts[first : last + 1]
-        products = docs[begins[0] : begins[-1]] @ asked
-        fold(products, begins - begins[0], query_starts, scores[:, first:last])
-
-    with _libraries().limit(limits=1, user_api="blas"), pool(cores()) as workers:
-        for _ in workers.map(part, parts):
-            pass
-
-
-def _maxsim_on_gpu(
-    docs: Singles, doc_starts: Ints, queries: Singles, query_starts: Ints, device: str,
-    scores: Singles,
-) -> None:  # fmt: skip
     import torch
 
     asked = torch.from_numpy(queries).to(device).T
@@ -261,38 +208,3 @@ def _maxsim_on_gpu(
 
     for first, last in runs_of_texts(doc_starts, max(1, _CELLS_ON_GPU // len(queries))):
         in_halves(part, first, last, "the documents of MaxSim")
-
-
-@cache
-def _libraries() -> Any:
-    """What is asked to use one thread; finding it takes longer than comparing a hundred texts."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-@cache
-def _kernel() -> Callable[..., None]:
-    import numba
-
-    @numba.njit(nogil=True, cache=True, fastmath={"nnan"})  # type: ignore[untyped-decorator]
-    def fold(products: Any, doc_starts: Any, query_starts: Any, scores: Any) -> None:
-        """The greatest product over each document's rows, summed over each query's columns."""
-        width = products.shape[1]
-        best = np.empty(width, np.float32)
-        for doc in range(len(doc_starts) - 1):
-            best[:] = np.float32(-1)
-            if doc_starts[doc] < doc_starts[doc + 1]:
-                best[:] = products[doc_starts[doc]]
-            for row in range(doc_starts[doc] + 1, doc_starts[doc + 1]):
-                for column in range(width):
-                    value = products[row, column]
-                    best[column] = value if value > best[column] else best[column]
-            for query in range(len(query_starts) - 1):
-                total = np.float32(0)
-                for column in range(query_starts[query], query_starts[query + 1]):
-                    total += best[column]
-                scores[query, doc] = total
-
-    made: Callable[..., None] = fold
-    return made

@@ -11,16 +11,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
+from irtoolkit.indexes.comparison import Comparison, QueryVectors
 from irtoolkit.indexes.form import KeptForm
-from irtoolkit.models.loading import torch_device
+from irtoolkit.indexes.rounding import Stored
+from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.models.presets import Kind
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers import residuals
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
-from irtoolkit.retrievers.late import Late, maxsim, tokens
+from irtoolkit.retrievers.late import Late, tokens
 from irtoolkit.retrievers.residuals import Compression, Residuals
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import order
@@ -49,7 +51,7 @@ class Plaid(Late):
     """
 
     name: ClassVar[str] = "plaid"
-    format: ClassVar[int] = 2
+    format: ClassVar[int] = 3
     applies: ClassVar[Kind | None] = None
 
     nbits: Literal[1, 2, 4] = 2
@@ -96,7 +98,7 @@ class Plaid(Late):
     def prepare(self, task: Task) -> Ask:
         asking, shown = self.encoder("query"), self.encoder("document")
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
-        average = asking.similarity_of_model == "meanmaxsim"
+        how = self.comparison(asking)
         indexed = keep_last(
             lambda doc: (docs[doc], self._index(docs[doc]), order.keys(task.doc_ids[doc]))
         )
@@ -113,15 +115,13 @@ class Plaid(Late):
                         np.full((len(query), self.hits), -1), np.zeros((len(query), self.hits))
                     )
                     for row, one in enumerate(query):
-                        vectors, starts = tokens(queries[np.array([one])])
+                        vectors, _ = tokens(queries[np.array([one])])
                         if not len(vectors):
                             raise InputError("a query without a token cannot be compared")
                         places = self.found(index, vectors, keys)
-                        scores = self._exact(own[places], vectors, starts)
                         found.places[row, : len(places)] = places
-                        found.scores[row, : len(places)] = (
-                            scores / np.float32(len(vectors)) if average else scores
-                        )
+                        exact = _scores(tokens(own[places]), vectors, how, self.stored)
+                        found.scores[row, : len(places)] = exact
                     return found
 
                 return score
@@ -156,9 +156,8 @@ class Plaid(Late):
         if len(places) <= self.hits:
             return places
         vectors, starts = index.vectors(places)
-        approximate = np.empty((1, len(places)), np.float32)
-        maxsim(vectors, starts, query, np.array([0, len(query)]), "cpu", approximate)
-        return _best(places, approximate[0], self.hits, keys)
+        approximate = _scores((vectors, starts), query, Comparison("dot", total=True))
+        return _best(places, approximate, self.hits, keys)
 
     def _probed(self, index: Residuals, near: Singles, live: Any) -> Ints:
         """Returns the documents of the centroids nearest to the query's tokens.
@@ -180,18 +179,19 @@ class Plaid(Late):
                 return places
             probes *= 2
 
-    def _exact(self, docs: Encodings, query: Singles, starts: Ints) -> Singles:
-        """The scores of some documents; equal documents have equal ones."""
-        distinct, which = docs.distinct()
-        vectors, begins = tokens(distinct)
-        scores = np.empty((1, len(distinct)), np.float32)
-        if len(distinct):
-            maxsim(vectors, begins, query, starts, torch_device(self.device), scores)
-        exact: Singles = scores[0, which]
-        return exact
+
+def _scores(
+    docs: tuple[Singles, Ints], query: Singles, how: Comparison, stored: Stored = "fp32"
+) -> Floats:
+    """Returns the scores of documents, given by the vectors of their tokens and where each one's
+    begin."""
+    vectors, starts = docs
+    asked = QueryVectors.of(query, np.array([0, len(query)]), how)
+    scores: Floats = how.scores(asked, VectorShard.of([(vectors, np.diff(starts))], stored))[0]
+    return scores
 
 
-def _best(places: Ints, scores: Singles, count: int, keys: Any) -> Ints:
+def _best(places: Ints, scores: Floats | Singles, count: int, keys: Any) -> Ints:
     """Returns the places of the best scores in ascending order."""
     return np.sort(places[order.best_first(scores, keys[places], count)])
 

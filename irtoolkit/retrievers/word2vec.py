@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.analysis import Analysis, StopWords, Tokenizer, analyzer
 from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.ids import Ints
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.retrievers._file_statistics import FileStatistics
 from irtoolkit.retrievers._terms import Frequencies, Vocabulary, widen
-from irtoolkit.retrievers.base import Ask, Retriever, Scorer
+from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.text_files import file_texts
 from irtoolkit.retrievers.texts import BLOCK_DOCS, Segments
-from irtoolkit.retrievers.vectors import negative_distances
+from irtoolkit.retrievers.vectors import prepared
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Word2Vec(Retriever):
     """
 
     name: ClassVar[str] = "word2vec"
+    format: ClassVar[int] = 2
     read_with: ClassVar = {"statistics": ("weighting=tfidf",)}
 
     weighting: Literal["none", "tfidf"] = "none"
@@ -111,7 +113,12 @@ class Word2Vec(Retriever):
 
         def ask(other: Task) -> Scorer:
             queries = means(other.queries)
-            return lambda doc: lambda query: negative_distances(queries[query], docs[doc])
+
+            def candidates(doc: Ints) -> Block:
+                compare = prepared(docs[doc], "l2", "cpu")
+                return lambda query: compare(queries[query])
+
+            return candidates
 
         return ask
 

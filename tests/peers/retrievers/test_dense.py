@@ -25,7 +25,7 @@ from irtoolkit.retrievers.dense import Dense, SentenceMax
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.vectors import Room, _product_on_gpu, prepared, repeated
+from irtoolkit.retrievers.vectors import _product_on_gpu, prepared
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests import datasets
@@ -240,7 +240,7 @@ def test_blocks_change_no_score(
     monkeypatch.setattr("irtoolkit.retrievers.engine.BLOCK_CELLS", len(DOCS))
     found = rank(task, system(str(folders["mean"]), device="cpu"), progress=False).as_dict()
     for query, row in whole.items():
-        assert found[query] == pytest.approx(row, abs=1e-6)
+        assert found[query] == row
 
 
 @pytest.mark.parametrize("system", [Dense, SentenceMax])
@@ -341,31 +341,6 @@ def test_a_real_encoder_beats_chance_on_the_sample() -> None:
     assert quality(Dense(device="cpu", similarity="l2")) > np.mean(chance) + 0.05
 
 
-def test_memory_is_given_again_when_nobody_has_it() -> None:
-    room = Room()
-    first = room.take(3, 4)
-    first[:] = 1
-    part = first[1:2]
-    address = first.ctypes.data
-    del first
-    assert room.take(3, 4).ctypes.data != address  # a part of it is still in use
-    assert (part == 1).all()
-    again = room.take(2, 5)
-    address = again.ctypes.data
-    del again
-    assert room.take(2, 4).ctypes.data == address
-
-
-def test_repeated_documents_have_the_same_scores() -> None:
-    draw = np.random.default_rng(4)
-    docs, queries = draw.normal(size=(300, 8)), draw.normal(size=(400, 8))
-    docs, queries = docs.astype(np.float32), queries.astype(np.float32)
-    which = draw.integers(0, 300, 500)
-    compare = prepared(docs, "dot", "cpu")
-    found = repeated(compare, which)(queries)
-    assert (found == (queries @ docs.T)[:, which]).all()
-
-
 @pytest.mark.parametrize("most", [1, 4, 9])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_products_on_a_gpu_of_little_memory_are_done_in_halves(
@@ -386,7 +361,7 @@ def test_products_on_a_gpu_of_little_memory_are_done_in_halves(
 
     monkeypatch.setattr(torch, "from_numpy", lacking)
     found = multiply(queries)
-    assert found.dtype == np.float32
+    assert found.dtype == np.float64
     assert (found == queries.astype(np.float32) @ docs.astype(np.float32).T).all()
     assert tried[0] == 9
     assert multiply(queries[:0]).shape == (0, 20)

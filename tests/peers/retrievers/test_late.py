@@ -19,15 +19,18 @@ from transformers import AutoModel, AutoTokenizer
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes import comparison
+from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.models import adapters as applied
 from irtoolkit.models import presets
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Preset
 from irtoolkit.models.shards import Encodings, key_of, write_shard
 from irtoolkit.models.store import Store
-from irtoolkit.retrievers import late
+from irtoolkit.retrievers import compared, late
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.late import Late, _Tokens, maxsim, tokens
+from irtoolkit.retrievers.late import Late, TokensOnGpu, maxsim_on_gpu, tokens
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import ASKED, DOCS, POOLS, Scores, paired, register, table
 from tests.tiny import LONGEST, save, save_colbert
@@ -308,14 +311,13 @@ def test_parts_and_blocks_change_no_score(
 
     monkeypatch.setattr(late, "tokens", counted)
     assert found(folders["colbert"], stored=stored) == whole
-    # Queries, and distinct documents once for all of them.
-    assert sorted(read) == [len(ASKED), len(DOCS) - 1]
+    assert sorted(read) == [len(ASKED), len(DOCS)]
     read.clear()
-    monkeypatch.setattr(late, "_HELD", 20)
-    monkeypatch.setattr(late, "_CELLS", 50)
-    monkeypatch.setattr(late, "_ASKED", 13)
+    monkeypatch.setattr(compared, "DOCS", 2)
+    monkeypatch.setattr(compared, "_IN_MEMORY", 20)
+    monkeypatch.setattr(comparison, "_CELLS", 50)
     monkeypatch.setattr("irtoolkit.retrievers.engine.BLOCK_CELLS", len(DOCS))
-    assert found(folders["colbert"], stored=stored) == pytest.approx(whole, abs=1e-5)
+    assert found(folders["colbert"], stored=stored) == whole
     assert max(read) < len(DOCS) - 1, "never all documents at once"
     task = load_task(register())
     retriever = Late(folders["colbert"], stored=stored, device="cpu")  # type: ignore[arg-type]
@@ -344,6 +346,14 @@ def plainly(docs: Any, doc_starts: Ints, queries: Any, query_starts: Ints) -> An
     ]
 
 
+def here(
+    docs: Any, doc_starts: Ints, queries: Any, query_starts: Ints, device: str, scores: Any
+) -> None:
+    how = Comparison("dot", total=True)
+    shard = VectorShard.of([(docs, np.diff(doc_starts))])
+    scores[:] = how.scores(QueryVectors.of(queries, query_starts, how), shard)
+
+
 COUNTS = st.lists(st.integers(0, 7), min_size=1, max_size=12)
 
 
@@ -354,18 +364,27 @@ COUNTS = st.lists(st.integers(0, 7), min_size=1, max_size=12)
     seed=st.integers(0, 1000),
     cells=st.sampled_from([1, 7, 40, 1 << 17]),
 )
-@pytest.mark.parametrize("way", [maxsim, late._maxsim_on_gpu])
+@pytest.mark.parametrize("way", [here, maxsim_on_gpu])
 def test_maxsim_is_the_sum_of_the_best(
     way: Any, docs: list[int], asked: list[int], seed: int, cells: int
 ) -> None:
     sides = *ragged(docs, seed), *ragged(asked, seed + 1)
     scores = np.full((len(asked), len(docs)), np.nan, np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(late, "_CELLS", cells)
+        patch.setattr(comparison, "_CELLS", cells)
         patch.setattr(late, "_CELLS_ON_GPU", cells)
         # What runs on a GPU runs on torch's CPU as well.
         way(*sides, "cpu", scores)
     assert (scores == np.array(plainly(*sides))).all(), "sums of whole numbers are exact"
+
+
+def on_gpu(docs: Encodings) -> TokensOnGpu:
+    def read(chosen: Ints) -> Any:
+        vectors, starts = tokens(docs[chosen])
+        return vectors, np.diff(starts)
+
+    how = Comparison("dot", total=True)
+    return TokensOnGpu(read, np.arange(len(docs)), how, "cpu", half=False)
 
 
 @given(
@@ -391,9 +410,9 @@ def test_a_candidate_set_is_compared_in_parts(
     )
     queries = ragged(asked, seed + 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(late, "_HELD", held)
+        patch.setattr(late, "DOCS", held)
         patch.setattr(late, "_ASKED", at_once)
-        scores = _Tokens(store.rows(keys)).maxsim(*queries, "cpu")
+        scores = on_gpu(store.rows(keys)).scores(queries[0], np.diff(queries[1]))
     assert (scores == np.array(plainly(vectors, starts, *queries))).all()
 
 
@@ -412,7 +431,7 @@ def test_maxsim_on_a_gpu_of_little_memory_is_done_in_halves(
     sides = *ragged([3, 0, 5, 7, 1, 4, 2, 6, 8], 0), *ragged([2, 4], 1)
     scores = np.full((2, 9), np.nan, np.float32)
     monkeypatch.setattr(torch, "segment_reduce", lacking)
-    late._maxsim_on_gpu(*sides, "cpu", scores)
+    maxsim_on_gpu(*sides, "cpu", scores)
     assert (scores == np.array(plainly(*sides))).all()
     assert tried[0] == 36 * 6
 
@@ -421,19 +440,24 @@ def test_nothing_is_compared_below_the_first_token() -> None:
     """Vectors that are not of length 1 may have a best product far below -1."""
     docs, queries = np.array([[-9.0]], np.float32), np.array([[2.0]], np.float32)
     starts = np.array([0, 1])
-    for way in (maxsim, late._maxsim_on_gpu):
+    for way in (here, maxsim_on_gpu):
         scores = np.zeros((1, 1), np.float32)
         way(docs, starts, queries, starts, "cpu", scores)
         assert scores.item() == -18
 
 
-@pytest.mark.parametrize("counts", [[], [2, 0], [0]])
+@pytest.mark.parametrize("counts", [[2, 0], [0]])
 def test_a_query_without_a_token_is_refused(tmp_path: Path, counts: list[int]) -> None:
     store = Store(tmp_path / "vectors")
     key = key_of("doc")
     store.add(write_shard(store.folder, [key], np.array([1]), [(np.ones((1, 3), np.float32),)]))
     with pytest.raises(InputError, match="a query without a token cannot be compared"):
-        _Tokens(store.rows([key])).maxsim(*ragged(counts, 0), "cpu")
+        on_gpu(store.rows([key])).scores(ragged(counts, 0)[0], np.array(counts, np.int64))
+    how = Comparison("dot", total=True)
+    vectors, starts = ragged(counts, 0)
+    shard = VectorShard.of([(np.ones((1, 3)), np.array([1]))])
+    with pytest.raises(InputError, match="a query without a token cannot be compared"):
+        how.scores(QueryVectors.of(vectors, starts, how), shard)
 
 
 def test_eight_bit_vectors_come_back_with_their_scales(tmp_path: Path) -> None:

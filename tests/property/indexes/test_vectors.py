@@ -1,7 +1,10 @@
-"""Search over shards of vectors beside comparing every pair in double precision."""
+"""Search over shards of vectors beside comparing every pair in whole numbers."""
 
 from __future__ import annotations
 
+import math
+import operator
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,16 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irtoolkit.indexes.comparison import Comparison, QueryVectors
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.vector_search import VectorSearch
-from irtoolkit.indexes.vectors import (
-    Comparison,
-    QueryVectors,
-    VectorShard,
-    VectorsWriter,
-    merge_vectors,
-)
+from irtoolkit.indexes.vectors import VectorShard, VectorsWriter, merge_vectors
 from tests.conftest import ALL, EXAMPLES
 
 COMPARISONS = (
@@ -50,7 +48,7 @@ class Vectors:
         asked = draw.integers(1, 4, 3) if several else np.ones(3, np.int64)
         starts = np.concatenate([[0], np.cumsum(asked)]).astype(np.int64)
         queries = pool[draw.integers(0, 6, int(starts[-1]))] + draw.choice([0, 1])
-        self.queries = QueryVectors(queries.astype(np.float32), starts, self.comparison)
+        self.queries = QueryVectors.of(queries, starts, self.comparison)
         self.depth = int(draw.choice([1, 5, 1000]))
         which = np.random.default_rng(shards).integers(0, shards, size)
         self.parts = []
@@ -67,7 +65,7 @@ class Vectors:
             writer.close()
             deleted = [at for at, i in enumerate(own) if self.ids[i] in self.gone]
             gone = OpenShard(Documents(place), np.array(deleted, np.int64))
-            self.parts.append((VectorShard(place), gone))
+            self.parts.append((VectorShard.open(place), gone))
         self.search = VectorSearch(self.parts)
 
     def found(self, search: VectorSearch) -> list[list[tuple[str, float]]]:
@@ -82,8 +80,33 @@ class Vectors:
             for place, name in enumerate(docs.documents.ids):
                 own = shard.rows(int(shard.starts[place]), int(shard.starts[place + 1]))
                 if name not in self.gone:
-                    rows.append((name, self.comparison.exact(self.queries.of(query), own)))
+                    rows.append((name, exact(self.queries.some(query, query + 1), own)))
         return sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)
+
+
+def exact(query: QueryVectors, doc: Any) -> float:
+    """The score of a document from sums in fractions, which are rounded once if at all."""
+    how, best = query.comparison, []
+    for row in query.vectors.tolist():
+        found = [similarity(how.similarity, row, other) for other in doc.tolist()]
+        best.append(max(found, default=how.without))
+    score = sum(best[1:], best[0]) if how.total else max(best)
+    return score / len(best) if how.average else score
+
+
+def similarity(name: str, row: list[float], other: list[float]) -> float:
+    def product(a: list[float], b: list[float]) -> float:
+        total = sum(map(operator.mul, map(Fraction, a), map(Fraction, b)), Fraction())
+        assert Fraction(float(total)) == total
+        return float(total)
+
+    own, ab, squared = product(row, row), product(row, other), product(other, other)
+    if name == "l2":
+        return -math.sqrt(max(0.0, (squared + own) - 2 * ab))
+    if name == "dot":
+        return ab
+    inverse = [1 / math.sqrt(square) if square else 0.0 for square in (squared, own)]
+    return ab * inverse[0] * inverse[1]
 
 
 @settings(max_examples=min(EXAMPLES, 60), deadline=None)
@@ -139,7 +162,7 @@ def merged(vectors: Vectors, folder: Path) -> VectorSearch:
     columns.close()
     merge_vectors([shard for shard, _ in vectors.parts], places, folder)
     nothing = np.empty(0, np.int64)
-    return VectorSearch([(VectorShard(folder), OpenShard(Documents(folder), nothing))])
+    return VectorSearch([(VectorShard.open(folder), OpenShard(Documents(folder), nothing))])
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
@@ -154,11 +177,11 @@ def test_many_documents_are_pruned_to_the_same(similarity: Any, tmp_path: Path) 
     writer.close()
     nothing = np.empty(0, np.int64)
     comparison = Comparison(similarity)
-    search = VectorSearch([(VectorShard(tmp_path), OpenShard(Documents(tmp_path), nothing))])
-    queries = QueryVectors(draw.normal(size=(5, 8)).astype(np.float32), np.arange(6), comparison)
+    search = VectorSearch([(VectorShard.open(tmp_path), OpenShard(Documents(tmp_path), nothing))])
+    queries = QueryVectors.of(draw.normal(size=(5, 8)), np.arange(6), comparison)
     top = search.best(queries, 100)
     for query in range(5):
-        scores = comparison.exact_each(queries.of(query), docs)
+        scores = comparison.scores(queries.some(query, query + 1), search.vectors[0])[0]
         own = slice(top.offsets[query], top.offsets[query + 1])
         np.testing.assert_array_equal(top.documents[own], np.argsort(-scores, kind="stable")[:100])
         np.testing.assert_array_equal(top.scores[own], np.sort(scores)[::-1][:100])

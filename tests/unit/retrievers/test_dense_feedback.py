@@ -11,7 +11,7 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.retrievers.dense import Dense
-from irtoolkit.retrievers.dense_feedback import DensePRF, nearest
+from irtoolkit.retrievers.dense_feedback import DensePRF
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import register, scores_of
@@ -107,15 +107,3 @@ def test_candidates_give_the_feedback(model: str) -> None:
     own = {name: DOCS[name] for name in pools["q1"]}
     alone = scores_of(register(own, {"q1": QUERIES["q1"]}), made(model))
     assert found["q1"] == pytest.approx(alone["q1"], rel=1e-5)
-
-
-def test_what_rounding_has_put_in_another_order_is_compared_again() -> None:
-    draw = np.random.default_rng(1)
-    docs = draw.normal(size=(200, 8)).astype(np.float32)
-    docs[100:] = docs[:100] * (1 + 1e-6)
-    query = draw.normal(size=8).astype(np.float32)
-    exact = docs.astype(np.float64) @ query.astype(np.float64)
-    noise = draw.normal(size=200) * 1e-7
-    ids = np.array([f"d{n:03}" for n in range(200)])
-    best = sorted(range(200), key=lambda n: (exact[n], ids[n]), reverse=True)[:7]
-    assert nearest((exact + noise).astype(np.float32), (query, docs), "dot", 7, ids) == best

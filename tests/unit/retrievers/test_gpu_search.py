@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.retrievers.gpu_maxsim import GpuTokens
 from irtoolkit.retrievers.gpu_search import GpuSearch
 from irtoolkit.retrievers.gpu_vectors import GpuVectors
-from irtoolkit.retrievers.late import maxsim
 from irtoolkit.runs.top_k import TieOrder, top_k
 
 COUNT, DEPTH = 12_000, 10
@@ -81,8 +82,8 @@ def test_maxsim_in_half_precision_is_near_that_of_the_cpu() -> None:
         return made / np.linalg.norm(made, axis=1, keepdims=True)
 
     docs, queries = unit(int(starts[-1])), unit(int(begins[-1]))
-    exact = np.empty((3, 20), np.float32)
-    maxsim(docs, starts, queries, begins, "cpu", exact)
+    how = Comparison("dot", total=True)
+    exact = how.scores(QueryVectors.of(queries, begins, how), VectorShard.of([(docs, counts)]))
     np.testing.assert_allclose(
         GpuTokens(docs, starts, "cpu").maxsim(queries, begins), exact, atol=0.01
     )

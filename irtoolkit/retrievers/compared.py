@@ -1,0 +1,120 @@
+"""Retrievers that compare vectors: one of each text, or one of each of its sentences or tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from weakref import finalize
+
+import numpy as np
+
+from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.rounding import Stored
+from irtoolkit.indexes.vectors import VectorShard, VectorsWriter
+from irtoolkit.models.encoder import Encoder
+from irtoolkit.models.presets import Side
+from irtoolkit.retrievers.base import Ask, Block, Scored, Scorer, keep_last
+from irtoolkit.retrievers.kept_vectors import Encode, Sides
+from irtoolkit.retrievers.neural import TwoSided, encoder_of
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import Segments
+
+# The vectors of some texts end to end, and how many each has.
+Rows = tuple[Singles, Ints]
+# Reads those of the texts at some places.
+Read = Callable[[Ints], Rows]
+# Compares candidates with queries, given by their vectors.
+Compare = Callable[[Singles, Ints], Scored]
+# Documents whose vectors are read at once.
+DOCS = 1 << 13
+# Bytes of vectors, in single precision, that are held in memory.
+_IN_MEMORY = 1 << 32
+
+
+@dataclass(frozen=True)
+class Compared(TwoSided):
+    """A retriever that compares the vectors of queries and documents."""
+
+    stored: Stored = "fp32"
+
+    def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
+        """Returns what reads the vectors of texts."""
+        raise NotImplementedError
+
+    def comparison(self, asking: Encoder) -> Comparison:
+        """Returns how vectors are compared, given the encoder of queries."""
+        raise NotImplementedError
+
+    def compared(self, read: Read, doc: Ints, doc_ids: Ids, how: Comparison) -> Compare:
+        """Returns what compares queries with a candidate set.
+
+        Args:
+            read: reads the vectors of documents.
+            doc: (c,) places of the candidates.
+            doc_ids: (c,) their ids.
+            how: how vectors are compared.
+        """
+        shard = _shard(read, doc, self.stored)
+
+        def compare(vectors: Singles, counts: Ints) -> Scored:
+            return how.scores(QueryVectors.of(vectors, starts_of(counts), how), shard)
+
+        return compare
+
+    def scorer(self, task: Task) -> Scorer:
+        return self.prepare(task)(task)
+
+    def prepare(self, task: Task) -> Ask:
+        asking, shown = self.encoder("query"), self.encoder("document")
+        docs = self.read(shown, task.docs, "documents")
+        how = self.comparison(asking)
+        compared = keep_last(lambda doc: self.compared(docs, doc, task.doc_ids[doc], how))
+
+        def ask(other: Task) -> Scorer:
+            queries = self.read(asking, self.asked(other), "queries")
+
+            def candidates(doc: Ints) -> Block:
+                compare = compared(doc)
+                return lambda query: compare(*queries(query))
+
+            return candidates
+
+        return ask
+
+    def sides(self) -> Sides:
+        """Returns what an index has to know of the vectors."""
+
+        def side(name: Side) -> Encode:
+            def encode(texts: Sequence[Segments]) -> Rows:
+                return self.read(encoder_of(self, name), texts, "texts")(np.arange(len(texts)))
+
+            return encode
+
+        return Sides(
+            side("query"), side("document"), lambda: self.comparison(encoder_of(self, "query"))
+        )
+
+
+def starts_of(counts: Ints) -> Ints:
+    """(n+1,) where the vectors of each text begin."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _shard(read: Read, doc: Ints, stored: Stored) -> VectorShard:
+    """Returns the vectors of a candidate set: in memory, or of very many in a temporary folder."""
+    blocks = (read(doc[first : first + DOCS]) for first in range(0, len(doc), DOCS))
+    first, rest = next(blocks, None), blocks
+    if first is None or first[0].nbytes * len(doc) <= _IN_MEMORY * DOCS:
+        return VectorShard.of(chain([] if first is None else [first], rest), stored)
+    folder = TemporaryDirectory()
+    writer = VectorsWriter(Path(folder.name), stored)
+    for vectors, counts in chain([first], rest):
+        writer.add(vectors, counts)
+    writer.close()
+    shard = VectorShard.open(Path(folder.name))
+    finalize(shard, folder.cleanup)
+    return shard
