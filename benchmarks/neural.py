@@ -34,10 +34,11 @@ import numpy as np
 from irtoolkit.base.ids import id_array
 from irtoolkit.base.tables import TextTable
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.nearest import Searched, ShardSearch
+from irtoolkit.indexes.rounding import rounded
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.retrievers import late
 from irtoolkit.retrievers.base import Retriever, Scorer
-from irtoolkit.retrievers.vectors import prepared
 
 WORDS = [
     "the",
@@ -186,10 +187,16 @@ class Vectors(Retriever):
     queries: Any = None
     docs: Any = None
 
+    def searches(self, candidates: int) -> bool:
+        return True
+
     def scorer(self, task: Any) -> Scorer:
         def candidates(doc: Any) -> Any:
-            compare = prepared(self.docs, "dot", "cpu")
-            return lambda query: compare(self.queries[query])
+            shard = VectorShard.of([(self.docs, np.ones(len(self.docs), np.int64))])
+            search, how = ShardSearch(shard), Comparison("dot")
+            return lambda query: Searched(
+                search, QueryVectors.of(self.queries[query], np.arange(len(query) + 1), how)
+            )
 
         return candidates
 
@@ -217,7 +224,7 @@ def ranking(size: int, count: int) -> dict[str, Any]:
 
     (product, full), (_, found) = turns(bare, whole)
     gold = found.ranks["q0"]["d0"]
-    scores = (queries[:step] @ docs.T)[0]
+    scores = rounded(docs).astype(np.float64) @ rounded(queries[:1])[0].astype(np.float64)
     if gold != 1 + np.count_nonzero(scores > scores[0]):
         raise SystemExit(f"the gold rank {gold} is wrong")
     return {

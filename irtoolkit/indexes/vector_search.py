@@ -107,9 +107,7 @@ class VectorSearch(Sharded):
     def _scores(
         self, queries: QueryVectors, shard: VectorShard, number: int, first: int, last: int
     ) -> tuple[Floats, Floats]:
-        scores, off = queries.comparison.proposed(
-            queries, shard, (first, last), self._longest
-        )
+        scores, off = queries.comparison.proposed(queries, shard, (first, last), self._longest)
         live = self._live[number][first:last]
         return (scores if live.all() else np.where(live, scores, -np.inf)), off
 

@@ -13,6 +13,7 @@ from typing import (
     Protocol,
     Self,
     TypeAlias,
+    TypeGuard,
     TypeVar,
     Union,
     get_args,
@@ -28,6 +29,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.writer import Segments
+from irtoolkit.runs.top_k import TieOrder
 
 if TYPE_CHECKING:
     from irtoolkit.retrievers.task import Task
@@ -85,14 +87,31 @@ class Matches:
 
 
 class Searched(Protocol):
-    """Queries whose best documents are found on a GPU; see `irtoolkit.retrievers.gpu_search`.
+    """Queries whose best documents are found when they are wanted, on a GPU or a CPU.
+
+    See `irtoolkit.retrievers.gpu_search` and `irtoolkit.indexes.nearest`.
 
     Attributes:
-        scores: (q, c) of all candidates, made where they are read.
+        scores: (q, c) of all candidates, computed when they are read.
     """
 
     @property
     def scores(self) -> ScoreMatrix: ...
+
+    def best(self, tied: TieOrder, depth: int, rows: Ints, places: Ints) -> Any:
+        """Returns the best documents of each query, and the ranks of wanted ones, as a `Best`.
+
+        Args:
+            tied: order of equally scored documents.
+            depth: how many of each query; no more than there are.
+            rows, places: (w,) query, ascending, and place of each wanted document.
+        """
+        ...
+
+
+def is_searched(found: Any) -> TypeGuard[Searched]:
+    """Returns whether a block is one of a search; its scores are not computed for that."""
+    return hasattr(type(found), "best")
 
 
 def scores_of(found: Any) -> Any:
@@ -234,7 +253,7 @@ class Retriever:
         return None
 
     def searches(self, candidates: int) -> bool:
-        """Whether so many candidates are searched on a GPU, so that their scores need no memory."""
+        """Whether so many candidates are searched, so that their scores need no memory."""
         return False
 
     def reads_corpus(self) -> bool:

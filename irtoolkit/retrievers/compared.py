@@ -13,6 +13,7 @@ import numpy as np
 
 from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.nearest import Searched, ShardSearch
 from irtoolkit.indexes.rounding import Stored
 from irtoolkit.indexes.vectors import VectorShard, VectorsWriter
 from irtoolkit.models.encoder import Encoder
@@ -58,10 +59,13 @@ class Compared(TwoSided):
             doc_ids: (c,) their ids.
             how: how vectors are compared.
         """
-        shard = _shard(read, doc, self.stored)
+        search = ShardSearch(_shard(read, doc, self.stored))
 
         def compare(vectors: Singles, counts: Ints) -> Scored:
-            return how.scores(QueryVectors.of(vectors, starts_of(counts), how), shard)
+            queries = QueryVectors.of(vectors, starts_of(counts), how)
+            if search.shard.has_one_each and queries.has_one_each:
+                return Searched(search, queries)
+            return how.scores(queries, search.shard)
 
         return compare
 

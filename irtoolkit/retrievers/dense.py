@@ -85,9 +85,12 @@ class Dense(VectorRetriever, Compared):
         return Comparison(cast(Similarity, self.similarity or asking.similarity))
 
     def searches(self, candidates: int) -> bool:
-        if candidates < SEARCHED or not self.scores_as(Dense) or torch_device(self.device) == "cpu":
+        if candidates < SEARCHED or not self.scores_as(Dense):
             return False
-        return (self.similarity or self.encoder("document").similarity) != "l2"
+        return (
+            torch_device(self.device) == "cpu"
+            or (self.similarity or self.encoder("document").similarity) != "l2"
+        )
 
     def compared(self, read: Read, doc: Ints, doc_ids: Ids, how: Comparison) -> Compare:
         if torch_device(self.device) == "cpu":

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, Singles, id_array
-from irtoolkit.retrievers.base import ScoreMatrix
-from irtoolkit.retrievers.gpu_search import Best, GpuSearch
+from irtoolkit.indexes.nearest import Best
+from irtoolkit.retrievers.base import ScoreMatrix, Searched
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
@@ -68,10 +68,10 @@ class Listing:
         """Lists the best documents of some queries, given (q, c) scores."""
         self.place(queries, *top_k(scores, self._tied, self._depth))
 
-    def search(self, queries: Ints, found: GpuSearch, rows: Ints, places: Ints) -> Best:
-        """Lists the best documents of some queries that are found on a GPU, and finds wanted ones."""
+    def search(self, queries: Ints, found: Searched, rows: Ints, places: Ints) -> Best:
+        """Lists the best documents of some queries that a search finds, and finds wanted ones."""
         depth = min(len(self.shown), self._depth or len(self.shown))
-        best = found.best(self._tied, depth, rows, places)
+        best: Best = found.best(self._tied, depth, rows, places)
         self.place(queries, best.places.astype(np.int64), best.scores)
         return best
 

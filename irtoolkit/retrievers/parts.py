@@ -11,8 +11,16 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.rows import by_rows
-from irtoolkit.retrievers.base import Block, Hits, Matches, ScoreMatrix, Scorer, scores_of
-from irtoolkit.retrievers.gpu_search import GpuSearch
+from irtoolkit.retrievers.base import (
+    Block,
+    Hits,
+    Matches,
+    ScoreMatrix,
+    Scorer,
+    Searched,
+    is_searched,
+    scores_of,
+)
 from irtoolkit.retrievers.listing import Found, Listing, Locator
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.runs.top_k import first_unwritable
@@ -67,7 +75,7 @@ class Ranker:
             group = self._task.groups[part.group]
             queries = group.queries[part.start : part.stop]
             found = self._prepared(part.group)(queries)
-            if isinstance(found, GpuSearch) and listing.is_short(len(group.docs)):
+            if is_searched(found) and listing.is_short(len(group.docs)):
                 self._search(queries, group.docs, found, listing, locate)
             elif isinstance(found, Matches) and not self._fill:
                 for row, here in enumerate(found.shared()):
@@ -92,9 +100,9 @@ class Ranker:
             locate.take(found)
 
     def _search(
-        self, queries: Ints, docs: Ints, found: GpuSearch, listing: Listing, locate: Locator
+        self, queries: Ints, docs: Ints, found: Searched, listing: Listing, locate: Locator
     ) -> None:
-        """Lists and locates documents that are found on a GPU."""
+        """Lists and locates documents that a search finds."""
         listing.show(docs)
         locate.show(docs)
         rows, places = locate.targets(queries)

@@ -1,0 +1,249 @@
+"""Exact search of vectors in memory: products in few bits propose documents, exact scores decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats, Ints, Singles
+from irtoolkit.base.rows import by_rows
+from irtoolkit.indexes.comparison import QueryVectors
+from irtoolkit.indexes.proposals import Block, Proposals
+from irtoolkit.indexes.vectors import VectorShard
+from irtoolkit.runs.top_k import TieOrder, before, first_unwritable, top_k
+
+# Queries that are searched at once.
+_QUERIES = 256
+# Fewer documents, or fewer for each that is listed, are all scored exactly: that takes less time.
+_MANY, _FEW = 1 << 13, 8
+# Exact scores held at once.
+_CELLS = 1 << 25
+# Lengths above which a product in single precision may overflow.
+_LONGEST = 1e15
+_EVERY = np.empty(0, np.uint8)
+
+
+class Best(NamedTuple):
+    """The result of a search.
+
+    Attributes:
+        places: (q, k) places of the best documents, the best first.
+        scores: (q, k) their scores, as they are written.
+        ranks: (w,) of wanted documents, from 1; equal scores by the order of ties.
+        above: (w,) how many documents have greater scores.
+    """
+
+    places: Ints
+    scores: Singles
+    ranks: Ints
+    above: Ints
+
+
+class ShardSearch:
+    """A shard in memory of documents with one vector each, compared by the cosine or the product."""
+
+    def __init__(self, shard: VectorShard) -> None:
+        self.shard = shard
+
+    def _searches(self, queries: QueryVectors, depth: int) -> bool:
+        """Whether proposals are worth their time, and no product of them can overflow."""
+        longest = max(self.shard.longest, float(np.sqrt(queries.squares.max(initial=0))))
+        is_large = len(self.shard) >= max(_MANY, _FEW * depth)
+        return is_large and queries.comparison.similarity != "l2" and longest < _LONGEST
+
+    def best(
+        self, queries: QueryVectors, tied: TieOrder, depth: int, wanted: tuple[Ints, Ints]
+    ) -> Best:
+        """Returns the best documents of each query, and the ranks of wanted ones.
+
+        Args:
+            queries: their vectors.
+            tied: order of equally scored documents.
+            depth: how many of each query; no more than there are.
+            wanted: (w,) query, ascending, and (w,) place of each wanted document.
+        """
+        rows, places = wanted
+        searches, parts = self._searches(queries, depth), []
+        step = _QUERIES if searches else max(1, min(_QUERIES, _CELLS // len(self.shard)))
+        for first in range(0, queries.size, step):
+            last = min(queries.size, first + step)
+            begin, end = np.searchsorted(rows, [first, last])
+            own, some = (rows[begin:end] - first, places[begin:end]), queries.some(first, last)
+            if searches:
+                search = _Search(self.shard, some, tied, depth)
+                parts.append(search.run(self._proposals(queries.comparison.similarity), own))
+            else:
+                parts.append(
+                    _best_of_all(some.comparison.scores(some, self.shard), tied, depth, own)
+                )
+        return Best(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    @cache  # noqa: B019 as long as the shard is there, its proposals are
+    def _proposals(self, similarity: str) -> Proposals:
+        return Proposals(self.shard, cosine=similarity == "cosine")
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """Some queries, whose best documents of a shard are found when they are wanted.
+
+    Attributes:
+        search: searches the shard.
+        queries: their vectors.
+    """
+
+    search: ShardSearch
+    queries: QueryVectors
+
+    @property
+    def scores(self) -> Floats:
+        """(q, c) of all documents."""
+        return self.queries.comparison.scores(self.queries, self.search.shard)
+
+    def best(self, tied: TieOrder, depth: int, rows: Ints, places: Ints) -> Best:
+        """Returns the best documents of each query, and the ranks of wanted ones; see `ShardSearch`."""
+        return self.search.best(self.queries, tied, depth, (rows, places))
+
+
+def _best_of_all(scores: Floats, tied: TieOrder, depth: int, wanted: tuple[Ints, Ints]) -> Best:
+    """Returns the best of documents that all have their scores; of a row with one that is not
+    finite, that one comes first."""
+    bad = first_unwritable(scores)
+    if bad is not None:
+        row, place = bad
+        value, scores = scores[row, place], np.zeros_like(scores)
+        found, written = top_k(scores, tied, depth)
+        found[row, 0], written[row, 0] = place, value
+    else:
+        found, written = top_k(scores, tied, depth)
+    counts, greater = before(scores, tied, *wanted)
+    return Best(found, written, counts + 1, greater)
+
+
+class _Search:
+    """A search for some queries, whose products with all documents are looked through once."""
+
+    def __init__(
+        self, shard: VectorShard, queries: QueryVectors, tied: TieOrder, depth: int
+    ) -> None:
+        from irtoolkit.indexes import _compiled_nearest as compiled
+
+        self._loops = compiled
+        self._shard, self._queries, self._tied, self._depth = shard, queries, tied, depth
+        self._asked = queries.doubles, queries.squares
+        self._docs = shard.singles, np.asarray(shard.squares)
+        cosine = queries.comparison.similarity == "cosine"
+        self._kind = compiled.COSINE if cosine else compiled.DOT
+
+    def run(self, proposals: Proposals, wanted: tuple[Ints, Ints], guessed: bool = True) -> Best:
+        """Returns the best documents, and the ranks of wanted ones."""
+        guess = np.full(self._queries.size, -np.inf)
+        kept = _Kept(proposals.guess(self._queries, self._depth) if guessed else guess, self._depth)
+        targets = _Targets(wanted, self._tied, self._exact)
+        for block in proposals.blocks(self._queries):
+            self._look_through(block, kept, targets)
+        by_rows(lambda rows: self._loops.finish(*kept.rows(rows), kept.guess[rows]), kept.documents)
+        places, scores = self._settled(kept)
+        self._again(proposals, kept, places, scores)
+        return Best(places, scores, targets.before + 1, targets.greater)
+
+    def _exact(self, rows: Any, places: Ints, counts: Ints) -> Floats:
+        """(r, m) scores of so many documents of some queries; the rest are -inf."""
+        asked = tuple(each[rows] for each in self._asked)
+        out = np.empty(places.shape)
+        self._loops.exact_rows(asked, self._docs, self._kind, places, counts, out)
+        return out
+
+    def _look_through(self, block: Block, kept: _Kept, targets: _Targets) -> None:
+        def sift(rows: slice) -> None:
+            off = block.off[0][rows], block.off[1][rows]
+            self._loops.sift(block.bits[rows], block.first, _EVERY, off, *kept.rows(rows))
+
+        exact = self._asked, self._docs, self._kind
+
+        def count(part: slice) -> None:
+            self._loops.count_before(block.bits, block.first, block.off, exact, targets.some(part))
+
+        by_rows(sift, block.bits)
+        by_rows(count, block.bits, len(targets.scores))
+
+    def _settled(self, kept: _Kept) -> tuple[Ints, Singles]:
+        """Returns (q, k) places and scores of the best of what was kept."""
+        counts = np.where(kept.is_whole(), kept.counts, 0)
+        width = max(self._depth, int(counts.max(initial=0)))
+        made = np.empty((len(counts), self._depth), np.int64)
+        scores = np.empty((len(counts), self._depth), np.float32)
+        order, last = TieOrder(np.arange(width)[::-1], "trec"), len(self._shard) - 1
+
+        def part(rows: slice) -> None:
+            # In the order of ties, so that where documents are in it breaks them.
+            own = self._tied.places[kept.documents[rows, :width].clip(0, last)]
+            own[np.arange(width) >= counts[rows, None]] = last
+            own.sort(axis=1)
+            candidates = self._tied.sequence[own]
+            best, scores[rows] = top_k(
+                self._exact(rows, candidates, counts[rows]), order, self._depth
+            )
+            made[rows] = np.take_along_axis(candidates, best, axis=1)
+
+        by_rows(part, kept.documents)
+        return made, scores
+
+    def _again(self, proposals: Proposals, kept: _Kept, places: Ints, scores: Singles) -> None:
+        """Fills in the best of queries whose guess was too high, or of which too many documents tie."""
+        wrong = np.flatnonzero(kept.counts < 0)
+        if len(wrong):
+            some = _Search(self._shard, self._queries.chosen(wrong), self._tied, self._depth)
+            nothing = np.empty(0, np.int64), np.empty(0, np.int64)
+            found = some.run(proposals, nothing, guessed=False)
+            places[wrong], scores[wrong] = found.places, found.scores
+        for row in np.flatnonzero(kept.counts > kept.documents.shape[1]).tolist():
+            one = self._queries.some(row, row + 1)
+            whole = one.comparison.scores(one, self._shard)
+            (places[row],), (scores[row],) = top_k(whole, self._tied, self._depth)
+
+
+class _Kept:
+    """The documents that may be among the best of some queries."""
+
+    def __init__(self, guess: Floats, depth: int) -> None:
+        room = 2 * depth + 256
+        self._depth, self.guess = depth, guess
+        self.documents = np.zeros((len(guess), room), np.int32)
+        self._lower, self._upper = np.empty((2, len(guess), room), np.float32)
+        self.counts = np.zeros(len(guess), np.int64)
+        self._least = guess.copy()
+
+    def rows(self, rows: slice) -> Any:
+        """Returns the arrays of some queries, as the compiled loops take them."""
+        arrays = self.documents, self._lower, self._upper, self.counts
+        return tuple(each[rows] for each in arrays), (self._least[rows], self._depth)
+
+    def is_whole(self) -> Any:
+        """(q,) whether all documents were kept that may be among the best of a query."""
+        return (self.counts >= 0) & (self.counts <= self.documents.shape[1])
+
+
+class _Targets:
+    """Documents whose ranks are wanted, and how many come before each."""
+
+    def __init__(
+        self, wanted: tuple[Ints, Ints], tied: TieOrder, exact: Callable[..., Floats]
+    ) -> None:
+        self._rows, places = wanted
+        self._order = tied.places if len(places) else np.empty(0, np.uint32)
+        self._own = self._order[places]
+        ones = np.ones(len(places), np.int64)
+        self.scores = exact(self._rows, places[:, None], ones)[:, 0]
+        self.before, self.greater = np.zeros((2, len(places)), np.int64)
+
+    def some(self, part: slice) -> Any:
+        """Returns some of them as the compiled loops take them."""
+        return (
+            self._rows[part], self.scores[part], self._own[part], self._order,
+            self.before[part], self.greater[part],
+        )  # fmt: skip

@@ -1,0 +1,150 @@
+"""Products in few bits of queries and documents, and how far off they can be.
+
+With d the vector of a document and d' the same in bf16, q and q' those of a query:
+|q'd' - qd| <= |q'| |d' - d| + |q' - q| |d|. Both differences are measured. To this comes what single
+precision loses in a sum, and what rounding the sum to bf16 does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats, Singles
+from irtoolkit.indexes.comparison import QueryVectors
+from irtoolkit.indexes.vectors import VectorShard
+from irtoolkit.runs.order import greatest
+
+# Documents whose products are made at once; with some queries they stay in the processor's cache.
+_DOCS = 1 << 13
+# Half a step of single precision at 1, and of bf16.
+_HALF_STEP, _HALF_STEP_OF_BF16 = 2.0**-24, 2.0**-8
+# One in so many documents, and at least so many, are multiplied to guess how high the best are.
+_SHARE, _LEAST = 16, 1 << 11
+
+
+class Block(NamedTuple):
+    """Products of queries and some documents.
+
+    Attributes:
+        first: the number of the first document.
+        bits: (q, b) products in single precision or bf16, as whole numbers.
+        off: (q,) how far off each query's can be before it is rounded to bf16, and (q,) by what part
+            of itself a product is rounded.
+    """
+
+    first: int
+    bits: Any
+    off: tuple[Floats, Floats]
+
+
+class Proposals:
+    """The documents of a shard, ready to be multiplied fast.
+
+    Args:
+        shard: documents with one vector each.
+        cosine: whether vectors are scaled to length 1.
+    """
+
+    def __init__(self, shard: VectorShard, cosine: bool) -> None:
+        self._shard, self._cosine = shard, cosine
+        self._lengths = np.sqrt(shard.squares)
+        self._greatest = 1.0 if cosine else float(self._lengths.max(initial=0))
+        self._half: Any = None
+        self._changed = 0.0
+        if _has_fast_bf16():
+            self._make_half()
+
+    def blocks(self, queries: QueryVectors) -> Iterator[Block]:
+        """Yields the products with all documents."""
+        asked, off = self._asked(queries)
+        for first in range(0, len(self._shard), _DOCS):
+            last = min(len(self._shard), first + _DOCS)
+            docs = self._scaled(first, last) if self._half is None else self._half[first:last]
+            yield Block(first, _bits(asked, docs), off)
+
+    def guess(self, queries: QueryVectors, depth: int) -> Floats:
+        """Returns (q,) products that somewhat more than `depth` documents should have."""
+        asked, _ = self._asked(queries)
+        share = len(self._sample) / len(self._shard)
+        expected = depth * share
+        rank = min(len(self._sample), int(1.25 * expected + 4 * expected**0.5) + 2)
+        bits = _bits(asked, self._sample)
+        if bits.dtype == np.int16:
+            bits = bits.astype(np.int32) << 16
+        made: Floats = greatest(bits.view(np.float32), rank)[:, 0].astype(np.float64)
+        return made
+
+    @cached_property
+    def _sample(self) -> Any:
+        """Some documents from everywhere."""
+        step = max(1, len(self._shard) // max(_LEAST, len(self._shard) // _SHARE))
+        if self._half is not None:
+            return self._half[::step].contiguous()
+        blocks = range(0, len(self._shard), _DOCS * step)
+        return np.concatenate([self._scaled(at, at + _DOCS * step)[::step] for at in blocks])
+
+    def _scaled(self, first: int, last: int) -> Singles:
+        """(b, dimensions) documents as they are multiplied."""
+        rows = self._shard.rows(first, last)
+        return _unit(rows, self._lengths[first:last]) if self._cosine else rows
+
+    def _asked(self, queries: QueryVectors) -> tuple[Any, tuple[Floats, Floats]]:
+        """Returns queries as they are multiplied, and how far off their products can be."""
+        asked = queries.vectors
+        if self._cosine:
+            asked = _unit(asked, np.sqrt(queries.squares))
+        sizes = np.linalg.norm(asked.astype(np.float64), axis=1) * (1 + 1e-6)
+        # A sum is added up in any order, and of scaled vectors; it may be cut off instead of rounded.
+        off = (2 * asked.shape[1] + 64) * _HALF_STEP * sizes * self._greatest + 1e-30
+        if self._half is None:
+            return asked, (off, np.zeros(len(asked)))
+        half, changed = _half(asked)
+        sizes = sizes + changed
+        off = (off + sizes * self._changed + changed * self._greatest) * (1 + 1e-6)
+        return half, (off, np.full(len(asked), _HALF_STEP_OF_BF16 * 1.01))
+
+    def _make_half(self) -> None:
+        import torch
+
+        count, width = self._shard.vectors.shape
+        self._half = torch.empty((count, width), dtype=torch.bfloat16)
+        for first in range(0, count, _DOCS):
+            made, changed = _half(self._scaled(first, min(count, first + _DOCS)))
+            self._half[first : first + _DOCS] = made
+            self._changed = max(self._changed, float(changed.max(initial=0)))
+
+
+def _half(vectors: Singles) -> tuple[Any, Floats]:
+    """Returns vectors in bf16, and (n,) the lengths of what that changes."""
+    import torch
+
+    single = torch.from_numpy(np.ascontiguousarray(vectors))
+    half = single.bfloat16()
+    changed = (half.float() - single).double().norm(dim=1).numpy()
+    return half, changed * (1 + 1e-6)
+
+
+def _bits(asked: Any, docs: Any) -> Any:
+    """Returns (q, b) products as whole numbers."""
+    if isinstance(docs, np.ndarray):
+        return (asked @ docs.T).view(np.int32)
+    import torch
+
+    return torch.mm(asked, docs.T).view(torch.int16).numpy()
+
+
+def _unit(vectors: Singles, lengths: Floats) -> Singles:
+    """Returns vectors of length 1, or 0, in single precision."""
+    return vectors * (1 / np.where(lengths > 0, lengths, 1)).astype(np.float32)[:, None]
+
+
+def _has_fast_bf16() -> bool:
+    """Whether torch is loaded, and the processor multiplies bf16 faster than single precision."""
+    torch: Any = sys.modules.get("torch")
+    known = getattr(torch.cpu, "_is_avx512_bf16_supported", None) if torch is not None else None
+    return bool(known is not None and known())
