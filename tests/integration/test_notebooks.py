@@ -37,15 +37,28 @@ PROGRESS = r"\\r(?!\\n)|\\u001b\[|\d+%\||\b100%|\d\d:\d\d[<,]|\d(it|text|query|d
 LARGEST = 120_000
 
 # Imports the packages argv[1:], then forks for each line of JSON: the path of a notebook whose cells are
-# executed once for each folder, without some modules. Writes the status of each fork.
+# executed once for each folder, without some modules. Writes the status of each fork, and into the folder
+# what each cell printed and what its last line is worth.
 HARNESS = """
-import faulthandler, importlib, json, os, socket, sys
+import ast, contextlib, faulthandler, importlib, io, json, os, socket, sys
 
 def refuse(*args, **kwargs):
     raise OSError("a notebook asked for the network")
 
 socket.getaddrinfo = socket.create_connection = refuse
 socket.socket.connect = socket.socket.connect_ex = refuse
+def run(cell, namespace):
+    name = f"cell {cell['id']}"
+    tree, value, printed = ast.parse("".join(cell["source"]), name), None, io.StringIO()
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    with contextlib.redirect_stdout(printed):
+        exec(compile(tree, name, "exec"), namespace)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), name, "eval"), namespace)
+    if "pandas" in sys.modules:  # as in a notebook
+        sys.modules["pandas"].set_option("display.max_columns", 20)
+    return {"printed": printed.getvalue(), "value": None if value is None else repr(value)}
+
 for name in sys.argv[1:]:
     importlib.import_module(name)
 for line in sys.stdin:
@@ -71,9 +84,9 @@ for folder, without in runs:
     os.chdir(f"{folder}/work")
     sys.modules.update(dict.fromkeys(without))
     namespace = {"__name__": "__main__"}
-    for cell in cells:
-        if cell["cell_type"] == "code":
-            exec(compile("".join(cell["source"]), f"cell {cell['id']}", "exec"), namespace)
+    made = {cell["id"]: run(cell, namespace) for cell in cells if cell["cell_type"] == "code"}
+    with open(f"{folder}/made.json", "w", encoding="utf-8") as file:
+        json.dump(made, file)
     for name in without:
         del sys.modules[name]
     print("all cells ran")
@@ -251,6 +264,29 @@ def test_cells_run_and_checks_hold(path: Path, execute: Execute) -> None:
     # What an encoder made of the texts is kept, so that this tells whether there was one.
     encoded = path in ENCODED and all(map(find_spec, (WEIGHTS, "sentence_transformers")))
     assert (done.folder / "cache" / "vectors").exists() == bool(encoded)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_stored_outputs_are_those_of_a_rerun(path: Path, execute: Execute) -> None:
+    require_packages(path)
+    if path in ENCODED and not all(map(find_spec, (WEIGHTS, "sentence_transformers"))):
+        pytest.skip(f"{WEIGHTS} or sentence-transformers is not installed")
+    done = execute(path, *runs(path))[-1]
+    made = json.loads((done.folder / "made.json").read_text("utf-8"))
+    assert made == {
+        cell["id"]: {"printed": stored(cell, "stdout"), "value": stored(cell, "text/plain")}
+        for cell in cells(path)
+        if cell["cell_type"] == "code"
+    }
+
+
+def stored(cell: dict[str, Any], part: str) -> str | None:
+    """What a cell has printed, or the value of its last line as text."""
+    outputs = cell["outputs"]
+    if part == "stdout":
+        return "".join("".join(o["text"]) for o in outputs if o.get("name") == part)
+    values = ["".join(o["data"][part]) for o in outputs if o["output_type"] == "execute_result"]
+    return values[0] if values else None
 
 
 @pytest.mark.parametrize("path", ENCODED, ids=lambda path: path.stem)
