@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,7 +29,7 @@ def load(
     *,
     queries: Any = None,
     qrels: Any = None,
-    candidates: Mapping[str, Iterable[str]] | None = None,
+    candidates: Any = None,
     ids: Iterable[str] | None = None,
     name: str = "texts",
     sentences: int | None = None,
@@ -42,7 +42,8 @@ def load(
             .txt file or of a folder of them, whose passages are the documents.
         queries: with documents: the queries, in the same forms.
         qrels: with documents: judgments, such as {query id: {document id: grade}}.
-        candidates: with documents: query id to the ids of the documents that it ranks.
+        candidates: with documents: query id to the ids of the documents that it ranks; or a run, whose
+            documents they are, or a file of either.
         ids: with a list of strings: the ids of the documents; by default "0", "1", ...
         name: with documents: what the dataset is called.
         sentences: with books: sentences of a passage, from 1 to 20; 3 by default.
@@ -179,7 +180,8 @@ def retrieve(
             a paper's table ("csfcube:SPECTER", "fabs_bm25").
         depth: documents kept for each query; by default candidate pools are ranked whole and a
             corpus to 1,000.
-        candidates: "pool" or "corpus", all documents; by default pools where the dataset has them.
+        candidates: "pool" or "corpus", all documents; by default pools where the dataset has them. Or
+            those of a run or of `top_ranked`, as an object or a file.
             A number is plaid's setting of this name.
         output: a file that the run is also written to, with its record, as the shell does.
         progress: whether to show a progress bar.

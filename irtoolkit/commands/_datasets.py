@@ -48,8 +48,9 @@ def _add_qrels(parser: argparse.ArgumentParser) -> None:
 
 def _add_candidates(parser: argparse.ArgumentParser, said: str) -> None:
     parser.add_argument(
-        "--candidates", choices=("pool", "corpus"),
-        help=f"{said}; default: the candidates where it has them",
+        "--candidates", metavar="WHICH",
+        help=f"{said}: pool, corpus, or a file with candidates of each query, a run or top_ranked;"
+        " default: the candidates where it has them",
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ computed from the data beside the figures that the paper prints.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,12 @@ _LABELS = {"where": "files"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", metavar="ID", help="default: list all datasets")
+    parser.add_argument(
+        "id",
+        nargs="?",
+        metavar="ID",
+        help="a dataset, or the beginning of ids, such as birco; default: list all datasets",
+    )
     parser.add_argument(
         "--download", action="store_true", help="download the release of ID if it is not here yet"
     )
@@ -49,7 +54,13 @@ def execute(args: argparse.Namespace) -> None:
         if args.id is None:
             raise InputError("--download without ID")
         _download(args.id, args.limit)
-    if args.id is not None:
+    if args.id is not None and _is_beginning(args.id):
+        rows = [row for row in _rows(f"{args.id}/") if row.listed]
+        if args.format == "text":
+            _print_groups(rows)
+        else:
+            _print_list([row.record() for row in rows], args.format)
+    elif args.id is not None:
         _print_one(_describe(args.id), args.format)
     elif args.format == "text":
         _print_groups()
@@ -139,12 +150,26 @@ class _Row:
         return f"on this machine in {self.where}{shown}"
 
 
-def _rows() -> Iterator[_Row]:
+def _is_beginning(name: str) -> bool:
+    """Whether a name is no dataset but the beginning of several, as birco is."""
+    import ir_datasets
+
+    from irtoolkit.datasets import dataset_ids
+
+    return name not in {*dataset_ids(), *ir_datasets.registry} and any(
+        one.startswith(f"{name}/") for one in dataset_ids()
+    )
+
+
+def _rows(beginning: str = "") -> Iterator[_Row]:
+    """The datasets whose ids have a beginning."""
     from irtoolkit.base.errors import InputError
     from irtoolkit.datasets import dataset_ids
     from irtoolkit.datasets.dataset import Dataset
 
     for dataset_id in dataset_ids():
+        if not dataset_id.startswith(beginning):
+            continue
         dataset = Dataset.load(dataset_id)
         about = dataset.about
         if about is None or not about.listed:
@@ -171,13 +196,14 @@ def _print_list(records: list[dict[str, Any]], form: str) -> None:
     print(TextTable(_FIELDS, rows).render(form))
 
 
-def _print_groups() -> None:
+def _print_groups(some: Iterable[_Row] | None = None) -> None:
     """The list for a terminal, benchmark by benchmark as their files are read."""
-    for _, rows in groupby(_rows(), key=lambda row: row.benchmark):
+    for _, rows in groupby(_rows() if some is None else some, key=lambda row: row.benchmark):
         group = list(rows)
         listed = [row for row in group if row.listed]
         about = group[0].about
-        _say("Datasets of other packages" if about is None else _heading(about))
+        tasks = {row.about.description for row in group if row.about is not None}
+        _say("Datasets of other packages" if about is None else _heading(about, len(tasks) == 1))
         statuses: dict[str, list[_Row]] = {}
         for row in listed:
             statuses.setdefault(row.status(), []).append(row)
@@ -195,8 +221,9 @@ def _print_groups() -> None:
     print("irtoolkit datasets ID shows one of them, with its protocol and statistics.")
 
 
-def _heading(about: Benchmark) -> str:
-    return f"{about.title}: {about.description}" if about.description else about.title
+def _heading(about: Benchmark, one_task: bool) -> str:
+    told = one_task and about.description
+    return f"{about.title}: {about.description}" if told else about.title
 
 
 def _say(text: str, indent: int = 0) -> None:

@@ -3,9 +3,10 @@
 Documents are TREC SGML (<DOC>), JSON lines (id, and text, contents or body; title if there is one)
 or TSV (id, tab, text), or books: .txt files, or one in place of FOLDER, which are divided into
 passages of 3 sentences, or of --sentences N. Topics are TREC SGML (<top>) or XML (<topic>), JSON lines or TSV; judgments are TREC qrels or
-BEIR's TSV. All files but books are UTF-8, plain or packed (.gz and others). The names and first lines of the files show which
+BEIR's TSV. Candidates of each topic are a file top_ranked (JSON lines or Parquet with query-id and corpus-ids), or the run that
+--pools names. All files but books are UTF-8, plain or packed (.gz and others). The names and first lines of the files show which
 file is which, and the command prints what it found. If several files fit, choose with --docs,
---topics and --qrels: FILE is relative to FOLDER or to the current folder, and "none" leaves a part
+--topics, --qrels and --pools: FILE is relative to FOLDER or to the current folder, and "none" leaves a part
 out. The command checks all ids, texts and grades, and that judged topics and documents exist.
 
 NAME is then an ir_datasets id, for every command and in Python after `import irtoolkit`, until you
@@ -49,6 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topics", metavar="FILE", help="file of topics, or none")
     parser.add_argument("--qrels", metavar="FILE", help="file of judgments, or none")
     parser.add_argument(
+        "--pools",
+        metavar="FILE",
+        help="file of each topic's candidates: top_ranked, a run, or none",
+    )
+    parser.add_argument(
         "--lang", metavar="CODE", help="language of documents and topics, such as en"
     )
     parser.add_argument(
@@ -73,7 +79,7 @@ def execute(args: argparse.Namespace) -> None:
 
     given = [
         f"--{name}"
-        for name in ("docs", "topics", "qrels", "lang", "sentences", "lenient", "replace")
+        for name in ("docs", "topics", "qrels", "pools", "lang", "sentences", "lenient", "replace")
         if getattr(args, name)
     ]
     if args.remove is not None:
@@ -110,6 +116,7 @@ def _register(args: argparse.Namespace) -> None:
             "docs": args.docs,
             "topics": None if args.topics is None else [args.topics],
             "qrels": None if args.qrels is None else [args.qrels],
+            "pools": None if args.pools is None else [args.pools],
         },
         lang=args.lang,
         lenient=args.lenient,
@@ -175,4 +182,4 @@ _STATES = {
     "replaced": "registered in place of what had the name",
     "unchanged": "was already registered and is unchanged",
 }
-_COUNTED = ("docs", "topics", "qrels")
+_COUNTED = ("docs", "topics", "qrels", "pools")

@@ -28,6 +28,7 @@ from irtoolkit.datasets.handlers import (
 )
 from irtoolkit.datasets.local.formats import DOC_FORMATS, check_id
 from irtoolkit.datasets.local.topics import TOPIC_FORMATS
+from irtoolkit.datasets.pools import pools_of
 from irtoolkit.datasets.text_file import FORMATS, format_of, large_docs
 from irtoolkit.runs import Qrels
 
@@ -65,7 +66,7 @@ def dataset_of_texts(
     docs: Any,
     queries: Any = None,
     qrels: Any = None,
-    candidates: Mapping[str, Iterable[str]] | None = None,
+    candidates: Any = None,
     *,
     ids: Iterable[str] | None = None,
     name: str = DEFAULT_NAME,
@@ -80,7 +81,8 @@ def dataset_of_texts(
             cache where it is large.
         queries: the queries in the same forms, with query_id, qid, _id or id, and text or query.
         qrels: relevance judgments, as `Qrels.of` takes them.
-        candidates: query id to the ids of the documents that it ranks; by default all.
+        candidates: query id to the ids of the documents that it ranks, or a run or a file, as
+            `irtoolkit.datasets.pools.pools_of` takes them; by default all.
         ids: ids of the documents, where `docs` is a list of strings.
         name: what the dataset is called in messages and records.
 
@@ -162,9 +164,9 @@ def dataset_at(name: str) -> Dataset:
 
 
 def _pools(
-    candidates: Mapping[str, Iterable[str]], queries: Mapping[str, str], docs: Mapping[str, Any]
+    candidates: Any, queries: Mapping[str, str], docs: Mapping[str, Any]
 ) -> dict[str, list[str]]:
-    pools = {str(query): [str(doc) for doc in pool] for query, pool in candidates.items()}
+    pools, _ = pools_of(candidates)
     for query, pool in pools.items():
         if query not in queries:
             raise InputError(f"candidates of query {query}, which is not among the queries")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from os import PathLike
+from typing import Any
 
 import ir_datasets
 from ir_datasets.formats import GenericQuery
@@ -14,13 +15,15 @@ from irtoolkit.base.paths import shown
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import EvaluationProtocol
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.handlers import QrelsHandler, QueriesHandler
+from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local.folder import find_format
 from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.datasets.local.topics import TOPIC_FORMATS
+from irtoolkit.datasets.pools import pools_of
 
-# Which documents a query ranks: the dataset's candidates of the query, or all documents.
-Candidates = Literal["pool", "corpus"]
+# Which documents a query ranks: the dataset's candidates of the query, all documents, or those of a
+# file or an object; see `irtoolkit.datasets.pools.pools_of`.
+Candidates = Any
 
 
 class _Without:
@@ -35,24 +38,27 @@ class _Without:
         return getattr(self._source, name)
 
 
+_KINDS = ("pool", "corpus")
 # The beginnings of the names of what belongs to each part.
 _POOLS = ("scoreddocs", "candidate_groups")
 _QUERIES = ("queries", "irtoolkit")  # our record of a benchmark is on its own queries
 _QRELS = ("qrels",)
 
 
-def with_candidates(data: Dataset, candidates: Candidates | str | None) -> Dataset:
-    """The dataset, whose queries rank their pools or the whole corpus.
+def with_candidates(data: Dataset, candidates: Candidates) -> Dataset:
+    """The dataset, whose queries rank their pools, the whole corpus, or other candidates.
 
     Args:
         data: a dataset.
-        candidates: "pool" or "corpus"; None keeps the dataset's own: pools where it has them.
+        candidates: "pool" or "corpus"; None keeps the dataset's own: pools where it has them. Or
+            candidates of its queries, as `irtoolkit.datasets.pools.pools_of` takes them.
 
     Raises:
-        InputError: another word, or "pool" for a dataset without pools.
+        InputError: "pool" for a dataset without pools; no such file; or candidates of other queries, or
+            that are no documents of the dataset.
     """
-    if candidates not in (None, "pool", "corpus"):
-        raise InputError(f"no candidates {candidates!r}", remedy="they are pool or corpus")
+    if not (candidates is None or (isinstance(candidates, str) and candidates in _KINDS)):
+        return _with_pools(data, candidates)
     has_pools = data.has("scoreddocs")
     if candidates == "pool" and not has_pools:
         raise InputError(
@@ -62,6 +68,36 @@ def with_candidates(data: Dataset, candidates: Candidates | str | None) -> Datas
     if candidates != "corpus" or not has_pools:
         return data
     return _made(data, _POOLS, (), "candidates", "corpus")
+
+
+def _with_pools(data: Dataset, given: Any) -> Dataset:
+    """The dataset with the candidates of a file or an object."""
+    pools, name = pools_of(given)
+    file = name if isinstance(given, str | PathLike) else None
+    queries = data.query_ids()
+    if not set(queries) & set(pools):
+        raise InputError(
+            f"candidates of no query of {data.id}: they are for example of {next(iter(pools))}, and its"
+            f" queries are for example {', '.join(queries[:1])}",
+            file=file,
+        )
+    lacking = next((query for query in queries if query not in pools), None)
+    if lacking is not None:
+        raise InputError(
+            f"query {lacking} of {data.id} has no candidates", file=file,
+            remedy="give candidates of every query",
+        )  # fmt: skip
+    wanted = {query: pools[query] for query in queries}
+    names = {doc for pool in wanted.values() for doc in pool}
+    known = data.docs_store().get_many_iter(names) if data.has("docs") else ()
+    strange = names - {doc.doc_id for doc in known}
+    if data.has("docs") and strange:
+        raise InputError(
+            f"candidate {min(strange)} is no document of {data.id}", file=file,
+            remedy="they are candidates of another collection",
+        )  # fmt: skip
+    handler = PoolsHandler(lambda: wanted.items())
+    return _made(data, _POOLS, (handler,), "candidates", name)
 
 
 def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset:

@@ -64,7 +64,24 @@ class HubCollection:
     @property
     def licence(self) -> str:
         """The licence that the card states; empty if it states none."""
-        return self.repository.licence(self._selection.parts["corpus"][0])
+        return self.repository.licence
+
+    @property
+    def size(self) -> int | None:
+        """Bytes to download; None if the card does not say."""
+        configs = {config for config, _ in self._selection.parts.values()}
+        sizes = [self.repository.size(config) for config in configs]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if known and len(known) == len(sizes) else None
+
+    def is_here(self) -> bool:
+        """Whether all parts are in the cache, or in a folder."""
+        return all(self.repository.is_here(config) for config, _ in self._selection.parts.values())
+
+    def fetch(self) -> None:
+        """Downloads what is not in the cache."""
+        for part in self._selection.parts:
+            self._table(part)
 
     @property
     def key(self) -> str:
@@ -89,7 +106,7 @@ class HubCollection:
         if not ids:
             raise self._error("there are no documents")
         columns = {"doc_id": ids, "text": self._texts(table, _TEXTS, missing="")}
-        if "title" in table.column_names:
+        if self.titled:
             columns["title"] = self._texts(table, ("title",), missing="")
         names = ["doc_id", "title", "text"] if self.titled else ["doc_id", "text"]
         make: Any = TitledDoc if self.titled else GenericDoc
@@ -98,11 +115,8 @@ class HubCollection:
 
     @cached_property
     def titled(self) -> bool:
-        """Whether documents have a column of titles that are not all empty."""
-        table = self._table("corpus")
-        return "title" in table.column_names and any(
-            title and title.strip() for title in table["title"].to_pylist()
-        )
+        """Whether documents have titles, which may be empty."""
+        return "title" in self._columns("corpus")
 
     @cached_property
     def queries(self) -> Sequence[Any]:
@@ -131,7 +145,7 @@ class HubCollection:
     @cached_property
     def instructed(self) -> bool:
         """Whether queries have instructions."""
-        return self.has("instructions") or "instruction" in self._table("queries").column_names
+        return self.has("instructions") or "instruction" in self._columns("queries")
 
     def _instructions(self, queries: pa.Table, ids: Sequence[str]) -> dict[str, str]:
         if not self.has("instructions"):
@@ -195,7 +209,7 @@ class HubCollection:
         """Query id to the documents that its ranking must not have; queries without any are left out."""
         if self.has("excluded"):
             lists = self._lists("excluded", "corpus-ids", "corpus_ids", _EXCLUDED)
-        elif _EXCLUDED in self._table("queries").column_names:
+        elif _EXCLUDED in self._columns("queries"):
             lists = self._lists("queries", _EXCLUDED)
         else:
             lists = {}
@@ -206,6 +220,9 @@ class HubCollection:
         return {query: frozenset(docs) for query, docs in found.items() if docs}
 
     # -- tables -----------------------------------------------------------------------------------
+
+    def _columns(self, part: str) -> list[str]:
+        return self.repository.columns(*self._selection.parts[part])
 
     def _table(self, part: str) -> pa.Table:
         return self.repository.table(*self._selection.parts[part])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import ir_datasets
@@ -80,7 +81,9 @@ def _dataset(collection: HubCollection, about: Benchmark, lang: str | None) -> i
         about,
         licence=known or about.licence,
         statistics_of=lambda: _statistics(collection),
-        where=lambda: f"{space} at {revision}",
+        where=lambda: f"{space} at {revision}" if collection.is_here() else None,
+        howto=_needs(collection, known),
+        fetch=partial(_fetch, collection),
         revision=revision,
     )
     parts: list[Any] = [
@@ -92,6 +95,19 @@ def _dataset(collection: HubCollection, about: Benchmark, lang: str | None) -> i
     if collection.has("pools"):
         parts.append(PoolsHandler(lambda: collection.pools.items()))
     return ir_datasets.Dataset(*parts, _Exclusions(collection), record)
+
+
+def _needs(collection: HubCollection, licence: str) -> str:
+    """What a name needs before it can be used."""
+    size = collection.size
+    how_large = "a download" if size is None else f"a download of {size / 1e6:,.1f} MB"
+    return f"downloaded when first used: {how_large}, licence {licence or NOT_STATED}"
+
+
+def _fetch(collection: HubCollection, limit: float | None) -> Path:
+    """Downloads the parts, which takes as long as it takes: `datasets` knows no limit."""
+    collection.fetch()
+    return Path(collection.repository.name.place)
 
 
 def _statistics(collection: HubCollection) -> list[Statistic]:

@@ -55,13 +55,37 @@ class Repository:
             table: pa.Table = builder.as_dataset(split=split).data.table
         return table
 
+    def columns(self, config: str, split: str) -> list[str]:
+        """The names of the columns, from the card if it lists them. Errors as for `configs`."""
+        features = self._builder(config).info.features
+        return list(features) if features else list(self.table(config, split).column_names)
+
+    def is_here(self, config: str) -> bool:
+        """Whether a configuration needs no download."""
+        return self.name.local or Path(self._builder(config).cache_dir).is_dir()
+
     def revision(self, config: str) -> str:
         """The commit of the data, or a hash of the files of a folder."""
         return str(self._builder(config).hash)
 
-    def licence(self, config: str) -> str:
-        """The licence that the card states; empty if it states none."""
-        return str(self._builder(config).info.license or "")
+    @cached_property
+    def licence(self) -> str:
+        """The licence that the card states; empty if it states none, or there is no card."""
+        from huggingface_hub import DatasetCard, hf_hub_download
+
+        name = self.name
+        try:
+            path = (
+                Path(name.place) / "README.md"
+                if name.local
+                else hf_hub_download(
+                    name.place, "README.md", repo_type="dataset", revision=name.revision
+                )
+            )
+            stated = DatasetCard.load(path).data.license
+        except Exception:  # no card, none that is YAML, or no network: it is only told
+            return ""
+        return ", ".join(stated) if isinstance(stated, list) else str(stated or "")
 
     def size(self, config: str) -> int | None:
         """Bytes to download for a configuration; None if the card does not say."""

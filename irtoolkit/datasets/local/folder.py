@@ -14,21 +14,26 @@ from typing import Literal
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
+from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import SPACE
 from irtoolkit.datasets.local.book_format import BOOK, PASSAGE
 from irtoolkit.datasets.local.formats import TITLE, doc_fields, json_records
 from irtoolkit.datasets.local.topics import BEIR_HEADER
 
-Role = Literal["docs", "topics", "qrels"]
-ROLES: tuple[Role, ...] = ("docs", "topics", "qrels")
+Role = Literal["docs", "topics", "qrels", "pools"]
+ROLES: tuple[Role, ...] = ("docs", "topics", "qrels", "pools")
 NONE = "none"
-_FORMAT_NAMES = {"trec": "TREC", "jsonl": "JSON lines", "tsv": "TSV", "beir": "BEIR TSV"}
+_FORMAT_NAMES = {
+    "trec": "TREC", "jsonl": "JSON lines", "tsv": "TSV", "beir": "BEIR TSV", "run": "a TREC run",
+    "parquet": "Parquet",
+}  # fmt: skip
 
 # The order matters: msmarco-doctrain-queries.tsv has topics, and qrels.msmarco-doc.tsv judgments.
 _NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ("qrels", re.compile("qrel|judge?ment")),
     ("topics", re.compile("topic|query|queries")),
     ("docs", re.compile("doc|corpus|collection|passage")),
+    ("pools", re.compile("top_ranked")),
 )
 _IGNORED_NAME = re.compile(r"readme|licen[cs]e|copying|changelog|makefile|citation", re.IGNORECASE)
 # Books, whatever their names; .md and .html files are mostly about a collection.
@@ -259,6 +264,8 @@ def find_format(role: Role, path: Path) -> str:
     Raises:
         InputError: the file cannot be read, is empty, or has no known format.
     """
+    if role == "pools" and is_parquet_file(path):
+        return "parquet"
     is_book = role == "docs" and _is_plain(path)
     try:
         number, line = next(_peek(path), (0, ""))
@@ -271,6 +278,8 @@ def find_format(role: Role, path: Path) -> str:
     start = line.lstrip()
     if role == "qrels":
         return "beir" if line.split("\t") == BEIR_HEADER else "trec"
+    if role == "pools":
+        return "jsonl" if start.startswith("{") else "run"
     if start.startswith("<"):
         return "trec"
     if start.startswith("{"):

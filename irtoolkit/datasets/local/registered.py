@@ -22,12 +22,13 @@ from irtoolkit.base.records import Qrel, whole
 from irtoolkit.datasets.benchmark import NOT_STATED, Benchmark, Statistic
 from irtoolkit.datasets.cache import Tables, content_hash, parsed
 from irtoolkit.datasets.columns import Records, TableRows
-from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
+from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local import registry
 from irtoolkit.datasets.local.folder import Role
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
 from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
 from irtoolkit.datasets.local.topics import QREL_SCHEMA, TOPIC_SCHEMA, write_qrels, write_topics
+from irtoolkit.datasets.pools import read_pools
 
 Add = Callable[[str, ir_datasets.Dataset], None]
 
@@ -114,6 +115,11 @@ class LocalCollection:
 
         return _rows(table, Qrel._fields, judgment)
 
+    @cached_property
+    def pools(self) -> dict[str, list[str]]:
+        """The candidates of each topic."""
+        return read_pools(self._checked(self._part("pools"))[0])
+
     def where(self) -> str:
         """The folder of the collection.
 
@@ -137,6 +143,9 @@ class LocalCollection:
                 Statistic("Judgments", len(self.qrels)),
                 Statistic("Judgments above 0", positive),
             ]
+        if self._entry.pools is not None:
+            sizes = [len(pool) for pool in self.pools.values()]
+            found.append(Statistic("Candidates of a query on average", sum(sizes) / len(sizes)))
         return found
 
     def _part(self, role: Role) -> PartRecord:
@@ -213,6 +222,8 @@ def collection_dataset(name: str, entry: CollectionRecord) -> ir_datasets.Datase
         parts.append(QueriesHandler(lambda: collection.queries, cls, name, entry.lang))
     if entry.qrels is not None:
         parts.append(QrelsHandler(lambda: collection.qrels, Qrel, {}))
+    if entry.pools is not None:
+        parts.append(PoolsHandler(lambda: collection.pools.items()))
     return ir_datasets.Dataset(*parts, _about(name, collection))
 
 

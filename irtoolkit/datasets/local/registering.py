@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import replace as replaced
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from ir_datasets.formats import GenericDoc, GenericQuery
@@ -35,6 +35,7 @@ from irtoolkit.datasets.local.registered import (
 )
 from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
 from irtoolkit.datasets.novels import read_novel
+from irtoolkit.datasets.pools import read_pools
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,9 @@ def register_collection(
         )
     given = {role: files for role, files in (given or {}).items() if files is not None}
     if _is_book(folder):
-        others: dict[Role, Sequence[str]] = {"topics": [folders.NONE], "qrels": [folders.NONE]}
+        others: dict[Role, Sequence[str]] = {
+            role: [folders.NONE] for role in folders.ROLES if role != "docs"
+        }
         book = on_disk(folder)
         folder, given = book.parent, {"docs": [book.name], **others, **given}
     # resolve() would replace a link by its target.
@@ -105,7 +108,8 @@ def register_collection(
         drop_from_ir_datasets(name)
     if owner_of(name) is None:
         add_to_ir_datasets(name, entry)
-    lines = [_files_of(role, found.get(role)) for role in folders.ROLES]
+    told = [role for role in folders.ROLES if role != "pools" or role in found]
+    lines = [_files_of(role, found.get(role)) for role in told]
     unused = folders.unused_fields(found["docs"])
     if unused:
         lines.append(f"fields of the documents that are not used: {', '.join(unused)}")
@@ -220,7 +224,47 @@ def _examine(
         qrels = qrels_table(taken.form, taken.files[0])
         notes += _cross_check(taken.files[0], qrels, topics, docs, lenient=lenient)
         entry = replace(entry, qrels=_remembered(folder, taken, len(qrels), Qrel))
+    if "pools" in found:
+        taken = found["pools"]
+        if "topics" not in found:
+            raise InputError(
+                "candidates without topics",
+                file=taken.files[0],
+                remedy="name the topics with --topics FILE, or leave the candidates out with --pools none",
+            )
+        pools = read_pools(taken.files[0])
+        _check_pools(taken.files[0], pools, topics, docs)
+        entry = replace(entry, pools=_remembered(folder, taken, len(pools), _Pool))
     return entry, tuple(notes)
+
+
+class _Pool(NamedTuple):
+    """The fields of candidates, as the record names them."""
+
+    query_id: str
+    doc_ids: list[str]
+
+
+def _check_pools(
+    path: Path, pools: Mapping[str, Sequence[str]], topics: pa.Table, docs: pa.Table
+) -> None:
+    """Checks that candidates are of all topics, and documents of the collection."""
+    queries = topics["query_id"].to_pylist()
+    lacking = [query for query in queries if query not in pools]
+    unknown = set(pools) - set(queries)
+    strange = {doc for pool in pools.values() for doc in pool}
+    for chunk in docs["doc_id"].chunks:
+        strange.difference_update(chunk.to_pylist())
+    problem = None
+    if unknown:
+        problem = f"topic {min(unknown)} has candidates and is not in the file of topics"
+    elif lacking:
+        problem = f"topic {lacking[0]} has no candidates"
+    elif strange:
+        problem = f"candidate {min(strange)} is not in the collection"
+    if problem is not None:
+        remedy = "name the matching file with --pools FILE, or leave the candidates out with --pools none"
+        raise InputError(problem, file=path, remedy=remedy)
 
 
 def _remembered(folder: Path, found: RoleFiles, count: int, record: Any) -> PartRecord:

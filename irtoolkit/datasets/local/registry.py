@@ -27,17 +27,19 @@ from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.topics import QREL_FORMATS, TOPIC_FORMATS
 from irtoolkit.datasets.strictjson import read_json_file
 
-VERSION = 1
+VERSION = 2
 _FORMATS: dict[str, frozenset[str]] = {
     "docs": frozenset(DOC_FORMATS),
     "topics": frozenset(TOPIC_FORMATS),
     "qrels": frozenset(QREL_FORMATS),
+    "pools": frozenset({"jsonl", "parquet", "run"}),
 }
 # The fields that the records of a part may have.
 _FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "docs": (("doc_id", "text"), ("doc_id", "title", "text")),
     "topics": (("query_id", "text"), ("query_id", "title", "description", "narrative")),
     "qrels": (("query_id", "doc_id", "relevance"),),
+    "pools": (("query_id", "doc_ids"),),
 }
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*", re.ASCII)
 _LANG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
@@ -56,14 +58,14 @@ def is_lang(lang: str) -> bool:
 
 @dataclass(frozen=True)
 class PartRecord:
-    """The documents, topics or judgments of a registered collection.
+    """The documents, topics, judgments or candidates of a registered collection.
 
     Attributes:
         format: the format of the files, such as trec; a key of DOC_FORMATS, TOPIC_FORMATS or
-            QREL_FORMATS.
+            QREL_FORMATS, or one of candidates.
         files: the path of each file, relative to the collection's folder if it is in there, and
             its SHA-256.
-        count: the number of documents, topics or judgments.
+        count: the number of documents, topics or judgments, or of topics with candidates.
         fields: the names of the records' fields.
     """
 
@@ -92,6 +94,7 @@ class CollectionRecord:
         docs: the documents.
         topics: the topics, if there are any.
         qrels: the judgments, if there are any.
+        pools: the candidates of each topic, if there are any.
     """
 
     folder: StrPath
@@ -99,10 +102,11 @@ class CollectionRecord:
     docs: PartRecord
     topics: PartRecord | None = None
     qrels: PartRecord | None = None
+    pools: PartRecord | None = None
 
     def parts(self) -> dict[str, PartRecord]:
-        """The parts that the collection has, by "docs", "topics" and "qrels"."""
-        found = {"docs": self.docs, "topics": self.topics, "qrels": self.qrels}
+        """The parts that the collection has, by "docs", "topics", "qrels" and "pools"."""
+        found = {"docs": self.docs, "topics": self.topics, "qrels": self.qrels, "pools": self.pools}
         return {role: part for role, part in found.items() if part is not None}
 
     def to_json(self) -> dict[str, Any]:

@@ -161,3 +161,15 @@ def test_published_runs_have_their_figures(real_data: Path, task: str, system: s
     scores = ir.evaluate(f"birco/{task}", folder / f"{system}.run", measures=["nDCG@10"])
     figures = next(iter(scores.figures().values()))
     assert round(figures["nDCG@10"], 4) == PUBLISHED[task, system]
+
+
+def test_the_beginning_of_ids_lists_its_datasets(irtoolkit: Any) -> None:
+    listed = irtoolkit("datasets", "birco/sample")
+    assert listed.status == 0
+    assert "birco/sample/wtb/dev" in listed.out
+    assert "csfcube" not in listed.out
+    rows = json.loads(irtoolkit("datasets", "birco", "--format", "json").out)
+    assert {row["id"].split("/")[0] for row in rows} == {"birco"}
+    wrong = irtoolkit("datasets", "birco/relik")
+    assert wrong.status == 2
+    assert "did you mean birco/relic" in wrong.err

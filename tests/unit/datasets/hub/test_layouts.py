@@ -196,3 +196,17 @@ def test_brights_judgments_in_ir_datasets_exclude_too() -> None:
     )
     data = Dataset("x", source, in_memory=True)
     assert list(ir.retrieve(data, "bm25").as_dict()["q"]) == ["b"]
+
+
+def test_the_command_says_what_a_name_needs(
+    tmp_path: Path, irtoolkit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written(tmp_path / "one", MTEB)
+    shown = irtoolkit("datasets", f"hf:{folder}")
+    assert shown.status == 0
+    assert "licence: cc0-1.0" in shown.out
+    assert "Candidates of a query on average" in shown.out
+    monkeypatch.setattr("irtoolkit.datasets.hub.repository.Repository.is_here", lambda *_: False)
+    absent = irtoolkit("datasets", f"hf:{folder}")
+    assert "downloaded when first used: a download, licence cc0-1.0" in absent.out
+    assert "Candidates" not in absent.out

@@ -876,8 +876,8 @@ def test_listing(small: Path, folder: Callable[..., Path], irtoolkit: Command) -
     (small / "qrels").unlink()
     first, second = json.loads(irtoolkit("register", "--format", "json").out)
     assert "is gone" in first.pop("problem")
-    assert first == {"id": "t/x", "docs": 2, "topics": 1, "qrels": 2, "lang": "en",
-                     "folder": str(small)}  # fmt: skip
+    assert first == {"id": "t/x", "docs": 2, "topics": 1, "qrels": 2, "pools": None,
+                     "lang": "en", "folder": str(small)}  # fmt: skip
     assert (second["docs"], second["topics"], second["problem"]) == (1, None, None)
     for form in ("text", "csv", "latex"):
         assert "t/x" in irtoolkit("register", "--format", form).out

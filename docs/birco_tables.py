@@ -1,0 +1,89 @@
+"""The page results/birco.md: systems on BIRCO's pools, from benchmarks/results/birco.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from docstrings import table
+
+RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results" / "birco.json"
+MEASURES = ("nDCG@10", "R@5", "RR@10")
+TITLES = {
+    "relic": "RELiC: the quotation that was masked out",
+    "wtb": "WhatsThatBook: the book that a reader remembers",
+    "doris-mae": "DORIS-MAE: papers that meet the needs of a project (dev)",
+}
+INTRO = """# BIRCO: results
+
+Systems that install from a package index, on [BIRCO's](../benchmarks/birco.md) published data, beside the published rankings of
+the paper's systems. Nothing was trained or chosen on BIRCO: systems have their usual settings, and fusions are reciprocal
+rank fusions with their usual constant.
+
+Intervals are of 95 % for nDCG@10, by bootstrap over queries. p is of a paired t-test over queries of nDCG@10, against BM25, the published
+E5 or the published MonoT5, Holm-corrected over its column. The test queries of DORIS-MAE could not be had: its table is of the development
+split, of which there are no published rankings.
+
+MiniLM and mpnet ran on a GPU in bf16, the others in ONNX on a CPU; bge-small and the cross-encoder are files in int8, which give
+slightly other scores on other CPUs. To repeat everything, fetch the
+weights and run the script, which makes the runs that RUNS lacks:
+
+```sh
+irtoolkit models --fetch all-MiniLM-L6-v2 all-mpnet-base-v2 bge-small-en gte-small ms-marco-MiniLM-L-12  # needs: a network
+IRTOOLKIT_DATA=DATA python benchmarks/birco.py RUNS --ranks evaluation/ranks  # needs: BIRCO's repository
+```
+"""
+PUBLISHED = """## Every published ranking
+
+nDCG@10 of each ranking of the release (evaluation/ranks), scored here. Names are those of its files: `_O` has the task's
+objective in its prompt. R@5 and RR@10 are in the experiment table `birco`.
+"""
+REFUSED = """## Refused
+
+These rankings of the release are no runs of their task:
+"""
+
+
+def page() -> str:
+    """The page."""
+    kept = json.loads(RESULTS.read_text("utf-8"))
+    parts = [INTRO, *(_task(name, found) for name, found in kept["tasks"].items())]
+    if "published" in kept:
+        parts += [PUBLISHED, _published(kept["published"]), REFUSED, _refused(kept["refused"])]
+    return "\n".join(parts)
+
+
+def _task(name: str, found: Mapping[str, Any]) -> str:
+    rows = found["rows"]
+    baselines = [b for b in ("BM25", "E5", "MonoT5") if any(b in row.get("p", {}) for row in rows.values())]  # fmt: skip
+    headers = ["system", "nDCG@10", "interval", "R@5", "RR@10", *(f"p, {b}" for b in baselines)]
+    lines = []
+    for system, row in sorted(rows.items(), key=lambda item: -item[1]["figures"]["nDCG@10"]):
+        main, *others = (f"{row['figures'][measure]:.4f}" for measure in MEASURES)
+        low, high = row["interval"]
+        tests = [_p(row.get("p", {}).get(baseline)) for baseline in baselines]
+        label = f"{system} (published)" if system in ("E5", "MonoT5") else system
+        lines.append([label, main, f"{low:.3f}-{high:.3f}", *others, *tests])
+    said = f"`{found['dataset']}`, {found['queries']} queries."
+    return f"## {TITLES[name]}\n\n{said}\n\n{table(headers, lines)}\n"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return ""
+    return "< .001" if value < 0.001 else f"{value:.3f}"
+
+
+def _published(systems: Mapping[str, Any]) -> str:
+    tasks = list(dict.fromkeys(task for found in systems.values() for task in found))
+    rows = [
+        [name, *(f"{found[task]['nDCG@10']:.4f}" if task in found else "–" for task in tasks)]
+        for name, found in systems.items()
+    ]
+    return table(["system", *tasks], rows) + "\n"
+
+
+def _refused(files: Mapping[str, str]) -> str:
+    return table(["ranking", "why"], [[f"`{name}`", why] for name, why in files.items()])

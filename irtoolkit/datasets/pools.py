@@ -1,0 +1,111 @@
+"""Candidate pools from a file or an object: a run's documents, or `top_ranked` as MTEB has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, is_file, local, read_lines
+from irtoolkit.base.forms import is_parquet_file
+from irtoolkit.base.parquet import read_columns
+from irtoolkit.base.paths import shown
+from irtoolkit.base.pipes import is_pipe
+from irtoolkit.datasets.strictjson import read_jsonl
+from irtoolkit.runs import Run
+
+QUERY, DOCS = "query-id", "corpus-ids"
+Pools = dict[str, list[str]]
+_FORM = f'a line is {{"{QUERY}": "q1", "{DOCS}": ["d1", "d2"]}}'
+
+
+def pools_of(given: Any) -> tuple[Pools, str]:
+    """Returns query id to the ids of its candidates, and what they are called in records.
+
+    Args:
+        given: {query id: ids of documents}; a run, of which all documents are candidates; or the path
+            of a run, or of top_ranked as JSON lines or Parquet with query-id and corpus-ids.
+
+    Raises:
+        InputError: no such file, none of these forms, a candidate listed twice, or no pools.
+    """
+    if isinstance(given, str | PathLike):
+        if not is_file(str(given)) and not is_pipe(str(given)):
+            raise InputError(
+                f"no candidates {str(given)!r}",
+                remedy="they are pool, corpus, or a file: a run, or top_ranked",
+            )
+        return read_pools(given), shown(str(given))
+    if isinstance(given, Run):
+        return _of_run(given), given.tag
+    if isinstance(given, Mapping) and all(_is_list(docs) for docs in given.values()):
+        return _checked(((query, docs, None) for query, docs in given.items()), None), "given"
+    return _of_run(Run.of(given)), "a run"
+
+
+def read_pools(path: StrPath) -> Pools:
+    """Returns the pools of a file. Errors as for `pools_of`."""
+    file = local(path)
+    if is_parquet_file(file):
+        table = _table(file)
+        return _of_run(Run.read(file)) if DOCS not in table.column_names else _of_table(table, file)
+    first = next((line for _, line in read_lines(file) if line.strip()), "")
+    if first.lstrip().startswith("{"):
+        return _checked(_json_rows(file), file)
+    return _of_run(Run.read(file))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
+def _of_run(run: Run) -> Pools:
+    names = run.doc_ids[run.docs]
+    bounds = zip(run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True)
+    return {str(query): names[start:end].tolist() for query, start, end in bounds}
+
+
+def _table(file: Path) -> Any:
+    try:
+        return read_columns(file)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"not Parquet: {error}", file=file) from None
+
+
+def _of_table(table: Any, file: Path) -> Pools:
+    if QUERY not in table.column_names:
+        raise InputError(f"no column {QUERY}", file=file, remedy=f"it needs {QUERY} and {DOCS}")
+    rows = zip(table[QUERY].to_pylist(), table[DOCS].to_pylist(), strict=True)
+    return _checked(((query, docs, line) for line, (query, docs) in enumerate(rows, 1)), file)
+
+
+def _json_rows(file: Path) -> Iterator[tuple[Any, Any, int]]:
+    for line, record in read_jsonl(file, own=True):
+        if not isinstance(record, dict) or not {QUERY, DOCS} <= set(record):
+            raise InputError(f"no {QUERY} and {DOCS}", file=file, line=line, remedy=_FORM)
+        yield record[QUERY], record[DOCS], line
+
+
+def _checked(rows: Iterable[tuple[Any, Any, int | None]], file: Path | None) -> Pools:
+    """The pools of some rows, whose ids may be whole numbers."""
+    found: Pools = {}
+    for query, docs, line in rows:
+        pool = list(map(str, docs)) if _is_list(docs) else []
+        problem = None
+        if not pool:
+            problem = f"query {query} has no list of candidates"
+        elif len(set(pool)) < len(pool):
+            twice = next(doc for place, doc in enumerate(pool) if doc in pool[:place])
+            problem = f"document {twice} is listed twice for query {query}"
+        elif str(query) in found:
+            problem = f"query {query} occurs twice"
+        if problem is not None:
+            raise InputError(problem, file=file, line=line, remedy=_FORM)
+        found[str(query)] = pool
+    if not found:
+        raise InputError("there are no candidates", file=file, remedy=_FORM)
+    return found
