@@ -11,8 +11,10 @@ c-realm: c-REALM, a TensorFlow Hub module. Its retriever.zip is unpacked first.
 dpr-msmarco: vsearch/dpr-msmarco, two encoders in one file.
 berm: a folder in which BERM's authors' code has saved a checkpoint.
 ernie-search: ERNIE-Search, model_state.pdparams of PaddleNLP, beside its vocab.txt and config.json.
+lora: an adapter of PEFT, added to the model that it is of, as RankLLaMA's is to Llama 2.
 
 ColBERT, c-REALM and DPR come without a tokenizer: theirs is that of bert-base-uncased, the --base.
+An adapter names its base model itself; --base takes it from elsewhere.
 Nothing in the files is run, and neither TensorFlow nor Paddle is needed. The folder is given to
 retrieve as --set weights=PATH and to reproduce as --weights MODEL=PATH, or named as the preset is
 and found where irtoolkit is run. irtoolkit models NAME says where the files are.
@@ -30,8 +32,9 @@ EXAMPLES = (
     "irtoolkit convert torch gte-small -o gte-small-torch",
     "irtoolkit convert colbert msmarco.psg.l2/checkpoints/colbert-300000.dnn -o ColBERT",
     "irtoolkit convert c-realm crealm-retriever -o c-REALM",
+    "irtoolkit convert lora rankllama-lora -o RankLLaMA",
 )
-NAMES = ("onnx", "torch", "colbert", "c-realm", "dpr-msmarco", "berm", "ernie-search")
+NAMES = ("onnx", "torch", "colbert", "c-realm", "dpr-msmarco", "berm", "ernie-search", "lora")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +59,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--base", metavar="MODEL",
-        help="folder or hub id of the tokenizer and configuration; default: bert-base-uncased",
+        help="folder or hub id of the tokenizer and configuration, for lora of the model; default:"
+        " bert-base-uncased, for lora what the adapter names",
     )  # fmt: skip
     parser.add_argument(
         "--precision", choices=("fp32", "int8"), help="of what onnx writes; default: fp32"

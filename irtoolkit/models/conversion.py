@@ -31,6 +31,7 @@ from irtoolkit.models.converted import (
 )
 from irtoolkit.models.ernie import write_ernie
 from irtoolkit.models.foreign import read_tensorflow, read_torch
+from irtoolkit.models.lora import write_lora
 from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
 
 BASE = "bert-base-uncased"
@@ -203,6 +204,11 @@ def _berm(source: Path, folder: Path, base: str) -> None:
     )
 
 
+def _lora(source: Path, folder: Path, base: str) -> None:
+    """An adapter, which names its base model itself."""
+    write_lora(source, folder, None if base == BASE else base)
+
+
 @dataclass(frozen=True)
 class Layout:
     """A form in which checkpoints are published.
@@ -222,4 +228,5 @@ LAYOUTS = {
     "dpr-msmarco": Layout("the folder of vsearch/dpr-msmarco", _dpr_msmarco),
     "berm": Layout("a checkpoint that BERM's code saves", _berm),
     "ernie-search": Layout("model_state.pdparams of PaddleNLP, with vocab.txt", write_ernie),
+    "lora": Layout("the folder of a LoRA adapter of PEFT, such as RankLLaMA's", _lora),
 }

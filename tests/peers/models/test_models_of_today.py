@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
+import transformers
 from sentence_transformers import CrossEncoder as TheirCross
 from sentence_transformers import MultiVectorEncoder, SentenceTransformer, SparseEncoder
 from sentence_transformers.base.modules import Dense as Layer
@@ -23,6 +24,7 @@ from sentence_transformers.sentence_transformer.modules import Normalize, Poolin
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
+from irtoolkit.models.conversion import convert
 from irtoolkit.models.presets import Preset
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.base import Retriever
@@ -432,7 +434,6 @@ def test_classifiers(name: str, make: str, publish: Any, tmp_path: Path) -> None
 
 def save_monot5(folder: Path, answers: tuple[str, str]) -> Path:
     """A T5 of random weights, whose tokens are words with the space before them."""
-    import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
     words = [*WORDS, "Query", "Document", "Relevant", *answers]
@@ -471,8 +472,6 @@ def generated(
     folder: Path, answers: tuple[str, str], query: str, doc: str, most: int = 24
 ) -> float:
     """The log-odds of the first word that transformers' own generate writes."""
-    import transformers
-
     model = transformers.T5ForConditionalGeneration.from_pretrained(folder)
     words = transformers.AutoTokenizer.from_pretrained(folder)
     ids = words(f"Query: {query} Document: {doc} Relevant:")["input_ids"]
@@ -542,3 +541,60 @@ def test_a_t5_without_the_words(publish: Any, tmp_path: Path) -> None:
     publish("MonoT5", save_monot5(tmp_path / "t5", ("good", "bad")))
     with pytest.raises(InputError, match="neither true and false nor yes and no"):
         scores(CrossEncoder("MonoT5", device="cpu", length=24))
+
+
+# -- adapters ---------------------------------------------------------------------------------
+
+
+def save_adapter(folder: Path, base: Path, **how: Any) -> Any:
+    """A LoRA of random weights upon a classifier, as PEFT saves it; returns PEFT's own model."""
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(5)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(base, num_labels=1)
+    model.config.pad_token_id = 0
+    lora = LoraConfig(
+        task_type="SEQ_CLS", r=4, lora_alpha=12, target_modules=["q_proj", "v_proj"],
+        init_lora_weights=False, **how,
+    )  # fmt: skip
+    made = get_peft_model(model, lora).eval()
+    made.save_pretrained(folder)
+    return made
+
+
+@pytest.mark.parametrize("how", [{}, {"use_rslora": True}])
+def test_rankllama(how: dict[str, Any], publish: Any, tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    base = save(tmp_path / "base", "LlamaModel", longest=LONG, special=ENDS, num_key_value_heads=2)
+    model = save_adapter(tmp_path / "lora", base, **how)
+    convert("lora", tmp_path / "lora", tmp_path / "RankLLaMA")
+    publish("RankLLaMA", tmp_path / "RankLLaMA")
+    words = transformers.AutoTokenizer.from_pretrained(base)
+    expected = []
+    for query in QUERIES.values():
+        for doc in DOCS.values():
+            pair = words(f"query: {query}", f"document: {doc}", return_tensors="pt")
+            with torch.no_grad():
+                expected.append(float(model(**pair).logits[0, 0]))
+    # Sums of weights are rounded.
+    assert scores(CrossEncoder("RankLLaMA", device="cpu")) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"peft_type": "IA3"}, "no LoRA adapter"),
+        ({"use_dora": True}, "an adapter with use_dora"),
+        ({"base_model_name_or_path": "no/such"}, "no/such"),
+    ],
+)
+def test_adapters_that_cannot_be_added(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    base = save(tmp_path / "base", "LlamaModel", longest=LONG, special=ENDS, num_key_value_heads=2)
+    save_adapter(tmp_path / "lora", base)
+    file = tmp_path / "lora" / "adapter_config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    with pytest.raises(InputError) as error:
+        convert("lora", tmp_path / "lora", tmp_path / "out")
+    assert said in str(error.value)
+    assert not (tmp_path / "out").exists()

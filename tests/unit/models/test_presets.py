@@ -30,7 +30,7 @@ CHOICES = {
 }
 LICENCES = {
     "Apache-2.0", "MIT", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "Artistic-2.0", "Gemma",
-    "not stated",
+    "Llama-2",    "not stated",
 }  # fmt: skip
 ROWS = [(name, row) for name, table in tables().items() for row in table.rows]
 PAPERS = ("CSFCube", "RELiC", "EgRet", "PlotRetrieval", "QuoteR")
@@ -141,7 +141,7 @@ def test_models_without_weights_are_these() -> None:
     trained = {name for name in UNPUBLISHED if "`irtoolkit train " in DATA[name]["unpublished"]}
     assert UNPUBLISHED - trained == {"BERM"}
     assert {
-        "DPR-MSMARCO", "SIM", "c-REALM", "ERNIE-Search", "ColBERT", "dense-RELiC",
+        "DPR-MSMARCO", "SIM", "c-REALM", "ERNIE-Search", "ColBERT", "dense-RELiC", "RankLLaMA",
     } == CONVERTED  # fmt: skip
 
 
