@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from irtoolkit.datasets.book_accounts import BookAccount
 
 HELP = "show how a book is read, and what is dropped of it"
-EXAMPLES = ("irtoolkit book emma.txt", "irtoolkit book emma.epub emma.html --dropped --chapters")
+EXAMPLES = ("irtoolkit book emma.txt", "irtoolkit book emma.txt shirley.txt --dropped --chapters")
 # Characters of a dropped piece that are shown.
 _SHOWN = 60
 
