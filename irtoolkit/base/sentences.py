@@ -50,6 +50,8 @@ _CONTINUED = ("\uff0c", "\u3001", "\uff1b", ",", ":", "\uff1a", "\u3068", "\u306
 _OPENING = re.compile(rf"[{_QUOTES}(\[*_\u2014\u2013\u2026.\u00bf\u00a1` -]{{0,100}}")
 _LAST_WORD = re.compile(r"[^\W_]+(?:[.'\u2019-][^\W_]+)*$")
 _INITIAL = re.compile(r"[A-HJ-Z]\. ")
+_ITEM = re.compile(r"\d{1,3}|[IVXLC]{1,6}|[A-Za-z]")
+_OPENING_MARKS = f"{_QUOTES}([ "
 _PART = re.compile(r"\d|[^\W\d_]\.|[IVXLC]+\b")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
@@ -133,6 +135,12 @@ def _ends(text: str, match: re.Match[str], end: int, lang: str | None) -> bool:
     before = _LAST_WORD.search(text, max(0, match.start() - 30), match.start())
     if before is None:
         return True
+    if (
+        before.start() < 4
+        and not text[: before.start()].strip(_OPENING_MARKS)
+        and _ITEM.fullmatch(before[0])
+    ):
+        return False  # the number of a paragraph: "1. Bring water."
     after = text[begin : begin + 30]
     earlier = text[max(0, before.start() - 3) : before.start()]
     return not _is_abbreviation(before[0], after, earlier, lang)

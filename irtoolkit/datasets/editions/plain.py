@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from irtoolkit.datasets.editions.columns import in_one_column
 from irtoolkit.datasets.editions.edges import FIELD, edges_of
 from irtoolkit.datasets.editions.edition import Block, Edition, count_characters, decoded
 from irtoolkit.datasets.editions.headings import Paragraph, levels_of
@@ -64,7 +65,7 @@ def read_plain(data: bytes, markdown: bool = False) -> Edition:
     if markdown:
         lines = without_markdown(lines, dropped)
     lines = _without_fields(cleared_lines(lines, dropped), dropped)
-    lines = _without_pages(lines, dropped)
+    lines = in_one_column(_without_pages(lines, dropped))
     paragraphs = list(_paragraphs(lines, dropped))
     return Edition(
         blocks_of(paragraphs, dropped), encoding, edges.title, edges.author, edges.lang, dropped,

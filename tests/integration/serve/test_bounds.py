@@ -129,7 +129,7 @@ def test_a_zip_with_a_long_list_is_refused_before_it_is_read() -> None:
         ("(12, 34).\n\n" * 90, "no sentence in it has a letter"),
         ("One lamp.\n\n" + "(12, 34).\n\n" * 90, "1 of 91 sentences in it have a letter"),
         ("A lamp.\n\n" * 101, "more than 100 sentences"),
-        ("I. " * 101, "more than 100 sentences"),
+        ("So did I. " * 101, "more than 100 sentences"),
         ("\u706f\u3002" * 101, "more than 100 sentences"),
         ("Chapter 1\n\nOne lamp.\n\n" * 11, "more than 10 headings"),
     ],

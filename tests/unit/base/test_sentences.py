@@ -34,6 +34,8 @@ CHINESE = [
 
 # Sentences are divided by " | ".
 MORE = [
+    ("en", "1. Bring water. | Then go."),
+    ("en", "I. She is not one of us. | So did I. | He ran."),
     ("en", "The critic E.M. Forster praised it. | So did T.S. Eliot."),
     ("en", "He follows J.R.R. Tolkien here. | She does not."),
     ("en", "The U.S. Navy came. | He loves the U.S. | She does not."),

@@ -203,6 +203,36 @@ def test_form_feeds_part_words_and_ligatures_are_letters() -> None:
     assert sentences(found) == ["He came to the mill and filled the flat sacks.", "So it was with this house.", "And that was all."]  # fmt: skip
 
 
+def test_columns_are_read_one_after_the_other_and_tables_are_not() -> None:
+    left = [
+        "The miller went to the river at",
+        "night and saw the boat there. It",
+        "was old. Nobody had seen it for",
+        "a year or more, and nobody knew",
+        "whose it was, or why it lay in",
+        "the reeds. He went home.",
+    ]
+    right = [
+        "She waited at the window with a",
+        "lamp. The wheel went round. When",
+        "he came she said nothing, and he",
+        "said nothing either. They sat by",
+        "the fire until it was out. Then",
+        "they slept.",
+    ]
+    page = "\n".join(f"{one:36}{other}" for one, other in zip(left, right, strict=True))
+    found = sentences(edition(f"{FILLER}\n\n\n\n{page}\n\f\n{FILLER}"))
+    assert found[2:4] == [
+        "The miller went to the river at night and saw the boat there.",
+        "It was old.",
+    ]
+    assert found[6] == "She waited at the window with a lamp."
+    table = "\n".join(
+        f"Sacks of the year {year}      {year * 3}   {year}" for year in range(1850, 1860)
+    )
+    assert "5550" in " ".join(sentences(edition(f"{FILLER}\n\n{table}"))).partition("1851")[0]
+
+
 def test_notes_are_apart_from_the_text() -> None:
     found = edition(
         f"The mill[1] stood there.[2] {FILLER}\n\n[Footnote 1: It burned in 1850.]\n\n[2] Nobody knows why.\n"
