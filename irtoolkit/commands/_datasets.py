@@ -47,11 +47,12 @@ def _add_qrels(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_candidates(parser: argparse.ArgumentParser, said: str) -> None:
-    parser.add_argument(
+    which = parser.add_argument(
         "--candidates", metavar="WHICH",
         help=f"{said}: pool, corpus, or a file with candidates of each query, a run or top_ranked;"
         " default: the candidates where it has them",
     )  # fmt: skip
+    which.suggested = ("pool", "corpus")  # type: ignore[attr-defined]
 
 
 def ranked_dataset(args: argparse.Namespace) -> Dataset:

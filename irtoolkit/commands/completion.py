@@ -104,8 +104,9 @@ def _flags(parser: argparse.ArgumentParser) -> list[str]:
 def _choices(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[str]]]:
     """The flags that take one of a few words."""
     for action in parser._actions:
-        if action.choices is not None:
-            yield from ((flag, list(map(str, action.choices))) for flag in action.option_strings)
+        known = action.choices if action.choices is not None else getattr(action, "suggested", None)
+        if known is not None:
+            yield from ((flag, list(map(str, known))) for flag in action.option_strings)
 
 
 def _words(parser: argparse.ArgumentParser, names: dict[str, list[str]]) -> list[str]:

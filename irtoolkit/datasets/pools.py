@@ -42,9 +42,15 @@ def pools_of(given: Any) -> tuple[Pools, str]:
         return read_pools(given), shown(str(given))
     if isinstance(given, Run):
         return _of_run(given), given.tag
-    if isinstance(given, Mapping) and all(_is_list(docs) for docs in given.values()):
+    if isinstance(given, Mapping) and not all(isinstance(v, Mapping) for v in given.values()):
         return _checked(((query, docs, None) for query, docs in given.items()), None), "given"
-    return _of_run(Run.of(given)), "a run"
+    try:
+        return _of_run(Run.of(given)), "a run"
+    except InputError as error:
+        raise InputError(
+            f"candidates that are no run: {error.found}",
+            remedy="give a file, a run, or query id to ids of documents",
+        ) from None
 
 
 def read_pools(path: StrPath) -> Pools:

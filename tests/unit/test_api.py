@@ -372,9 +372,9 @@ SAMPLE = "csfcube/sample"
 LETTERS = {"a": "x y", "b": "x", "ab": "y x z"}
 OTHER_TYPES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]] = {
     "load, pool": (ir.load, (LETTERS,), {"queries": {"1": "x"}, "candidates": {"1": "ab"}},
-        r"candidates\['1'\] 'ab' is not a list of texts"),
+        "query 1 has no list of candidates"),
     "load, pools": (ir.load, (LETTERS,), {"queries": {"1": "x"}, "candidates": 5},
-        "candidates 5 is not a dict"),
+        "candidates that are no run: an int is no run"),
     "load, id": (ir.load, (["a", "b"],), {"ids": "xy"}, "ids 'xy' is not a list of texts"),
     "load, ids": (ir.load, (["a"],), {"ids": 5}, "ids 5 is not a list"),
     "load, name": (ir.load, (["a"],), {"name": 5}, "name 5 is not text"),
