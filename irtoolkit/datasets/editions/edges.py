@@ -6,10 +6,11 @@ A footer therefore reaches only as far as its licence does, and everything that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from irtoolkit.datasets.editions.publishers import FIELD, LANGUAGES, kind_of
 
 # Characters in which a publisher's header ends, and in which its fields are without a line that ends it.
 HEAD, _FIELDS_HEAD = 60_000, 2000
@@ -21,38 +22,6 @@ _TITLE = 200
 _NOTES = 400
 # Lines at the beginning and at the end in which a library says where a scan is from.
 _NEAR_EDGE = 150
-
-_PROJECT = r"pro[jgy]e[ckt]{1,2}t?o?\W{1,3}gutenberg"
-_START = re.compile(rf"\W*START OF (?:THE|THIS) {_PROJECT}", re.I)
-_SMALL_START = re.compile(r"\W*START\W*THE SMALL PRINT", re.I)
-_SMALL_END = re.compile(r"\W*END[ *]*THE SMALL PRINT", re.I)
-_STOP = re.compile(rf"\W*(?:END|ENDE|FIN|FINE|EINDE|FIM|SLUT|KONIEC)\b.{{0,40}}?\b{_PROJECT}", re.I)
-_LICENCE = re.compile(
-    r"gutenberg|\be-?texts?\b|\be-?books?\b|electronic work|copyright|trademark|licen[cs]e|donat|small print"
-    r"|public domain|royalt|refund|disclaim|terms of|foundation|\bIRS\b|agreement|www\.|https?:",
-    re.I,
-)
-_LIBRARY = re.compile(
-    r"gallica\.bnf\.fr|biblioth\u00e8que nationale de france|wikisource|google book|digitized by|internet archive"
-    r"|projekt\.gutenberg|gutenberg-de|\[?zeno\.org",
-    re.I,
-)
-_CREDIT = re.compile(
-    r"\W*(?:this )?(?:e-?text |e-?book )?(?:was )?(?:produced|prepared|transcribed|scanned|proofread) (?:by|from)\b",
-    re.I,
-)
-_NOTE_NAMES = (
-    r"transcriber'?\u2019?s'?\u2019? notes?|notes? (?:du transcripteur|de transcription|sur la transcription)"
-    r"|anmerkung(?:en)? (?:zur transkription|des transkriptors)|hinweise? zur transkription|opmerkingen van de bewerker"
-    r"|note? del trascrittore|notas? del? transcriptora?|notas? do transcritor|anm\u00e4rkningar om transkriptionen"
-)
-_TRANSCRIBER = re.compile(rf"[\s\[(*_=+#|-]*(?:{_NOTE_NAMES})\b(?P<rest>.*)", re.I)
-FIELD = re.compile(r"[#\s]{0,99}(title|author|language|year)\s*:\s*(.+)", re.I)
-_LANGUAGES = {
-    "english": "en", "german": "de", "chinese": "zh", "french": "fr", "spanish": "es", "italian": "it",
-    "japanese": "ja", "russian": "ru", "swedish": "sv", "dutch": "nl", "portuguese": "pt", "polish": "pl",
-    "korean": "ko", "thai": "th", "greek": "el", "danish": "da", "norwegian": "no", "finnish": "fi", "latin": "la",
-}  # fmt: skip
 
 
 class Cut(NamedTuple):
@@ -167,7 +136,7 @@ class _Survey:
         if self._blanks:
             self._paragraph = (self.lines, begin, before)
         self.filled += 1
-        kind = _kind(line)
+        kind = kind_of(line)
         if self._growing is not None and self._extend(line, kind):
             self._blanks = 0
             return
@@ -220,18 +189,6 @@ class _Survey:
         if self._growing is not None:
             self._marks.append(self._growing)
             self._growing = None
-
-
-def _kind(line: str) -> str:
-    """Returns what a line says that it is; empty of other lines."""
-    if len(line) > 2000:
-        return ""
-    for kind, form in _FORMS:
-        if form.match(line):
-            return kind
-    if _LIBRARY.search(line):
-        return "library"
-    return "licence" if _LICENCE.search(line) else ""
 
 
 def _cuts(marks: Sequence[_Mark], lines: int, characters: int, filled: int) -> list[Cut]:
@@ -300,10 +257,4 @@ def _with_fields(head: Sequence[str], cuts: Sequence[Cut]) -> Edges:
         lines = "".join(head)[:_FIELDS_HEAD].split("\n")
     said = {m[1].lower(): m[2].strip() for line in reversed(lines) if (m := FIELD.match(line))}
     named = said.get("language", "").lower().partition(" ")[0].strip(",;")
-    return Edges(said.get("title", ""), said.get("author", ""), _LANGUAGES.get(named), cuts)
-
-
-_FORMS = (
-    ("start", _START), ("small start", _SMALL_START), ("small end", _SMALL_END), ("stop", _STOP),
-    ("note", _TRANSCRIBER), ("field", FIELD), ("credit", _CREDIT),
-)  # fmt: skip
+    return Edges(said.get("title", ""), said.get("author", ""), LANGUAGES.get(named), cuts)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from irtoolkit.datasets.editions.columns import in_one_column
-from irtoolkit.datasets.editions.edges import FIELD, edges_of
+from irtoolkit.datasets.editions.edges import edges_of
 from irtoolkit.datasets.editions.edition import Block, Edition, count_characters, decoded
 from irtoolkit.datasets.editions.headings import Paragraph, levels_of
 from irtoolkit.datasets.editions.lines import (
@@ -23,6 +23,7 @@ from irtoolkit.datasets.editions.lines import (
 from irtoolkit.datasets.editions.markdown import without_markdown
 from irtoolkit.datasets.editions.notes import Notes
 from irtoolkit.datasets.editions.pages import BREAK, PAGE_NUMBER, Pages, without_inline
+from irtoolkit.datasets.editions.publishers import FIELD
 
 # Captions, control characters and soft hyphens within a line.
 DROPPED = re.compile(
