@@ -117,7 +117,8 @@ def scan(
             if not live[doc] or not (is_met or every):
                 continue
             score = whole_score(total, doc, formula, query)
-            if not is_before(score, keys[doc], least, key):
+            # As `is_before`, which would read the key of every document.
+            if score < least or (score == least and keys[doc] < key):
                 continue
             found[count], scores[count] = doc, score
             count += 1

@@ -137,11 +137,14 @@ def best_first(scores: Any, keys: Keys | KeysOf | None = None, k: int | None = N
     near = np.arange(len(scores))
     if k is not None and 0 < k < len(scores):
         near = np.flatnonzero(scores >= greatest(scores, k)[0])
+    if isinstance(keys, np.ndarray):
+        return near[np.lexsort((-keys[near].astype(np.int64), -scores[near]))][:k]
     order: Ints = near[np.argsort(-scores[near], kind="stable")]
     if keys is not None:
         ranked = scores[order]
         rows = np.flatnonzero(_equal_neighbours(ranked[1:] == ranked[:-1]))
-        _untie(order, rows, ranked[rows], keys)
+        if len(rows):
+            _untie(order, rows, -ranked[rows], keys(order[rows]))
     return order[:k]
 
 
@@ -159,12 +162,9 @@ def _equal_neighbours(equal: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return tied[: len(equal) + 1]
 
 
-def _untie(order: Ints, rows: Ints, groups: Any, keys: Keys | KeysOf) -> None:
-    """Puts rows of an order that tie into the order of their keys; `groups` fall from tie to tie."""
-    if len(rows):
-        tied = order[rows]
-        own = keys(tied) if callable(keys) else keys[tied]
-        order[rows] = tied[np.lexsort((-own.astype(np.int64), -groups))]
+def _untie(order: Ints, rows: Ints, ties: Any, keys: Keys) -> None:
+    """Puts the rows of an order that tie into the order of their keys; `ties` rise from tie to tie."""
+    order[rows] = order[rows][np.lexsort((-keys.astype(np.int64), ties))]
 
 
 def merge(parts: Sequence[TopDocuments], k: int, keys: KeysOf) -> TopDocuments:
@@ -189,11 +189,8 @@ def merge(parts: Sequence[TopDocuments], k: int, keys: KeysOf) -> TopDocuments:
     tied = _between_parts(equal, np.searchsorted(ends, rows, side="right"))
     if len(tied):
         distinct, which = np.unique(documents[rows[tied]], return_inverse=True)
-        own = np.empty(len(documents), np.int64)
-        own[rows[tied]] = keys(distinct)[which]
-        # A document of several queries has a row of each.
         ties = np.cumsum(np.concatenate([[True], ~equal]))
-        _untie(rows, tied, -ties[tied], own)
+        _untie(rows, tied, ties[tied], keys(distinct)[which])
     starts = np.searchsorted(queries, np.arange(len(inside)))
     kept = np.arange(len(rows)) - starts[queries] < k
     offsets = np.searchsorted(queries[kept], np.arange(len(inside) + 1)).astype(np.int64)
