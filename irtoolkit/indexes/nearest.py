@@ -14,6 +14,7 @@ from irtoolkit.base.rows import by_rows
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.proposals import Block, Proposals
 from irtoolkit.indexes.vectors import VectorShard
+from irtoolkit.runs.order import pool_keys
 from irtoolkit.runs.top_k import TieOrder, before, first_unwritable, top_k
 
 # Queries that are searched at once.
@@ -177,7 +178,7 @@ class _Search:
         width = max(self._depth, int(counts.max(initial=0)))
         made = np.empty((len(counts), self._depth), np.int64)
         scores = np.empty((len(counts), self._depth), np.float32)
-        order, last = TieOrder(np.arange(width)[::-1], "trec"), len(self._shard) - 1
+        order, last = TieOrder(pool_keys(width), "trec"), len(self._shard) - 1
 
         def part(rows: slice) -> None:
             # In the order of ties, so that where documents are in it breaks them.

@@ -9,11 +9,10 @@ from typing import Any
 from irtoolkit import __version__
 from irtoolkit.base import analysis
 from irtoolkit.ranking.systems import System
-from irtoolkit.retrievers import engine
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
-from irtoolkit.runs import provenance
+from irtoolkit.runs import order, provenance
 
 
 def made_of(system: System, task: Task, data: str | None = None) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def made_of(system: System, task: Task, data: str | None = None) -> dict[str, An
 
 def formats(retriever: Retriever) -> dict[str, int]:
     """The format numbers of what decides a run, so that runs of an older format are made again."""
-    return {"engine": engine.FORMAT, "analysis": analysis.FORMAT, "retriever": retriever.format}
+    return {"engine": order.FORMAT, "analysis": analysis.FORMAT, "retriever": retriever.format}
 
 
 def digest(text: str) -> str:

@@ -18,8 +18,6 @@ from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import DEFAULT_TAG, Run
 from irtoolkit.runs.order import Ties, keys
 
-# Raised by hand when the same scores give another run: another order of ties, say.
-FORMAT = 2
 # Scores held at once: 2^25 doubles are 256 MiB.
 BLOCK_CELLS = 1 << 25
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Singles, rank_ids
 
+# Raised by hand when the same scores give another run: another order of ties, say.
+FORMAT = 2
 # Which of equal scores comes first: "trec" and "best" are the rule of this module, as trec_eval has it;
 # "pool" is the order in which candidates stand.
 Ties = Literal["trec", "pool", "best"]
