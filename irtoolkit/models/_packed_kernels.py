@@ -11,20 +11,16 @@ import torch
 import triton
 import triton.language as tl
 
-from irtoolkit.models import _packed_plain as plain
-
 # Programs that walk over all rows backwards, each with sums of its own.
 _PROGRAMS = 528
 # Rounds of the random numbers of dropout.
 _ROUNDS = tl.constexpr(7)
-# Tokens and dimensions of one program of a product, and dimensions that it multiplies at once.
-_TALL, _WIDE, _DEEP = 128, 256, 64
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["number"])  # type: ignore[untyped-decorator]
 def _add_norm(  # type: ignore[no-untyped-def]
-    made, before, weight, bias, out, summed, scales, seeds, width, epsilon, dropped,
-    number: tl.constexpr, drops: tl.constexpr, keeps: tl.constexpr, block: tl.constexpr,
+    made, before, weight, bias, out, summed, scales, seeds, number, width, epsilon, dropped,
+    drops: tl.constexpr, keeps: tl.constexpr, block: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0)
     at = tl.arange(0, block)
@@ -70,17 +66,17 @@ def add_norm(
     seeds = made if seeds is None else seeds
     if rows:
         _add_norm[(rows,)](
-            made, before, norm[0], norm[1], out, normed, scales, seeds, width, norm[2], dropped,
-            number=number, drops=dropped > 0, keeps=keep, block=triton.next_power_of_2(width),
+            made, before, norm[0], norm[1], out, normed, scales, seeds, number, width, norm[2],
+            dropped, drops=dropped > 0, keeps=keep, block=triton.next_power_of_2(width),
             num_warps=4,
         )  # fmt: skip
     return out, normed, scales
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["rows", "turns", "number"])  # type: ignore[untyped-decorator]
 def _add_norm_back(  # type: ignore[no-untyped-def]
-    grad, normed, scales, weight, to_before, to_made, sums, seeds, rows, turns, width, dropped,
-    number: tl.constexpr, drops: tl.constexpr, programs: tl.constexpr, block: tl.constexpr,
+    grad, normed, scales, weight, to_before, to_made, sums, seeds, rows, turns, number, width, dropped,
+    drops: tl.constexpr, programs: tl.constexpr, block: tl.constexpr,
 ):  # fmt: skip
     at = tl.arange(0, block)
     inside = at < width
@@ -124,48 +120,7 @@ def add_norm_back(
     sums = torch.empty((programs, 3, width), dtype=torch.float32, device=grad.device)
     _add_norm_back[(programs,)](
         grad, normed, scales, weight, to_before, to_made, sums, seeds, rows, triton.cdiv(rows, programs),
-        width, dropped, number=number, drops=dropped > 0, programs=programs,
+        number, width, dropped, drops=dropped > 0, programs=programs,
         block=triton.next_power_of_2(width), num_warps=4,
     )  # fmt: skip
     return to_made, to_before, sums.sum(0)
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _widened(  # type: ignore[no-untyped-def]
-    x, weight, bias, wide, acted, rows, depth: tl.constexpr, columns: tl.constexpr,
-    keeps: tl.constexpr, tall: tl.constexpr, broad: tl.constexpr, deep: tl.constexpr,
-):  # fmt: skip
-    # Programs side by side share their tokens.
-    across = columns // broad
-    row = (tl.program_id(0) // across) * tall + tl.arange(0, tall)
-    column = (tl.program_id(0) % across) * broad + tl.arange(0, broad)
-    at = tl.arange(0, deep)
-    there = (row < rows)[:, None]
-    own = x + tl.where(row < rows, row, 0)[:, None].to(tl.int64) * depth + at[None, :]
-    other = weight + column[None, :] * depth + at[:, None]
-    made = tl.zeros([tall, broad], tl.float32)
-    for _ in range(0, depth, deep):
-        made = tl.dot(tl.load(own), tl.load(other), made)
-        own += deep
-        other += deep
-    made += tl.load(bias + column).to(tl.float32)[None, :]
-    to = row[:, None].to(tl.int64) * columns + column[None, :]
-    if keeps:
-        tl.store(wide + to, made, mask=there)
-    tl.store(acted + to, 0.5 * made * (1.0 + tl.erf(made * 0.7071067811865476)), mask=there)
-
-
-def widened(x: Any, weight: Any, bias: Any, keep: bool) -> tuple[Any, Any]:
-    """(n, wide) of x by the weights, and GELU of that, exact; the first is not kept unless wanted."""
-    rows, depth = x.shape
-    columns = len(weight)
-    if columns % _WIDE or depth % _DEEP or x.dtype == torch.float32:
-        return plain.widened(x, weight, bias, keep)
-    acted = torch.empty((rows, columns), dtype=x.dtype, device=x.device)
-    wide = torch.empty_like(acted) if keep else acted
-    if rows:
-        _widened[(triton.cdiv(rows, _TALL) * (columns // _WIDE),)](
-            x, weight, bias, wide, acted, rows, depth=depth, columns=columns, keeps=keep, tall=_TALL,
-            broad=_WIDE, deep=_DEEP, num_warps=8, num_stages=3,
-        )  # fmt: skip
-    return wide, acted

@@ -33,12 +33,6 @@ def add_norm_back(
     return made.to(normed.dtype), before.to(normed.dtype), sums
 
 
-def widened(x: Any, weight: Any, bias: Any, keep: bool) -> tuple[Any, Any]:
-    """(n, wide) of x by the weights, and GELU of that, exact."""
-    wide = torch.nn.functional.linear(x, weight, bias)
-    return wide, torch.nn.functional.gelu(wide)
-
-
 def _kept(like: Any, dropped: float, seeds: Any, number: int) -> Any:
     """What dropout multiplies by, always the same for the same seed."""
     if dropped == 0:

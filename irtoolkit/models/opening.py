@@ -197,7 +197,7 @@ def _pack(model: Any, kind: Kind | None) -> None:
     """Lets a model compute without padding, unless vectors of padding are wanted: ColBERT's queries."""
     expansion = getattr(model[0], "query_expansion", None) if kind == "late" else None
     if not expansion or expansion.get("attend"):
-        pack(model, graphs=True)
+        pack(model)
 
 
 def _transformer(location: str, backend: str, trusted: bool) -> Any:

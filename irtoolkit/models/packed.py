@@ -31,14 +31,12 @@ class Layout(NamedTuple):
         shape: of the batch with padding.
         at: (t,) places of its tokens in it, or None where nothing is padding.
         starts: (n+1,) where each text's tokens begin among all tokens.
-        begins: the same on the CPU.
         longest: tokens of the longest.
     """
 
     shape: tuple[int, int]
     at: Any
     starts: Any
-    begins: Any
     longest: int
 
 
@@ -56,7 +54,7 @@ def layout_of(mask: Any, device: Any) -> Layout:
         return made.to(device, non_blocking=True)
 
     at = None if filled else there(np.flatnonzero(mask))
-    return Layout(mask.shape, at, there(starts), starts, int(counts.max(initial=1)))
+    return Layout(mask.shape, at, there(starts), int(counts.max(initial=1)))
 
 
 def with_layout(mask: Any, values: Any) -> Any:
@@ -65,13 +63,12 @@ def with_layout(mask: Any, values: Any) -> Any:
     return mask
 
 
-def pack(model: Any, precision: Any = None, graphs: bool = False) -> int:
+def pack(model: Any, precision: Any = None) -> int:
     """Lets encoders inside a model that are of BERT's shape compute without padding.
 
     Args:
         model: a torch module on its device.
         precision: a torch type that is computed in; by default that of the weights.
-        graphs: whether layers may be captured as CUDA graphs.
 
     Returns:
         How many encoders these are.
@@ -79,7 +76,7 @@ def pack(model: Any, precision: Any = None, graphs: bool = False) -> int:
     found = [module for module in model.modules() if _is_known(module)]
     for module in found:
         if not isinstance(module.forward, _Reading):
-            encoder = _Packed(module.encoder, module.config, precision, graphs)
+            encoder = _Packed(module.encoder, module.config, precision)
             module.encoder.forward = encoder
             module.forward = _Reading(module.forward, encoder)
     return len(found)
@@ -155,18 +152,10 @@ def _turn(layout: Layout) -> Iterator[None]:
 class _Packed:
     """Stands in place of an encoder's `forward`."""
 
-    def __init__(self, encoder: Any, config: Any, precision: Any, graphs: bool) -> None:
+    def __init__(self, encoder: Any, config: Any, precision: Any) -> None:
         functools.update_wrapper(self, encoder.forward)
         self._original, self._encoder, self._config = encoder.forward, encoder, config
         self._weights = LayerWeights(encoder, precision)
-        self._graphs = self._graphs_of() if graphs else None
-
-    def _graphs_of(self) -> Any:
-        from irtoolkit.models.packed_graphs import Graphs
-
-        count = len(self._encoder.layer)
-        parameters = [each for number in range(count) for each in self._weights.parameters(number)]
-        return Graphs(self._weights, parameters)
 
     def fits(self, kwargs: dict[str, Any]) -> bool:
         """Whether a batch can be computed so: nothing but the last layer's tokens is wanted."""
@@ -200,39 +189,20 @@ class _Packed:
         )
 
     def _layers(self, tokens: Any, layout: Layout) -> Any:
-        import torch
-
-        from irtoolkit.models.packed_graphs import Settings
-
-        training, config = self._encoder.training, self._config
-        x = tokens.to(self._weights.ready()).contiguous()
-        dropped, seeds = (0.0, 0.0), None
-        if training:
-            dropped = config.attention_probs_dropout_prob, config.hidden_dropout_prob
-            count = 2 * len(self._encoder.layer)
-            seeds = torch.randint(1 << 30, (count,), dtype=torch.int32, device=x.device)
-        settings = Settings(config.num_attention_heads, dropped)
-        if self._graphs is None or training != torch.is_grad_enabled():
-            return self._one_by_one(x, layout, settings, seeds)
-        with self._graphs.lock:
-            graph = self._graphs.find(layout.begins, layout.longest, training, settings)
-            if graph is not None and training:
-                return self._graphs.replayed(graph, x, layout.begins, seeds)
-            if graph is not None:
-                self._weights()
-                return graph.run(x, layout.begins, seeds).clone()
-        return self._one_by_one(x, layout, settings, seeds)
-
-    def _one_by_one(self, x: Any, layout: Layout, settings: Any, seeds: Any) -> Any:
-        """Tokens behind the layers, whose kernels are begun one after another."""
+        """Tokens behind the layers."""
         import torch
 
         from irtoolkit.models import packed_layer
 
         weights, apply = self._weights(), cast(Any, packed_layer.Layer).apply
+        x = tokens.to(weights[0].qkv.dtype).contiguous()
+        config, dropped, seeds = self._config, (0.0, 0.0), None
+        if self._encoder.training:
+            dropped = config.attention_probs_dropout_prob, config.hidden_dropout_prob
+            seeds = torch.randint(1 << 30, (2 * len(weights),), dtype=torch.int32, device=x.device)
         for number, own in enumerate(weights):
             shape = packed_layer.Shape(
-                layout.starts, layout.longest, settings.heads, settings.dropped, seeds, number,
+                layout.starts, layout.longest, config.num_attention_heads, dropped, seeds, number,
                 last=number == len(weights) - 1,
             )  # fmt: skip
             if torch.is_grad_enabled():
@@ -266,50 +236,29 @@ class LayerWeights:
         self._made: list[Any] = []
         self._place: tuple[Any, ...] = ()
         self._versions = -1
-        # How often the weights were made anew, in other places.
-        self.turn = 0
         # Parts of joined weights, and the parameters that they are copies of.
         self._copies: list[Any] = []
         self._originals: list[Any] = []
-
-    def ready(self) -> Any:
-        """The torch type that is computed in, once the weights are where their parameters are."""
-        import torch
-
-        first = self._parameters[0][0]
-        place = first.data_ptr(), first.device, first.dtype
-        with self._lock:
-            if self._place != place:
-                with torch.inference_mode(False), torch.no_grad():
-                    self._make()
-                self._place, self.turn = place, self.turn + 1
-        return self._made[0].qkv.dtype
 
     def __call__(self) -> list[Any]:
         """The weights of each layer; where parameters have changed they are copied again."""
         import torch
 
-        self.ready()
-        with self._lock:
+        first = self._parameters[0][0]
+        place = first.data_ptr(), first.device, first.dtype
+        training = torch.is_grad_enabled()
+        with self._lock, torch.inference_mode(False), torch.no_grad():
+            if self._place != place:
+                self._make()
+                self._place = place
             versions = sum(weights._version for weights in self._originals)
-            if torch.is_grad_enabled() or self._versions != versions:
-                self.copy()
+            if training or self._versions != versions:
+                torch._foreach_copy_(self._copies, self._originals)
             self._versions = versions
-        return self._made
+            return self._made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LayerWeights:
         return LayerWeights(copy.deepcopy(self._encoder, memo), self._precision)
-
-    def made(self) -> list[Any]:
-        """The same, as they are."""
-        return self._made
-
-    def copy(self) -> None:
-        """Copies the parameters."""
-        import torch
-
-        with torch.no_grad():
-            torch._foreach_copy_(self._copies, self._originals)
 
     def parameters(self, number: int) -> list[Any]:
         """Those of a layer."""

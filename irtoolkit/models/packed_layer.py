@@ -84,7 +84,8 @@ def forwards(x: Any, weights: Weights, shape: Shape, keep: bool) -> tuple[Any, K
     middle, normed, scales = kernels.add_norm(
         joined, x, weights.norms[0], dropped, shape.seeds, number, keep, x.dtype
     )
-    wide, acted = kernels.widened(middle, weights.wide, weights.wide_bias, keep)
+    wide = functional.linear(middle, weights.wide, weights.wide_bias)
+    acted = functional.gelu(wide)
     narrow = functional.linear(acted, weights.narrow, weights.narrow_bias)
     out, last_normed, last_scales = kernels.add_norm(
         narrow,

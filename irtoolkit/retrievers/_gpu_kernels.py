@@ -46,34 +46,29 @@ def exact(queries: Any, docs: Any, rows: Any, places: Any) -> Any:
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _propose(  # type: ignore[no-untyped-def]
-    queries, docs, count, columns, first, least, begins, values, counts, room, starts, low, high, above,
+    queries, docs, tiles, columns, first, least, begins, values, counts, room, starts, low, high, above,
     near, bits, near_counts, near_room, width: tl.constexpr, tall: tl.constexpr, wide: tl.constexpr,
-    deep: tl.constexpr, size: tl.constexpr,
+    deep: tl.constexpr, size: tl.constexpr, ranked: tl.constexpr,
 ):  # fmt: skip
-    tiles = tl.cdiv(count, tall)
     row = (tl.program_id(0) % tiles) * tall + tl.arange(0, tall)
     begin = (tl.program_id(0) // tiles) * wide
     column = begin + tl.arange(0, wide)
-    there = row < count
     at = tl.arange(0, deep)
-    asked = queries + tl.where(there, row, 0)[:, None].to(tl.int64) * width + at[None, :]
+    asked = queries + row[:, None] * width + at[None, :]
     found = docs + tl.where(column < columns, column, 0)[None, :].to(tl.int64) * width + at[:, None]
     products = tl.zeros([tall, wide], tl.float32)
     for _ in range(0, width, deep):
         products = tl.dot(tl.load(asked), tl.load(found), products)
         asked += deep
         found += deep
-    # Rounded as products are that are kept.
-    value = tl.reshape(products.to(tl.float16).to(tl.float32), [tall, wide // size, size])
+    products = tl.where((column < columns)[None, :], products, float("-inf"))
+    # Rounded, as they are kept.
+    value = tl.reshape(products.to(tl.float16), [tall, wide // size, size])
     part = begin + tl.arange(0, wide // size) * size
-    inside = (part[:, None] + tl.arange(0, size)[None, :] < columns)[None, :, :] & there[
-        :, None, None
-    ]
-    value = tl.where(inside, value, float("-inf"))
     one = tl.full([tall, wide // size], 1, tl.int32)
-    own = tl.load(least + row, mask=there, other=float("inf"))
     # A part is kept whole where its greatest is: few are, and each of them asks for its place.
-    kept = (tl.max(value, 2) >= own[:, None]) & there[:, None] & (part < columns)[None, :]
+    kept = tl.max(value, 2).to(tl.float32) >= tl.load(least + row)[:, None]
+    kept = kept & (part < columns)[None, :]
     into = tl.broadcast_to((counts + row)[:, None], [tall, wide // size])
     place = tl.atomic_add(into, one, mask=kept, sem="relaxed")
     kept = kept & (place < room)
@@ -81,24 +76,24 @@ def _propose(  # type: ignore[no-untyped-def]
     doc = tl.broadcast_to((first + part)[None, :], [tall, wide // size])
     tl.store(begins + to, doc, mask=kept)
     each = tl.arange(0, size)[None, None, :]
-    tl.store(values + to[:, :, None] * size + each, value.to(tl.float16), mask=kept[:, :, None])
-    wanted = tl.load(starts + row, mask=there, other=0)
-    end = tl.load(starts + row + 1, mask=there, other=0)
-    for turn in range(tl.max(end - wanted, 0)):
-        number, has = wanted + turn, wanted + turn < end
-        top = tl.load(high + number, mask=has, other=float("inf"))
-        bottom = tl.load(low + number, mask=has, other=float("inf"))
-        over = (value > top[:, None, None]).to(tl.int32)
-        tl.atomic_add(above + number, tl.sum(tl.sum(over, 2), 1), mask=has, sem="relaxed")
-        close = (value <= top[:, None, None]) & (value >= bottom[:, None, None])
-        which = tl.sum(close.to(tl.int32) << each, 2)
-        some = (which != 0) & has[:, None]
-        into = tl.broadcast_to((near_counts + number)[:, None], [tall, wide // size])
-        spot = tl.atomic_add(into, one, mask=some, sem="relaxed")
-        some = some & (spot < near_room)
-        to = number[:, None].to(tl.int64) * near_room + spot
-        tl.store(near + to, doc, mask=some)
-        tl.store(bits + to, which, mask=some)
+    tl.store(values + to[:, :, None] * size + each, value, mask=kept[:, :, None])
+    if ranked:
+        wanted, end = tl.load(starts + row), tl.load(starts + row + 1)
+        for turn in range(tl.max(end - wanted, 0)):
+            number, has = wanted + turn, wanted + turn < end
+            top = tl.load(high + number, mask=has, other=float("inf"))[:, None, None]
+            bottom = tl.load(low + number, mask=has, other=float("inf"))[:, None, None]
+            over = tl.sum(tl.sum((value.to(tl.float32) > top).to(tl.int32), 2), 1)
+            tl.atomic_add(above + number, over, mask=has & (over > 0), sem="relaxed")
+            close = (value.to(tl.float32) <= top) & (value.to(tl.float32) >= bottom)
+            which = tl.sum(close.to(tl.int32) << each, 2)
+            some = (which != 0) & has[:, None]
+            into = tl.broadcast_to((near_counts + number)[:, None], [tall, wide // size])
+            spot = tl.atomic_add(into, one, mask=some, sem="relaxed")
+            some = some & (spot < near_room)
+            to = number[:, None].to(tl.int64) * near_room + spot
+            tl.store(near + to, doc, mask=some)
+            tl.store(bits + to, which, mask=some)
 
 
 def propose(queries: Any, docs: Any, first: int, least: Any, found: Any, wanted: Any) -> None:
@@ -113,12 +108,16 @@ def propose(queries: Any, docs: Any, first: int, least: Any, found: Any, wanted:
     """
     count, width = queries.shape
     size = found.values.shape[2]
-    programs = triton.cdiv(count, _TALL) * triton.cdiv(len(docs), _WIDE)
-    _propose[(programs,)](
-        queries, docs, count, len(docs), first, least, found.docs, found.values, found.counts,
-        found.docs.shape[1], wanted.starts, wanted.low, wanted.high, wanted.above, wanted.near,
+    more = -count % _TALL
+    pad: Any = torch.nn.functional.pad
+    queries, least = pad(queries, (0, 0, 0, more)), pad(least, (0, more), value=torch.inf)
+    starts = pad(wanted.starts, (0, more), value=len(wanted.low))
+    tiles = len(queries) // _TALL
+    _propose[(tiles * triton.cdiv(len(docs), _WIDE),)](
+        queries, docs, tiles, len(docs), first, least, found.docs, found.values, found.counts,
+        found.docs.shape[1], starts, wanted.low, wanted.high, wanted.above, wanted.near,
         wanted.bits, wanted.counts, wanted.near.shape[1], width=width, tall=_TALL, wide=_WIDE,
-        deep=_DEEP, size=size, num_warps=8, num_stages=3,
+        deep=_DEEP, size=size, ranked=len(wanted.low) > 0, num_warps=8, num_stages=3,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -227,6 +228,8 @@ def _lent(vectors: Any, device: Any) -> bool:
     if not _LENT[place]:
         with torch.cuda.device(device):
             if int(driver.cudaHostRegister(place, vectors.nbytes, 0)) != 0:
+                with suppress(RuntimeError):  # which is said once, to whoever comes next
+                    torch.zeros(1, device=device)
                 return False
     _LENT[place] += 1
     weakref.finalize(vectors, _taken_back, driver, place)

@@ -20,7 +20,6 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.limits import own_prompt
 from irtoolkit.models.loading import chosen_precision
-from irtoolkit.models.packed import pack
 from irtoolkit.models.presets import SAVED_AS, Kind
 from irtoolkit.training.checkpoints import model_saver
 from irtoolkit.training.collating import ROWS, Collator
@@ -186,9 +185,7 @@ def make_trainer(job: StageJob, form: TrainedForm, monitor: TrainingMonitor) -> 
     loss = LOSSES[stage.loss]
     arguments = _arguments(job)
     batches = _batches(job, loss.shared and stage.apart)
-    if _is_packed(job, form):
-        # Cached gradients need the same dropout twice.
-        pack(model, torch.bfloat16, graphs=stage.chunk is None)
+    form.pack(recipe)
     matrix = _documents(job, model) if loss.matrix else None
     made = make_loss(model, stage, recipe.kind, matrix, job.doc_texts() if loss.corpus else ())
     trainer = _trainer_class(recipe.kind)(
@@ -207,17 +204,6 @@ def make_trainer(job: StageJob, form: TrainedForm, monitor: TrainingMonitor) -> 
         trainer.remove_callback(unwanted)
     monitor.attach(trainer, len(batches))
     return trainer
-
-
-def _is_packed(job: StageJob, form: TrainedForm) -> bool:
-    """Whether a model is trained without padding: in bf16 on a GPU, and nothing else is in its layers."""
-    recipe, device = job.recipe, job.options.device
-    other = form.sharded or form.adapted or recipe.checkpointing or recipe.kind == "late"
-    return (
-        not other
-        and device.startswith("cuda")
-        and chosen_precision(recipe.precision, device) == "bf16"
-    )
 
 
 def _batches(job: StageJob, apart: bool) -> BatchSampler:

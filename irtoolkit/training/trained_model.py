@@ -6,6 +6,8 @@ import copy
 from pathlib import Path
 from typing import Any
 
+from irtoolkit.models.loading import chosen_precision
+from irtoolkit.models.packed import pack
 from irtoolkit.training import adapters, sharding
 from irtoolkit.training.base_model import freeze_documents
 from irtoolkit.training.processes import is_first_process, world_size
@@ -51,6 +53,15 @@ class TrainedForm:
             freeze_documents(model)
         if self.sharded:
             sharding.shard(model)
+
+    def pack(self, recipe: Recipe) -> None:
+        """Lets the model be trained without padding: in bf16 on a GPU, where its layers are BERT's alone."""
+        import torch
+
+        other = self.sharded or self.adapted or recipe.checkpointing or recipe.kind == "late"
+        precision = chosen_precision(recipe.precision, self._device)
+        if not other and self._device.startswith("cuda") and precision == "bf16":
+            pack(self.model, torch.bfloat16)
 
     def saved(self) -> Any:
         """The model as it is evaluated and saved; every process must ask for it.

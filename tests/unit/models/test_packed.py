@@ -5,13 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import transformers
 
 from irtoolkit.models import _packed_plain, packed
-from irtoolkit.models.packed_graphs import Form, filled, form_of
 
 LENGTHS = [9, 3, 1, 7, 5]
 SHAPE: dict[str, Any] = {
@@ -69,22 +67,6 @@ def test_layers_of_another_shape_are_left_alone(kind: str, more: dict[str, Any])
     assert packed.pack(model(kind, **more)) == 0
 
 
-def test_a_graph_is_filled_up_with_texts_that_nobody_reads() -> None:
-    starts = np.array([0, 60, 1_100], np.int32)
-    form = form_of(starts, 1_040, training=False)
-    assert form == Form(1_152, 4, 2_048, False)
-    made = filled(starts, form)
-    assert made.tolist() == [0, 60, 1_100, 1_152, 1_152]
-    # As many as are needed, whatever the number of tokens.
-    for tokens in range(1_024, 5_000, 37):
-        starts = np.array([*range(0, tokens, 64), tokens], np.int32)
-        form = form_of(starts, 64, training=True)
-        made = filled(starts, form)
-        assert made[-1] == form.tokens
-        assert np.diff(made).min() >= 0
-        assert np.diff(made).max() <= form.longest
-
-
 @pytest.mark.parametrize("shape", [(7, 48), (600, 32)])
 @pytest.mark.parametrize("dropped", [0.0, 0.3])
 def test_kernels_are_what_plain_torch_computes(
@@ -110,15 +92,3 @@ def test_kernels_are_what_plain_torch_computes(
     torch.testing.assert_close(sums[:2], plain[:2], atol=1e-3, rtol=1e-4)
     torch.testing.assert_close(sums[2], to_a.sum(0), atol=1e-3, rtol=1e-4)
     assert abs((to_a == 0).float().mean() - dropped) < 0.1
-
-
-def test_widening_by_a_kernel_is_that_of_plain_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("triton")
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    kernels = importlib.import_module("irtoolkit.models._packed_kernels")
-    torch.manual_seed(0)
-    x, weight, bias = (torch.randn(*shape).half() for shape in ((150, 64), (256, 64), (256,)))
-    found = kernels.widened(x, weight, bias, True)
-    torch.testing.assert_close(
-        found, _packed_plain.widened(x, weight, bias, True), atol=0.02, rtol=0.01
-    )

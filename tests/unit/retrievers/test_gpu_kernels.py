@@ -12,6 +12,7 @@ from irtoolkit.retrievers.ordering import TieOrder
 from irtoolkit.retrievers import _gpu_plain, gpu_pass, gpu_vectors
 from irtoolkit.retrievers.gpu_search import GpuSearch
 from irtoolkit.retrievers.gpu_vectors import GpuVectors
+from irtoolkit.runs.top_k import TieOrder
 
 COUNT, DEPTH = 700, 5
 

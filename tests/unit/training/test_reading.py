@@ -33,7 +33,7 @@ def test_masks_of_a_batch_know_their_layout() -> None:
     mask = torch.tensor([[1, 1, 0], [1, 0, 0]])
     batch = sent({"a_attention_mask": mask, "a_task": "query", "rows": [1, 2]}, torch.device("cpu"))
     layout: Any = batch["a_attention_mask"].packed_layout
-    assert layout.begins.tolist() == [0, 2, 3]
+    assert layout.starts.tolist() == [0, 2, 3]
     assert layout.at.tolist() == [0, 1, 3]
     assert batch["rows"] == [1, 2]
     assert Awaited(torch.tensor(2.5)).value() == 2.5
