@@ -223,8 +223,10 @@ def _facts(name: str) -> list[list[str]]:
     rows = []
     for field in dataclasses.fields(presets()[name]):
         value = getattr(presets()[name], field.name)
-        if value in (None, False, "", " ") or field.name == "kind":
+        if value in (None, False, "", " ", {}) or field.name == "kind":
             continue
+        if field.name == "settings":
+            value = commands.shown(value)
         code = field.name in (
             "id",
             "query",

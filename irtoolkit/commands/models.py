@@ -147,10 +147,15 @@ def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
     """Everything that is known of some models."""
     from irtoolkit.base.tables import terminal_width
     from irtoolkit.base.textwidth import wrap
+    from irtoolkit.commands import shown as settings_line
 
     for name, known in facts.items():
         print(name)
-        shown = {key: value for key, value in known.items() if value not in (None, False, "", " ")}
+        shown = {
+            key: value for key, value in known.items() if value not in (None, False, "", " ", {})
+        }
+        if "settings" in shown:
+            shown["settings"] = settings_line(known["settings"])
         if known["missing"] is None:
             shown["weights"] = "here"
         for key, value in shown.items():

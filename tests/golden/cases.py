@@ -87,7 +87,8 @@ TERMS = [
 
 VECTORS = [
     *_each("dense", {"pooling": "mean"}, {"similarity": "dot"}, {"similarity": "l2"},
-           {"stored": "fp16"}, {"stored": "int8"}, {"query_length": 8}, model="dense"),
+           {"stored": "fp16"}, {"stored": "int8"}, {"query_length": 8},
+           {"query_prompt": "the cat ", "document_prompt": "a dog "}, model="dense"),
     *_each("dense-prf", {"feedback": "average"}, {"fb_docs": 2, "beta": 0.2}, model="dense"),
     *_each("dense-surroundings", {"weight": 0.5}, model="dense", only=BOOKS),
     *_each("known-contexts", {"weight": 0.2}, model="dense", only=("quoter",)),
