@@ -135,6 +135,9 @@ def _topics(dataset: Any) -> Iterator[str]:
 
 
 def _qrels(dataset: Any) -> Iterator[str]:
+    from irtoolkit.exports.trec import check_whole_grades
+
+    check_whole_grades(dataset)
     return (f"{_word(q.query_id)} 0 {_word(q.doc_id)} {q.relevance}" for q in dataset.qrels_iter())
 
 

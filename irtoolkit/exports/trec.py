@@ -7,6 +7,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.exports.source import Source
 
 # What separates the fields of TREC text, and the sign that escapes it.
@@ -29,15 +30,20 @@ def write_trec_qrels(source: Source, path: Path) -> bool:
     """
     if not source.has("qrels"):
         return False
-    if source.dataset.qrels.fractional:
-        raise InputError(
-            f"dataset {source.dataset.id} has grades that are fractions, which TREC qrels cannot hold",
-            remedy="export it as beir, mteb or hf",
-        )
+    check_whole_grades(source.dataset)
     with atomic_text(path) as out:
         for query_id, doc_id, grade in source.qrels():
             out.write(f"{word(query_id)} 0 {word(doc_id)} {grade}\n")
     return True
+
+
+def check_whole_grades(dataset: Dataset) -> None:
+    """Raises InputError if a grade is a fraction, which TREC's tools would cut off."""
+    if dataset.qrels.fractional:
+        raise InputError(
+            f"dataset {dataset.id} has grades that are fractions, which TREC qrels cannot hold",
+            remedy="export it as beir, mteb or hf",
+        )
 
 
 def one_line(text: str) -> str:

@@ -14,6 +14,7 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.birco_release import SPLITS, TASKS, files_of, read_birco
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run
 
 DATA: dict[str, Any] = {
@@ -173,3 +174,16 @@ def test_the_beginning_of_ids_lists_its_datasets(irtoolkit: Any) -> None:
     wrong = irtoolkit("datasets", "birco/relik")
     assert wrong.status == 2
     assert "did you mean birco/relic" in wrong.err
+
+
+def test_fractions_are_exported_where_they_fit(tmp_path: Path, irtoolkit: Any) -> None:
+    for what in (["qrels"], ["pyserini", tmp_path / "p"]):
+        refused = irtoolkit("export", "birco/sample/doris-mae", *what)
+        assert refused.status == 2
+        assert "which TREC qrels cannot hold (export it as beir, mteb or hf)" in refused.err
+    out = ir.export("birco/sample/doris-mae", "mteb", tmp_path / "out")
+    table = pq.read_table(out / "qrels" / "test.parquet")
+    assert table["score"].type == pa.float64()
+    exported = ir.export("birco/sample/doris-mae", "beir", tmp_path / "beir") / "qrels/test.tsv"
+    again = Dataset.of(exported).qrels.as_dict()
+    assert again == ir.load("birco/sample/doris-mae").qrels.as_dict()
