@@ -63,4 +63,6 @@ def language_of(text: str) -> str | None:
     total = sum(words.values())
     shares = {code: sum(words[word] for word in common.split()) for code, common in _COMMON.items()}
     best = max(shares, key=lambda code: shares[code])
-    return best if total and shares[best] > _WORD_SHARE * total else None
+    # One word says little: other languages may have it, too.
+    distinct = sum(word in words for word in _COMMON[best].split())
+    return best if distinct > 1 and shares[best] > _WORD_SHARE * total else None

@@ -35,6 +35,7 @@ _CITATION = re.compile(
     r"(?:(?:[-\u2013,;] ?|, )(?:pp?\. ?|ch(?:ap)?\. ?|vol\. ?)?[\divxlc]+){0,4}\)",
     re.I,
 )
+_LETTER = re.compile(r"[^\W\d_]")
 _RULE = re.compile(r"\s*(?:[*\u2022\u00b7.=_~#-]\s*){2,}$")
 _ENDED = re.compile(r"[.!?:;\u2014\"'\u201d\u2019)\]]$|--$")
 # Characters of a paragraph, about, at most; longer ones, as of a text without empty lines, are divided.
@@ -84,10 +85,12 @@ class Scan:
         """
         survey = Survey.of(self.source.lines())
         lines = _without_pages(self.source.lines(), survey.pages, self.pages, self.heads)
+        has_letters = False
         for paragraph in _paragraphs(lines, survey, self.removed):
             self.words += count_words(paragraph.text)
+            has_letters = has_letters or _LETTER.search(paragraph.text) is not None
             yield paragraph
-        if not self.words:
+        if not has_letters:
             raise InputError(
                 "there is no text in it", remedy="remove the file, or put a text into it"
             )
