@@ -34,7 +34,8 @@ def printed(figure: float | None, places: int) -> str:
 
 def test_every_table_has_results_and_every_benchmark_a_page() -> None:
     ours = {path.stem for path in TABLES.glob("*.toml")}
-    assert {path.stem for path in FILES} == ours
+    # BIRCO's table holds figures of published rankings; benchmarks/birco.py writes both and the page.
+    assert {path.stem for path in FILES} == ours - {"birco"}
     benchmarks = {find_table(name).benchmark for name in ours}
     assert {path.stem for path in PAGES.glob("*.md")} == {
         "index",
