@@ -251,8 +251,9 @@ def _with_marks(word: str, begin: int, matches: Sequence[tuple[int, int]]) -> st
     """A word of a text, which begins there, with marks around what matches of it."""
     parts, at, end = [], begin, begin + len(word)
     for first, last in matches:
-        if first < end and last > begin:
-            first, last = max(first, begin), min(last, end)
+        # Pairs of Chinese characters overlap.
+        first, last = max(first, at), min(last, end)
+        if first < last:
             own = word[first - begin : last - begin]
             parts += [word[at - begin : first - begin], _BEGIN, own, _END]
             at = last
