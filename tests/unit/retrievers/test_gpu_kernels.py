@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from irtoolkit.retrievers.ordering import TieOrder
 
 from irtoolkit.retrievers import _gpu_plain, gpu_pass, gpu_vectors
 from irtoolkit.retrievers.gpu_search import GpuSearch
