@@ -38,6 +38,7 @@ def test_every_table_has_results_and_every_benchmark_a_page() -> None:
     assert {path.stem for path in FILES} == ours - {"birco"}
     benchmarks = {find_table(name).benchmark for name in ours}
     assert {path.stem for path in PAGES.glob("*.md")} == {
+        "editions",
         "index",
         "quality",
         "robustness",
