@@ -31,9 +31,9 @@ def test_all_checks_pass_without_a_card(tmp_path: Path, python: str) -> None:
     assert json.loads(done.stdout) == made
     assert (made["device"], made["card"], made["complete"]) == ("cpu", None, True)
     assert {one["name"]: one["result"] for one in made["checks"]} == dict.fromkeys(
-        ["matrix", "bf16", "encode", "cross-encoder", "faiss", "search",
-         "search: larger than memory", "maxsim", "halving: encoding", "halving: products", "halving: maxsim", "training",
-         "training: agreement", "recipes"],
+        ["matrix", "bf16", "bf16: nDCG", "encode", "cross-encoder", "faiss", "search",
+         "search: larger than memory", "maxsim", "halving: encoding", "halving: products", "halving: maxsim",
+         "two processes", "training", "training: agreement", "recipes"],
         "passed",
     )  # fmt: skip
     recipes = made["checks"][-1]["recipes"]
