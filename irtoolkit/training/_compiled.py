@@ -1,4 +1,4 @@
-"""Compiled loops of training, which numpy does not do fast; see `irtoolkit.retrievers._compiled`.
+"""Compiled loops of training, which numpy does not do fast; see `irtoolkit.runs._order_kernels`.
 
 Sets are rows of whole numbers that ascend, end to end: `starts` are their offsets.
 """
