@@ -59,9 +59,22 @@ def _above(part: Any, bound: Any) -> int:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _reaches(bits: Any, bound: Any) -> bool:
-    reached: bool = bits >= bound if bound >= 0 else bits >= 0 or bits <= bound
-    return reached
+def _hits(part: Any, low: Any, high: Any, hits: Any) -> int:
+    """Notes where products are from one bound to another; returns how many.
+
+    What is noted is overwritten if it was none: a branch that is guessed wrong costs more.
+    """
+    count = 0
+    for at in range(len(part)):
+        bits = part[at]
+        hits[count] = at
+        if low >= 0:
+            count += (bits >= low) & (bits <= high)
+        elif high >= 0:
+            count += ((bits >= 0) & (bits <= high)) | ((bits < 0) & (bits <= low))
+        else:
+            count += (bits <= low) & (bits >= high)
+    return count
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -91,6 +104,8 @@ def sift(block: Any, first: int, live: Any, off: Any, kept: Any, least: Any) -> 
     bounds, k = least
     width, room = block.shape[1], docs.shape[1]
     shift = 8 * (4 - block.itemsize)
+    greatest = _bits_below(np.inf, block)
+    hits = np.empty(_PART, np.int64)
     bits = np.empty(1, np.int32)
     value = bits.view(np.float32)
     for row in range(len(block)):
@@ -103,8 +118,9 @@ def sift(block: Any, first: int, live: Any, off: Any, kept: Any, least: Any) -> 
             part = block[row, begin : begin + _PART]
             if not _at_least(part, bound):
                 continue
-            for at in range(len(part)):
-                if not _reaches(part[at], bound) or (len(live) and not live[begin + at]):
+            for hit in range(_hits(part, bound, greatest, hits)):
+                at = hits[hit]
+                if len(live) and not live[begin + at]:
                     continue
                 if count == room:
                     counts[row] = count
@@ -229,14 +245,23 @@ def exact_scores(query: Any, own: float, docs: Any, kind: int, places: Any, out:
 def exact_rows(queries: Any, docs: Any, kind: int, places: Any, counts: Any, out: Any) -> None:
     """Fills in the (q, m) scores of so many documents of each query; the rest are -inf.
 
-    `queries` and `docs` are (vectors, squares).
+    `queries` and `docs` are (vectors, squares). Some documents are compared with all queries before the
+    next, if those of each query ascend.
     """
+    at = np.zeros(len(counts), np.int64)
+    for start in range(0, len(docs[0]), _STAY):
+        for row in range(len(counts)):
+            first, count = at[row], counts[row]
+            last = first
+            while last < count and places[row, last] < start + _STAY:
+                last += 1
+            if last > first:
+                own, part = queries[1][row], places[row, first:last]
+                exact_scores(queries[0][row], own, docs, kind, part, out[row, first:last])
+                at[row] = last
     for row in range(len(counts)):
-        count = max(0, counts[row])
-        own = queries[1][row]
-        exact_scores(queries[0][row], own, docs, kind, places[row, :count], out[row, :count])
-        for at in range(count, out.shape[1]):
-            out[row, at] = -np.inf
+        for rest in range(at[row], out.shape[1]):
+            out[row, rest] = -np.inf
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -261,19 +286,12 @@ def count_before(block: Any, first: int, off: Any, exact: Any, targets: Any) -> 
             # A product above this is that of a greater score.
             need = score + base
             high = _bits_below(need + 2 * share * abs(need) + 1e-6 * abs(need), block)
-            more, count = 0, 0
-            for begin in range(start, stop, _PART):
-                part = block[row, begin : min(stop, begin + _PART)]
-                above = _above(part, high)
-                more += above
-                if _at_least(part, low) == above:
-                    continue
-                for at in range(len(part)):
-                    if _reaches(part[at], low) and (
-                        part[at] == high or not _reaches(part[at], high)
-                    ):
-                        near[count] = first + begin + at
-                        count += 1
+            part = block[row, start:stop]
+            more, count = _above(part, high), 0
+            if _at_least(part, low) > more:
+                count = _hits(part, low, high, near)
+                for at in range(count):
+                    near[at] += first + start
             own = queries[1][row]
             exact_scores(queries[0][row], own, docs, kind, near[:count], found[:count])
             tied = 0

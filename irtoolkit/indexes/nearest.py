@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.base.rows import by_rows
@@ -24,7 +25,7 @@ _MANY, _FEW = 1 << 13, 8
 # Exact scores held at once.
 _CELLS = 1 << 25
 # Lengths above which a product in single precision may overflow.
-_LONGEST = 1e15
+LONGEST = 1e15
 _EVERY = np.empty(0, np.uint8)
 
 
@@ -54,7 +55,7 @@ class ShardSearch:
         """Whether proposals are worth their time, and no product of them can overflow."""
         longest = max(self.shard.longest, float(np.sqrt(queries.squares.max(initial=0))))
         is_large = len(self.shard) >= max(_MANY, _FEW * depth)
-        return is_large and queries.comparison.similarity != "l2" and longest < _LONGEST
+        return is_large and queries.comparison.similarity != "l2" and longest < LONGEST
 
     def best(
         self, queries: QueryVectors, tied: TieOrder, depth: int, wanted: tuple[Ints, Ints]
@@ -143,58 +144,57 @@ class _Search:
     def run(self, proposals: Proposals, wanted: tuple[Ints, Ints], guessed: bool = True) -> Best:
         """Returns the best documents, and the ranks of wanted ones."""
         guess = np.full(self._queries.size, -np.inf)
-        kept = _Kept(proposals.guess(self._queries, self._depth) if guessed else guess, self._depth)
+        kept = Kept(proposals.guess(self._queries, self._depth) if guessed else guess, self._depth)
         targets = _Targets(wanted, self._tied, self._exact)
         for block in proposals.blocks(self._queries):
-            self._look_through(block, kept, targets)
-        by_rows(lambda rows: self._loops.finish(*kept.rows(rows), kept.guess[rows]), kept.documents)
+            kept.take(block)
+            self._count(block, targets)
+        kept.finish()
         places, scores = self._settled(kept)
         self._again(proposals, kept, places, scores)
         return Best(places, scores, targets.before + 1, targets.greater)
 
-    def _exact(self, rows: Any, places: Ints, counts: Ints) -> Floats:
+    def _exact(self, rows: Any, places: Any, counts: Ints) -> Floats:
         """(r, m) scores of so many documents of some queries; the rest are -inf."""
         asked = tuple(each[rows] for each in self._asked)
         out = np.empty(places.shape)
         self._loops.exact_rows(asked, self._docs, self._kind, places, counts, out)
         return out
 
-    def _look_through(self, block: Block, kept: _Kept, targets: _Targets) -> None:
-        def sift(rows: slice) -> None:
-            off = block.off[0][rows], block.off[1][rows]
-            self._loops.sift(block.bits[rows], block.first, _EVERY, off, *kept.rows(rows))
-
+    def _count(self, block: Block, targets: _Targets) -> None:
+        """Counts what comes before wanted documents."""
         exact = self._asked, self._docs, self._kind
 
-        def count(part: slice) -> None:
+        def part(part: slice) -> None:
             self._loops.count_before(block.bits, block.first, block.off, exact, targets.some(part))
 
-        by_rows(sift, block.bits)
-        by_rows(count, block.bits, len(targets.scores))
+        by_rows(part, block.bits, len(targets.scores))
 
-    def _settled(self, kept: _Kept) -> tuple[Ints, Singles]:
+    def _settled(self, kept: Kept) -> tuple[Ints, Singles]:
         """Returns (q, k) places and scores of the best of what was kept."""
-        counts = np.where(kept.is_whole(), kept.counts, 0)
+        counts = np.where(kept.is_crowded, 0, kept.counts).clip(0)
         width = max(self._depth, int(counts.max(initial=0)))
         made = np.empty((len(counts), self._depth), np.int64)
         scores = np.empty((len(counts), self._depth), np.float32)
-        order, last = TieOrder(pool_keys(width), "trec"), len(self._shard) - 1
+        order, bits = TieOrder(pool_keys(width), "trec"), int(width).bit_length()
 
         def part(rows: slice) -> None:
+            own = kept.documents[rows, :width]
+            found = self._exact(rows, own, counts[rows])
             # In the order of ties, so that where documents are in it breaks them.
-            own = self._tied.places[kept.documents[rows, :width].clip(0, last)]
-            own[np.arange(width) >= counts[rows, None]] = last
-            own.sort(axis=1)
-            candidates = self._tied.sequence[own]
-            best, scores[rows] = top_k(
-                self._exact(rows, candidates, counts[rows]), order, self._depth
-            )
-            made[rows] = np.take_along_axis(candidates, best, axis=1)
+            sequence = self._tied.places[own].astype(np.int64) << bits
+            sequence |= np.arange(width)
+            sequence[np.arange(width) >= counts[rows, None]] |= 1 << 62
+            sequence.sort(axis=1)
+            sequence &= (1 << bits) - 1
+            found = np.take_along_axis(found, sequence, axis=1)
+            best, scores[rows] = top_k(found, order, self._depth)
+            made[rows] = np.take_along_axis(own, np.take_along_axis(sequence, best, axis=1), axis=1)
 
         by_rows(part, kept.documents)
         return made, scores
 
-    def _again(self, proposals: Proposals, kept: _Kept, places: Ints, scores: Singles) -> None:
+    def _again(self, proposals: Proposals, kept: Kept, places: Ints, scores: Singles) -> None:
         """Fills in the best of queries whose guess was too high, or of which too many documents tie."""
         wrong = np.flatnonzero(kept.counts < 0)
         if len(wrong):
@@ -202,31 +202,59 @@ class _Search:
             nothing = np.empty(0, np.int64), np.empty(0, np.int64)
             found = some.run(proposals, nothing, guessed=False)
             places[wrong], scores[wrong] = found.places, found.scores
-        for row in np.flatnonzero(kept.counts > kept.documents.shape[1]).tolist():
+        for row in np.flatnonzero(kept.is_crowded).tolist():
             one = self._queries.some(row, row + 1)
             whole = one.comparison.scores(one, self._shard)
             (places[row],), (scores[row],) = top_k(whole, self._tied, self._depth)
 
 
-class _Kept:
-    """The documents that may be among the best of some queries."""
+class Kept:
+    """The documents that may be among the best of some queries.
+
+    Args:
+        guess: (q,) a score that at least `depth` documents should reach; -inf without a guess.
+        depth: how many of each query are wanted; no more than there are.
+    """
 
     def __init__(self, guess: Floats, depth: int) -> None:
         room = 2 * depth + 256
-        self._depth, self.guess = depth, guess
+        self._depth, self._guess = depth, guess
         self.documents = np.zeros((len(guess), room), np.int32)
         self._lower, self._upper = np.empty((2, len(guess), room), np.float32)
         self.counts = np.zeros(len(guess), np.int64)
         self._least = guess.copy()
 
-    def rows(self, rows: slice) -> Any:
+    def take(self, block: Block, base: int = 0, live: NDArray[np.uint8] = _EVERY) -> None:
+        """Keeps what may be among the best of a block of products.
+
+        Args:
+            block: the products.
+            base: the number of the first document of the block's shard.
+            live: (b,) 1 for each document that may be found; by default all may.
+        """
+        from irtoolkit.indexes._compiled_nearest import sift
+
+        def part(rows: slice) -> None:
+            off = block.off[0][rows], block.off[1][rows]
+            sift(block.bits[rows], base + block.first, live, off, *self._rows(rows))
+
+        by_rows(part, block.bits)
+
+    def finish(self) -> None:
+        """Drops what cannot be among the best; the count of a query whose guess was too high is -1."""
+        from irtoolkit.indexes._compiled_nearest import finish
+
+        by_rows(lambda rows: finish(*self._rows(rows), self._guess[rows]), self.documents)
+
+    @property
+    def is_crowded(self) -> NDArray[np.bool_]:
+        """(q,) whether more documents tie, or nearly so, than there is room for."""
+        return self.counts > self.documents.shape[1]
+
+    def _rows(self, rows: slice) -> Any:
         """Returns the arrays of some queries, as the compiled loops take them."""
         arrays = self.documents, self._lower, self._upper, self.counts
         return tuple(each[rows] for each in arrays), (self._least[rows], self._depth)
-
-    def is_whole(self) -> Any:
-        """(q,) whether all documents were kept that may be among the best of a query."""
-        return (self.counts >= 0) & (self.counts <= self.documents.shape[1])
 
 
 class _Targets:

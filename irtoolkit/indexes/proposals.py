@@ -48,15 +48,16 @@ class Proposals:
     Args:
         shard: documents with one vector each.
         cosine: whether vectors are scaled to length 1.
+        half: whether documents are held in bf16 where the processor multiplies it fast.
     """
 
-    def __init__(self, shard: VectorShard, cosine: bool) -> None:
+    def __init__(self, shard: VectorShard, cosine: bool, half: bool = True) -> None:
         self._shard, self._cosine = shard, cosine
         self._lengths = np.sqrt(shard.squares)
         self._greatest = 1.0 if cosine else float(self._lengths.max(initial=0))
         self._half: Any = None
         self._changed = 0.0
-        if _has_fast_bf16():
+        if half and _has_fast_bf16():
             self._make_half()
 
     def blocks(self, queries: QueryVectors) -> Iterator[Block]:

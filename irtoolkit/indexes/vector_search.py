@@ -7,7 +7,7 @@ scores and ranks do not depend on shards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.contents import DocumentVectors
+from irtoolkit.indexes.nearest import LONGEST, Kept
+from irtoolkit.indexes.proposals import Block, Proposals
 from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, least_keys
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.vectors import VectorShard
-from irtoolkit.runs.order import TopDocuments, greatest, is_before
+from irtoolkit.runs.order import TopDocuments, is_before
 
 # Queries compared at once.
 _QUERIES = 256
@@ -82,27 +84,39 @@ class VectorSearch(Sharded):
 
     def near(self, queries: QueryVectors, depth: int) -> list[Ints]:
         """Documents of each query that may be among its best."""
-        count = queries.size
-        least = np.full(count, -np.inf)
-        kept: list[tuple[Ints, Ints, Floats]] = []
+        depth = min(depth, self.size)
+        live = [
+            np.flatnonzero(own) + base
+            for own, base in zip(self._live, self.bases.tolist(), strict=False)
+        ]
+        every = np.concatenate([np.empty(0, np.int64), *live])
+        if not depth or max(self._longest, np.sqrt(queries.squares.max(initial=0))) >= LONGEST:
+            return [every] * queries.size
+        kept = Kept(np.full(queries.size, -np.inf), depth)
         for number, shard in enumerate(self.vectors):
-            for first, last in shard.blocks():
-                scores, off = self._scores(queries, shard, number, first, last)
-                near = scores >= least[:, None]
-                if scores.shape[1] >= depth and np.count_nonzero(near) > 4 * depth * count:
-                    least = np.maximum(least, greatest(scores, depth)[:, 0] - 2 * off)
-                    near = scores >= least[:, None]
-                query, doc = np.nonzero(near)
-                kept.append((query, doc + first + self.bases[number], scores[query, doc]))
-                if sum(len(part[0]) for part in kept) > 4 * depth * count:
-                    kept, least = [_pruned(kept, least, depth, off)], least
-        query, docs, values = (
-            np.concatenate([part[i] for part in kept] or [np.empty(0, np.int64)]) for i in range(3)
-        )
-        inside = (values >= least[query]) & np.isfinite(values)
-        order = np.argsort(query[inside], kind="stable")
-        bounds = np.searchsorted(query[inside][order], np.arange(1, count))
-        return np.split(docs[inside][order], bounds)
+            own = self._live[number]
+            for block in self._proposed(queries, shard):
+                end = block.first + block.bits.shape[1]
+                kept.take(block, int(self.bases[number]), own[block.first : end])
+        kept.finish()
+        counts, crowded = kept.counts.tolist(), kept.is_crowded
+        return [
+            every
+            if crowded[row] or counts[row] < 0
+            else kept.documents[row, : counts[row]].astype(np.int64)
+            for row in range(queries.size)
+        ]
+
+    def _proposed(self, queries: QueryVectors, shard: VectorShard) -> Iterator[Block]:
+        """Yields products with the documents of a shard, in single precision."""
+        how = queries.comparison
+        if how.similarity != "l2" and shard.has_one_each and queries.has_one_each:
+            yield from Proposals(shard, how.similarity == "cosine", half=False).blocks(queries)
+            return
+        for first, last in shard.blocks():
+            scores, off = how.proposed(queries, shard, (first, last), self._longest)
+            single = np.ascontiguousarray(scores, np.float32)
+            yield Block(first, single.view(np.int32), (off, np.zeros(len(off))))
 
     def _scores(
         self, queries: QueryVectors, shard: VectorShard, number: int, first: int, last: int
@@ -146,16 +160,3 @@ class VectorSearch(Sharded):
                     others = self._exact(query, near + self.bases[number])
                     before[at] += is_before(others, keys[near], score, least[at]).sum()
         return before
-
-
-def _pruned(
-    kept: list[tuple[Ints, Ints, Floats]], least: Floats, depth: int, off: Floats
-) -> tuple[Ints, Ints, Floats]:
-    """What may still be among the best of what was kept; raises `least` in place."""
-    query, docs, values = (np.concatenate([part[i] for part in kept]) for i in range(3))
-    for number in range(len(least)):
-        own = values[query == number]
-        if len(own) >= depth:
-            least[number] = max(least[number], greatest(own, depth)[0] - 2 * off[number])
-    inside = values >= least[query]
-    return query[inside], docs[inside], values[inside]

@@ -52,6 +52,7 @@ class VectorShard:
         if (folder / "scales.npy").is_file():
             scales = mapped(folder / "scales.npy")
             check_finite(scales, folder / "scales.npy", (rows,))
+            scales = scales.astype(np.float32, copy=False)
         return cls(Packed(vectors, scales, squares), starts)
 
     @classmethod
