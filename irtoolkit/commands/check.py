@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.base.paths import shown
 from irtoolkit.commands import note
 
 # Problems of each kind that are printed: an old run may have one for every query.
@@ -60,5 +61,5 @@ def execute(args: argparse.Namespace) -> int:
         count = len(found.problems)
         note(f"irtoolkit: {args.run}: {count:,} problem{'s' * (count > 1)}")
         return 2
-    print(f"{args.run}: {found.topics} topics, {found.rows} rows, no problems")
+    print(f"{shown(args.run)}: {found.topics} topics, {found.rows} rows, no problems")
     return 0
