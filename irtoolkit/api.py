@@ -120,7 +120,7 @@ def index(
     from irtoolkit.datasets.novels import LENGTH
     from irtoolkit.ranking.book_index import BookIndex
     from irtoolkit.ranking.build_index import build
-    from irtoolkit.ranking.session_index import SessionIndex
+    from irtoolkit.ranking.memory_index import MemoryIndex
     from irtoolkit.ranking.systems import refuse_query_settings, system_of
     from irtoolkit.retrievers.index_sources import data_name
 
@@ -134,7 +134,7 @@ def index(
     dataset = load(data, ids=ids, name=name, sentences=sentences)
     found = system_of(system, settings, dataset.parts)
     if path is None and (dataset.docs_key is None or found.retriever.kept() is None):
-        return SessionIndex(dataset, found)
+        return MemoryIndex(dataset, found)
     return build(dataset, found, path, replace=replace, progress=progress)
 
 

@@ -96,7 +96,7 @@ def _books(datasets: Sequence[Dataset], length: int) -> dict[str, Book]:
 def best(book: Book, length: int, prompt: str, system: str, hits: int) -> list[tuple[float, str]]:
     """Score and text of the best passages of a book for a prompt."""
     from irtoolkit.datasets.memory import dataset_of_texts
-    from irtoolkit.ranking.session_index import SessionIndex
+    from irtoolkit.ranking.memory_index import MemoryIndex
     from irtoolkit.ranking.systems import find_system
 
     starts = book.starts[length]
@@ -104,5 +104,5 @@ def best(book: Book, length: int, prompt: str, system: str, hits: int) -> list[t
         name: book.text(int(start), length)
         for name, start in zip(book.ids(starts, length), starts, strict=True)
     }
-    index = SessionIndex(dataset_of_texts(texts), find_system(system, {}))
+    index = MemoryIndex(dataset_of_texts(texts), find_system(system, {}))
     return [(hit.score, hit.text) for hit in index.search(prompt, k=hits)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from irtoolkit.base.ids import Ints
@@ -48,6 +48,10 @@ class SearchedHere:
 
     is_exact = True
 
+    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> ShardSet | None:
+        """Returns documents as shards in memory; None for a form that has none."""
+        return None
+
     def open(self, shards: Sequence[OpenShard]) -> Searcher:
         """Searches shards."""
         own = cast(KeptForm, self)
@@ -72,6 +76,10 @@ class KeptForm(Protocol):
 
     def maker(self, memory: int) -> ShardMaker:
         """Makes shards of documents that come in blocks, each in so many bytes of memory."""
+        ...
+
+    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> ShardSet | None:
+        """Returns documents as shards in memory; None for a form that has none."""
         ...
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> ShardSet:

@@ -15,8 +15,8 @@ from irtoolkit.datasets.memory import is_text_file
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.remote import is_index
+from irtoolkit.ranking.memory_index import refuse_unindexable
 from irtoolkit.ranking.produce import refuse_missing
-from irtoolkit.ranking.session_index import refuse_unindexable
 from irtoolkit.ranking.systems import System, find_system, refuse_query_settings
 from irtoolkit.retrievers import build_index
 from irtoolkit.retrievers.build_index import given

@@ -13,7 +13,6 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers._known_contexts import also_known, known_contexts
 from irtoolkit.retrievers.base import Block, Matches, ScoreMatrix, Scorer
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.term_index import in_memory
 from irtoolkit.retrievers.tfidf import TFIDF
 
 # Similarities of queries and known contexts held at once.
@@ -57,9 +56,9 @@ class CRM(TFIDF):
 
     def scorer(self, task: Task) -> Scorer:
         contexts, golds = known_contexts(task, self.train)
-        own = self.on(task.lang)
-        shard = in_memory(own, contexts, [str(number) for number in range(len(contexts))])
-        searcher = own.index_form().searcher(own.index_form().of([shard]))
+        form = self.on(task.lang).index_form()
+        ids = [str(number) for number in range(len(contexts))]
+        searcher = form.searcher(form.in_memory(contexts, ids))
         terms = searcher.terms(task.queries)
 
         def candidates(docs: Ints) -> Block:

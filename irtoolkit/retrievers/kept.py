@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from irtoolkit.base import analysis
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.form import OpenShard, SearchedHere
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, counted
@@ -20,9 +23,10 @@ from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.weighted import WeightedQueries
-from irtoolkit.indexes.writer import Segments
+from irtoolkit.indexes.writer import MEMORY, Segments
 from irtoolkit.retrievers.base import Matches
 from irtoolkit.retrievers.bm25_forms import FORMS, Lengths, stored_lengths
+from irtoolkit.retrievers.texts import BLOCK_DOCS
 from irtoolkit.runs.order import TopDocuments
 
 if TYPE_CHECKING:
@@ -115,6 +119,20 @@ class LexicalIndex(SearchedHere):
     def of(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> Any:
         """Shards of postings, in memory or mapped, as one."""
         raise NotImplementedError
+
+    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> Any:
+        """Returns documents as a shard of postings in memory."""
+        maker = self.maker(MEMORY)
+        try:
+            maker.begin(Path("memory"))
+            every = iter(texts)
+            while block := list(islice(every, BLOCK_DOCS)):
+                maker.add(block)
+            shard = maker.made()
+        finally:
+            maker.close()
+        docs = OpenShard(MemoryDocuments(Strings.of(ids)), np.empty(0, np.int64))
+        return self.of([(shard, docs)])
 
     def searcher(self, shards: CountedShardSet, counting: Any = None) -> Any:
         """Searches shards of postings with the statistics of `counting`, by default their own."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.form import OpenShard, SearchedHere
 from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts, places_of
@@ -86,6 +86,10 @@ class ImpactIndex(SearchedHere):
         """Shards of term weights as one."""
         return Scan([_scanned(shard) for shard in shards], "weight", first=first)
 
+    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> Scan:
+        """Returns documents as a shard of term weights in memory."""
+        return in_memory(self._document(list(texts)), ids)
+
     def searcher(self, shards: ShardSet) -> ImpactSearcher:
         """Searches shards of term weights."""
         return ImpactSearcher(self._query, shards)
@@ -149,13 +153,13 @@ def weighted_queries(impacts: Impacts) -> list[ScannedQuery]:
     return made
 
 
-def in_memory(impacts: Impacts, ids: Ids) -> Scan:
+def in_memory(impacts: Impacts, ids: Sequence[str]) -> Scan:
     """Returns the term weights of documents as a shard in memory."""
     order = np.argsort(impacts.terms, kind="stable")
     terms, frequencies = np.unique(impacts.terms, return_counts=True)
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(frequencies)])
     owners = np.repeat(np.arange(len(ids), dtype=np.int32), impacts.counts)
-    docs = OpenShard(MemoryDocuments(Strings.of(list(ids))), np.empty(0, np.int64))
+    docs = OpenShard(MemoryDocuments(Strings.of(ids)), np.empty(0, np.int64))
     arrays = starts, owners[order], impacts.weights.astype(np.float32)[order], docs.live
     places = partial(places_of, terms.astype(np.int64))
     return Scan([ScannedShard(docs, arrays, places, np.empty(0), np.empty(0))], "weight")

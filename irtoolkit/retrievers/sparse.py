@@ -77,7 +77,7 @@ class Sparse(TwoSided):
         asking, shown = self.encoder("query"), self.encoder("document")
         self._refuse_other(shown)
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
-        weighed = keep_last(lambda doc: in_memory(impacts(docs[doc]), task.doc_ids[doc]))
+        weighed = keep_last(lambda doc: in_memory(impacts(docs[doc]), task.doc_ids[doc].tolist()))
 
         def ask(other: Task) -> Scorer:
             asked = self.asked(other)

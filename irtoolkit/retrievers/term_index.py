@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,17 +11,13 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, translate
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.indexes.documents import MemoryDocuments
-from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.shards import OpenShard
-from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.writer import MEMORY
 from irtoolkit.retrievers.base import Block, Matches, Retriever
 from irtoolkit.retrievers.build_index import build
 from irtoolkit.retrievers.kept import LexicalIndex
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import BLOCK_DOCS, Segments, no_text
+from irtoolkit.retrievers.texts import no_text
 
 # Of a larger collection, no index is built for candidates that are a smaller share of it.
 _LARGE, _SHARE = 100_000, 0.25
@@ -91,36 +85,14 @@ def term_index(retriever: Indexing, task: Task) -> TermIndex:
         ids = task.doc_ids if task.ranks_corpus else _ids(cached)
     elif retriever.reads_corpus() and task.dataset is not None and not task.ranks_corpus:
         names, texts = zip(*task.collection(), strict=True)
-        ids, shards = id_array(names), form.of([in_memory(retriever, texts, names)])
+        ids, shards = id_array(names), form.in_memory(texts, names)
     else:
-        ids = task.doc_ids
-        shards = form.of([in_memory(retriever, task.docs, ids)])
+        ids, shards = task.doc_ids, form.in_memory(task.docs, task.doc_ids.tolist())
     whole = len(ids) == len(task.doc_ids) and (ids is task.doc_ids or (ids == task.doc_ids).all())
     numbers = np.arange(len(ids)) if whole else translate(task.doc_ids, ids)
     if task.dataset is not None and (numbers < 0).any():
         raise no_text(task.doc_ids[np.argmax(numbers < 0)], task.dataset)
     return TermIndex(form.searcher(shards, counting), numbers, apart)
-
-
-def in_memory(
-    retriever: Indexing, texts: Iterable[Segments], ids: Sequence[str] | Ids
-) -> tuple[PostingsShard, OpenShard]:
-    """Returns the postings of some texts as a shard in memory."""
-    maker = retriever.index_form().maker(MEMORY)
-    try:
-        maker.begin(Path("memory"))
-        for block in _blocks(texts):
-            maker.add(block)
-        shard = maker.made()
-    finally:
-        maker.close()
-    return shard, OpenShard(MemoryDocuments(Strings.of(list(ids))), np.empty(0, np.int64))
-
-
-def _blocks(texts: Iterable[Segments]) -> Iterator[list[Segments]]:
-    every = iter(texts)
-    while block := list(islice(every, BLOCK_DOCS)):
-        yield block
 
 
 def _cached(retriever: Indexing, task: Task) -> Sequence[OpenShard] | None:

@@ -11,7 +11,7 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking import build_index
-from irtoolkit.ranking.session_index import SessionIndex
+from irtoolkit.ranking.memory_index import MemoryIndex
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import create_retriever, index_sources
 from irtoolkit.retrievers.kept_index import KeptIndex
@@ -73,7 +73,7 @@ def test_an_index_of_a_kind(case: str, models: dict[str, dict[str, Any]], tmp_pa
     assert [len(index.manifest.shards) for index in (one, many)] == [1, 3]
     similarity = {"similarity": settings["similarity"]} if "similarity" in settings else {}
     exact = find_system(exactly, {**models[exactly], **similarity})
-    known = [dict(own) for own in rows(SessionIndex(ir.load(DOCS), exact), len(DOCS))]
+    known = [dict(own) for own in rows(MemoryIndex(ir.load(DOCS), exact), len(DOCS))]
     for index in (one, many):
         for own, found in zip(known, rows(index), strict=True):
             # What is found has the score that comparing everything gives it.
@@ -167,8 +167,8 @@ def test_faiss_flat_orders_equal_scores_as_dense_does(
     docs = {f"d{n:03}": texts[n % 50] if pairs else texts[5] for n in range(100)}
     exact = find_system("dense", models["dense"])
     found = find_system("faiss", {**models["faiss"], "hits": 15})
-    wanted = [[doc for doc, _ in own] for own in rows(SessionIndex(ir.load(docs), exact), 15)]
-    made: list[Any] = [SessionIndex(ir.load(docs), found)]
+    wanted = [[doc for doc, _ in own] for own in rows(MemoryIndex(ir.load(docs), exact), 15)]
+    made: list[Any] = [MemoryIndex(ir.load(docs), found)]
     for count, memory in ((1, 1 << 30), (3, 1)):
         place, data = tmp_path / str(count), ir.load(docs, name="first")
         made.append(build_index.build(data, found, place, memory=memory, progress=False))

@@ -22,7 +22,6 @@ from irtoolkit.retrievers._file_statistics import FileStatistics, file_terms
 from irtoolkit.retrievers.kept import BM25Index
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.term_index import in_memory
 from irtoolkit.retrievers.text_files import file_texts
 from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.retrievers.word2vec import Word2Vec
@@ -124,8 +123,7 @@ def test_statistics_are_those_of_an_index_of_the_same_texts(tmp_path: Path) -> N
     path = put(tmp_path / "texts.txt", "".join(f"{text or '-'}\n" for text in DOCS.values()))
     from_file = FileStatistics(path, WORDS)
     retriever = BM25(**WORDS._asdict())
-    shard = in_memory(retriever, [(text,) for text in DOCS.values()], list(DOCS))
-    shards = BM25Index(retriever).of([shard])
+    shards = BM25Index(retriever).in_memory([(text,) for text in DOCS.values()], list(DOCS))
     assert from_file.size == shards.size == len(DOCS)
     expected = shards.vocabulary()
     assert list(from_file.vocabulary().terms) == list(expected.terms)

@@ -8,16 +8,19 @@ from typing import Any
 import ir_datasets
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import Asked
 from irtoolkit.retrievers.index import Index
-from irtoolkit.retrievers.texts import view
+from irtoolkit.retrievers.kept_search import found_run
+from irtoolkit.retrievers.texts import text_batches, view
 from irtoolkit.runs import Run
 
 
-class SessionIndex(Index):
+class MemoryIndex(Index):
     """Documents that are prepared in this process and held in memory.
 
     The whole corpus is searched, whatever candidates a dataset has for its own queries.
@@ -33,17 +36,31 @@ class SessionIndex(Index):
 
     def __init__(self, data: Dataset, system: System) -> None:
         refuse_unindexable(data, system)
-        corpus = ir_datasets.Dataset(data.docs_handler())
+        refuse_missing(system)
         self.system, self.name, self.searched_by = system, data.id, system.name
         self._store = data.docs_store()
-        self._ready = Session(system, Dataset(data.id, corpus, in_memory=True))
-        self._ready.prepare()
+        self._searcher = _searcher(data, system.on(data.lang))
+        self._session: Session | None = None
+        if self._searcher is None:
+            corpus = ir_datasets.Dataset(data.docs_handler())
+            self._session = Session(system, Dataset(data.id, corpus, in_memory=True))
+            self._session.prepare()
 
     def __len__(self) -> int:
-        return len(self._ready)
+        return self._searcher.shards.size if self._searcher else len(self._session or ())
 
     def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
-        found = self._ready.rank([Asked(*query) for query in asked.items()], depth=depth)
+        if self._session is None:
+            texts = [(text,) for text in asked.values()]
+            return found_run(
+                self._searcher,
+                id_array(list(asked)),
+                texts,
+                depth,
+                fill=False,
+                name=self.system.name,
+            )
+        found = self._session.rank([Asked(*query) for query in asked.items()], depth=depth)
         return Run.from_rows(
             (
                 (query_id, str(doc_id), score)
@@ -53,10 +70,13 @@ class SessionIndex(Index):
             self.system.name,
         )
 
+    def _matches(self, query: str, text: str) -> tuple[tuple[int, int], ...]:
+        return () if self._searcher is None else tuple(self._searcher.matched((query,), text))
+
     def settings(self) -> Mapping[str, Any]:
         return self.system.settings()
 
-    def with_settings(self, **settings: Any) -> SessionIndex:
+    def with_settings(self, **settings: Any) -> MemoryIndex:
         if settings:
             raise InputError(
                 f"the documents of {self.name} were prepared with other settings than"
@@ -65,11 +85,11 @@ class SessionIndex(Index):
             )
         return self
 
-    def add(self, data: Any) -> SessionIndex:
+    def add(self, data: Any) -> MemoryIndex:
         """Refused, as is `delete`: only an index in a folder changes."""
         raise self._fixed()
 
-    def delete(self, doc_ids: Sequence[str]) -> SessionIndex:
+    def delete(self, doc_ids: Sequence[str]) -> MemoryIndex:
         """Refused; see `add`."""
         raise self._fixed()
 
@@ -85,6 +105,23 @@ class SessionIndex(Index):
             record.doc_id: " ".join(view(record, name))
             for record in self._store.get_many_iter(doc_ids)
         }
+
+
+def _searcher(data: Dataset, system: System) -> Any:
+    """Returns what searches the documents as an index in a folder would; None where nothing does.
+
+    Raises:
+        InputError: no documents.
+    """
+    form = system.retriever.kept()
+    if form is None:
+        return None
+    blocks = list(text_batches(data, system.task.doc))
+    ids = [doc_id for names, _ in blocks for doc_id in names]
+    if not ids:
+        raise InputError(f"dataset {data.id} has no docs, so there is nothing to rank")
+    shards = form.in_memory((segments for _, texts in blocks for segments in texts), ids)
+    return None if shards is None else form.searcher(shards)
 
 
 def refuse_unindexable(data: Dataset, system: System) -> None:
