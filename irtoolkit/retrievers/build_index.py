@@ -35,6 +35,7 @@ from irtoolkit.retrievers.index_folder import (
     refuse_other,
 )
 from irtoolkit.retrievers.index_sources import MadeBy, put, reading_of, source_of
+from irtoolkit.retrievers.kept import LexicalIndex
 from irtoolkit.retrievers.kept_index import KeptIndex
 
 _log = logging.getLogger(__name__)
@@ -217,9 +218,10 @@ def kept_folder(data: Dataset, retriever: Retriever, view: str) -> Path:
     """Where the index of a dataset is kept unless another place is named."""
     form = form_of(retriever.on(data.lang))
     source = source_of(data, view)
+    # Postings are counts: another version of a formula searches the same.
+    version = 1 if form.kind == LexicalIndex.kind else retriever.format
     decides = [
-        manifests.FORMAT, form.kind, dict(form.settings), view, source.name, source.content,
-        retriever.format,
+        manifests.FORMAT, form.kind, dict(form.settings), view, source.name, source.content, version,
     ]  # fmt: skip
     name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
     return cache_home() / KEPT / name

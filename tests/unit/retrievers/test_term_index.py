@@ -61,7 +61,8 @@ def test_runs_are_the_same_to_the_bit(
 
 def test_retrievers_with_the_same_terms_share_an_index(cache: Path) -> None:
     task = load_task("csfcube/sample")
-    for retriever in (BM25(), QueryLikelihood(), TFIDF(), find_system("rm3", {}).retriever):
+    fed = (find_system(name, {}).retriever for name in ("rm3", "rm3-ql", "rocchio"))
+    for retriever in (BM25(), QueryLikelihood(), TFIDF(), *fed):
         assert isinstance(retriever, Lexical)
         term_index(retriever.on("en"), task)
     assert built(cache) == 1
