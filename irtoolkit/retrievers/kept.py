@@ -22,11 +22,11 @@ from irtoolkit.indexes.scanning import filled
 from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
+from irtoolkit.indexes.tokens import BLOCK
 from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.indexes.writer import MEMORY, Segments
 from irtoolkit.retrievers.base import Matches
 from irtoolkit.retrievers.bm25_forms import FORMS, Lengths, stored_lengths
-from irtoolkit.retrievers.texts import BLOCK_DOCS
 from irtoolkit.runs.order import TopDocuments
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class LexicalIndex(SearchedHere):
         try:
             maker.begin(Path("memory"))
             every = iter(texts)
-            while block := list(islice(every, BLOCK_DOCS)):
+            while block := list(islice(every, BLOCK)):
                 maker.add(block)
             shard = maker.made()
         finally:

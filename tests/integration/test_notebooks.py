@@ -143,6 +143,8 @@ def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Execute]:
         "IRTOOLKIT_CACHE": str(home / "cache"),
         "MPLBACKEND": "Agg",
         "OMP_NUM_THREADS": "1",
+        # PyTerrier's tables have their columns in the order of a set.
+        "PYTHONHASHSEED": "1",
         "PYTHONPATH": str(ROOT),
         "PYTHONUTF8": "1",
     }

@@ -68,17 +68,13 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The retrievers that were prepared on a collection, from now on."""
     names: list[str] = []
 
-    def note(method: str) -> None:
-        original = getattr(Lexical, method)
+    original = Lexical.prepare
 
-        def noted(self: Any, task: Any) -> Any:
-            names.append(self.name)
-            return original(self, task)
+    def noted(self: Any, task: Any) -> Any:
+        names.append(self.name)
+        return original(self, task)
 
-        monkeypatch.setattr(Lexical, method, noted)
-
-    note("scorer")  # for the dataset's own queries
-    note("prepare")  # for texts that come later
+    monkeypatch.setattr(Lexical, "prepare", noted)
     return names
 
 

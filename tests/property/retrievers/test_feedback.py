@@ -144,9 +144,8 @@ class Definition:
         return log(1 + (self.size - n + 0.5) / (n + 0.5)) * tf / (tf + norm)
 
     def matches(self, text: str, name: str) -> bool:
-        """Whether a document gives feedback."""
-        shares = any(self.texts[name][term] for term in text.split())
-        return isinstance(self.made, QueryLikelihood) or shares
+        """Whether a document gives feedback: it shares a term with the query."""
+        return any(self.texts[name][term] for term in text.split())
 
 
 @st.composite
