@@ -91,6 +91,7 @@ class Benchmark:
         licence: the licence of the release.
         bibtex: the paper's BibTeX entry.
         description: the task in one sentence.
+        overview: all tasks in one sentence, of a benchmark whose datasets have different ones.
         measures: the benchmark's own measures as ir_measures names, in the order of its tables.
         main: the measure that systems are ranked by; by default the first.
         averaging: how values are averaged, in words for tables.

@@ -114,6 +114,9 @@ class MappedForm:
             device=device, similarity_fn_name=self._base.similarity_fn_name,
         )  # fmt: skip
 
+    def pack(self, recipe: Recipe) -> None:
+        """Does nothing: vectors have no padding."""
+
     def measured(self, saved: Any) -> Any:
         """The model that is evaluated in place of the saved one: the same vectors, made faster."""
         return self.model

@@ -6,11 +6,12 @@ import io
 import logging
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -512,6 +513,14 @@ def test_a_gpu(calm: Path, calm_sentences: Path, precision: Any, pooling: str | 
 
 
 # -- batches ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_gpu_waits() -> Iterator[None]:
+    """A model that says it is on a GPU may be on a machine that has none."""
+    mark = batches.mark if torch.cuda.is_available() else lambda device: lambda: None
+    with mock.patch.object(batches, "mark", mark):
+        yield
 
 
 class Recording:

@@ -131,7 +131,7 @@ def test_an_unknown_table_names_the_near_ones(name: str, near: str) -> None:
 def test_a_name_that_is_like_no_other_is_only_told_all() -> None:
     with pytest.raises(InputError) as caught:
         find_table("zzzz")
-    assert str(caught.value.remedy).startswith("experiments: csfcube, ")
+    assert str(caught.value.remedy) == f"experiments: {', '.join(tables())}"
 
 
 def test_an_unknown_row_names_the_near_ones() -> None:

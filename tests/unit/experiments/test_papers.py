@@ -27,13 +27,16 @@ NAMES = [*presets(), *aliases()]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_models_name_alone_is_the_model_on_any_data(name: str) -> None:
+    own = aliases().get(name, name)
+    preset = presets()[own]
+    setting = "llm" if preset.kind == "llm" else "model"
     for dataset in DATASETS:
         for find in (find_system, find_reranker):
             found = find(name, {}, dataset)
             assert found.task == TaskSettings()
             assert (found.first, found.training) == (None, None)
-            assert found.settings()["model"] == aliases().get(name, name)
-            plain = find_system(found.retriever.name, {"model": aliases().get(name, name)})
+            assert found.settings()[setting] == own
+            plain = find_system(found.retriever.name, {setting: own, **preset.settings})
             assert found.retriever == plain.retriever
 
 
