@@ -202,8 +202,7 @@ def _print_groups(some: Iterable[_Row] | None = None) -> None:
         group = list(rows)
         listed = [row for row in group if row.listed]
         about = group[0].about
-        tasks = {row.about.description for row in group if row.about is not None}
-        _say("Datasets of other packages" if about is None else _heading(about, len(tasks) == 1))
+        _say("Datasets of other packages" if about is None else _heading(about))
         statuses: dict[str, list[_Row]] = {}
         for row in listed:
             statuses.setdefault(row.status(), []).append(row)
@@ -221,9 +220,9 @@ def _print_groups(some: Iterable[_Row] | None = None) -> None:
     print("irtoolkit datasets ID shows one of them, with its protocol and statistics.")
 
 
-def _heading(about: Benchmark, one_task: bool) -> str:
-    told = one_task and about.description
-    return f"{about.title}: {about.description}" if told else about.title
+def _heading(about: Benchmark) -> str:
+    task = about.overview or about.description
+    return f"{about.title}: {task}" if task else about.title
 
 
 def _say(text: str, indent: int = 0) -> None:

@@ -118,6 +118,7 @@ class Benchmark:
     licence: str
     bibtex: str
     description: str
+    overview: str = ""
     measures: tuple[str, ...] = DEFAULT_MEASURES
     main: str = ""
     averaging: str = "mean over queries"

@@ -24,6 +24,7 @@ from irtoolkit.models.presets import Side
 from irtoolkit.training.base_checkpoint import SIDES
 from irtoolkit.training.base_model import build_model
 from irtoolkit.training.recipes import Recipe
+from irtoolkit.training.trained_model import TrainedForm
 
 # The map of a checkpoint.
 _MAP = "map.safetensors"
@@ -149,6 +150,10 @@ class MappedForm:
 
         with torch.no_grad():
             self._map.change.weight.copy_(load_file(Path(folder) / _MAP)["change"])
+
+
+# How a model is held in training.
+Form = TrainedForm | MappedForm
 
 
 def _encoder(recipe: Recipe, side: Side, device: str) -> Encoder:

@@ -33,11 +33,11 @@ from irtoolkit.training.processes import (
     is_first_process,
     world_size,
 )
+from irtoolkit.training.query_map import Form
 from irtoolkit.training.reading import FastReading
 from irtoolkit.training.sampling import BatchSampler
 from irtoolkit.training.sending import Awaited, sent
 from irtoolkit.training.sharding import load_moments, save_shards
-from irtoolkit.training.trained_model import TrainedForm
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class _OwnBatches:
     train_dataset: Any
 
     def __init__(
-        self, job: StageJob, form: TrainedForm, batches: BatchSampler, monitor: TrainingMonitor,
+        self, job: StageJob, form: Form, batches: BatchSampler, monitor: TrainingMonitor,
         **kwargs: Any,
     ) -> None:  # fmt: skip
         self._job, self.form, self._batches, self._monitor = job, form, batches, monitor
@@ -170,7 +170,7 @@ def _trainer_class(kind: Kind) -> Any:
     return type("Trainer", (_OwnBatches, base), {})
 
 
-def make_trainer(job: StageJob, form: TrainedForm, monitor: TrainingMonitor) -> Any:
+def make_trainer(job: StageJob, form: Form, monitor: TrainingMonitor) -> Any:
     """The trainer of a stage.
 
     Args:

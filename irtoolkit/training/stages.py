@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
@@ -20,6 +20,9 @@ from irtoolkit.training.losses import LOSSES
 from irtoolkit.training.lstm import FROM_SCRATCH, KNOWING
 from irtoolkit.training.processes import from_first, is_first_process
 from irtoolkit.training.trained_model import TrainedForm
+
+if TYPE_CHECKING:
+    from irtoolkit.training.query_map import Form
 
 
 def train_stage(job: StageJob) -> None:
@@ -63,7 +66,7 @@ def _train(job: StageJob) -> None:
         _finish(job, model, monitor, steps)
 
 
-def _form(job: StageJob) -> Any:
+def _form(job: StageJob) -> Form:
     """The model as it is held in training."""
     if job.recipe.query_map:
         from irtoolkit.training.query_map import MappedForm
