@@ -18,13 +18,14 @@ FILES = {
 }  # fmt: skip
 
 
-def files_read(parser: argparse.ArgumentParser) -> frozenset[str]:
-    """The names of a command's arguments that may be files which it reads."""
-    return frozenset(
+def files_read(parser: argparse.ArgumentParser) -> tuple[str, ...]:
+    """Returns the names of a command's arguments that may be files which it reads, each once, in order."""
+    found = dict.fromkeys(
         action.dest
         for action in parser._actions
         if action.metavar in FILES and action.type is None and action.choices is None
     )
+    return tuple(found)
 
 
 def refuse_overwriting(args: argparse.Namespace) -> None:

@@ -153,4 +153,4 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
 def test_a_build_does_not_read_what_it_writes() -> None:
     words = ["build", "quoter", "--quotes", "q", "--corpus", "a", "b", "-o", "mine"]
     args = build_parser().parse_args(words)
-    assert args.files_read == {"quotes", "corpus"}
+    assert args.files_read == ("quotes", "corpus")

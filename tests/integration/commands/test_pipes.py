@@ -85,7 +85,7 @@ def test_one_run_needs_no_dataset_beside_qrels(folder: Path, command: str) -> No
         ("cat d | IRT retrieve - bm25 --topics - -o x.run", "- is named twice"),
         ("mkfifo p; IRT eval p p", "p is named twice, and can be read once"),
         ("mkfifo p; IRT fuse p ./p -o x.run", "./p is named twice, and can be read once"),
-        ("mkfifo p; ln -s p l; IRT eval --qrels p l", "l is named twice, and can be read once"),
+        ("mkfifo p; ln -s p l; IRT eval --qrels p l", "p is named twice, and can be read once"),
         ("cat d | IRT search -", "both come from standard input"),
         ("cat d | IRT search /dev/stdin -k 1", "both come from standard input"),
     ],
