@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from irtoolkit.base.arguments import shown_value
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, local
 from irtoolkit.base.forms import is_parquet_file
@@ -52,7 +53,9 @@ class Qrels:
             grade = _grade(value)
             if grade is None:
                 raise InputError(
-                    f"grade {value!r} of {doc_id} for {query_id} is not a finite number"
+                    f"grade {shown_value(value)} of {doc_id} for {query_id} is not a finite number"
+                    " between -2^63 and 2^63",
+                    remedy="give small whole numbers or fractions as grades",
                 )
             grades.append(grade)
         query_ids, queries = encode(row[0] for row in listed)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from irtoolkit.datasets.local.judgments import read_qrels
-from irtoolkit.indexes.manifest import Manifest
+from irtoolkit.indexes.manifest import FORMAT, Manifest
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
 from tests.fuzz.settings import _manifests
@@ -26,6 +26,13 @@ from tests.unit.datasets.test_loaders_damage import BAD, ask
 RUN = b"q1 Q0 d2 1 2.0 t\nq1 Q0 d1 2 1.0 t\nq2 Q0 d3 1 1.5 t\n"
 QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\n"
 ORDER = {"q1": ["d2", "d1"], "q2": ["d3"]}
+
+
+def changed(text: bytes, old: str, new: str) -> bytes:
+    """Returns a text in which one thing is replaced that it must hold."""
+    assert old.encode() in text
+    return text.replace(old.encode(), new.encode(), 1)
+
 
 # name: a run that is refused, and a word of the message.
 BAD_RUNS: dict[str, tuple[bytes, str]] = {
@@ -351,7 +358,7 @@ def _beside() -> Iterator[Case]:
         ("empty", b"", "damaged"),
         ("cut", whole[:-40], "damaged"),
         ("a changed value", whole.replace(b'"plain"', b'"other"'), "not what was written"),
-        ("another format", plain.replace(b'"format": 2', b'"format": 99'), "format 99"),
+        ("another format", changed(plain, f'"format": {FORMAT}', '"format": 99'), "format 99"),
         ("a number for a word", plain.replace(b'"postings"', b"5"), "kind is 5"),
         ("a list", b"[]", "damaged"),
         ("deep", b"[" * 100_000, "damaged"),
