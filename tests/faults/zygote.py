@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Modules whose format numbers say what is in the cache and in an index.
 FORMATS = (
     "irtoolkit.base.analysis", "irtoolkit.datasets.cache", "irtoolkit.indexes.manifest",
-    "irtoolkit.models.keytable", "irtoolkit.retrievers.engine",
+    "irtoolkit.models.keytable", "irtoolkit.runs.order",
 )  # fmt: skip
 
 

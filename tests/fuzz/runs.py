@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from typing import Any
+from typing import Any, get_args
 
 import ir_measures
 import numpy as np
@@ -17,6 +17,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.yamls import load_yaml
 from irtoolkit.runs import Qrels, Run, exact_ranks, provenance, trec
 from irtoolkit.runs.fast_trec import read_regular
+from irtoolkit.runs.precision import Precision
 from irtoolkit.scoring.run_header import read_header
 from tests.fuzz.target import Target, one_word, put
 from tests.property.runs.test_trec import restated, restated_qrels, same
@@ -35,9 +36,11 @@ def _others_can_read(data: bytes) -> str | None:
 def _run(data: bytes) -> None:
     """Both readers agree with each other, with a plain one, with pytrec_eval and with ir_measures."""
     path = put("x.run", data)
-    fast = read_regular(path)
-    if fast is not None:
-        assert same(fast, trec._careful_run(path, trec.raise_error)), "the readers differ"
+    for precision in get_args(Precision):
+        fast = read_regular(path, precision)
+        if fast is not None:
+            careful = trec._careful_run(path, trec.raise_error, precision)
+            assert same(fast, careful), f"the readers differ in {precision} precision"
     wanted = None if data.startswith(_HEADER) else restated(data)
     try:
         rows = rows_of(trec.parse_run(path))

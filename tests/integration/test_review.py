@@ -20,10 +20,10 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, sha256
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System, find_system
-from irtoolkit.retrievers import engine, retrievers
+from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.runs import Qrels, Run, provenance
+from irtoolkit.runs import Qrels, Run, order, provenance
 from irtoolkit.runs.exact_ranks import ranks_path, read_ranks, write_ranks
 from irtoolkit.scoring.compare import compare
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
@@ -148,11 +148,11 @@ def test_word2vec_needs_positive_sizes(name: str) -> None:
         retriever.scorer(task)
 
 
-@pytest.mark.parametrize("part", ["engine", "analysis", "retriever"])
+@pytest.mark.parametrize("part", ["order", "analysis", "retriever"])
 def test_another_format_makes_the_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    owner = {"engine": engine, "analysis": analysis, "retriever": retrievers()["random"]}[part]
+    owner = {"order": order, "analysis": analysis, "retriever": retrievers()["random"]}[part]
     system, path = find_system("random", {}), tmp_path / "r.run"
     produce("csfcube/sample", system, path)
     assert produce("csfcube/sample", system, path, reuse=True)[1]

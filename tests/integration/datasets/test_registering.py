@@ -73,7 +73,7 @@ ALIKE = [
     '{"version": "1", "collections": {}}',
     '{"version": 1, "version": 1}',
 ]
-DAMAGES = ["", '{"version": 2, "collections": {}}', "\ud800"]
+DAMAGES = ["", f'{{"version": {registry.VERSION + 1}, "collections": {{}}}}', "\ud800"]
 
 
 def damaged(small: Path, damage: str) -> Path:

@@ -7,11 +7,9 @@ import tempfile
 import unicodedata
 from pathlib import Path
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.building.quoter import corpus
 from irtoolkit.building.quoter.corpus import look_at, pieces
 from irtoolkit.building.quoter.finder import Patterns, Search
 from irtoolkit.building.quoter.letters import Letters, letters
@@ -112,8 +110,7 @@ def test_the_finder_finds_what_a_plain_one_finds(
     listed, text = case
     quotes = list({each.letters: each for each in map(quote, listed)}.values())
     patterns = Patterns(quotes, ALONE)
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(corpus, "HEADER", 1)  # so that the first piece is small, too
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "text.txt")
         path.write_bytes(text.encode())
         about = look_at(TextFile(path, "text"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.runs import trec
 from irtoolkit.runs.columns import RunColumns
 from irtoolkit.runs.fast_trec import read_regular
+from irtoolkit.runs.precision import Precision
 from tests.unit.runs.test_trec import Row, judgments_of, rows_of
 
 
@@ -23,7 +25,7 @@ def same(one: RunColumns, other: RunColumns) -> bool:
     return (
         rows_of(one) == rows_of(other)
         and one.scores.tobytes() == other.scores.tobytes()
-        and one.scores.dtype == other.scores.dtype == np.float32
+        and one.scores.dtype == other.scores.dtype
         and all(
             getattr(one, name).tolist() == getattr(other, name).tolist()
             for name in ("query_ids", "doc_ids", "iterations", "tags")
@@ -50,18 +52,25 @@ REGULAR = st.lists(
 )
 
 
+@pytest.mark.parametrize("precision", get_args(Precision))
 @given(
     REGULAR, st.sampled_from(" \t"), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans()
 )
 def test_both_readers_agree_on_every_regular_file(
-    tmp_path: Path, rows: list[tuple[str, ...]], gap: str, end: str, last: bool, mark: bool
+    tmp_path: Path,
+    precision: Precision,
+    rows: list[tuple[str, ...]],
+    gap: str,
+    end: str,
+    last: bool,
+    mark: bool,
 ) -> None:
     path = tmp_path / "x.run"
     text = "\ufeff" * mark + end.join(gap.join(row) for row in rows) + end * last
     path.write_bytes(text.encode())
-    fast = read_regular(path)
+    fast = read_regular(path, precision)
     assert fast is not None, "a regular file must not take the slow way"
-    assert same(fast, trec._careful_run(path, trec.raise_error))
+    assert same(fast, trec._careful_run(path, trec.raise_error, precision))
     assert [row[1:3] for row in rows_of(fast)] == [(row[0], row[2]) for row in rows]
 
 
@@ -153,6 +162,7 @@ def test_what_is_read_is_what_the_file_says(tmp_path: Path, data: bytes) -> None
     check_against_restatement(tmp_path / "x.run", data)
 
 
+@pytest.mark.parametrize("precision", get_args(Precision))
 @given(nearly_lines())
 @example(b"q1 Q0 d1 0x1F 0.5 t\n")
 @example(b"q1 Q0 d1 1 0.5 t\rq1 Q0 d2 2 0.4 t\r")
@@ -161,13 +171,13 @@ def test_what_is_read_is_what_the_file_says(tmp_path: Path, data: bytes) -> None
 @example(b"q1\tQ0\td 1\t1\t0.5\tt\n")
 @example(b"q1 Q0  1 0.5 t\n")
 def test_the_fast_reader_takes_nothing_that_the_careful_one_does_not(
-    tmp_path: Path, data: bytes
+    tmp_path: Path, precision: Precision, data: bytes
 ) -> None:
     path = tmp_path / "x.run"
     path.write_bytes(data)
-    fast = read_regular(path)
+    fast = read_regular(path, precision)
     if fast is not None:
-        assert same(fast, trec._careful_run(path, trec.raise_error))
+        assert same(fast, trec._careful_run(path, trec.raise_error, precision))
 
 
 @given(st.binary(max_size=60))
