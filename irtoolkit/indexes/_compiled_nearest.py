@@ -11,6 +11,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from irtoolkit.runs._order_kernels import greatest_at
+
 # Products that are compared at a time.
 _PART = 64
 # Documents whose vectors stay in a core's cache.
@@ -146,7 +148,7 @@ def prune(row: int, kept: Any, bound: float, k: int) -> float:
     docs, lower, upper, counts = kept
     count = counts[row]
     if count >= k:
-        bound = max(bound, _kth(lower[row, :count].copy(), k))
+        bound = max(bound, greatest_at(lower[row, :count].copy(), count, k))
     place = 0
     for at in range(count):
         if upper[row, at] >= bound:
@@ -155,32 +157,6 @@ def prune(row: int, kept: Any, bound: float, k: int) -> float:
             place += 1
     counts[row] = place
     return bound
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _kth(values: Any, k: int) -> float:
-    """Returns the k-th greatest of some values, which it puts into another order."""
-    low, high, wanted = 0, len(values) - 1, k - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] > pivot:
-                i += 1
-            while values[j] < pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if wanted <= j:
-            high = j
-        elif wanted >= i:
-            low = i
-        else:
-            break
-    found: float = values[wanted]
-    return found
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -194,7 +170,10 @@ def finish(kept: Any, least: Any, guesses: Any) -> None:
     for row in range(len(bounds)):
         if counts[row] > kept[0].shape[1]:
             continue
-        if counts[row] < k or _kth(kept[1][row, : counts[row]].copy(), k) < guesses[row]:
+        if (
+            counts[row] < k
+            or greatest_at(kept[1][row, : counts[row]].copy(), counts[row], k) < guesses[row]
+        ):
             counts[row] = -1
         else:
             bounds[row] = prune(row, kept, bounds[row], k)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -114,8 +113,11 @@ class PostingsSearch(Postings):
             sums = np.zeros((len(queries), self.size), np.int64)
             for low, high, part in zip(self.bases, self.bases[1:], self.parts, strict=False):
                 batch, table = queries.batch(part), queries.table(part)
-                rows = [(batch.query(row), sums[row, low:high]) for row in range(len(queries))]
-                in_threads(partial(_add_all, add_all, part.arrays, table), rows)
+                rows = [
+                    (part.arrays, table, batch.query(row), sums[row, low:high])
+                    for row in range(len(queries))
+                ]
+                in_threads(lambda row: add_all(*row), rows)
             met = sums != 0
             for low, part in zip(self.bases, self.parts, strict=False):
                 for row, terms in queries.weightless(part).items():
@@ -184,12 +186,6 @@ def _filled(out: tuple[Ints, Ints, Ints], first: int) -> TopDocuments:
         (documents.ravel() if whole else documents[filled]) + first,
         scores.ravel() if whole else scores[filled],
     )
-
-
-def _add_all(
-    add_all: Callable[..., None], arrays: Any, table: Floats, row: tuple[Any, Ints]
-) -> None:
-    add_all(arrays, table, *row)
 
 
 def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[WeightedQueries]:
