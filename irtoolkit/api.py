@@ -430,7 +430,7 @@ def report(
         data, runs, measures, excluded: see `evaluate`.
         output: a file, or several: .html, .tex or .md by its name.
         names: of the systems as shown, one for each run; by default the runs' tags.
-        options: chart, pair, baseline, test, correction, rel, texts; see
+        options: chart, pair, baseline, test, correction, rel, texts, order; see
             `irtoolkit.reports.compose.ReportOptions`. Of tables: intervals, percent, digits, caption;
             see `irtoolkit.reports.papers.TableStyle`.
 

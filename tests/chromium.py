@@ -14,7 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.waiting import PATIENCE
+
+ROOT = Path(__file__).parents[1]
 
 NAMES = (
     "chromium",
@@ -156,6 +160,20 @@ class Page:
         """Writes what the page looks like, as PNG."""
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))
+
+    def faults(self) -> list[Any]:
+        """What axe-core finds wrong: [impact, rule, element] for each; skips the test where it is missing."""
+        named = os.environ.get("IRTOOLKIT_AXE")
+        script = Path(named) if named else ROOT / "node_modules" / "axe-core" / "axe.min.js"
+        if not script.is_file():
+            pytest.skip("no axe-core: npm install axe-core, or IRTOOLKIT_AXE=axe.min.js")
+        self.run(script.read_text("utf-8") + "; 1")
+        self.run(
+            "window.found = null; axe.run().then(r => window.found = JSON.stringify("
+            "r.violations.map(v => [v.impact, v.id, v.nodes[0].html]))); 1"
+        )
+        found: list[Any] = json.loads(self.until("window.found"))
+        return found
 
     def pdf(self) -> bytes:
         """The page as it is printed."""

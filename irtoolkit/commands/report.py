@@ -1,9 +1,10 @@
 """Write a comparison of runs as a page, tables and pictures.
 
 A page (.html) holds everything it shows and loads nothing from the network. It opens with who was best
-and by how much on the benchmark's main measure, and has the figures of
-every system with 95% intervals and letters for significant differences, the queries on which two
-systems differ, the ranks of the first relevant documents, the dataset's breakdowns, and for each
+and by how much on the benchmark's main measure. A table, from the best system to the worst, has each
+one's figures with 95% intervals, the difference from the baseline or the best with its corrected p,
+letters for significant differences, and the command that made its run. Below are the queries on which
+two systems differ, the ranks of the first relevant documents, the dataset's breakdowns, and for each
 query its text, its relevant documents and each system's first documents, side by side. A table
 (.tex, .md) has the figures; one in LaTeX fits a column.
 
@@ -55,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pair", nargs=2, default=[], metavar="RUN",
-        help="the two runs that charts show first; default: the two that differ most",
+        help="the two runs that charts show first; default: the best, and the baseline or the runner-up",
     )  # fmt: skip
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="one for each run")
     parser.add_argument(
@@ -73,8 +74,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="lowest relevant grade; default: that of the measures",
     )  # fmt: skip
     parser.add_argument(
-        "--texts", type=int, default=200, metavar="N",
-        help="number of queries that the page shows with texts; default: 200",
+        "--texts", type=int, metavar="N",
+        help="number of queries that the page shows with texts; default: as many as a page of 1 MB"
+        " holds, and at most 200",
+    )  # fmt: skip
+    parser.add_argument(
+        "--order", choices=("best", "given"), default="best",
+        help="systems from the best to the worst, or as the runs are given; default: best",
     )  # fmt: skip
     parser.add_argument(
         "--intervals", action="store_true", help="also write intervals to .tex and .md tables"
@@ -100,7 +106,7 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError("nothing to write", remedy="name a file with -o, or --figures FOLDER")
     forms = [check_form(path) for path in args.output]
     style = TableStyle(args.intervals, args.percent, args.digits, args.caption)
-    if args.texts < 0:
+    if args.texts is not None and args.texts < 0:
         raise InputError(f"--texts {args.texts} is below 0")
     if args.figures is not None:
         _need_matplotlib()
@@ -116,7 +122,7 @@ def execute(args: argparse.Namespace) -> None:
         note(str(line))
     options = ReportOptions(
         names=args.names, chart=args.chart, pair=args.pair, baseline=args.baseline,
-        test=args.test, correction=args.correction, rel=args.rel,
+        test=args.test, correction=args.correction, rel=args.rel, order=args.order,
         texts=args.texts if ".html" in forms else 0,
     )  # fmt: skip
     report = replace(compose(scored, options), analyses=_sections(args.analysis, dataset, runs))

@@ -5,30 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from irtoolkit.base.arguments import check_fields
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
-from irtoolkit.base.ids import Floats
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.progress import tqdm
-from irtoolkit.measures.traits import traits
 from irtoolkit.reports.content import BreakdownPart, ReportContent, ReportedSystem
-from irtoolkit.reports.facts import dataset_facts, dataset_url, run_facts
+from irtoolkit.reports.facts import dataset_facts, dataset_url, run_command, run_facts
 from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, threshold
+from irtoolkit.reports.order import Order, check_order, default_pair, ordered
 from irtoolkit.reports.pairs import letter, measure_column
-from irtoolkit.reports.texts import TOP, ReportTexts, pick, read_texts
+from irtoolkit.reports.text_choice import QueryOrder, chosen_texts
 from irtoolkit.runs.exact_ranks import Ranks, read_ranks
-from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.pairs import refuse_unknown
 from irtoolkit.scoring.score import Scores, check_names
 from irtoolkit.scoring.significance import Correction, PairedTest
-
-# Queries whose texts a page holds by default.
-TEXTS = 200
 
 
 @dataclass(frozen=True)
@@ -39,19 +33,22 @@ class ReportOptions:
         names: names of the systems in order; by default the tags of runs that were read from
             files, or the file names where two tags are the same.
         chart: the measure that the report opens with; by default the benchmark's main measure.
-        pair: the two systems that charts show first, by name or file; by default the two that
-            differ most on that measure, the better one first.
+        pair: the two systems that charts show first, by name or file; by default the best one on that
+            measure and the baseline, or the runner-up where there is no baseline.
         baseline: the system that the others are tested against, by name or file; by default every
             pair of systems is tested.
         test: the paired test, see `irtoolkit.scoring.significance`; a measure whose figure it does not
             compare is not tested.
         correction: the correction for the number of tests.
         rel: the lowest grade that counts as relevant; by default that of the measures.
-        texts: the most queries that are shown with their texts.
+        texts: the most queries that are shown with their texts; by default as many as a page of 1 MB
+            holds, and at most 200.
+        order: "best" lists the systems from the best to the worst on that measure, "given" as they are
+            given.
 
     Raises:
-        InputError: an option of another type, no such test or correction, an empty name, not two systems in a pair, a grade below 1,
-            or texts below 0.
+        InputError: an option of another type, no such test, correction or order, an empty name, not two
+            systems in a pair, a grade below 1, or texts below 0.
     """
 
     names: Sequence[str] = ()
@@ -61,17 +58,19 @@ class ReportOptions:
     test: PairedTest = "student"
     correction: Correction = "holm"
     rel: int | None = None
-    texts: int = TEXTS
+    texts: int | None = None
+    order: Order = "best"
 
     def __post_init__(self) -> None:
         check_fields(self)
+        check_order(self.order)
         refuse_unknown(self.test, self.correction)
         check_names(self.names)
         if len(self.pair) not in (0, 2):
             raise InputError(f"{len(self.pair)} systems in a pair", remedy="name two")
         if self.rel is not None and self.rel < 1:  # documents that are judged irrelevant have 0
             raise InputError(f"rel {self.rel} is not at least 1")
-        if self.texts < 0:
+        if self.texts is not None and self.texts < 0:
             raise InputError(f"texts {self.texts} is below 0")
 
 
@@ -87,11 +86,13 @@ def compose(scores: Scores, options: ReportOptions | None = None) -> ReportConte
             differs from the number of runs, or two names are the same.
     """
     options = options or ReportOptions()
-    dataset, evaluations = scores.dataset, list(scores.evaluations.values())
     chart = _chart(scores, options)
-    baseline = None if options.baseline is None else _place(options.baseline, scores)
-    pair = _pair(scores, options, chart)
     names = _names(scores, options.names)
+    scores = ordered(scores, chart, options.order)
+    names = {system: names[system] for system in scores.systems}
+    dataset, evaluations = scores.dataset, list(scores.evaluations.values())
+    baseline = None if options.baseline is None else _place(options.baseline, scores)
+    pair = _pair(scores, options, chart, baseline)
     columns = tuple(
         measure_column(
             evaluations,
@@ -118,7 +119,9 @@ def compose(scores: Scores, options: ReportOptions | None = None) -> ReportConte
         pair=pair,
         first_relevant=_first_relevant(scores, rel),
         breakdowns={name: _parts(scores, name) for name in dataset.breakdowns()},
-        texts=_texts(scores, options.texts, rel, _Order.of(evaluations, names, pair, chart)),
+        texts=chosen_texts(
+            scores, options.texts, rel, QueryOrder.of(evaluations, names, pair, chart)
+        ),
         notes=tuple(
             replace(note, system=names.get(note.system, "")).about for note in scores.notes
         ),
@@ -156,7 +159,7 @@ def _systems(scores: Scores, names: Mapping[str, str]) -> tuple[ReportedSystem, 
     for place, (key, name) in enumerate(names.items()):
         file = scores.files.get(key)
         base = "" if file is None else Path(file).name
-        found.append(ReportedSystem(name, letter(place), base, run_facts(file)))
+        found.append(ReportedSystem(name, letter(place), base, run_facts(file), run_command(file)))
     return tuple(found)
 
 
@@ -173,15 +176,11 @@ def _chart(scores: Scores, options: ReportOptions) -> str:
     return chart
 
 
-def _pair(scores: Scores, options: ReportOptions, chart: str) -> tuple[int, int]:
+def _pair(
+    scores: Scores, options: ReportOptions, chart: str, baseline: int | None
+) -> tuple[int, int]:
     if not options.pair:
-        figures = [evaluation.figures()[chart] for evaluation in scores.evaluations.values()]
-        known = [place for place, figure in enumerate(figures) if np.isfinite(figure)]
-        if len(known) < 2:
-            return 0, min(1, len(figures) - 1)
-        lower = traits(scores.measures[chart]).lower_is_better
-        known.sort(key=lambda place: figures[place], reverse=not lower)
-        return known[0], known[-1]
+        return default_pair(scores, chart, baseline)
     first, second = (_place(system, scores) for system in options.pair)
     return first, second
 
@@ -198,7 +197,7 @@ def _place(system: StrPath, scores: Scores) -> int:
     raise InputError(f"{system} is not among the runs", remedy=f"they are {', '.join(keys)}")
 
 
-# -- ranks, breakdowns and texts -------------------------------------------------------------------
+# -- ranks and breakdowns -------------------------------------------------------------------
 
 
 def _first_relevant(scores: Scores, rel: int) -> FirstRelevant:
@@ -228,58 +227,3 @@ def _parts(scores: Scores, breakdown: str) -> tuple[BreakdownPart, ...]:
         by_measure = {measure: tuple(f[measure] for f in figures) for measure in figures[0]}
         parts.append(BreakdownPart(name, len(queries), by_measure))
     return tuple(parts)
-
-
-@dataclass(frozen=True)
-class _Order:
-    """The order of queries in which some are picked to be shown.
-
-    Attributes:
-        values: (Q,) the difference between the pair of systems, or one system's value.
-        name: what the values are.
-    """
-
-    values: Floats
-    name: str
-
-    @classmethod
-    def of(
-        cls,
-        evaluations: Sequence[Evaluation],
-        names: Mapping[str, str],
-        pair: tuple[int, int],
-        measure: str,
-    ) -> _Order:
-        first, second = (evaluations[place].per_query(measure) for place in pair)
-        one, two = (list(names.values())[place] for place in pair)
-        if pair[0] == pair[1]:
-            return cls(first, f"{measure} of {one}")
-        with np.errstate(invalid="ignore"):
-            difference = np.nan_to_num(first - second, nan=0.0)
-        return cls(difference, f"{measure} of {one} minus {two}")
-
-
-def _texts(scores: Scores, most: int, rel: int, order: _Order) -> ReportTexts:
-    dataset: Any = scores.dataset
-    if dataset.in_memory and not dataset.has_queries():
-        return ReportTexts(why="The judgments come without texts.")
-    if not (dataset.has_queries() and dataset.has_docs()):
-        return ReportTexts(why="The dataset has no texts of queries and documents.")
-    chosen = pick(order.values, most)
-    if not chosen:
-        return ReportTexts(why="No texts were requested.")
-    asked = [str(dataset.qrels.query_ids[place]) for place in chosen]
-    tops = [
-        {query_id: [row.doc_id for row in run.ranking(query_id)[:TOP]] for query_id in asked}
-        for run in scores.runs.values()
-    ]
-    read = read_texts(dataset, chosen, tops, rel)
-    count = len(order.values)
-    if len(chosen) == count:
-        return read
-    return ReportTexts(
-        read.entries, read.query_lang, read.doc_lang,
-        f"This page holds the texts of {len(chosen):,} of the {count:,} queries, spread evenly"
-        f" over all queries in the order of {order.name}, including both ends. Figures and charts"
-        " cover all queries.",
-    )  # fmt: skip

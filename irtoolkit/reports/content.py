@@ -25,12 +25,14 @@ class ReportedSystem:
         letter: the letter that stands for the system beside figures that are significantly better.
         file: the name of the run's file, without folders; empty for a run in memory.
         made: (name, value) pairs about how the run was made, from its ir_metadata record.
+        command: the command that made the run, from its record; empty where that has none.
     """
 
     name: str
     letter: str
     file: str
     made: Facts
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,9 @@ class ReportContent:
         dataset_id: the id of the dataset.
         facts: (name, value) pairs about the dataset.
         url: the web address of the paper or dataset, or None.
-        systems: the systems in the order given.
+        systems: the systems in order.
         evaluations: the values of each system.
-        columns: the results of each measure.
+        columns: the results of each measure, the main one first.
         averaging: how figures are averaged, in words.
         test: the paired test.
         correction: the correction for the number of tests.
@@ -94,6 +96,19 @@ class ReportContent:
     def query_ids(self) -> Ids:
         """(Q,) ids of the judged queries."""
         return self.evaluations[0].query_ids
+
+    @property
+    def sorted(self) -> bool:
+        """Whether the systems are in the order of their figures on the main measure."""
+        ranked = self.column(self.chart).ranked()
+        return ranked == sorted(ranked)
+
+    @property
+    def reference(self) -> int:
+        """The position of the baseline, or of the best system on the main measure without one."""
+        if self.baseline is not None:
+            return self.baseline
+        return next(iter(self.column(self.chart).ranked()), 0)
 
     def column(self, measure: str) -> MeasureColumn:
         """The results of a measure."""

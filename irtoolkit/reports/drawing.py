@@ -1,6 +1,7 @@
 """Static charts of a report's page, as inline SVG; the page's script draws the interactive ones.
 
-Charts are 400 units wide, so that their texts have a readable size on a phone and on a desk.
+Charts of rows are as wide as the page: each row is a label and a track, whose positions are shares of
+its width, so that texts keep their size on a phone and on a desk. Curves are 400 units wide.
 """
 
 from __future__ import annotations
@@ -69,70 +70,95 @@ def _log_steps(last: int) -> list[int]:
     return sorted({round(math.exp(math.log(last) * i / 240)) for i in range(241)})
 
 
-def means_chart(
-    column: MeasureColumn, order: Sequence[int], names: Sequence[str], label: str
-) -> str:
+def marks() -> str:
+    """The outlines of all marks, which the tracks of rows use."""
+    shapes = "".join(f'<path id="mark{kind}" d="{shape}"/>' for kind, shape in enumerate(MARKS))
+    return f'<svg class="vh" aria-hidden="true"><defs>{shapes}</defs></svg>'
+
+
+def means_chart(column: MeasureColumn, order: Sequence[int], names: Sequence[str]) -> str:
     """A chart of the figure of each system, with its interval where it has one.
 
     Args:
         column: figures and intervals.
         order: the systems to draw, from top to bottom.
         names: the name of each system.
-        label: what the chart shows, for readers who cannot see it.
     """
-    step, left, right, top = 34, 10, 10, 4
-    height = top + step * len(order) + 22
-    values = [column.figures[place] for place in order]
     spans = [span for place in order if (span := column.intervals[place]) is not None]
-    last = nice(max([*values, *(high for _, high in spans)]))
-    wide = WIDTH - left - right
-    drawn = _scale(left, wide, top, height, last)
-    places = places_for(values)
-    for row, place in enumerate(order):
-        y, figure, span = top + step * row + 24, column.figures[place], column.intervals[place]
-        drawn.append(_text(left, y - 9, names[place], "start"))
-        drawn.append(_text(WIDTH - right, y - 9, format_figure(figure, places), "end"))
+    last = nice(max([column.figures[place] for place in order] + [high for _, high in spans]))
+    places = places_for([column.figures[place] for place in order])
+    rows = []
+    for place in order:
+        figure, span = column.figures[place], column.intervals[place]
+        shown, title = format_figure(figure, places), f"{names[place]}: {figure:.4g}"
+        drawn = ""
         if span is not None:
-            low, high = (left + wide * max(0.0, bound) / last for bound in span)
-            drawn.append(
-                f'<path class="span s{place % len(MARKS)}" d="M{low:.1f} {y}H{high:.1f}"/>'
+            low, high = (_percent(bound, last) for bound in span)
+            title += f", interval from {span[0]:.4g} to {span[1]:.4g}"
+            drawn = (
+                f'<line class="span s{place % len(MARKS)}" x1="{low}" x2="{high}" y1="12" y2="12"/>'
             )
-        drawn.append(_mark(place, left + wide * max(0.0, figure) / last, y, names[place], figure))
-    return _svg("means", height, label, drawn)
+        track = _track(24, title, drawn + _mark_at(place, _percent(figure, last), 12))
+        label = f"{swatch(place, names[place])} {escape(names[place])}"
+        rows.append(_row(label, track, shown))
+    return _rows(rows, last)
 
 
-def parts_chart(
-    parts: Sequence[BreakdownPart], measure: str, names: Sequence[str], id_: str
-) -> str:
-    """A chart of the figure of each system for each part of the queries, as dots on a line."""
-    step, left, right, top = 30 + 3 * len(names), 10, 10, 8
-    height = top + step * len(parts) + 22
+def parts_chart(parts: Sequence[BreakdownPart], measure: str, names: Sequence[str]) -> str:
+    """A chart of the figure of each system for each part of the queries, as marks on a line."""
     values = [value for part in parts for value in part.figures[measure] if math.isfinite(value)]
     last = nice(max(values, default=1.0))
-    wide = WIDTH - left - right
-    drawn = _scale(left, wide, top, height, last)
-    for row, part in enumerate(parts):
-        middle = top + step * row + (step + 15) / 2
-        drawn.append(_text(left, top + step * row + 12, f"{part.name} ({part.queries})", "start"))
-        drawn.append(f'<path class="axis" d="M{left} {middle}H{WIDTH - right}"/>')
+    height = 18 + 3 * len(names)
+    rows = []
+    for part in parts:
+        drawn = f'<line class="axis" x1="0" x2="100%" y1="{height / 2}" y2="{height / 2}"/>'
+        told = []
         for i, value in enumerate(part.figures[measure]):
+            if not math.isfinite(value):
+                continue
             # Equal systems are drawn below each other.
-            y = middle + 3 * (i - (len(names) - 1) / 2)
-            if math.isfinite(value):
-                drawn.append(_mark(i, left + wide * value / last, y, names[i], value))
-    label = f"{measure} of each system for each part of the queries; the table has the figures"
-    return _svg(id_, height, label, drawn)
+            y = height / 2 + 3 * (i - (len(names) - 1) / 2)
+            drawn += _mark_at(i, _percent(value, last), y)
+            told.append(f"{names[i]} {value:.4g}")
+        title = f"{part.name}: {', '.join(told) or 'no figure'}"
+        rows.append(_row(f"{escape(part.name)} ({part.queries:,})", _track(height, title, drawn)))
+    return _rows(rows, last)
 
 
-def _scale(left: float, wide: float, top: float, height: float, last: float) -> list[str]:
-    """Five rules from 0 to a last value, which is written below each."""
-    drawn = []
-    for i in range(5):
-        at = left + wide * i / 4
-        drawn.append(f'<path class="rule" d="M{at:.1f} {top}V{height - 20}"/>')
-        anchor = "start" if i == 0 else "end" if i == 4 else "middle"
-        drawn.append(_text(at, height - 6, f"{last * i / 4:.4g}", anchor))
-    return drawn
+def _rows(rows: Sequence[str], last: float) -> str:
+    """Rows above one axis, from 0 to a last value."""
+    texts = "".join(
+        f'<text x="{25 * i}%" y="12" text-anchor="{anchor}">{last * i / 4:.4g}</text>'
+        for i, anchor in enumerate(("start", "middle", "middle", "middle", "end"))
+    )
+    axis = f'<svg class="track" height="16" aria-hidden="true">{texts}</svg>'
+    return f'<ul class="rows">{"".join(rows)}<li aria-hidden="true"><span></span>{axis}</li></ul>'
+
+
+def _row(label: str, track: str, figure: str = "") -> str:
+    shown = f'<span class="figure">{figure}</span>' if figure else ""
+    return f'<li><span class="name">{label}</span>{track}{shown}</li>'
+
+
+def _track(height: float, title: str, drawn: str) -> str:
+    """A drawing as wide as there is room, with rules at the quarters."""
+    rules = "".join(
+        f'<line class="rule" x1="{25 * i}%" x2="{25 * i}%" y1="0" y2="100%"/>' for i in range(5)
+    )
+    return (
+        f'<svg class="track" height="{height}" role="img"><title>{escape(title)}</title>'
+        f"{rules}{drawn}</svg>"
+    )
+
+
+def _mark_at(place: int, x: str, y: float) -> str:
+    kind = place % len(MARKS)
+    return f'<use class="dot s{kind}" href="#mark{kind}" x="{x}" y="{y:g}"/>'
+
+
+def _percent(value: float, last: float) -> str:
+    """Where a value is between 0 and a last value, as a share of the width."""
+    return f"{100 * max(0.0, value) / last:.2f}%"
 
 
 def nice(value: float) -> float:
@@ -151,13 +177,9 @@ def _rules(left: float, right: float, at: Sequence[tuple[float, str]]) -> list[s
     return found
 
 
-def _mark(place: int, x: float, y: float, name: str = "", value: float = 0.0) -> str:
+def _mark(place: int, x: float, y: float) -> str:
     kind = place % len(MARKS)
-    said = f"<title>{escape(name)}: {value:.4g}</title>" if name else ""
-    return (
-        f'<path class="dot s{kind}" transform="translate({x:.1f} {y:.1f})" d="{MARKS[kind]}">'
-        f"{said}</path>"
-    )
+    return f'<path class="dot s{kind}" transform="translate({x:.1f} {y:.1f})" d="{MARKS[kind]}"/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

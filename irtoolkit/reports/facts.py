@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 from irtoolkit.base.files import StrPath
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import provenance
@@ -58,3 +61,27 @@ def run_facts(path: StrPath | None) -> Facts:
         "date": record.get("date"),
     }
     return tuple((name, str(value)) for name, value in facts.items() if value not in (None, ""))
+
+
+def run_command(path: StrPath | None) -> str:
+    """Returns the command that made a run, as the record beside its file states it; empty if it does not.
+
+    Of absolute paths only the names are left: a page says nothing about folders of a machine.
+    """
+    record = (None if path is None else provenance.read_metadata(path)) or {}
+    made = record.get("implementation")
+    program = made.get("executable") if isinstance(made, dict) else None
+    command = program.get("cmd") if isinstance(program, dict) else None
+    if not isinstance(command, str):
+        return ""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quotation mark that is never closed
+        return ""
+    return shlex.join(map(_without_folder, words))
+
+
+def _without_folder(word: str) -> str:
+    """A word of a command, of which an absolute path keeps its name alone."""
+    option, mark, value = word.rpartition("=")
+    return f"{option}{mark}{Path(value).name}" if Path(value).is_absolute() else word

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from irtoolkit.base.plurals import number_of
 from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.pairs import ALPHA, MeasureColumn
 
@@ -15,6 +16,8 @@ TESTS = {
 }
 # What is said of figures by part.
 OF_PARTS = "figures over the queries of each part, without folds."
+# Fewer queries than this give no reliable test (Buckley and Voorhees 2000: at least 25).
+FEW = 25
 CORRECTIONS = {
     "holm": "Holm-corrected",
     "bonferroni": "Bonferroni-corrected",
@@ -27,6 +30,13 @@ def format_figure(value: float, places: int = 4) -> str:
     if math.isnan(value):
         return "\u2013"
     return f"{value:.{places}f}" if math.isfinite(value) else "\u221e"
+
+
+def format_difference(value: float, places: int = 4) -> str:
+    """A difference with its sign and so many decimals; a dash where it is NaN."""
+    if math.isnan(value):
+        return format_figure(value)
+    return ("\u2212" if value < 0 else "+") + format_figure(abs(value), places)
 
 
 def places_of(column: MeasureColumn) -> int:
@@ -58,6 +68,28 @@ def how_tested(report: ReportContent) -> str:
         f" (two-sided {TESTS[report.test]} over {len(report.query_ids):,} queries, {corrected}"
         f"{over}, p < {ALPHA})."
     )
+
+
+def caution(report: ReportContent) -> str | None:
+    """What readers of tests on few queries must know; None where there are enough, or no tests."""
+    count = len(report.query_ids)
+    if count >= FEW or not any(column.pairs for column in report.columns):
+        return None
+    told = [f"Caution: {number_of(count, 'queries')} are few for significance tests."]
+    test = "This test"
+    if report.test == "student":
+        told.append(
+            "The t-test relies on normally distributed differences, which so few cannot show."
+        )
+        test = "A test without that assumption"
+    least = 2 / 2**count
+    if least >= ALPHA:
+        told.append(
+            f"{test} cannot give less than p = {least:.2g} on them: letters are no evidence."
+        )
+    else:
+        told.append("Take significance letters as a hint.")
+    return f"{' '.join(told)} Use {FEW} queries or more."
 
 
 def how_averaged(report: ReportContent, *, intervals: bool = True) -> str:

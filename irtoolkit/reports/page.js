@@ -1,6 +1,7 @@
 "use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+(async () => {
+  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (c) => c.charCodeAt(0));
+  const data = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
   const $ = (id) => document.getElementById(id);
   const SVG = "http://www.w3.org/2000/svg";
 
@@ -128,6 +129,8 @@
   const legend = (system) => s("svg", { class: `swatch ${kind(system)}`, viewBox: "-8 -7 16 14", width: 16, height: 14, role: "img" },
     s("title", {}, data.systems[system].name), s("path", { class: "dot", d: "M-6 -6H6V6H-6Z" }));
 
+  // Axes have no room for long names, which the line below the chart has in full.
+  const short = (name) => (name.length > 30 ? `${name.slice(0, 28)}\u2026` : name);
   const drawScatter = () => {
     const place = $("scatter");
     if (!place) return;
@@ -154,8 +157,8 @@
         text(x(t), height - bottom + 15, t.toLocaleString("en"), "middle"), text(left - 5, y(t) + 4, t.toLocaleString("en"), "end"));
     }
     parts.push(s("path", { class: "axis", d: `M${x(low)} ${y(low)}L${x(high)} ${y(high)}`, "stroke-dasharray": "4 4" }));
-    parts.push(text(left + wide / 2, height - 8, `${name}, ${one}`, "middle"),
-      s("text", { transform: `translate(13 ${top + tall / 2}) rotate(-90)`, "text-anchor": "middle" }, `${name}, ${two}`));
+    parts.push(text(left + wide / 2, height - 8, `${name}, ${short(one)}`, "middle"),
+      s("text", { transform: `translate(13 ${top + tall / 2}) rotate(-90)`, "text-anchor": "middle" }, `${name}, ${short(two)}`));
     const spots = new Map();
     for (const q of kept) {
       const key = `${x(xs[q]).toFixed(1)} ${y(ys[q]).toFixed(1)}`;
@@ -314,6 +317,53 @@
     say("found", found.length === data.entries.length ? queriesOf(found.length) : `${found.length} of ${queriesOf(data.entries.length)}`);
   };
 
+  // -- the table of systems -------------------------------------------------------------------
+
+  const table = $("figures"), rows = [...table.tBodies[0].rows];
+  const valueIn = (row, at) => Number.parseFloat(row.cells[at].dataset.value);
+  const compared = (at, down) => (p, q) => {
+    if (at === 0) return (down ? -1 : 1) * rows.indexOf(p) - (down ? -1 : 1) * rows.indexOf(q);
+    const x = valueIn(p, at), y = valueIn(q, at);
+    // Rows without a value are last, whichever way the others are.
+    return Number.isNaN(x) - Number.isNaN(y) || (down ? y - x : x - y) || rows.indexOf(p) - rows.indexOf(q);
+  };
+  const sortBy = (head) => {
+    const down = head.getAttribute("aria-sort") !== "descending";
+    for (const other of table.tHead.rows[0].cells) other.setAttribute("aria-sort", "none");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    table.tBodies[0].append(...[...rows].sort(compared(head.cellIndex, down)));
+  };
+  if (rows.length > 1) {
+    for (const head of table.tHead.rows[0].cells) {
+      const button = h("button", { type: "button", class: "sort" });
+      // What a head adds in small print stays below the button.
+      button.append(...[...head.childNodes].filter((node) => node.nodeName !== "SMALL"));
+      button.addEventListener("click", () => sortBy(head));
+      head.prepend(button);
+    }
+    $("filter").addEventListener("input", () => {
+      const words = $("filter").value.toLowerCase().split(/\s+/);
+      for (const row of rows) row.hidden = !words.every((word) => row.cells[0].textContent.toLowerCase().includes(word));
+      const left = rows.filter((row) => !row.hidden).length;
+      say("filtered", left < rows.length ? `${left} of ${rows.length} systems` : "");
+    });
+  }
+  for (const button of table.querySelectorAll(".copy")) {
+    const code = button.previousElementSibling, word = button.firstChild;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        word.textContent = "Copied";
+      } catch {
+        // Without access to the clipboard the command is selected, for the reader to copy.
+        getSelection().selectAllChildren(code);
+        word.textContent = "Selected";
+      }
+      setTimeout(() => { word.textContent = "Copy"; }, 2000);
+    });
+  }
+
   // -- choices --------------------------------------------------------------------------------
 
   const options = (select, names, chosen) => {
@@ -363,4 +413,5 @@
   window.addEventListener("resize", () => {
     if (window.innerWidth !== last) { last = window.innerWidth; requestAnimationFrame(draw); }
   });
+  document.documentElement.dataset.ready = "";
 })();

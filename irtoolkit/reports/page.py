@@ -11,7 +11,9 @@ from importlib.resources import files
 
 import irtoolkit
 from irtoolkit.reports.content import ReportContent
-from irtoolkit.reports.page_data import data_of, embedded
+from irtoolkit.reports.drawing import marks
+from irtoolkit.reports.formatting import caution
+from irtoolkit.reports.page_data import data_of, packed
 from irtoolkit.reports.palette import style
 from irtoolkit.reports.sections import (
     breakdowns_section,
@@ -50,18 +52,24 @@ def render(report: ReportContent) -> str:
         "dataset": escape(report.dataset_id),
         "summary": summary(report),
         "facts": facts_list(report),
-        "notes": "".join(f'<p class="warn">{escape(line)}</p>' for line in report.notes),
+        "notes": "".join(f'<p class="warn">{escape(line)}</p>' for line in _warnings(report)),
+        "marks": marks(),
         "contents": "".join(f'<li><a href="#{id_}">{title}</a></li>' for id_, title, _ in sections),
         "sections": "\n".join(
             f'<section id="{id_}" aria-labelledby="{id_}-name">'
             f'<h2 id="{id_}-name">{title}</h2>\n{body}\n</section>'
             for id_, title, body in sections
         ),
-        "data": embedded(data_of(report)),
+        "data": packed(data_of(report)),
         "script": script,
     }
     # All at once, so that inserted text is never searched for names.
     return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _resource("page.html"))
+
+
+def _warnings(report: ReportContent) -> tuple[str, ...]:
+    few = caution(report)
+    return report.notes if few is None else (few, *report.notes)
 
 
 def _resource(name: str) -> str:

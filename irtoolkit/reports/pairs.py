@@ -81,10 +81,24 @@ class MeasureColumn:
             )
         )
 
+    def ranked(self) -> list[int]:
+        """Positions of the systems from the best figure to the worst, without infinite ones."""
+        return best_first(self.figures, lower=self.lower)
+
+    def pair_of(self, first: int, second: int) -> Pair | None:
+        """The test of two systems, in either order, or None."""
+        return next((p for p in self.pairs if {p.first, p.second} == {first, second}), None)
+
     def is_best(self, system: int) -> bool:
         """Whether no other system has a better figure."""
         best = min(self.figures) if self.lower else max(self.figures)
         return len(self.figures) > 1 and math.isfinite(best) and self.figures[system] == best
+
+
+def best_first(figures: Sequence[float], *, lower: bool) -> list[int]:
+    """Returns the positions of finite figures from the best to the worst, equal ones as they are."""
+    known = [place for place, figure in enumerate(figures) if math.isfinite(figure)]
+    return sorted(known, key=lambda place: figures[place] if lower else -figures[place])
 
 
 def measure_column(

@@ -13,6 +13,7 @@ from irtoolkit.base.tables import latex_text
 from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.formatting import (
     OF_PARTS,
+    caution,
     format_figure,
     how_averaged,
     how_tested,
@@ -120,6 +121,9 @@ def _key(report: ReportContent, style: TableStyle) -> list[str]:
         said.append("Figures between 0 and 1 are in percent.")
     if any(column.pairs for column in report.columns):
         said.append(how_tested(report))
+    few = caution(report)
+    if few is not None:
+        said.append(few)
     said += [f"{c.measure}: not tested: {c.untested}." for c in report.columns if c.untested]
     return said
 

@@ -83,7 +83,7 @@ def ranks_section(report: ReportContent) -> str:
         + scroll(
             f'<table class="first"><thead><tr><th scope="col">Rank</th>{heads}</tr></thead>'
             f"<tbody>{rows}</tbody></table>",
-            "Ranks of the first relevant document",
+            "Table of the ranks",
         )
         + "</div>"
     )
@@ -97,7 +97,7 @@ def breakdowns_section(report: ReportContent) -> str:
     heads = "".join(f'<th scope="col">{swatch(i, n)} {escape(n)}</th>' for i, n in enumerate(names))
     parts = [f"<p>{OF_PARTS.capitalize()}</p>"]
     parts.append(chooser("breakdowns", pair=False))
-    for number, (name, found) in enumerate(report.breakdowns.items()):
+    for name, found in report.breakdowns.items():
         parts.append(f"<h3>By {escape(name)}</h3>")
         for at, column in enumerate(report.columns):
             measure = column.measure
@@ -117,7 +117,7 @@ def breakdowns_section(report: ReportContent) -> str:
             chart = ""
             if len(found) <= MOST_PARTS:
                 chart = (
-                    f"<figure>{parts_chart(found, measure, names, f'by-{number}-{at}')}"
+                    f"<figure>{parts_chart(found, measure, names)}"
                     f"<figcaption>{escape(measure)}; the number of queries is in brackets."
                     "</figcaption></figure>"
                 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from html import escape
 
 from irtoolkit.reports.content import ReportContent
@@ -16,23 +15,13 @@ def summary(report: ReportContent) -> str:
     column = report.column(report.chart)
     names = [system.name for system in report.systems]
     places = places_of(column)
-    label = f"{column.measure} of {', '.join(names)}; the table below has the figures"
-    known = [place for place in _ranked(column) if math.isfinite(column.figures[place])]
-    chart = means_chart(column, known, names, label) if known else ""
+    known = column.ranked()
+    chart = means_chart(column, known, names) if known else ""
     spans = any(column.intervals[place] for place in known)
     words = f"{column.measure} of each system" + (" with 95% intervals" if spans else "")
     words += ", lower is better" if column.lower else ""
     figure = f"<figure>{chart}<figcaption>{escape(words)}.</figcaption></figure>" if chart else ""
     return f'<p class="lead">{escape(_sentences(report, column, known, places))}</p>{figure}'
-
-
-def _ranked(column: MeasureColumn) -> list[int]:
-    """The systems from the best figure to the worst."""
-    return sorted(
-        range(len(column.figures)),
-        key=lambda place: column.figures[place],
-        reverse=not column.lower,
-    )
 
 
 def _sentences(report: ReportContent, column: MeasureColumn, known: list[int], places: int) -> str:
@@ -55,7 +44,7 @@ def _sentences(report: ReportContent, column: MeasureColumn, known: list[int], p
         f"{names[best]} has the best {column.measure}, {figure}: {gap}"
         f" {'below' if column.lower else 'above'} {names[other]}"
     )
-    pair = next((p for p in column.pairs if {p.first, p.second} == {best, other}), None)
+    pair = column.pair_of(best, other)
     said += "." if pair is None else f", {_tested(report, pair, best)}."
     won = sum(_is_alone_best(one, best) for one in report.columns)
     several = len(report.columns) > 1

@@ -11,6 +11,7 @@ from irtoolkit.reports.drawing import swatch
 from irtoolkit.reports.elements import chooser, scroll
 from irtoolkit.reports.formatting import (
     CORRECTIONS,
+    format_difference,
     format_figure,
     format_p_value,
     how_averaged,
@@ -22,15 +23,6 @@ from irtoolkit.reports.pairs import MeasureColumn, Pair
 
 def systems_section(report: ReportContent) -> str:
     """The table of systems, what its letters mean, every test, and how the runs were made."""
-    heads = "".join(
-        f'<th scope="col">{_breakable(c.measure)}{" <small>lower is better</small>" if c.lower else ""}</th>'
-        for c in report.columns
-    )
-    rows = []
-    for i, system in enumerate(report.systems):
-        cells = "".join(_cell(report, column, i) for column in report.columns)
-        name = f'<span class="letter">{system.letter}</span> {swatch(i, system.name)} '
-        rows.append(f'<tr><th scope="row">{name}{escape(system.name)}</th>{cells}</tr>')
     several = len(report.systems) > 1
     told = [how_tested(report)] if any(column.pairs for column in report.columns) else []
     told.append(how_averaged(report) + (" The best figures are bold." if several else ""))
@@ -41,15 +33,78 @@ def systems_section(report: ReportContent) -> str:
     ]
     made = "".join(_made(report, i) for i in range(len(report.systems)))
     return (
-        scroll(
-            f'<table class="first figures"><thead><tr><th scope="col">System</th>{heads}</tr></thead>'
-            f"<tbody>{''.join(rows)}</tbody></table>",
-            "Figures of every system",
-        )
+        (FILTER if several else "")
+        + scroll(_table(report), "Figures of every system")
         + "".join(f'<p class="muted">{escape(line)}</p>' for line in told)
         + _tests(report)
         + f"<details><summary>How the runs were made</summary>{made}</details>"
     )
+
+
+# The script shows it.
+FILTER = (
+    '<div class="controls filter" hidden><label>Filter systems <input type="search" id="filter"'
+    ' autocomplete="off"></label><p class="muted" id="filtered" role="status"></p></div>'
+)
+
+
+def _table(report: ReportContent) -> str:
+    """A row for each system: the main measure, the difference from the reference, other measures."""
+    main, *others = report.columns
+    several = len(report.systems) > 1
+    best = "descending" if not main.lower else "ascending"
+    heads = [f'<th scope="col" aria-sort="{best if report.sorted else "none"}">{_head(main)}</th>']
+    if several:
+        name = escape(report.systems[report.reference].name)
+        corrected = CORRECTIONS[report.correction]
+        heads.append(f'<th scope="col">Difference<small>from {name}</small></th>')
+        heads.append(f'<th scope="col">p<small class="whole">{corrected}</small></th>')
+    heads += [f'<th scope="col">{_head(column)}</th>' for column in others]
+    rows = []
+    for i in range(len(report.systems)):
+        cells = [_cell(report, main, i)]
+        cells += _against(report, main, i) if several else []
+        cells += [_cell(report, column, i) for column in others]
+        rows.append(f'<tr><th scope="row">{_name(report, i)}</th>{"".join(cells)}</tr>')
+    return (
+        '<table class="first figures" id="figures"><thead><tr><th scope="col">System</th>'
+        f"{''.join(heads)}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _head(column: MeasureColumn) -> str:
+    return _breakable(column.measure) + ("<small>lower is better</small>" if column.lower else "")
+
+
+def _name(report: ReportContent, place: int) -> str:
+    """The name of a system, and the command that made its run, to be copied."""
+    system = report.systems[place]
+    name = (
+        f'<span class="letter">{system.letter}</span> {swatch(place, system.name)}'
+        f" {escape(system.name)}"
+    )
+    if not system.command:
+        return name
+    return (
+        f'{name}<span class="command"><code>{escape(system.command)}</code>'
+        f'<button type="button" class="copy" hidden>Copy<span class="vh word"> command</span><span class="vh"> of'
+        f" {escape(system.name)}</span></button></span>"
+    )
+
+
+def _against(report: ReportContent, column: MeasureColumn, place: int) -> list[str]:
+    """Cells with the difference of a system from the reference, and its corrected p-value."""
+    if place == report.reference:
+        return [f"<td>{'best' if report.baseline is None else 'baseline'}</td>", "<td></td>"]
+    difference = column.figures[place] - column.figures[report.reference]
+    pair = column.pair_of(place, report.reference)
+    p, shown = (
+        (math.nan, "\u2013") if pair is None else (pair.corrected, format_p_value(pair.corrected))
+    )
+    return [
+        f'<td data-value="{difference}">{format_difference(difference, places_of(column))}</td>',
+        f'<td data-value="{p}">{escape(shown)}</td>',
+    ]
 
 
 def _breakable(measure: str) -> str:
@@ -73,7 +128,7 @@ def _cell(report: ReportContent, column: MeasureColumn, place: int) -> str:
     if interval is not None:
         low, high = (format_figure(bound, places) for bound in interval)
         span = f'<span class="interval">[{low}, {high}]</span>'
-    return f"<td{best}>{format_figure(figure, places)}{letters}{span}</td>"
+    return f'<td{best} data-value="{figure}">{format_figure(figure, places)}{letters}{span}</td>'
 
 
 def _tests(report: ReportContent) -> str:
@@ -86,9 +141,8 @@ def _tests(report: ReportContent) -> str:
         for pair in column.pairs:
             first, second = report.systems[pair.first], report.systems[pair.second]
             better = "\u2013" if pair.better is None else report.systems[pair.better].name
-            sign = "\u2212" if pair.difference < 0 else "+"
             cells = [
-                f"{sign}{format_figure(abs(pair.difference), places)}", format_p_value(pair.p_value),
+                format_difference(pair.difference, places), format_p_value(pair.p_value),
                 format_p_value(pair.corrected), _effect(pair), str(pair.wins), str(pair.losses),
             ]  # fmt: skip
             rows.append(

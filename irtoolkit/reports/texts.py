@@ -16,8 +16,8 @@ from irtoolkit.runs import Qrels
 
 # Documents shown of each system's ranking, and of the relevant ones.
 TOP = 10
-# Characters kept of all documents together, so that a page stays a few megabytes; and of each one.
-BUDGET = 4_000_000
+# Characters kept of all documents together, so that most queries fit into a page; and of each one.
+BUDGET = 1_500_000
 SHORTEST, LONGEST = 400, 2000
 QUERY_LIMIT = 4000
 FACT_LIMIT = 300
@@ -136,15 +136,23 @@ def read_texts(
     shown = {q: _shown(relevant[q], listed[q]) for q in wanted}
     needed = sorted(set().union(*shown.values()))
     docs = {doc.doc_id: doc for doc in dataset.docs_store().get_many_iter(needed)}
-    limit = min(LONGEST, max(SHORTEST, BUDGET // max(1, sum(map(len, shown.values())))))
+    lengths = [len(_body(docs[doc])) for ids in shown.values() for doc in ids if doc in docs]
     overlap = Overlap(dataset.docs_lang())
     overlap.leave_out_common(_body(doc) for doc in docs.values())
-    reader = _Reader(docs, overlap, limit)
+    reader = _Reader(docs, overlap, _limit(lengths))
     entries = [
         reader.entry(place, queries.get(q), judged[q], relevant[q], listed[q])
         for q, place in tqdm(wanted.items(), "texts", disable=None, leave=False)
     ]
     return ReportTexts(tuple(entries), dataset.queries_lang(), dataset.docs_lang())
+
+
+def _limit(lengths: Sequence[int]) -> int:
+    """The most characters of a document with which all documents together keep to the budget."""
+    held = np.array(lengths, dtype=np.int64)
+    limits = range(LONGEST, SHORTEST, -100)
+    fitting = (limit for limit in limits if np.minimum(held, limit).sum() <= BUDGET)
+    return next(fitting, SHORTEST)
 
 
 def _shown(relevant: Sequence[str], tops: Sequence[Sequence[str]]) -> list[str]:

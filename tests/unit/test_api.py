@@ -18,6 +18,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.systems import System
 from irtoolkit.runs.provenance import read_metadata
+from tests.unit.reports.test_page import data_in, read
 
 DOCS = {"a": "the cat sat on a mat", "b": "two dogs ran to the sea", "c": "a fish swims", "d": ""}
 QUERIES = {"1": "a cat", "2": "dogs at sea"}
@@ -145,7 +146,8 @@ def test_a_report_of_runs_in_memory(data: ir.Dataset, tmp_path: Path) -> None:
     runs = ir.retrieve(data, "bm25"), ir.retrieve(data, "random")
     files = ir.report(data, *runs, output=[tmp_path / "r.html", tmp_path / "t.md"])
     assert files == [tmp_path / "r.html", tmp_path / "t.md"]
-    assert "two dogs ran to the sea" in files[0].read_text("utf-8")
+    (entry, *_) = data_in(read(files[0].read_text("utf-8")))["entries"]
+    assert "two dogs ran to the sea" in ["".join(doc["pieces"]) for doc in entry["docs"].values()]
     assert "random" in files[1].read_text("utf-8")
 
 

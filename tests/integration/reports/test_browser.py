@@ -15,6 +15,7 @@ from irtoolkit.runs.exact_ranks import read_ranks
 from tests import chromium
 from tests.chromium import Page
 from tests.conftest import Answer
+from tests.unit.reports.test_page import data_in, read
 
 Command = Callable[..., Answer]
 BROWSER = chromium.find()
@@ -30,7 +31,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture
 def reported(irtoolkit: Command, tmp_path: Path) -> Callable[..., tuple[Path, list[Path]]]:
-    """Runs systems and reports them: (page, runs)."""
+    """Runs systems and reports them: (page, runs in the order of the page)."""
 
     def make(dataset_id: str, systems: list[str], *options: str) -> tuple[Path, list[Path]]:
         depth = ["--depth", "30"] if "relic" in dataset_id else []
@@ -40,9 +41,17 @@ def reported(irtoolkit: Command, tmp_path: Path) -> Callable[..., tuple[Path, li
         out = tmp_path / "report.html"
         answer = irtoolkit("report", dataset_id, *paths, "-o", out, *options)
         assert answer.status == 0, answer.err
-        return out, paths
+        by_name = dict(zip(systems, paths, strict=True))
+        shown = data_in(read(out.read_text("utf-8")))["systems"]
+        return out, [by_name[system["name"]] for system in shown]
 
     return make
+
+
+def load(page: Page, path: Path, fragment: str = "") -> None:
+    """Opens a report, and waits until its data are unpacked."""
+    page.go(path, fragment)
+    page.until("document.documentElement.dataset.ready !== undefined")
 
 
 def text(page: Page, selector: str) -> str:
@@ -50,7 +59,7 @@ def text(page: Page, selector: str) -> str:
     return found
 
 
-def read_query(page: Page, dataset_id: str, paths: list[Path], place: int) -> None:
+def read_query(page: Page, dataset_id: str, paths: list[Path], place: int, rel: int) -> None:
     """Presses a query of the list, and finds all its texts beside it."""
     name = page.run(f"document.querySelectorAll('.queries .id')[{place}].textContent")
     page.click(f".queries li:nth-child({place + 1}) button")
@@ -75,12 +84,7 @@ def read_query(page: Page, dataset_id: str, paths: list[Path], place: int) -> No
         for doc_id, body in zip(top, bodies, strict=True):
             known = docs[doc_id].default_text() if doc_id in docs else "has no text"
             assert known[:300] in body
-    gold = {
-        r.doc_id
-        for r in dataset.qrels_iter()
-        if r.query_id == name
-        and r.relevance >= page.run("JSON.parse(document.getElementById('data').textContent).rel")
-    }
+    gold = {r.doc_id for r in dataset.qrels_iter() if r.query_id == name and r.relevance >= rel}
     shown = set(
         page.run(
             "[...document.querySelectorAll('#detail > .doc .top span:first-child, #detail > details .doc .top span:first-child')].map(e => e.textContent)"
@@ -95,12 +99,10 @@ def look(page: Page, path: Path, dataset_id: str, paths: list[Path]) -> None:
     page.problems.clear()
     page.requests.clear()
     page.size(1280, 900)
-    page.go(path)
-    data: dict[str, Any] = json.loads(
-        path.read_text("utf-8").partition('id="data">')[2].partition("</script>")[0]
-    )
-    read_query(page, dataset_id, paths, 1)
-    read_query(page, dataset_id, paths, 3)
+    load(page, path)
+    data = data_in(read(path.read_text("utf-8")))
+    read_query(page, dataset_id, paths, 1, data["rel"])
+    read_query(page, dataset_id, paths, 3, data["rel"])
     # The charts follow what is chosen, and so do the tables of parts.
     for measure in range(len(data["measures"])):
         page.run(
@@ -132,14 +134,14 @@ def look(page: Page, path: Path, dataset_id: str, paths: list[Path]) -> None:
             assert "NaN" not in number
             assert "Infinity" not in number
     untitled = page.run(
-        "[...document.querySelectorAll('svg')].filter(e => !e.querySelector('title')?.textContent.trim()).length"
+        "[...document.querySelectorAll('svg:not([aria-hidden])')].filter(e => !e.querySelector('title')?.textContent.trim()).length"
     )
     assert untitled == 0
     ids = page.run("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
     # On a telephone nothing but tables and columns of documents is wider than the screen.
     page.size(390, 844, phone=True)
-    page.go(path)
+    load(page, path)
     assert page.run("document.documentElement.scrollWidth") == 390
     page.size(1280, 900)
     assert page.problems == []
@@ -174,10 +176,73 @@ def test_real_data_in_relic_s_form(real_data: Path, browser: Page, reported: Any
     look(browser, path, "relic/val", paths)
 
 
+SIZES = [(360, 740, True), (768, 1024, False), (1440, 900, False)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_fault_at_any_width(browser: Page, reported: Any, scheme: str) -> None:
+    path, _ = reported("csfcube/sample", ["bm25", "tfidf", "random"])
+    browser.media(prefers_color_scheme=scheme)
+    for width, height, phone in SIZES:
+        browser.size(width, height, phone)
+        load(browser, path)
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        # The chart is as wide as the page.
+        wide = browser.run(
+            "document.querySelector('header .rows').getBoundingClientRect().width / document.body.clientWidth"
+        )
+        assert wide > 0.9
+        assert browser.faults() == []
+    browser.media()
+
+
+def test_systems_are_sorted_filtered_and_their_commands_copied(
+    browser: Page, reported: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "irtoolkit retrieve csfcube/sample tfidf -o tfidf.run"
+    monkeypatch.setattr("sys.argv", command.split())
+    path, _ = reported("csfcube/sample", ["bm25", "tfidf", "random"])
+    browser.size(1280, 900)
+    load(browser, path)
+
+    def names() -> list[str]:
+        shown: list[str] = browser.run(
+            "[...document.querySelectorAll('#figures tbody tr:not([hidden]) th')].map(e => e.childNodes[3].textContent.trim())"
+        )
+        return shown
+
+    best = names()
+    assert browser.run("document.querySelectorAll('#figures thead th')[1].ariaSort") == "descending"
+    # By keyboard: from the table into its heads.
+    browser.run("document.querySelector('#figures thead th:nth-child(2) .sort').focus()")
+    browser.press("Enter")
+    assert names() == best[::-1]
+    assert browser.run("document.querySelectorAll('#figures thead th')[1].ariaSort") == "ascending"
+    browser.press("Enter")
+    assert names() == best
+    browser.run("document.querySelector('#figures thead th:nth-child(3) .sort').click()")
+    assert names()[-1] == best[0]  # what has no difference is last
+    browser.run("document.getElementById('filter').focus()")
+    browser.type("RAND")
+    assert names() == ["random"]
+    assert text(browser, "#filtered") == "1 of 3 systems"
+    browser.run(
+        "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async t => {window.copied = t}}})"
+    )
+    browser.run("document.querySelector('#figures tr:not([hidden]) .copy').focus()")
+    browser.press("Enter")
+    assert browser.until("window.copied") == command
+    # A browser that lets no page write to the clipboard leaves the command selected.
+    browser.run(
+        "navigator.clipboard.writeText = async () => { throw new Error() }; document.querySelector('#figures tr:not([hidden]) .copy').click()"
+    )
+    assert browser.until("getSelection().toString()") == command
+
+
 def test_queries_are_found_and_reached_with_the_keyboard(browser: Page, reported: Any) -> None:
     path, _ = reported("relic/sample/val", ["bm25", "tfidf"])
     browser.size(1280, 900)
-    browser.go(path)
+    load(browser, path)
     assert browser.run("document.querySelectorAll('.queries .id').length") == 75
     browser.run("document.getElementById('find').focus()")
     wanted = browser.run("document.querySelectorAll('.queries .id')[40].textContent")
@@ -200,16 +265,16 @@ def test_queries_are_found_and_reached_with_the_keyboard(browser: Page, reported
 def test_a_link_opens_its_query(browser: Page, reported: Any) -> None:
     path, _ = reported("csfcube/sample", ["bm25", "tfidf"])
     names = [q.query_id for q in Dataset.load("csfcube/sample").queries_iter()]
-    browser.go(path, f"#query={names[4]}")
+    load(browser, path, f"#query={names[4]}")
     assert text(browser, "#detail h3") == f"Query {names[4]}"
-    browser.go(path, "#query=nothing%")
+    load(browser, path, "#query=nothing%")
     assert text(browser, "#detail h3").startswith("Query ")
 
 
 def test_pressing_a_chart_opens_the_query_told_below_it(browser: Page, reported: Any) -> None:
     path, _ = reported("relic/sample/val", ["bm25", "tfidf"], "--chart", "Rank")
     browser.size(1280, 900)
-    browser.go(path)
+    load(browser, path)
     browser.run("document.querySelector('#bars svg').scrollIntoView({block: 'center'})")
     x, y = browser.run(
         "(() => {const b = document.querySelector('#bars svg').getBoundingClientRect(); return [b.x + b.width * 0.95, b.y + b.height / 2]})()"
@@ -225,7 +290,7 @@ def test_pressing_a_chart_opens_the_query_told_below_it(browser: Page, reported:
 
 def test_a_page_is_printed_with_its_open_query(browser: Page, reported: Any) -> None:
     path, _ = reported("csfcube/sample", ["bm25", "tfidf"])
-    browser.go(path)
+    load(browser, path)
     printed = browser.pdf()
     assert printed.startswith(b"%PDF")
     browser.call("Emulation.setEmulatedMedia", media="print")
@@ -270,10 +335,10 @@ def test_markup_in_texts_stays_text_in_a_browser(
         answer = irtoolkit("report", "markup", tmp_path / "a.run", tmp_path / "b.run", "-o", out)
         assert answer.status == 0, answer.err
         browser.problems.clear()
-        browser.go(out)
+        load(browser, out)
         browser.click(".queries button")
         assert text(browser, "#detail .asked") == f"whale {bad}"
-        assert browser.run("document.title") == "markup: <u>, <s>"
+        assert browser.run("document.title") == "markup: <s>, <u>"
         assert browser.run("document.querySelectorAll('img, b, i, u, s').length") == 0
         assert browser.problems == []
     finally:

@@ -98,5 +98,5 @@ def test_the_command_writes_all_it_is_asked_for(
     assert len(told) == 3 + 8
     assert all(path.stat().st_size for path in told)
     data = data_in(read((tmp_path / "r.html").read_text("utf-8")))
-    assert (data["pair"], data["chart"]) == ([1, 2], 4)
+    assert (data["pair"], data["chart"]) == ([1, 2], 0)
     assert r"{\scriptsize [" in (tmp_path / "t.TEX").read_text()
