@@ -1,7 +1,8 @@
-"""The compiled loop that gathers the similarities of several vectors of a text."""
+"""The compiled loops over vectors: rounding, and gathering the similarities of several of a text."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numba
@@ -29,3 +30,47 @@ def matched(
             for column in range(query_starts[query] + 1, query_starts[query + 1]):
                 score = score + best[column] if total else max(score, best[column])
             scores[query, doc] = score
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def round_rows(vectors: Any, bits: int, rounded: Any, squares: Any) -> None:
+    """Fills in vectors in multiples of a power of two, and their squared lengths.
+
+    The greatest component of a vector has so many bits. All sums are exact, in whatever order.
+    """
+    whole = vectors.view(np.int32)
+    greatest = np.empty(1, np.int32)
+    value = greatest.view(np.float32)
+    for row in range(len(vectors)):
+        top = np.int32(0)
+        for at in range(vectors.shape[1]):
+            top = max(top, np.int32(whole[row, at] & np.int32(0x7FFFFFFF)))
+        greatest[0] = top
+        exponent = math.frexp(np.float64(value[0]))[1] if np.isfinite(value[0]) else 0
+        unit = math.ldexp(1.0, exponent - bits)
+        times, total = 1 / unit, 0.0
+        for at in range(vectors.shape[1]):
+            near = np.rint(np.float64(vectors[row, at]) * times) * unit
+            rounded[row, at] = near
+            total += near * near
+        squares[row] = total
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def halve_rows(vectors: Any, scales: Any, halves: Any, changed: Any) -> None:
+    """Fills in the bits of vectors in bf16, each times a scale, and the lengths of what that changes."""
+    scaled = np.empty(vectors.shape[1], np.float32)
+    bits = scaled.view(np.uint32)
+    for row in range(len(vectors)):
+        scale, total = scales[row], 0.0
+        for at in range(vectors.shape[1]):
+            scaled[at] = vectors[row, at] * scale
+        for at in range(vectors.shape[1]):
+            odd = (bits[at] >> np.uint32(16)) & np.uint32(1)
+            halves[row, at] = np.uint32(bits[at] + np.uint32(0x7FFF) + odd) >> np.uint32(16)
+        for at in range(vectors.shape[1]):
+            value = scaled[at]
+            bits[at] = np.uint32(halves[row, at]) << np.uint32(16)
+            gap = np.float64(scaled[at]) - np.float64(value)
+            total += gap * gap
+        changed[row] = math.sqrt(total)

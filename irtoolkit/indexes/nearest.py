@@ -15,11 +15,10 @@ from irtoolkit.base.rows import by_rows
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.proposals import Block, Proposals
 from irtoolkit.indexes.vectors import VectorShard
-from irtoolkit.runs.order import pool_keys
-from irtoolkit.runs.top_k import TieOrder, before, first_unwritable, top_k
+from irtoolkit.runs.top_k import TieOrder, before, first_unwritable, top_k, top_k_of_some
 
 # Queries that are searched at once.
-_QUERIES = 256
+_QUERIES = 512
 # Fewer documents, or fewer for each that is listed, are all scored exactly: that takes less time.
 _MANY, _FEW = 1 << 13, 8
 # Exact scores held at once.
@@ -132,11 +131,10 @@ class _Search:
     def __init__(
         self, shard: VectorShard, queries: QueryVectors, tied: TieOrder, depth: int
     ) -> None:
-        from irtoolkit.indexes import _compiled_nearest as compiled
+        from irtoolkit.indexes import _compiled_exact as compiled
 
-        self._loops = compiled
         self._shard, self._queries, self._tied, self._depth = shard, queries, tied, depth
-        self._asked = queries.doubles, queries.squares
+        self._asked = queries.vectors, queries.squares
         self._docs = shard.singles, np.asarray(shard.squares)
         cosine = queries.comparison.similarity == "cosine"
         self._kind = compiled.COSINE if cosine else compiled.DOT
@@ -150,49 +148,41 @@ class _Search:
             kept.take(block)
             self._count(block, targets)
         kept.finish()
-        places, scores = self._settled(kept)
+        counts = np.where(kept.is_crowded, 0, kept.counts).clip(0)
+        exact = self._exact(slice(None), kept.documents, counts)
+        places, scores = top_k_of_some(exact, kept.documents, counts, self._tied, self._depth)
         self._again(proposals, kept, places, scores)
-        return Best(places, scores, targets.before + 1, targets.greater)
+        before, greater = targets.counts
+        return Best(places, scores, before + 1, greater)
 
     def _exact(self, rows: Any, places: Any, counts: Ints) -> Floats:
-        """(r, m) scores of so many documents of some queries; the rest are -inf."""
+        """(r, m) scores of so many documents of some queries, ascending; the rest are -inf."""
         asked = tuple(each[rows] for each in self._asked)
-        out = np.empty(places.shape)
-        self._loops.exact_rows(asked, self._docs, self._kind, places, counts, out)
+        out = np.full(places.shape, -np.inf)
+
+        from irtoolkit.indexes._compiled_exact import exact_rows
+
+        def part(docs: slice) -> None:
+            exact_rows(asked, self._docs, self._kind, (places, counts), docs.start, docs.stop, out)
+
+        by_rows(part, out, len(self._shard))
         return out
 
     def _count(self, block: Block, targets: _Targets) -> None:
         """Counts what comes before wanted documents."""
+        from irtoolkit.indexes._compiled_nearest import count_before
+
         exact = self._asked, self._docs, self._kind
 
-        def part(part: slice) -> None:
-            self._loops.count_before(block.bits, block.first, block.off, exact, targets.some(part))
+        def part(docs: slice) -> Ints:
+            counted: Ints = count_before(
+                block.bits, block.first, block.off, exact, targets.arrays, docs.start, docs.stop
+            )
+            return counted
 
-        by_rows(part, block.bits, len(targets.scores))
-
-    def _settled(self, kept: Kept) -> tuple[Ints, Singles]:
-        """Returns (q, k) places and scores of the best of what was kept."""
-        counts = np.where(kept.is_crowded, 0, kept.counts).clip(0)
-        width = max(self._depth, int(counts.max(initial=0)))
-        made = np.empty((len(counts), self._depth), np.int64)
-        scores = np.empty((len(counts), self._depth), np.float32)
-        order, bits = TieOrder(pool_keys(width), "trec"), int(width).bit_length()
-
-        def part(rows: slice) -> None:
-            own = kept.documents[rows, :width]
-            found = self._exact(rows, own, counts[rows])
-            # In the order of ties, so that where documents are in it breaks them.
-            sequence = self._tied.places[own].astype(np.int64) << bits
-            sequence |= np.arange(width)
-            sequence[np.arange(width) >= counts[rows, None]] |= 1 << 62
-            sequence.sort(axis=1)
-            sequence &= (1 << bits) - 1
-            found = np.take_along_axis(found, sequence, axis=1)
-            best, scores[rows] = top_k(found, order, self._depth)
-            made[rows] = np.take_along_axis(own, np.take_along_axis(sequence, best, axis=1), axis=1)
-
-        by_rows(part, kept.documents)
-        return made, scores
+        # Of a part of the documents, which stay in a core's cache, for all queries.
+        for counted in by_rows(part, block.bits, block.bits.shape[1] if targets.size else 0):
+            targets.counts += counted
 
     def _again(self, proposals: Proposals, kept: Kept, places: Ints, scores: Singles) -> None:
         """Fills in the best of queries whose guess was too high, or of which too many documents tie."""
@@ -244,7 +234,9 @@ class Kept:
         """Drops what cannot be among the best; the count of a query whose guess was too high is -1."""
         from irtoolkit.indexes._compiled_nearest import finish
 
-        by_rows(lambda rows: finish(*self._rows(rows), self._guess[rows]), self.documents)
+        by_rows(
+            lambda rows: finish(self._rows(rows)[0], self._depth, self._guess[rows]), self.documents
+        )
 
     @property
     def is_crowded(self) -> NDArray[np.bool_]:
@@ -268,11 +260,10 @@ class _Targets:
         self._own = self._order[places]
         ones = np.ones(len(places), np.int64)
         self.scores = exact(self._rows, places[:, None], ones)[:, 0]
-        self.before, self.greater = np.zeros((2, len(places)), np.int64)
+        self.size = len(places)
+        self.counts = np.zeros((2, self.size), np.int64)
 
-    def some(self, part: slice) -> Any:
-        """Returns some of them as the compiled loops take them."""
-        return (
-            self._rows[part], self.scores[part], self._own[part], self._order,
-            self.before[part], self.greater[part],
-        )  # fmt: skip
+    @property
+    def arrays(self) -> Any:
+        """Them as the compiled loops take them."""
+        return self._rows, self.scores, self._own, self._order

@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Singles
+from irtoolkit.base.rows import by_rows
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.vectors import VectorShard
-from irtoolkit.runs.order import greatest
 
 # Documents whose products are made at once; with some queries they stay in the processor's cache.
 _DOCS = 1 << 13
+# Documents that are put into bf16 at once.
+_ROWS = 1 << 17
 # Half a step of single precision at 1, and of bf16.
 _HALF_STEP, _HALF_STEP_OF_BF16 = 2.0**-24, 2.0**-8
 # One in so many documents, and at least so many, are multiplied to guess how high the best are.
@@ -70,14 +72,14 @@ class Proposals:
 
     def guess(self, queries: QueryVectors, depth: int) -> Floats:
         """Returns (q,) products that somewhat more than `depth` documents should have."""
+        from irtoolkit.indexes._compiled_nearest import greatest_values
+
         asked, _ = self._asked(queries)
         share = len(self._sample) / len(self._shard)
         expected = depth * share
         rank = min(len(self._sample), int(1.25 * expected + 4 * expected**0.5) + 2)
-        bits = _bits(asked, self._sample)
-        if bits.dtype == np.int16:
-            bits = bits.astype(np.int32) << 16
-        made: Floats = greatest(bits.view(np.float32), rank)[:, 0].astype(np.float64)
+        bits, made = _bits(asked, self._sample), np.empty(queries.size)
+        by_rows(lambda rows: greatest_values(bits[rows], rank, made[rows]), bits)
         return made
 
     @cached_property
@@ -104,7 +106,10 @@ class Proposals:
         off = (2 * asked.shape[1] + 64) * _HALF_STEP * sizes * self._greatest + 1e-30
         if self._half is None:
             return asked, (off, np.zeros(len(asked)))
-        half, changed = _half(asked)
+        import torch
+
+        half = torch.empty(asked.shape, dtype=torch.bfloat16)
+        changed = _halve(asked, np.ones(len(asked), np.float32), half)
         sizes = sizes + changed
         off = (off + sizes * self._changed + changed * self._greatest) * (1 + 1e-6)
         return half, (off, np.full(len(asked), _HALF_STEP_OF_BF16 * 1.01))
@@ -114,20 +119,26 @@ class Proposals:
 
         count, width = self._shard.vectors.shape
         self._half = torch.empty((count, width), dtype=torch.bfloat16)
-        for first in range(0, count, _DOCS):
-            made, changed = _half(self._scaled(first, min(count, first + _DOCS)))
-            self._half[first : first + _DOCS] = made
+        scales = _scales(self._lengths) if self._cosine else np.ones(count, np.float32)
+        for first in range(0, count, _ROWS):
+            last = min(count, first + _ROWS)
+            changed = _halve(
+                self._shard.rows(first, last), scales[first:last], self._half[first:last]
+            )
             self._changed = max(self._changed, float(changed.max(initial=0)))
 
 
-def _half(vectors: Singles) -> tuple[Any, Floats]:
-    """Returns vectors in bf16, and (n,) the lengths of what that changes."""
+def _halve(vectors: Singles, scales: Singles, halves: Any) -> Floats:
+    """Fills in vectors, each times a scale, in bf16; returns (n,) the lengths of what that changes."""
     import torch
 
-    single = torch.from_numpy(np.ascontiguousarray(vectors))
-    half = single.bfloat16()
-    changed = (half.float() - single).double().norm(dim=1).numpy()
-    return half, changed * (1 + 1e-6)
+    from irtoolkit.indexes._compiled_vectors import halve_rows
+
+    bits, changed = halves.view(torch.int16).numpy().view(np.uint16), np.empty(len(vectors))
+    by_rows(
+        lambda rows: halve_rows(vectors[rows], scales[rows], bits[rows], changed[rows]), vectors
+    )
+    return changed * (1 + 1e-6)
 
 
 def _bits(asked: Any, docs: Any) -> Any:
@@ -141,7 +152,13 @@ def _bits(asked: Any, docs: Any) -> Any:
 
 def _unit(vectors: Singles, lengths: Floats) -> Singles:
     """Returns vectors of length 1, or 0, in single precision."""
-    return vectors * (1 / np.where(lengths > 0, lengths, 1)).astype(np.float32)[:, None]
+    return vectors * _scales(lengths)[:, None]
+
+
+def _scales(lengths: Floats) -> Singles:
+    """Returns (n,) by what vectors are multiplied to have the length 1."""
+    scales: Singles = (1 / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return scales
 
 
 def _has_fast_bf16() -> bool:

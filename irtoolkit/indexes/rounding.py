@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Singles
+from irtoolkit.base.rows import by_rows
 
 Stored = Literal["fp32", "fp16", "int8"]
 KINDS: dict[Stored, Any] = {"fp32": np.float32, "fp16": np.float16, "int8": np.int8}
@@ -42,22 +43,25 @@ def packed(vectors: Any, stored: Stored = "fp32") -> Packed:
     single = np.ascontiguousarray(vectors, np.float32)
     if stored == "int8":
         return _codes(single)
-    kept = rounded(single.astype(KINDS[stored], copy=False)).astype(KINDS[stored], copy=False)
-    return Packed(kept, None, squares_of(kept))
+    if stored == "fp16":
+        single = single.astype(np.float16).astype(np.float32)
+    made, squares = _rounded(single)
+    return Packed(made.astype(KINDS[stored], copy=False), None, squares)
 
 
 def rounded(vectors: Any) -> Singles:
     """Returns (n, dimensions) vectors of which sums of products are exact in double precision."""
-    made = np.empty(vectors.shape, np.float32)
-    bits = (_BITS - max(0, vectors.shape[1] - 1).bit_length()) // 2
-    for rows in _blocks(vectors):
-        part = vectors[rows]
-        greatest = np.abs(part).max(axis=1, initial=0).astype(np.float64)
-        # Each is below the power of two of its exponent.
-        exponents = np.where(np.isfinite(greatest), np.frexp(greatest)[1], 0)
-        unit = np.ldexp(1.0, exponents - bits)[:, None]
-        made[rows] = np.rint(part / unit) * unit
-    return made
+    return _rounded(np.ascontiguousarray(vectors, np.float32))[0]
+
+
+def _rounded(single: Singles) -> tuple[Singles, Floats]:
+    """Returns vectors rounded, and their squared lengths."""
+    from irtoolkit.indexes._compiled_vectors import round_rows
+
+    bits = (_BITS - max(0, single.shape[1] - 1).bit_length()) // 2
+    made, squares = np.empty_like(single), np.empty(len(single))
+    by_rows(lambda rows: round_rows(single[rows], bits, made[rows], squares[rows]), single)
+    return made, squares
 
 
 def squares_of(vectors: Any) -> Floats:

@@ -14,7 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.runs._order_kernels import DONE, LOW, parts_of, peaks_of
+from irtoolkit.runs._order_kernels import CROWDED, DONE, LAST, LOW, NEAR, parts_of, peaks_of
 
 # The row is not of the usual kind: too few or too many scores reach the bound, or a bucket is full.
 UNUSUAL = 3
@@ -181,6 +181,68 @@ def _written(keys: Any, id_keys: Any, sequence: Any, order: Any, single: Any) ->
         if single[i] >= above:
             # A reader would put the greater key first.
             after = id_keys[order[i]] > id_keys[order[i - 1]]
+            if single[i] > above or after:
+                single[i] = np.nextafter(above, lowest) if after else above
+                if single[i] == lowest:
+                    return LOW
+    return DONE
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def leading_of_some(rows: Any, places: Any, packed: Any, out: Any) -> None:
+    """Finds the best of some candidates of each query, if there are as many as are kept.
+
+    Args:
+        rows: (scores, candidates, counts): (q, m) and (q, m), and (q,) how many each query has.
+        places: (c,) where each candidate is in the order of ties.
+        packed: (q, m) sorted numbers: scores as they fall, and where they are.
+        out: (order, single, done), to be filled.
+    """
+    scores, candidates, counts = rows
+    order, single, done = out
+    depth = order.shape[1]
+    for row in range(len(order)):
+        done[row] = DONE
+        if counts[row] < depth:
+            continue
+        at = np.empty(counts[row], np.int64)
+        ties = places[candidates[row, : counts[row]]]
+        done[row] = _arrange(scores[row], ties, packed[row], at, depth)
+        if done[row] == DONE:
+            for i in range(depth):
+                order[row, i] = candidates[row, at[i]]
+            done[row] = _lowered(scores[row], ties, at, single[row])
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _arrange(scores: Any, ties: Any, packed: Any, at: Any, depth: int) -> int:
+    """Reads the order off sorted numbers; what is equal in single precision is put right."""
+    for i in range(len(at)):
+        place = np.int64(packed[i] & np.uint64(LAST))
+        score = scores[place]
+        if i >= depth and np.float32(score) < np.float32(scores[at[i - 1]]):
+            break
+        j = i
+        while j and np.float32(scores[at[j - 1]]) == np.float32(score):
+            above = scores[at[j - 1]]
+            if above > score or (above == score and ties[at[j - 1]] < ties[place]):
+                break
+            at[j] = at[j - 1]
+            j -= 1
+            if i - j > NEAR:
+                return CROWDED
+        at[j] = place
+    return DONE
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _lowered(scores: Any, ties: Any, at: Any, single: Any) -> int:
+    """Fills in scores, lowered by the fewest steps that show their order."""
+    lowest = np.float32(-np.inf)
+    for i in range(len(single)):
+        single[i] = scores[at[i]]
+        if i and single[i] >= single[i - 1]:
+            above, after = single[i - 1], ties[at[i]] < ties[at[i - 1]]
             if single[i] > above or after:
                 single[i] = np.nextafter(above, lowest) if after else above
                 if single[i] == lowest:

@@ -85,6 +85,46 @@ def top_k(scores: Scores, tied: TieOrder, k: int | None = None) -> tuple[Ints, S
     return orders, singles
 
 
+def top_k_of_some(
+    scores: Scores, candidates: Any, counts: Ints, tied: TieOrder, k: int
+) -> tuple[Ints, Singles]:
+    """Returns (q, k) the best of some candidates of each query, and (q, k) scores to write.
+
+    Those of a query with fewer are not filled in.
+
+    Args:
+        scores: (q, m) finite, and -inf beyond the count.
+        candidates: (q, m) places of the candidates.
+        counts: (q,) how many each query has.
+        tied: the order of all candidates where they are equally scored.
+        k: how many to keep.
+
+    Raises:
+        InputError: see `top_k`.
+    """
+    from irtoolkit.runs._order_kernels import pack
+    from irtoolkit.runs._select_kernels import leading_of_some
+
+    orders, singles = np.zeros((len(scores), k), np.int64), np.zeros((len(scores), k), np.float32)
+    done = np.empty(len(scores), np.int64)
+    width, places = int(counts.max(initial=0)), tied.places
+
+    def part(rows: slice) -> None:
+        packed = np.empty((rows.stop - rows.start, width), np.uint64)
+        pack(scores[rows], np.arange(width), packed)
+        packed.sort(axis=1)
+        some = scores[rows], candidates[rows], counts[rows]
+        leading_of_some(some, places, packed, (orders[rows], singles[rows], done[rows]))
+
+    by_rows(part, scores)
+    for row in np.flatnonzero(done):
+        own = candidates[row, : counts[row]]
+        sequence = np.argsort(places[own])
+        order, single = _sorted(scores[row, sequence][None], TieOrder(pool_keys(len(own)), "trec"))
+        orders[row], singles[row] = own[sequence[order[0, :k]]], single[0, :k]
+    return orders, singles
+
+
 def before(scores: Scores, tied: TieOrder, rows: Ints, places: Ints) -> tuple[Ints, Ints]:
     """Returns how many candidates are before some, and how many of those have a greater score.
 

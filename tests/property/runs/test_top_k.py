@@ -318,3 +318,24 @@ def test_many_scores_within_one_float32_do_not_take_the_square_of_their_number(
     [(order, _)] = best(scores, np.arange(count)[::-1].copy(), "trec", None)
     assert order.tolist() == list(range(count))[::-1]
     assert fates == [_order_kernels.CROWDED, _order_kernels.DONE]
+
+
+@given(
+    scores=SCORES.flatmap(lambda kind: st.lists(kind, min_size=1, max_size=14)),
+    seed=st.integers(0, 2**32),
+)
+@pytest.mark.parametrize("copies", [1, 70])
+def test_the_best_of_some_candidates_are_those_of_these_alone(
+    copies: int, scores: list[float], seed: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    own = np.array(scores * copies)  # of many equal ones the order is found in another way
+    names = draw.permutation(2 * len(own))
+    chosen = np.sort(draw.permutation(2 * len(own))[: len(own)])
+    depth = int(draw.integers(1, len(own) + 1))
+    padded = np.append(own, [-np.inf] * 3)[None], np.append(chosen, [0] * 3)[None]
+    ((order, written),) = best(own[None], names[chosen], "trec", depth)
+    tied, counts = TieOrder(names, "trec"), np.array([len(own)])
+    (places,), (singles,) = top_k.top_k_of_some(*padded, counts, tied, depth)
+    np.testing.assert_array_equal(places, chosen[order])
+    np.testing.assert_array_equal(singles, written)

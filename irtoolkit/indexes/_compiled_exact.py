@@ -1,0 +1,79 @@
+"""The compiled loops of exact scores, whose sums have no error and so no order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+# Documents whose vectors stay in a core's cache.
+STAY = 512
+COSINE, DOT = 0, 1
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def _products(query: Any, vectors: Any, docs: Any, out: Any) -> None:
+    """Fills in the products of rounded vectors, which are exact in whatever order they are added up.
+
+    Four at a time, so that memory is waited for less often.
+    """
+    last = len(docs) - 1
+    for first in range(0, len(docs), 4):
+        one, two = vectors[docs[first]], vectors[docs[min(first + 1, last)]]
+        three, four = vectors[docs[min(first + 2, last)]], vectors[docs[min(first + 3, last)]]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for at in range(len(query)):
+            own = np.float64(query[at])
+            a += own * np.float64(one[at])
+            b += own * np.float64(two[at])
+            c += own * np.float64(three[at])
+            d += own * np.float64(four[at])
+        out[first] = a
+        out[min(first + 1, last)] = b
+        out[min(first + 2, last)] = c
+        out[min(first + 3, last)] = d
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _similarity(product: float, square: float, own: float, kind: int) -> float:
+    """Returns what `Comparison` makes of a product and both squared lengths, in the same steps."""
+    if kind == COSINE:
+        inverse = 1 / np.sqrt(square) if square > 0 else 0.0
+        product = product * inverse * (1 / np.sqrt(own) if own > 0 else 0.0)
+    return product
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def exact_scores(query: Any, own: float, docs: Any, kind: int, places: Any, out: Any) -> None:
+    """Fills in the scores of some documents; `docs` are the (vectors, squares) of all."""
+    vectors, squares = docs
+    _products(query, vectors, places, out)
+    for at in range(len(places)):
+        out[at] = _similarity(out[at], squares[places[at]], own, kind)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def exact_rows(
+    queries: Any, docs: Any, kind: int, pairs: Any, begin: int, end: int, out: Any
+) -> None:
+    """Fills in the scores of those of some pairs whose document is between two numbers.
+
+    `queries` and `docs` are (vectors, squares). `pairs` are (q, m) documents of each query, ascending,
+    and (q,) how many. Some documents are compared with all queries before the next are.
+    """
+    places, counts = pairs
+    at = np.empty(len(counts), np.int64)
+    for row in range(len(counts)):
+        at[row] = np.searchsorted(places[row, : counts[row]], begin)
+    for start in range(begin, end, STAY):
+        stop = min(end, start + STAY)
+        for row in range(len(counts)):
+            first, count = at[row], counts[row]
+            last = first
+            while last < count and places[row, last] < stop:
+                last += 1
+            if last > first:
+                own, part = queries[1][row], places[row, first:last]
+                exact_scores(queries[0][row], own, docs, kind, part, out[row, first:last])
+                at[row] = last
