@@ -151,8 +151,9 @@ function go(place, { scroll = true, focus = true } = {}) {
   if (focus) shown.focus({ preventScroll: true });
   if (!scroll) return;
   const top = shown.getBoundingClientRect().top;
-  // Its beginning is below what stays at the top of a small screen.
-  if (list || top < parseFloat(getComputedStyle(shown).scrollMarginTop) || top > 0.7 * innerHeight) shown.scrollIntoView({ block: "start" });
+  // On a small screen the documents have a part of the height, and scroll in it.
+  const above = Math.max(parseFloat(getComputedStyle(shown).scrollMarginTop), find("#main").getBoundingClientRect().top);
+  if (list || top < above || top > 0.7 * innerHeight) shown.scrollIntoView({ block: "start" });
 }
 
 async function openQuery(wanted, place = null) {
