@@ -38,8 +38,9 @@ def load(
 
     Args:
         data: an id such as "csfcube/sample"; or documents: a list of strings, id to text, a data
-            frame, records, or the path of a .jsonl, .tsv or .trec file; or books: the path of a
-            .txt file or of a folder of them, whose passages are the documents.
+            frame, records, or the path of a .jsonl, .csv, .tsv, .trec or .parquet file; or the path of
+            a folder with such files; or books: the path of a .txt file or of a folder of them,
+            whose passages are the documents.
         queries: with documents: the queries, in the same forms.
         qrels: with documents: judgments, such as {query id: {document id: grade}}.
         candidates: with documents: query id to the ids of the documents that it ranks; or a run, whose
@@ -54,15 +55,19 @@ def load(
     """
     from irtoolkit.datasets.book_files import dataset_of_books, is_book
     from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.datasets.local.judgments import is_judgments
     from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
     from irtoolkit.datasets.novels import LENGTH
 
     given = (queries, qrels, candidates, ids)
+    if isinstance(data, PathLike):
+        data = str(data)
     if is_book(data) and all(part is None for part in given):
         return dataset_of_books([data], sentences or LENGTH)
     if sentences is not None:
         raise InputError("sentences go with books", remedy="a book is a .txt file")
-    if isinstance(data, Dataset) or (isinstance(data, str) and not is_text_file(data)):
+    named = isinstance(data, str) and (not is_text_file(data) or is_judgments(data))
+    if isinstance(data, Dataset) or named:
         if any(part is not None for part in given):
             raise InputError(
                 "queries, qrels, candidates and ids go with documents, not with a dataset id",

@@ -1,7 +1,7 @@
 """Index the documents of a dataset, for searches in any later process.
 
-DATASET is one of ours, any ir_datasets id, a .jsonl, .tsv or .trec file of documents, or a book: a .txt
-file or a folder of them, whose documents are passages of 3 sentences, or of --sentences N. SYSTEM is a
+DATASET is one of ours, any ir_datasets id, a .jsonl, .csv, .tsv, .trec or .parquet file of documents, a
+folder of such files, as Pyserini and BEIR have them, or a book: a .txt file or a folder of them, whose documents are passages of 3 sentences, or of --sentences N. SYSTEM is a
 retriever that keeps its documents, such as bm25 (the default), or a model. The index is a folder: by
 default in irtoolkit's cache, where `search` and `retrieve` find it again by dataset and system. To
 continue an index that was interrupted, rerun the same command.

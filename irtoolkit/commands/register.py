@@ -1,10 +1,12 @@
 """Register a folder of documents, topics and judgments as a dataset.
 
-Documents are TREC SGML (<DOC>), JSON lines (id, and text, contents or body; title if there is one)
-or TSV (id, tab, text), or books: .txt files, or one in place of FOLDER, which are divided into
-passages of 3 sentences, or of --sentences N. Topics are TREC SGML (<top>) or XML (<topic>), JSON lines or TSV; judgments are TREC qrels or
-BEIR's TSV. Candidates of each topic are a file top_ranked (JSON lines or Parquet with query-id and corpus-ids), or the run that
---pools names. All files but books are UTF-8, plain or packed (.gz and others). The names and first lines of the files show which
+Documents are TREC SGML (<DOC>), JSON lines, CSV or Parquet (id, and text, contents or body; title if
+there is one), TSV (id, tab, text), or books: .txt, .md, .epub or .html files, or one in place of FOLDER,
+which are divided into passages of 3 sentences, or of --sentences N. Topics are TREC SGML (<top>) or XML
+(<topic>), JSON lines, CSV, Parquet or TSV; judgments are TREC qrels, BEIR's TSV, or CSV or Parquet
+(query_id, doc_id, relevance). Candidates of each topic are top_ranked (JSON lines or Parquet with
+query-id and corpus-ids), or a run: a file whose name has top_ranked, candidates or pool, or --pools FILE.
+All files but books are UTF-8, plain or packed (.gz and others). The names and first lines of the files show which
 file is which, and the command prints what it found. If several files fit, choose with --docs,
 --topics, --qrels and --pools: FILE is relative to FOLDER or to the current folder, and "none" leaves a part
 out. The command checks all ids, texts and grades, and that judged topics and documents exist.

@@ -8,7 +8,8 @@ compare vectors (dense, sentence-max, sentence-match, late, sparse, word2vec, fa
 and document together (cross-encoder, llm-pointwise, llm-pairwise, llm-listwise), go by a language
 model's guess (generated-query) or by known answers (known-contexts), search a server (elasticsearch,
 opensearch, qdrant), or do nothing (random). Their settings are flags: --k1 0.9 --b 0.4. DATASET is one
-of ours, any ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
+of ours, any ir_datasets id, a .jsonl, .csv, .tsv, .trec or .parquet file of documents, or a folder
+of documents, topics and judgments (FOLDER/dev has those of qrels/dev.tsv).
 
 A query ranks the dataset's candidates for it (scoreddocs) where there are some, else the whole
 corpus; --candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to

@@ -1,6 +1,6 @@
 """Search a book, a dataset or an index by text.
 
-INDEX is the folder of an index, or a dataset, or a .jsonl, .tsv or .trec file of documents, whose index
+INDEX is the folder of an index, or a dataset, or a .jsonl, .csv, .tsv, .trec or .parquet file of documents, whose index
 is built first where it is not there yet. Without a text, queries are read from the terminal or from
 standard input, one a line. Words of a passage that match the query are highlighted on a terminal.
 

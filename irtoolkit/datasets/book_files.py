@@ -7,6 +7,7 @@ data = dataset_of_books(["novels/"])         # every book of a folder
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from irtoolkit.datasets.books import Passage, Passages
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.datasets.handlers import DocsHandler
+from irtoolkit.datasets.local.folder import folder_books, other_files
 from irtoolkit.datasets.novels import (
     LENGTH,
     Novel,
@@ -32,6 +34,8 @@ from irtoolkit.datasets.novels import (
     read_novel,
     slug,
 )
+
+_log = logging.getLogger(__name__)
 
 
 def is_book(data: Any) -> bool:
@@ -41,14 +45,7 @@ def is_book(data: Any) -> bool:
     if is_url(data):
         return str(data).lower().endswith(SUFFIXES)
     place = on_disk(data)
-    return place.suffix.lower() in SUFFIXES or (place.is_dir() and bool(_inside(place)))
-
-
-def _inside(folder: Path) -> list[Path]:
-    """The books of a folder; none where it holds other data, too."""
-    files = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
-    books = [path for path in files if path.is_file() and path.suffix.lower() in SUFFIXES]
-    return books if len(books) == len(files) else []
+    return place.suffix.lower() in SUFFIXES or (place.is_dir() and bool(folder_books(place)))
 
 
 def book_files(paths: Sequence[StrPath]) -> list[StrPath]:
@@ -65,8 +62,17 @@ def book_files(paths: Sequence[StrPath]) -> list[StrPath]:
         place = on_disk(path)
         if not place.exists():
             raise no_such_file(path)
-        found += _inside(place) if place.is_dir() else [place]
+        found += _books_of(place) if place.is_dir() else [place]
     return list(dict.fromkeys(found))
+
+
+def _books_of(folder: Path) -> list[Path]:
+    """The books of a folder; says which other files it has."""
+    books = folder_books(folder)
+    others = other_files(folder, books) if books else []
+    if others:
+        _log.warning("%s: left out, because they are not books: %s", folder, ", ".join(others))
+    return books
 
 
 def read_books(paths: Sequence[StrPath]) -> list[Novel]:
@@ -105,7 +111,7 @@ def _refuse_documents(path: StrPath) -> None:
         raise InputError(
             "a file of documents by its content, and a book by its name",
             file=path,
-            remedy="documents are .jsonl, .tsv or .trec files: rename it",
+            remedy="documents are .jsonl, .csv, .tsv, .trec or .parquet files: rename it",
         )
 
 

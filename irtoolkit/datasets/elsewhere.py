@@ -12,6 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.handlers import docs_key
 from irtoolkit.datasets.hub.names import is_hub_name
+from irtoolkit.datasets.local.unregistered import is_folder
 from irtoolkit.datasets.named import source_named
 from irtoolkit.datasets.source import DATA_VARIABLE
 from irtoolkit.engines.node import SHARE
@@ -29,7 +30,7 @@ def packed(dataset_id: str, source: Any) -> tuple[str | None, bytes | None]:
     except InputError:
         key = None
     known = dataset_id in dataset_ids() or is_hub_name(dataset_id)
-    if known or _comes_with_ir_datasets(dataset_id):
+    if known or is_folder(dataset_id) or _comes_with_ir_datasets(dataset_id):
         return key, None
     import cloudpickle
 

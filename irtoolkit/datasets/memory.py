@@ -26,10 +26,13 @@ from irtoolkit.datasets.handlers import (
     QrelsHandler,
     QueriesHandler,
 )
-from irtoolkit.datasets.local.formats import DOC_FORMATS, check_id
+from irtoolkit.datasets.local.formats import DOC_FORMATS, DOC_IDS, DOC_TEXTS, TITLE, check_id
+from irtoolkit.datasets.local.judgments import read_qrels
+from irtoolkit.datasets.local.sheets import TOPIC_IDS, TOPIC_TEXTS
 from irtoolkit.datasets.local.topics import TOPIC_FORMATS
 from irtoolkit.datasets.pools import pools_of
-from irtoolkit.datasets.text_file import FORMATS, format_of, large_docs
+from irtoolkit.datasets.tables import tables_of
+from irtoolkit.datasets.text_file import DOCUMENTS, FORMATS, format_of, large_docs
 from irtoolkit.runs import Qrels
 
 DEFAULT_NAME = "texts"
@@ -52,12 +55,9 @@ class _Kind(NamedTuple):
     formats: Mapping[str, Any]
 
 
-_DOCS = _Kind(
-    "document", "documents", ("doc_id", "docno", "_id", "id", "docid"),
-    ("text", "contents", "body"), DOC_FORMATS,
-)  # fmt: skip
+_DOCS = _Kind("document", "documents", ("doc_id", "docno", "_id", *DOC_IDS), DOC_TEXTS, DOC_FORMATS)
 _QUERIES = _Kind(
-    "query", "queries", ("query_id", "qid", "_id", "id"), ("text", "query", "title"), TOPIC_FORMATS
+    "query", "queries", ("query_id", "qid", "_id", *TOPIC_IDS), TOPIC_TEXTS, TOPIC_FORMATS
 )
 
 
@@ -74,10 +74,11 @@ def dataset_of_texts(
     """A dataset of texts that are given.
 
     Args:
-        docs: the documents: a list of strings, which get their positions "0", "1", ... as ids;
+        docs: the documents, or a mapping of corpus, queries, qrels and top_ranked to data frames, such
+            as a DatasetDict. Documents are a list of strings, which get their positions "0", "1", ... as ids;
             id to text; a data frame with an id column (doc_id, docno, _id or id) and a text column
-            (text, contents or body); records or dicts with these fields; (id, text) pairs; or the
-            path of a .jsonl, .tsv or .trec file, plain or .gz, which is parsed into irtoolkit's
+            (text, contents or body), below its title if it has one; records or dicts with these fields; (id, text) pairs; or the
+            path of a .jsonl, .csv, .tsv, .trec or .parquet file, plain or .gz, which is parsed into irtoolkit's
             cache where it is large.
         queries: the queries in the same forms, with query_id, qid, _id or id, and text or query.
         qrels: relevance judgments, as `Qrels.of` takes them.
@@ -91,6 +92,12 @@ def dataset_of_texts(
             ids that are not one for each document; a data frame without the columns; candidates
             or judgments of a query or document that is not there.
     """
+    tables = tables_of(docs)
+    if tables is not None:
+        given = (None, queries, qrels, candidates)
+        docs, queries, qrels, candidates = (
+            table if part is None else part for table, part in zip(tables, given, strict=True)
+        )
     docs, queries = _reopenable(docs), _reopenable(queries)
     load = _records(docs, ids)
     parts: list[Any] = [DocsHandler(load, GenericDoc, name, None)]
@@ -105,7 +112,7 @@ def dataset_of_texts(
         listed = [GenericQuery(query_id, text) for query_id, text in asked.items()]
         parts.append(QueriesHandler(lambda: listed, GenericQuery, name, None))
     if qrels is not None:
-        judged = Qrels.of(qrels)
+        judged = read_qrels(qrels) if isinstance(qrels, str | PathLike) else Qrels.of(qrels)
         parts.append(QrelsHandler(lambda: judged, Qrel, {}))
     if candidates is not None:
         pools = _pools(candidates, asked, load())
@@ -150,17 +157,13 @@ def dataset_at(name: str) -> Dataset:
             raise InputError(
                 "not a file of documents by its name",
                 file=name,
-                remedy="documents are .jsonl, .tsv or .trec files, plain or .gz; books are .txt files",
+                remedy=f"documents are {DOCUMENTS} files, plain or .gz; books are .txt files",
             ) from None
         if on_disk(name).is_fifo():
             raise InputError(
                 "a pipe has no index", file=name, remedy="write it to a file first"
             ) from None
-        raise InputError(
-            f"{name} is a folder, and neither a dataset nor an index",
-            remedy="documents are .jsonl, .tsv or .trec files; irtoolkit register NAME FOLDER"
-            " makes a dataset of a folder",
-        ) from None
+        raise
 
 
 def _pools(
@@ -243,7 +246,10 @@ def _pair(item: Any, place: int, kind: _Kind) -> tuple[Any, Any]:
     if isinstance(item, str):
         return str(place), item
     if isinstance(item, Mapping):
-        return _picked(item, kind.ids, kind, place), _picked(item, kind.texts, kind, place)
+        text = _picked(item, kind.texts, kind, place)
+        if kind is _DOCS:
+            text = _titled(item.get(TITLE), text)
+        return _picked(item, kind.ids, kind, place), text
     if hasattr(item, "_fields"):  # a record, as ir_datasets has them
         name = _picked(item._asdict(), kind.ids, kind, place)
         return name, item.default_text() if hasattr(item, "default_text") else item[1]
@@ -276,7 +282,16 @@ def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
                 remedy=f"it needs one of {', '.join(names)}",
             )
         chosen.append(column_named(frame, columns, found[0], kind.plural))
+    if kind is _DOCS and TITLE in columns:
+        titles = column_named(frame, columns, TITLE, kind.plural)
+        chosen[1] = [_titled(title, text) for title, text in zip(titles, chosen[1], strict=True)]
     return zip(*chosen, strict=True)
+
+
+def _titled(title: Any, text: Any) -> Any:
+    """A text below its title, if both are texts."""
+    both = isinstance(title, str) and isinstance(text, str)
+    return f"{title} {text}".strip() if both else text
 
 
 def is_text_file(name: str) -> bool:

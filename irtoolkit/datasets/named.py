@@ -13,6 +13,7 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.hub.named import hub_dataset
+from irtoolkit.datasets.local.unregistered import folder_dataset
 from irtoolkit.datasets.nway import own_nway
 from irtoolkit.datasets.own import own_dataset
 
@@ -25,9 +26,12 @@ def source_named(dataset_id: str) -> Any:
     """
     ours = dataset_ids()
     try:
-        return ir_datasets.load(dataset_id)
+        found = ir_datasets.load(dataset_id)
+        # Some ids only begin others, as beir does: a folder of the name is meant.
+        return found if _has_data(found) else (folder_dataset(dataset_id) or found)
     except KeyError:
         own = own_nway(dataset_id) or own_dataset(dataset_id) or hub_dataset(dataset_id)
+        own = own or folder_dataset(dataset_id)
         if own is not None:
             return own
         guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
@@ -36,10 +40,14 @@ def source_named(dataset_id: str) -> Any:
             raise InputError(
                 "not a file of documents or judgments by its name",
                 file=dataset_id,
-                remedy="documents are .jsonl, .tsv or .trec files, plain or .gz",
+                remedy="documents are .jsonl, .csv, .tsv, .trec or .parquet files, plain or .gz",
             ) from None
         if Path(dataset_id).suffix and not Path(dataset_id).exists():
             listed += "; there is no file of this name"
             near = no_such_file(dataset_id).remedy
             guess = f"{near} " if near else guess
         raise InputError(f"no dataset {dataset_id!r}", remedy=f"{guess}{listed}") from None
+
+
+def _has_data(source: Any) -> bool:
+    return any(getattr(source, f"has_{kind}")() for kind in ("docs", "queries", "qrels"))

@@ -12,6 +12,7 @@ import pyarrow as pa
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file, local, read_lines
 from irtoolkit.base.forms import is_parquet_file
+from irtoolkit.base.frames import column_named, frame_columns, is_frame
 from irtoolkit.base.parquet import read_columns
 from irtoolkit.base.paths import shown
 from irtoolkit.base.pipes import is_pipe
@@ -27,7 +28,7 @@ def pools_of(given: Any) -> tuple[Pools, str]:
     """Returns query id to the ids of its candidates, and what they are called in records.
 
     Args:
-        given: {query id: ids of documents}; a run, of which all documents are candidates; or the path
+        given: {query id: ids of documents}; a data frame with query-id and corpus-ids; a run, of which all documents are candidates; or the path
             of a run, or of top_ranked as JSON lines or Parquet with query-id and corpus-ids.
 
     Raises:
@@ -42,6 +43,13 @@ def pools_of(given: Any) -> tuple[Pools, str]:
         return read_pools(given), shown(str(given))
     if isinstance(given, Run):
         return _of_run(given), given.tag
+    if is_frame(given) and DOCS in frame_columns(given, "candidates"):
+        columns = frame_columns(given, "candidates")
+        rows = zip(
+            *(column_named(given, columns, name, "candidates") for name in (QUERY, DOCS)),
+            strict=True,
+        )
+        return _checked(((query, docs, None) for query, docs in rows), None), "given"
     if isinstance(given, Mapping) and not all(isinstance(v, Mapping) for v in given.values()):
         return _checked(((query, docs, None) for query, docs in given.items()), None), "given"
     try:

@@ -16,7 +16,7 @@ from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import EvaluationProtocol
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandler
-from irtoolkit.datasets.local.folder import find_format
+from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.datasets.local.topics import TOPIC_FORMATS
 from irtoolkit.datasets.pools import pools_of

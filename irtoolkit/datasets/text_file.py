@@ -15,16 +15,23 @@ from irtoolkit.base.forms import without_packing
 from irtoolkit.base.paths import StrPath
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.local.registered import docs_tables
+from irtoolkit.datasets.local.sheets import is_sheet
 
 # Bytes of a file from which on its documents stay on disk.
 LARGE = 1 << 24
 # Ends of file names to formats.
-FORMATS = {".jsonl": "jsonl", ".tsv": "tsv", ".trec": "trec", ".sgml": "trec"}
+FORMATS = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".trec": "trec",
+    ".sgml": "trec", ".parquet": "parquet", ".arrow": "arrow",
+}  # fmt: skip
+# The usual ends of names, as messages have them.
+DOCUMENTS = ".jsonl, .csv, .tsv, .trec or .parquet"
 
 
 def format_of(path: Path) -> str | None:
     """The format of a file, by the end of its name; None where it is no file of texts."""
-    return FORMATS.get(Path(without_packing(path.name)).suffix.lower())
+    form = FORMATS.get(Path(without_packing(path.name)).suffix.lower())
+    return "csv" if form == "tsv" and path.is_file() and is_sheet(path) else form
 
 
 def large_docs(given: StrPath) -> FileDocs | None:

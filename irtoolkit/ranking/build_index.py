@@ -11,6 +11,7 @@ from irtoolkit.base.paths import StrPath, is_url
 from irtoolkit.base.shared import shared_place
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
+from irtoolkit.datasets.local.unregistered import holds_documents
 from irtoolkit.datasets.memory import is_text_file
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.manifest import Manifest
@@ -43,7 +44,7 @@ def open_kept(
     """
     if (is_url(index) and not is_text_file(index)) or is_index(index):
         return folder_index(index, system, settings)
-    if Path(index).is_dir():
+    if Path(index).is_dir() and not holds_documents(Path(index)):
         Manifest.read(Path(index))
     system = system or "bm25"
     try:

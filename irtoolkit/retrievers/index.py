@@ -117,7 +117,7 @@ class Index(ABC):
 
         Args:
             queries: query id to text; texts, whose positions are their ids; (id, text) pairs; the
-                path of a .jsonl, .tsv or .trec file of topics; or what else `ir.load` takes as
+                path of a .jsonl, .csv, .tsv, .trec or .parquet file of topics; or what else `ir.load` takes as
                 queries.
             k: how many documents are returned for each query, at most.
 

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable
 
 from irtoolkit.datasets.local import topics
-from irtoolkit.datasets.local.folder import find_format
+from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
 from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.datasets.novels import novel_of

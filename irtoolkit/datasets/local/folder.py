@@ -7,25 +7,27 @@ files fit, the user has to choose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import read_lines
-from irtoolkit.base.forms import is_parquet_file
-from irtoolkit.base.ids import SPACE
-from irtoolkit.datasets.local.book_format import BOOK, PASSAGE
+from irtoolkit.datasets.local.book_format import BOOK
+from irtoolkit.datasets.local.contents import (
+    Role,
+    find_format,
+    holds_candidates,
+    is_book_file,
+    role_of_content,
+)
 from irtoolkit.datasets.local.formats import TITLE, doc_fields, json_records
-from irtoolkit.datasets.local.topics import BEIR_HEADER
+from irtoolkit.datasets.local.sheets import RECORDS, column_names
 
-Role = Literal["docs", "topics", "qrels", "pools"]
 ROLES: tuple[Role, ...] = ("docs", "topics", "qrels", "pools")
 NONE = "none"
 _FORMAT_NAMES = {
     "trec": "TREC", "jsonl": "JSON lines", "tsv": "TSV", "beir": "BEIR TSV", "run": "a TREC run",
-    "parquet": "Parquet",
+    "parquet": "Parquet", "csv": "CSV", "arrow": "Arrow",
 }  # fmt: skip
 
 # The order matters: msmarco-doctrain-queries.tsv has topics, and qrels.msmarco-doc.tsv judgments.
@@ -33,17 +35,19 @@ _NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ("qrels", re.compile("qrel|judge?ment")),
     ("topics", re.compile("topic|query|queries")),
     ("docs", re.compile("doc|corpus|collection|passage")),
-    ("pools", re.compile("top_ranked")),
+    ("pools", re.compile("top_ranked|candidate|(?<![a-z])pools?(?![a-z])")),
 )
-_IGNORED_NAME = re.compile(r"readme|licen[cs]e|copying|changelog|makefile|citation", re.IGNORECASE)
-# Books, whatever their names; .md and .html files are mostly about a collection.
-_BOOKS = (".txt", ".epub", ".tei")
+# The last three are written by Hugging Face's datasets beside their tables.
+_IGNORED_NAME = re.compile(
+    r"readme|licen[cs]e|copying|changelog|makefile|citation|dataset_(?:info|dict)\.json|state\.json",
+    re.IGNORECASE,
+)
+_RUN = re.compile(r".*\.run(\.gz)?", re.IGNORECASE)
 _IGNORED_SUFFIX = re.compile(
     r".*\.(bib|cff|css|gif|html|ini|jpg|js|lock|log|md|pdf|png|py|rst|run|run\.gz|sh|tar|tar\.gz|tgz"
     r"|tmp|toml|ya?ml|zip)",
     re.IGNORECASE,
 )
-_PEEKED_LINES = 50
 
 
 @dataclass(frozen=True)
@@ -110,10 +114,13 @@ def find_role_files(
 
 
 def unused_fields(found: RoleFiles) -> list[str]:
-    """The fields of the first JSON document that are not used."""
-    if found.form != "jsonl":
+    """The fields of the first record that are not used; those of other formats have no names."""
+    if found.form not in ("jsonl", *RECORDS):
         return []
-    line, record = next(iter(json_records(found.files[0])))
+    file = found.files[0]
+    line, record = next(iter(RECORDS.get(found.form, json_records)(file)))
+    if found.form in RECORDS:
+        record = {**dict.fromkeys(column_names(file, found.form)), **record}
     return sorted(set(record) - {*doc_fields(record, found.files[0], line), TITLE})
 
 
@@ -144,6 +151,8 @@ def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
     nameless: list[Path] = []
     for path in _entries(folder):
         role = _role_of_name(path.name)
+        if role == "pools" and path.is_file() and not holds_candidates(path):
+            role = None
         if path.is_dir():
             files = [] if role is None else [p for p in _files_under(path) if p not in taken]
             if role == "docs" and files:
@@ -162,7 +171,7 @@ def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
     shards = {}
     lacking = {role for role in ROLES if not candidates[role]}
     for path in nameless if lacking else ():
-        role = _role_of_content(path)
+        role = role_of_content(path)
         if role not in lacking:
             continue
         if role == "docs":
@@ -173,24 +182,45 @@ def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
     return candidates
 
 
-def _books(folder: Path, taken: set[Path]) -> list[Path]:
-    """The files of text whose names say nothing: books."""
+def folder_books(folder: Path) -> list[Path]:
+    """Returns the books of a folder, in the order of their names; none if it has data, too.
+
+    Files about it, such as README.md, and images are no books.
+    """
+    if any(role_of_content(path) for path in _entries(folder) if path.is_file()):
+        return []
+    if any(_role_of_name(path.name) for path in _entries(folder) if path.is_dir()):
+        return []
+    return _books(folder, set())
+
+
+def other_files(folder: Path, books: Collection[Path]) -> list[str]:
+    """Returns the names of what is in a folder beside its books and what is about them."""
     return [
-        path for path in _entries(folder)
-        if _is_plain(path) and path not in taken and _role_of_name(path.name) is None
+        path.name for path in sorted(folder.iterdir())
+        if not _is_aside(path) and path not in books
     ]  # fmt: skip
 
 
-def _is_plain(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() in _BOOKS
+def _books(folder: Path, taken: set[Path]) -> list[Path]:
+    return [
+        path for path in sorted(folder.iterdir())
+        if is_book_file(path) and path not in taken and not _is_aside(path)
+    ]  # fmt: skip
 
 
 def _entries(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
-        hidden = path.name.startswith(".") or path.name.endswith("~")
-        data = not (_IGNORED_NAME.match(path.name) or _IGNORED_SUFFIX.fullmatch(path.name))
-        if not hidden and (path.is_dir() or (path.is_file() and data)):
+        data = not _IGNORED_SUFFIX.fullmatch(path.name)
+        data = data or (_role_of_name(path.name) == "pools" and bool(_RUN.fullmatch(path.name)))
+        if not _is_aside(path) and (path.is_dir() or (path.is_file() and data)):
             yield path
+
+
+def _is_aside(path: Path) -> bool:
+    """Whether a file is hidden, a copy of an editor, or about the folder."""
+    about = path.is_file() and bool(_IGNORED_NAME.match(path.name))
+    return path.name.startswith(".") or path.name.endswith("~") or about
 
 
 def _files_under(folder: Path) -> Iterator[Path]:
@@ -211,34 +241,6 @@ def _role_of_name(name: str) -> Role | None:
     return next((role for role, pattern in _NAMES if pattern.search(lowered)), None)
 
 
-def _role_of_content(path: Path) -> Role | None:
-    try:
-        for _, line in _peek(path):
-            lowered = line.lstrip().lower()
-            if re.match(r"<doc[\s>]", lowered):
-                return "docs"
-            if re.match(r"<top(?:ics?)?[\s>]", lowered):
-                return "topics"
-            if not lowered.startswith("<"):
-                fields = SPACE.split(line.strip())
-                judged = len(fields) == 4 and re.fullmatch(r"[+-]?[0-9]+", fields[3])
-                return "qrels" if judged or line.split("\t") == BEIR_HEADER else None
-    except InputError:  # binary or not readable, and not named by the user
-        pass
-    return None
-
-
-def _peek(path: Path) -> Iterator[tuple[int, str]]:
-    """Yields (number, line) of the first lines that are not blank."""
-    seen = 0
-    for number, line in read_lines(path):
-        if line.strip():
-            yield number, line
-            seen += 1
-        if seen >= _PEEKED_LINES:
-            return
-
-
 def _shown(folder: Path, files: Sequence[Path]) -> str:
     name = str(files[0].relative_to(folder))
     return name if len(files) == 1 else f"{name} and {len(files) - 1} more"
@@ -256,43 +258,3 @@ def _with_format(role: Role, files: Sequence[Path]) -> RoleFiles:
                 remedy=f"name files of one format with --{role}",
             )
     return RoleFiles(forms[files[0]], tuple(files))
-
-
-def find_format(role: Role, path: Path) -> str:
-    """The format of a file, recognised by its first line.
-
-    Raises:
-        InputError: the file cannot be read, is empty, or has no known format.
-    """
-    if role == "pools" and is_parquet_file(path):
-        return "parquet"
-    is_book = role == "docs" and _is_plain(path)
-    try:
-        number, line = next(_peek(path), (0, ""))
-    except InputError:  # not UTF-8, as many books
-        if not is_book:
-            raise
-        return f"{BOOK}{PASSAGE}"
-    if not line:
-        raise InputError("an empty file", file=path, remedy=f"name another with --{role}")
-    start = line.lstrip()
-    if role == "qrels":
-        return "beir" if line.split("\t") == BEIR_HEADER else "trec"
-    if role == "pools":
-        return "jsonl" if start.startswith("{") else "run"
-    if start.startswith("<"):
-        return "trec"
-    if start.startswith("{"):
-        return "jsonl"
-    if "\t" in line:
-        return "tsv"
-    if is_book:
-        return f"{BOOK}{PASSAGE}"
-    raise InputError(
-        f"{role} in an unknown format: not TREC SGML, JSON lines or tab-separated text",
-        file=path,
-        line=number,
-        remedy="convert the JSON array to JSON lines, one object per line"
-        if start.startswith("[")
-        else "convert the file; a line of tab-separated text is an id, a tab and a text",
-    )

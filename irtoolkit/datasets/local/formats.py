@@ -4,7 +4,7 @@ TREC SGML: `<DOC>` elements with a `<DOCNO>`. The text is everything else, witho
 character references resolved, as in Terrier. (Anserini and ir_datasets read only TEXT, TITLE,
 HEADLINE and seven more elements, and so nothing of a document without them.) Comments, DOCHDR,
 scripts and styles are not text. JSON lines: as BEIR and Pyserini write them. TSV: id, tab, text, as
-MS MARCO has it.
+MS MARCO has it. CSV and Parquet: columns with the names that JSON lines have.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
 from irtoolkit.datasets.cache import CacheWriter, Schemas
+from irtoolkit.datasets.local import sheets
 from irtoolkit.datasets.local.book_format import BOOK, LONGEST_PASSAGE, passages
 from irtoolkit.datasets.local.tsv import DOC_IDS as DOC_IDS
 from irtoolkit.datasets.local.tsv import DOC_TEXTS as DOC_TEXTS
@@ -184,9 +185,9 @@ def _text_and_names(content: str) -> tuple[str, list[str]]:
     return _TAG.sub(" ", "".join(kept)), names
 
 
-def _json_docs(path: Path) -> Iterator[Doc]:
+def _record_docs(records: Callable[[Path], sheets.Records], path: Path) -> Iterator[Doc]:
     fields: tuple[str, ...] = ()
-    for line, record in json_records(path):
+    for line, record in records(path):
         fields = fields or doc_fields(record, path, line)
         yield Doc(
             line,
@@ -271,7 +272,8 @@ def _book_docs(sentences: int, path: Path) -> Iterator[Doc]:
 
 DOC_FORMATS: dict[str, Callable[[Path], Iterator[Doc]]] = {
     "trec": _sgml_docs,
-    "jsonl": _json_docs,
+    "jsonl": partial(_record_docs, json_records),
     "tsv": _tsv_docs,
+    **{form: partial(_record_docs, records) for form, records in sheets.RECORDS.items()},
     **{f"{BOOK}{n}": partial(_book_docs, n) for n in range(1, LONGEST_PASSAGE + 1)},
 }

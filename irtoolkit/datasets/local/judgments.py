@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from irtoolkit.base.files import StrPath, local, read_lines
+from irtoolkit.base.files import StrPath, is_file, local
 from irtoolkit.base.forms import is_parquet_file
-from irtoolkit.datasets.local.topics import BEIR_HEADER, QREL_FORMATS
+from irtoolkit.datasets.local.contents import find_format
+from irtoolkit.datasets.local.sheets import column_names, form_of_columns, roles_of
+from irtoolkit.datasets.local.topics import QREL_FORMATS
 from irtoolkit.runs import Qrels
 
 
 def read_qrels(path: StrPath) -> Qrels:
-    """Returns the judgments of a file: TREC qrels, BEIR's below their header, or Parquet.
+    """Returns the judgments of a file: TREC qrels, BEIR's below their header, CSV, or Parquet.
 
     Raises:
         InputError: no such file, or one that has none of these forms.
@@ -17,7 +19,16 @@ def read_qrels(path: StrPath) -> Qrels:
     path = local(path)
     if is_parquet_file(path):
         return Qrels.read(path)
-    first = next((line for _, line in read_lines(path) if line.strip()), "")
-    if first.split("\t") != BEIR_HEADER:
+    form = find_format("qrels", path)
+    if form == "trec":
         return Qrels.read(path)
-    return Qrels.from_rows(row[:3] for row in QREL_FORMATS["beir"](path))
+    return Qrels.from_rows(row[:3] for row in QREL_FORMATS[form](path))
+
+
+def is_judgments(name: str) -> bool:
+    """Whether a name is that of a CSV or Parquet file whose columns are those of judgments."""
+    if not is_file(name):
+        return False
+    path = local(name)
+    form = form_of_columns(path)
+    return form is not None and roles_of(column_names(path, form)) == ["qrels"]

@@ -24,7 +24,7 @@ from irtoolkit.datasets.cache import Tables, content_hash, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local import registry
-from irtoolkit.datasets.local.folder import Role
+from irtoolkit.datasets.local.contents import Role
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
 from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
 from irtoolkit.datasets.local.topics import QREL_SCHEMA, TOPIC_SCHEMA, write_qrels, write_topics

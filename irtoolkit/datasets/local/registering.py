@@ -20,7 +20,8 @@ from irtoolkit.datasets.editions.reading import FORMS, SUFFIXES
 from irtoolkit.datasets.local import folder as folders
 from irtoolkit.datasets.local import registry
 from irtoolkit.datasets.local.book_format import BOOK, LONGEST_PASSAGE
-from irtoolkit.datasets.local.folder import Role, RoleFiles
+from irtoolkit.datasets.local.contents import Role
+from irtoolkit.datasets.local.folder import RoleFiles
 from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.registered import (
     TitledDoc,
@@ -101,7 +102,7 @@ def register_collection(
     found = folders.find_role_files(here, given)
     found["docs"] = _divided(found["docs"], sentences)
     lang = lang or _language(found["docs"])
-    entry, notes = _examine(here, found, lang, lenient=lenient)
+    entry, notes = examine(here, found, lang, lenient=lenient)
     entry = replaced(entry, folder=place)
     change = registry.add_record(name, entry, replace=replace)
     if change == "replaced":
@@ -193,10 +194,20 @@ def _refuse_name(name: str) -> None:
         raise InputError(f"the id {name} is {owner}", remedy="choose another name")
 
 
-def _examine(
+def examine(
     folder: Path, found: Mapping[Role, RoleFiles], lang: str | None, *, lenient: bool
 ) -> tuple[CollectionRecord, tuple[str, ...]]:
-    """Reads and checks all files; returns the collection's record and notes for the user."""
+    """Reads and checks all files; returns the collection's record and notes for the user.
+
+    Args:
+        folder: the folder of the collection.
+        found: the files of each role.
+        lang: the language code of documents and topics.
+        lenient: whether to accept judgments of documents that are not in the collection.
+
+    Raises:
+        InputError: a file is invalid, or does not fit the others.
+    """
     import pyarrow.compute as pc  # slow to import, and only needed here
 
     taken = found["docs"]

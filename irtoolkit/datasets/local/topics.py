@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
 from irtoolkit.base.records import whole
 from irtoolkit.datasets.cache import CacheWriter, Schemas
+from irtoolkit.datasets.local import sheets
 from irtoolkit.datasets.local.formats import (
     json_id,
     json_records,
@@ -27,6 +29,7 @@ from irtoolkit.datasets.local.formats import (
     pick_field,
     sgml_elements,
 )
+from irtoolkit.datasets.local.sheets import TOPIC_IDS, TOPIC_TEXTS
 from irtoolkit.datasets.local.tsv import tsv_rows
 from irtoolkit.runs import trec
 
@@ -41,8 +44,6 @@ QREL_SCHEMA: Schemas = {
         "line": pa.int64(),
     },
 }
-TOPIC_IDS = ("id", "_id", "qid", "query_id")
-TOPIC_TEXTS = ("text", "query", "title")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 _SGML = 'a topic is <top> <num> id <title> text </top>, or <topic number="id"> text </topic>'
@@ -188,9 +189,9 @@ def _tidy(name: str, text: str) -> str:
     return " ".join(html.unescape(text[label.end() :] if label else text).split())
 
 
-def _json_topics(path: Path) -> Iterator[Topic]:
+def _record_topics(records: Callable[[Path], sheets.Records], path: Path) -> Iterator[Topic]:
     fields: tuple[str, ...] = ()
-    for line, record in json_records(path):
+    for line, record in records(path):
         fields = fields or (
             pick_field(record, TOPIC_IDS, "a topic's id", path, line),
             pick_field(record, TOPIC_TEXTS, "a topic's text", path, line),
@@ -209,8 +210,9 @@ def _tsv_topics(path: Path) -> Iterator[Topic]:
 
 TOPIC_FORMATS: dict[str, Callable[[Path], Iterator[Topic]]] = {
     "trec": _sgml_topics,
-    "jsonl": _json_topics,
+    "jsonl": partial(_record_topics, json_records),
     "tsv": _tsv_topics,
+    **{form: partial(_record_topics, records) for form, records in sheets.RECORDS.items()},
 }
 
 
@@ -233,32 +235,50 @@ def _trec_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
 
 
 def _beir_qrels(path: Path) -> Iterator[tuple[str, str, float, int]]:
-    lines: dict[tuple[str, str], int] = {}
-    header = True
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        if header:
-            header = False
-            continue
+    lines = ((number, line) for number, line in read_lines(path) if line.strip())
+    next(lines, None)
+    return _checked_qrels(
+        _beir_rows(lines, path), path, f"a line is: {', tab, '.join(BEIR_HEADER)}"
+    )
+
+
+def _beir_rows(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[tuple[int, list[str]]]:
+    for number, line in lines:
         fields = line.split("\t")
-        problem = None
         if len(fields) != len(BEIR_HEADER):
-            problem = f"{len(fields) - 1} tabs instead of {len(BEIR_HEADER) - 1}"
-        elif not (is_word(fields[0]) and is_word(fields[1])):
+            raise InputError(
+                f"{len(fields) - 1} tabs instead of {len(BEIR_HEADER) - 1}", file=path, line=number,
+                remedy=f"a line is: {', tab, '.join(BEIR_HEADER)}",
+            )  # fmt: skip
+        yield number, fields
+
+
+def _column_qrels(form: str, path: Path) -> Iterator[tuple[str, str, float, int]]:
+    columns = sheets.grade_columns(sheets.column_names(path, form), path)
+    rows = (
+        (line, ["" if record[name] is None else str(record[name]) for name in columns])
+        for line, record in sheets.RECORDS[form](path)
+    )
+    return _checked_qrels(rows, path, f"a row is: {', '.join(columns)}")
+
+
+def _checked_qrels(
+    rows: Iterator[tuple[int, list[str]]], path: Path, remedy: str
+) -> Iterator[tuple[str, str, float, int]]:
+    lines: dict[tuple[str, str], int] = {}
+    for number, (query, doc, grade) in rows:
+        problem = None
+        if not (is_word(query) and is_word(doc)):
             problem = "an id that is not one word"
-        elif not _GRADE.fullmatch(fields[2]) or abs(float(fields[2])) > trec.MAX_GRADE:
-            problem = f"score {fields[2]!r} is not a number up to {trec.MAX_GRADE:,}"
-        elif (fields[0], fields[1]) in lines:
-            first = lines[fields[0], fields[1]]
-            problem = (
-                f"document {fields[1]} is judged twice for topic {fields[0]}, first at line {first}"
-            )
+        elif not _GRADE.fullmatch(grade) or abs(float(grade)) > trec.MAX_GRADE:
+            problem = f"score {grade!r} is not a number up to {trec.MAX_GRADE:,}"
+        elif (query, doc) in lines:
+            first = lines[query, doc]
+            problem = f"document {doc} is judged twice for topic {query}, first at line {first}"
         if problem is not None:
-            remedy = f"a line is: {', tab, '.join(BEIR_HEADER)}"
             raise InputError(problem, file=path, line=number, remedy=remedy)
-        lines[fields[0], fields[1]] = number
-        yield fields[0], fields[1], whole(float(fields[2])), number
+        lines[query, doc] = number
+        yield query, doc, whole(float(grade)), number
     if not lines:
         raise InputError("no judgments", file=path, remedy="give another file")
 
@@ -266,4 +286,5 @@ def _beir_qrels(path: Path) -> Iterator[tuple[str, str, float, int]]:
 QREL_FORMATS: dict[str, Callable[[Path], Iterator[tuple[str, str, float, int]]]] = {
     "trec": _trec_qrels,
     "beir": _beir_qrels,
+    **{form: partial(_column_qrels, form) for form in sheets.RECORDS},
 }

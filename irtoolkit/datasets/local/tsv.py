@@ -13,14 +13,14 @@ from irtoolkit.base.files import read_lines
 from irtoolkit.base.forms import column_mark
 
 # Names of fields; the first of them that the first record has is used for all records.
-DOC_IDS = ("id", "_id", "docno", "doc_id", "docid")
-DOC_TEXTS = ("text", "contents", "body")
+DOC_IDS = ("id", "_id", "docno", "doc_id", "docid", "corpus-id", "pid")
+DOC_TEXTS = ("text", "contents", "content", "body", "passage", "document")
 TITLE = "title"
 # Names of columns in the header of tab-separated text, of documents and of topics.
 HEADER_IDS = {
-    *DOC_IDS, "qid", "query_id", "query-id", "topic_id", "topic", "docid", "corpus-id", "pid", "did",
+    *DOC_IDS, "qid", "query_id", "query-id", "topic_id", "topic", "did",
 }  # fmt: skip
-HEADER_TEXTS = {*DOC_TEXTS, TITLE, "query", "question", "topic", "passage", "document"}
+HEADER_TEXTS = {*DOC_TEXTS, TITLE, "query", "question", "topic"}
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
     ):
         yield from ((number, line.split("\t")) for number, line in every if line.strip())
         return
-    reader = csv.reader((line for _, line in every), delimiter=mark, strict=True)
+    reader = csv.reader((f"{line}\n" for _, line in every), delimiter=mark, strict=True)
     try:
         yield from ((reader.line_num, row) for row in reader if any(row))
     except csv.Error as error:

@@ -110,6 +110,8 @@ def test_books_of_a_folder(book: Path) -> None:
     assert set(index.books) == {"novel", "second"}
     assert {Span.parse(name).book for name in index.search("baker").doc_ids} == {"novel", "second"}
     (book.parent / "data.jsonl").write_text("{}\n")
+    assert is_book(book.parent)
+    (book.parent / "data.jsonl").write_text('{"id": "1", "text": "a document"}\n')
     assert not is_book(book.parent)
 
 

@@ -1,0 +1,192 @@
+"""Rows of CSV, Parquet and Arrow as records, and what their columns say that they hold.
+
+The first line of a CSV names its columns, which commas, semicolons or tabs separate.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
+from irtoolkit.base.forms import column_mark, is_parquet_file
+from irtoolkit.base.parquet import read_columns
+from irtoolkit.datasets.local.tsv import DOC_IDS, DOC_TEXTS, TITLE
+
+Records = Iterator[tuple[int, dict[str, Any]]]
+
+TOPIC_IDS = ("id", "_id", "qid", "query_id", "query-id", "q_id", "topic_id")
+TOPIC_TEXTS = ("text", "query", "title", "question")
+# The columns of judgments: of queries, of documents and of grades.
+QREL_COLUMNS = (
+    ("query_id", "query-id", "qid", "q_id", "topic_id", "topic"),
+    ("doc_id", "corpus-id", "docno", "docid", "did", "pid"),
+    ("relevance", "score", "label", "grade", "rel"),
+)
+_COLUMNS = {
+    *DOC_IDS, *DOC_TEXTS, TITLE, *TOPIC_IDS, *TOPIC_TEXTS, "description", "narrative",
+    *(name for names in QREL_COLUMNS for name in names),
+}  # fmt: skip
+
+
+def form_of_table(path: Path) -> str | None:
+    """Returns "parquet", or "arrow" for what Hugging Face's datasets keep; None for any other file."""
+    if is_parquet_file(path):
+        return "parquet"
+    return "arrow" if path.suffix == ".arrow" else None
+
+
+def form_of_columns(path: Path) -> str | None:
+    """Returns the form of a table, or "csv" for text with a header; None for any other file."""
+    table = form_of_table(path)
+    if table is not None:
+        return table
+    names = _header(next((line for _, line in read_lines(path) if line.strip()), ""))
+    return "csv" if len(names) > 1 and roles_of(names) else None
+
+
+def is_sheet(path: Path) -> bool:
+    """Whether a file of text has a header of more columns than an id and a text."""
+    return form_of_columns(path) == "csv" and len(column_names(path, "csv")) > 2
+
+
+def column_names(path: Path, form: str) -> list[str]:
+    """Returns the names of the columns, in lower case."""
+    if form != "csv":
+        return [name.lower() for name in _schema_names(path)]
+    return _header(next((line for _, line in read_lines(path) if line.strip()), ""))
+
+
+def roles_of(names: Collection[str]) -> list[str]:
+    """Returns what a file with these columns may hold: judgments alone, or "docs" and "topics"."""
+    if all(any(name in names for name in part) for part in QREL_COLUMNS):
+        return ["qrels"]
+    texts = {"docs": (DOC_IDS, DOC_TEXTS), "topics": (TOPIC_IDS, TOPIC_TEXTS)}
+    found = [
+        role for role, parts in texts.items()
+        if all(any(name in names for name in part) for part in parts)
+    ]  # fmt: skip
+    # An id of documents alone makes them documents, one of queries alone makes them topics.
+    own = [role for role in found if any(name in names for name in _OWN_IDS[role])]
+    return own or found
+
+
+_OWN_IDS = {
+    "docs": set(DOC_IDS) - set(TOPIC_IDS),
+    "topics": set(TOPIC_IDS) - set(DOC_IDS),
+}
+
+
+def csv_records(path: Path) -> Records:
+    """Yields (line, record) of a CSV; names of columns are in lower case.
+
+    Raises:
+        InputError: a column named twice, or a row with more or fewer fields than the header.
+    """
+    numbered = read_lines(path)
+    first, head = next(((number, line) for number, line in numbered if line.strip()), (1, ""))
+    names = _header(head)
+    if not roles_of(names):
+        raise InputError(
+            f"the first line names no columns that are known: {', '.join(names)[:60]}", file=path,
+            line=first, remedy="the first line of a CSV names its columns, such as id,text",
+        )  # fmt: skip
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"two columns are named {twice!r}", file=path, line=first, remedy="rename one of them"
+        )
+    lines = (f"{line}\n" for _, line in numbered)
+    reader = csv.reader(lines, delimiter=column_mark(head), strict=True)
+    number = first + 1
+    try:
+        for row in reader:
+            if len(row) not in (0, len(names)):
+                raise InputError(
+                    f"{len(row)} fields, and {len(names)} columns", file=path, line=number,
+                    remedy="put a text with commas or quotes between double quotes",
+                )  # fmt: skip
+            if row:
+                yield number, dict(zip(names, row, strict=True))
+            number = first + reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"not CSV: {error}", file=path, line=number) from None
+
+
+def table_records(path: Path) -> Records:
+    """Yields (row from 1, record) of Parquet or Arrow; names of columns are in lower case.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    table = _used_columns(path)
+    row = 0
+    for batch in table.to_batches(max_chunksize=4096):
+        for record in batch.to_pylist():
+            row += 1
+            yield row, {name.lower(): value for name, value in record.items()}
+
+
+RECORDS: dict[str, Callable[[Path], Records]] = {
+    "csv": csv_records, "parquet": table_records, "arrow": table_records,
+}  # fmt: skip
+
+
+def grade_columns(names: Sequence[str], path: Path) -> list[str]:
+    """Returns the columns of queries, documents and grades.
+
+    Raises:
+        InputError: there is none of one of them.
+    """
+    chosen = []
+    for known in QREL_COLUMNS:
+        column = next((name for name in known if name in names), None)
+        if column is None:
+            raise InputError(
+                f"no column {' or '.join(known)}; it has {', '.join(names)}", file=path, line=1,
+                remedy="judgments need the columns query_id, doc_id and relevance",
+            )  # fmt: skip
+        chosen.append(column)
+    return chosen
+
+
+def _header(line: str) -> list[str]:
+    """The names of the columns that a first line has."""
+    try:
+        row = next(csv.reader([line.strip()], delimiter=column_mark(line), strict=True), [])
+    except csv.Error:
+        return []
+    return [name.strip().lower() for name in row]
+
+
+def _schema_names(path: Path) -> list[str]:
+    import pyarrow.parquet as pq
+
+    try:
+        if form_of_table(path) == "parquet":
+            return list(pq.read_schema(path).names)
+        return list(pa.ipc.open_stream(pa.memory_map(str(path))).schema.names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _used_columns(path: Path) -> Any:
+    """The Arrow table of the columns that mean something here."""
+    columns = [name for name in _schema_names(path) if name.lower() in _COLUMNS]
+    try:
+        if form_of_table(path) == "parquet":
+            return read_columns(path, columns)
+        return pa.ipc.open_stream(pa.memory_map(str(path))).read_all().select(columns)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    noun = "Parquet" if form_of_table(path) == "parquet" else "a stream of Arrow"
+    found = (str(error).splitlines() or ["damaged"])[0]
+    return InputError(f"not {noun}: {found}", file=path, remedy="write or download it again")

@@ -1,0 +1,168 @@
+"""CSV, Parquet and Arrow as documents, topics and judgments; folders of files as datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.replaced import with_topics
+
+DOCS = {"id": ["d1", "d2"], "text": ["a captain, at sea", 'two "sisters"\nand a coat']}
+QUERIES = {"id": ["q1", "q2"], "text": ["who sails?", "who sews?"]}
+QRELS = {"query_id": ["q1", "q2"], "doc_id": ["d1", "d2"], "relevance": [2, 1]}
+Columns = dict[str, list[Any]]
+
+
+def write_csv(path: Path, columns: Columns, mark: str = ",") -> Path:
+    import csv
+
+    with path.open("w", newline="") as out:
+        rows = csv.writer(out, delimiter=mark)
+        rows.writerow(columns)
+        rows.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def write_parquet(path: Path, columns: Columns) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def write_arrow(path: Path, columns: Columns) -> Path:
+    table = pa.table(columns)
+    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_stream(out, table.schema) as stream:
+        stream.write_table(table)
+    return path
+
+
+WRITERS: dict[str, Callable[[Path, Columns], Path]] = {
+    ".csv": write_csv, ".parquet": write_parquet, ".arrow": write_arrow,
+}  # fmt: skip
+
+
+def texts(data: Dataset) -> dict[str, str]:
+    return {doc.doc_id: doc.default_text() for doc in data.docs_iter()}
+
+
+def folder_of(tmp_path: Path, end: str) -> Path:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, columns in (("docs", DOCS), ("queries", QUERIES), ("qrels", QRELS)):
+        WRITERS[end](folder / f"{name}{end}", columns)
+    return folder
+
+
+@pytest.mark.parametrize("end", WRITERS)
+def test_a_folder_is_a_dataset(tmp_path: Path, end: str) -> None:
+    data = ir.load(folder_of(tmp_path, end))
+    assert texts(data) == dict(zip(DOCS["id"], DOCS["text"], strict=True))
+    assert {query.query_id: query.default_text() for query in data.queries()} == dict(
+        zip(QUERIES["id"], QUERIES["text"], strict=True)
+    )
+    assert [tuple(row) for row in data.qrels] == [("q1", "d1", 2), ("q2", "d2", 1)]
+
+
+@pytest.mark.parametrize("end", WRITERS)
+def test_files_are_documents_queries_and_judgments(tmp_path: Path, end: str) -> None:
+    folder = folder_of(tmp_path, end)
+    data = ir.load(
+        folder / f"docs{end}", queries=folder / f"queries{end}", qrels=folder / f"qrels{end}"
+    )
+    assert texts(data)["d2"] == DOCS["text"][1]
+    assert len(ir.index(str(folder / f"docs{end}"))) == 2
+    run = ir.retrieve(data, "bm25")
+    assert (
+        ir.evaluate(str(folder / f"qrels{end}"), run).figures() == ir.evaluate(data, run).figures()
+    )
+    asked = with_topics(data, folder / f"queries{end}")
+    assert asked.query_ids() == ["q1", "q2"]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_titles_and_other_columns(tmp_path: Path, mark: str) -> None:
+    columns = {"year": [1, 2], "Title": ["At sea", ""], "Contents": ["a", "b"], "DocNo": ["x", "y"]}
+    path = write_csv(tmp_path / "docs.csv", columns, mark)
+    assert texts(ir.load(path)) == {"x": "At sea a", "y": "b"}
+
+
+def test_a_sheet_with_tabs_and_three_columns(tmp_path: Path) -> None:
+    columns = {"id": ["x"], "title": ["At sea"], "text": ["a"]}
+    assert texts(ir.load(write_csv(tmp_path / "docs.tsv", columns, "\t"))) == {"x": "At sea a"}
+
+
+def test_parts_of_json_lines(tmp_path: Path) -> None:
+    """Files with whatever names, as Pyserini's folders have them."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"part-{number}.jsonl").write_text(f'{{"id": "{number}", "contents": "text"}}\n')
+    assert list(texts(ir.load(str(folder)))) == ["0", "1", "2"]
+    assert [hit.doc_id for hit in ir.index(str(folder)).search("text", k=1)] == ["2"]
+
+
+def test_splits_of_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "beir"
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "a"}\n')
+    (folder / "queries.jsonl").write_text(
+        '{"_id": "q1", "text": "a"}\n{"_id": "q2", "text": "a"}\n'
+    )
+    for split, query in (("test", "q1"), ("dev", "q2")):
+        (folder / "qrels" / f"{split}.tsv").write_text(
+            f"query-id\tcorpus-id\tscore\n{query}\td1\t1\n"
+        )
+    assert list(ir.load(folder).qrels.query_ids) == ["q1"]
+    assert list(ir.load(f"{folder}/dev").qrels.query_ids) == ["q2"]
+
+
+def test_tables_under_names() -> None:
+    pools = {"query-id": ["q1", "q2"], "corpus-ids": [["d1"], ["d2", "d1"]]}
+    tables = {"corpus": DOCS, "queries": QUERIES, "qrels": QRELS, "top_ranked": pools}
+    data = ir.load({name: pa.table(columns) for name, columns in tables.items()})
+    assert texts(data)["d1"] == DOCS["text"][0]
+    assert data.pools() == {"q1": ["d1"], "q2": ["d2", "d1"]}
+    with pytest.raises(ir.InputError, match="table 'cats' is no part of a dataset"):
+        ir.load({"corpus": pa.table(DOCS), "cats": pa.table(DOCS)})
+
+
+def test_novels_beside_other_files(tmp_path: Path) -> None:
+    folder = tmp_path / "novels"
+    folder.mkdir()
+    (folder / "emma.txt").write_text("It was dark. He walked. The sea was loud. Nobody came.\n" * 9)
+    (folder / "cover.jpg").write_bytes(b"\xff\xd8\xff\xe0")
+    (folder / "README.md").write_text("These are novels.")
+    assert {doc.doc_id.partition(":")[0] for doc in ir.load(folder).docs_iter()} == {"emma"}
+
+
+def test_candidates_of_a_folder(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, ".csv")
+    rows = "q1 Q0 d2 1 2.5 x\nq1 Q0 d1 2 1.5 x\nq2 Q0 d2 1 1.0 x\n"
+    (folder / "candidates.run").write_text(rows)
+    assert ir.load(folder).pools() == {"q1": ["d2", "d1"], "q2": ["d2"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("docs.csv", "d1,a captain\n", "names no columns that are known: d1, a captain"),
+        ("docs.csv", "id,text\nd1,a,b\n", "docs.csv:2: 3 fields, and 2 columns"),
+        ("docs.csv", 'id,text\nd1,"a\n', "docs.csv:2: not CSV"),
+        ("docs.csv", "id,id,text\nd1,d2,a\n", "two columns are named 'id'"),
+        ("qrels.csv", "query_id,doc_id,relevance\nq1,d1,x\n", "qrels.csv:2: score 'x' is not a number"),
+        ("qrels.csv", "qid,docno,label\nq,d,1\nq,d,0\n", "qrels.csv:3: document d is judged twice"),
+        ("docs.parquet", "PAR1\x00\x00", "docs.parquet: not Parquet"),
+    ],
+)  # fmt: skip
+def test_bad_sheets(tmp_path: Path, name: str, content: str, said: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(ir.InputError) as caught:
+        list(ir.load(path).docs_iter()) if name.startswith("docs") else ir.load(path)
+    assert said in str(caught.value)
