@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,31 +21,48 @@ from irtoolkit.indexes.strings import Strings
 _DIGITS, _GREATEST = 40, 61
 
 
-class Weighting(Protocol):
+class Weighting(ABC):
     """A formula whose scores are sums of idf · weight over the terms that query and document share.
 
-    Attributes:
-        absent: what a term adds to all documents, whether they have it or not, times its idf.
-        counts_empty: whether documents without a term count towards the number of documents and
-            the average length.
+    A formula can be hashed and pickled: a frozen dataclass.
     """
 
     @property
-    def absent(self) -> float: ...
+    def absent(self) -> float:
+        """What a term adds to all documents, whether they have it or not, times its idf."""
+        return 0.0
 
     @property
-    def counts_empty(self) -> bool: ...
+    def counts_empty(self) -> bool:
+        """Whether documents without a term count towards their number and the average length."""
+        return True
 
+    @property
+    def reads_all_terms(self) -> bool:
+        """Whether the idf of a term depends on the frequencies of others."""
+        return False
+
+    @abstractmethod
     def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
-        """(t,) weight of terms that occur in `found` of `size` documents; `all_found` has all terms'."""
-        ...
+        """Returns the weights of terms.
 
-    def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
-        """(n,) weight of a term that occurs so often in a document of such a length, none negative.
-
-        It grows with the count and falls with the length.
+        Args:
+            size: number of documents.
+            found: (t,) number of documents that have each term, at least 1.
+            all_found: returns the same of every term of the collection.
         """
-        ...
+
+    @abstractmethod
+    def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
+        """Returns the weights of a term in documents, none negative.
+
+        They must grow with the count and fall with the length: a search skips documents by that.
+
+        Args:
+            counts: (n,) how often the term occurs in each document.
+            lengths: (n,) the number of terms of each document.
+            average: mean number of terms of a document.
+        """
 
 
 class SearchedShard:

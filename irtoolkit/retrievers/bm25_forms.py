@@ -1,14 +1,16 @@
-"""The published forms of BM25 as functions of arrays; imports numpy alone."""
+"""The published forms of BM25 as functions of arrays; no import here is slow."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.weighted import Weighting
 
 Lengths = Literal["exact", "lucene"]
 # Lucene keeps lengths up to this as they are, and of what exceeds it so many binary digits.
@@ -94,3 +96,57 @@ FORMS = {
         delta=1.0,
     ),
 }
+
+
+@dataclass(frozen=True)
+class BM25Weighting(Weighting):
+    """A form of BM25 as a weight of each term and one of each count in a document of some length.
+
+    Attributes:
+        form, k1, b, delta, epsilon, lengths: see `irtoolkit.retrievers.lexical.BM25`.
+    """
+
+    form: str
+    k1: float
+    b: float
+    delta: float
+    epsilon: float
+    lengths: Lengths = "exact"
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> BM25Weighting:
+        """Returns the weighting of a retriever's settings; those of old indexes lack `lengths`."""
+        names = (item.name for item in fields(cls))
+        return cls(**{name: settings[name] for name in names if name in settings})
+
+    @property
+    def counts_empty(self) -> bool:
+        # In Lucene they do not.
+        return self.lengths == "exact"
+
+    @property
+    def absent(self) -> float:
+        return FORMS[self.form].absent(self.k1, self.delta)
+
+    @property
+    def reads_all_terms(self) -> bool:
+        # A negative idf becomes a share of the mean over all terms.
+        return self.form == "okapi"
+
+    def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
+        idf = FORMS[self.form].idf
+        own = idf(size, found.astype(float), self.epsilon)
+        if self.form == "okapi" and (found > size / 2).any():
+            frequencies = all_found()
+            every = idf(size, frequencies.astype(float), self.epsilon)
+            known = dict(zip(frequencies.tolist(), every.tolist(), strict=True))
+            own = np.array([known[count] for count in found.tolist()])
+        return own
+
+    def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
+        stored = stored_lengths(lengths, self.lengths)
+        norm = 1 - self.b + self.b * stored / (average or 1.0)
+        made = FORMS[self.form].weight(
+            counts.astype(np.float64), np.asarray(norm, np.float64), self.k1, self.delta
+        )
+        return np.maximum(0.0, made - self.absent)

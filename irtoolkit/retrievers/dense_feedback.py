@@ -18,13 +18,12 @@ from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.models.presets import Kind
-from irtoolkit.retrievers._feedback import best_places
 from irtoolkit.retrievers.base import Scored, scores_of
 from irtoolkit.retrievers.compared import Compare, Read
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.kept_vectors import Sides, VectorIndex, VectorSearcher
 from irtoolkit.retrievers.vectors import Similarity, Vectors, unit
-from irtoolkit.runs.order import TopDocuments
+from irtoolkit.runs.order import TopDocuments, best_first, keys
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class DensePRF(Dense):
         def twice(queries: Singles, counts: Ints) -> Scored:
             scores, made = scores_of(match(queries, counts)), np.empty_like(queries)
             for at, query in enumerate(packed(queries).vectors):
-                best = best_places(scores[at], self.fb_docs, None, lambda places: doc_ids[places])
+                best = best_first(scores[at], lambda rows: keys(doc_ids[rows]), self.fb_docs)
                 own = VectorShard.of([read(doc[best])], self.stored)
                 made[at] = self.expanded(query, own.rows(0, len(best)), how.similarity)
             del scores  # its memory is that of the second search

@@ -6,14 +6,10 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, sqrt
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers._feedback import Feedback, FeedbackDocument, Weights, heaviest
 from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
-
-if TYPE_CHECKING:
-    from irtoolkit.retrievers.kept import LexicalIndex
 
 _COMMON = {"fb_docs": (1, 1e6), "fb_terms": (1, 1e6), "max_df": (0, 1)}
 _MODEL = {**_COMMON, "original_query_weight": (0, 1), "doc_terms": (1, 1e9)}
@@ -87,12 +83,6 @@ class RM3(RelevanceModel, BM25):
     def shares(self, scores: Sequence[float], length: float) -> list[float]:
         return [max(0.0, score) for score in scores]
 
-    def index_form(self) -> LexicalIndex:
-        return _with_feedback(self, super().index_form())
-
-    def kept(self) -> KeptForm | None:
-        return self.index_form() if self.scores_as(RM3) else None
-
 
 @dataclass(frozen=True)
 class RM3QueryLikelihood(RelevanceModel, QueryLikelihood):
@@ -117,12 +107,6 @@ class RM3QueryLikelihood(RelevanceModel, QueryLikelihood):
     def shares(self, scores: Sequence[float], length: float) -> list[float]:
         terms = max(length, 1.0) if self.likelihood == "term" else 1.0
         return [exp((score - max(scores)) / terms) for score in scores]
-
-    def index_form(self) -> LexicalIndex:
-        return _with_feedback(self, super().index_form())
-
-    def kept(self) -> KeptForm | None:
-        return self.index_form() if self.scores_as(RM3QueryLikelihood) else None
 
 
 @dataclass(frozen=True)
@@ -191,19 +175,6 @@ class Rocchio(Feedback, BM25):
                 for term in sorted({*query, *near, *far})
             }
         )
-
-    def index_form(self) -> LexicalIndex:
-        return _with_feedback(self, super().index_form())
-
-    def kept(self) -> KeptForm | None:
-        return self.index_form() if self.scores_as(Rocchio) else None
-
-
-def _with_feedback(feedback: Feedback, searched: LexicalIndex) -> LexicalIndex:
-    """How a retriever with feedback keeps its documents: as the one that searches."""
-    from irtoolkit.retrievers.kept_feedback import FeedbackIndex
-
-    return FeedbackIndex(feedback, searched)
 
 
 def _mean(docs: Sequence[FeedbackDocument], count: int) -> Weights:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -13,20 +12,16 @@ import numpy as np
 
 from irtoolkit.base import analysis
 from irtoolkit.base.analysis import Analysis
-from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.form import OpenShard, SearchedHere
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, counted
-from irtoolkit.indexes.scanning import filled
-from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import BLOCK
-from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.indexes.writer import MEMORY, Segments
 from irtoolkit.retrievers.base import Matches
-from irtoolkit.retrievers.bm25_forms import FORMS, Lengths, stored_lengths
 from irtoolkit.runs.order import TopDocuments
 
 if TYPE_CHECKING:
@@ -43,53 +38,6 @@ class TermRetriever(Protocol):
     def rewritten(self, texts: Iterable[Segments]) -> Iterable[Segments]: ...
     def rewriting(self) -> dict[str, Any]: ...
     def settings(self) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True)
-class BM25Weighting:
-    """A form of BM25 as a weight of each term and one of each count in a document of some length.
-
-    Attributes:
-        form, k1, b, delta, epsilon, lengths: see `irtoolkit.retrievers.lexical.BM25`.
-    """
-
-    form: str
-    k1: float
-    b: float
-    delta: float
-    epsilon: float
-    lengths: Lengths = "exact"
-
-    @property
-    def counts_empty(self) -> bool:
-        """Whether documents without a term count; in Lucene they do not."""
-        return self.lengths == "exact"
-
-    @property
-    def absent(self) -> float:
-        """What a term adds to documents that lack it, times its idf."""
-        return FORMS[self.form].absent(self.k1, self.delta)
-
-    def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
-        """(t,) weight of terms that occur in `found` of `size` documents."""
-        idf = FORMS[self.form].idf
-        own = idf(size, found.astype(float), self.epsilon)
-        if self.form == "okapi" and (found > size / 2).any():
-            # A negative idf becomes a share of the mean over all terms.
-            frequencies = all_found()
-            every = idf(size, frequencies.astype(float), self.epsilon)
-            known = dict(zip(frequencies.tolist(), every.tolist(), strict=True))
-            own = np.array([known[count] for count in found.tolist()])
-        return own
-
-    def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
-        """(n,) weight of a term that occurs so often in a document of such a length."""
-        stored = stored_lengths(lengths, self.lengths)
-        norm = 1 - self.b + self.b * stored / (average or 1.0)
-        made = FORMS[self.form].weight(
-            counts.astype(np.float64), np.asarray(norm, np.float64), self.k1, self.delta
-        )
-        return np.maximum(0.0, made - self.absent)
 
 
 class LexicalIndex(SearchedHere):
@@ -154,20 +102,6 @@ class LexicalIndex(SearchedHere):
         )
 
 
-class BM25Index(LexicalIndex):
-    """How BM25 keeps its documents; a `KeptForm`."""
-
-    def of(
-        self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
-    ) -> PostingsSearch:
-        """Shards of postings as one."""
-        return PostingsSearch(shards, first)
-
-    def searcher(self, shards: CountedShardSet, counting: Any = None) -> BM25Searcher:
-        """Searches shards of postings."""
-        return BM25Searcher(self._retriever.settings(), shards, counting)
-
-
 class LexicalSearcher:
     """What searchers of kept postings share.
 
@@ -200,7 +134,11 @@ class LexicalSearcher:
         """
         shards: Any = self.shards
         pool = shards.subset(documents, None if self.reads_all_terms(apart) else terms)
-        return type(self)(self._settings, pool, None if apart else self.counting)
+        return self.over(pool, None if apart else self.counting)
+
+    def over(self, shards: CountedShardSet, counting: Any) -> Self:
+        """Returns what searches other shards with the same settings."""
+        return type(self)(self._settings, shards, counting)
 
     def every(self, terms: CountedQueries) -> Matches:
         """The score of every document for each query."""
@@ -254,57 +192,3 @@ class LexicalSearcher:
     def _asked(self, terms: CountedQueries) -> Any:
         """The queries as the shards take them."""
         raise NotImplementedError
-
-
-class BM25Searcher(LexicalSearcher):
-    """Searches kept postings with BM25; a `Searcher`.
-
-    Args:
-        settings: of the retriever; see `irtoolkit.retrievers.lexical.BM25`.
-        shards, counting: see `LexicalSearcher`.
-    """
-
-    def __init__(
-        self, settings: Mapping[str, Any], shards: CountedShardSet, counting: Any = None
-    ) -> None:
-        super().__init__(settings, shards, counting)
-        names = ("form", "k1", "b", "delta", "epsilon")
-        constants = {name: settings[name] for name in names}
-        # Indexes of before do not name it.
-        lengths = settings.get("lengths", "exact")
-        self._weighting = BM25Weighting(**constants, lengths=lengths)
-
-    def reads_all_terms(self, apart: bool) -> bool:
-        # A negative idf becomes a share of the mean over all terms.
-        return apart and self._weighting.form == "okapi"
-
-    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
-        """The best documents of each query, among those that share a term with it.
-
-        `fill` adds others, by descending id, which score what a document without a term of the
-        query does.
-        """
-        asked = self._asked(terms)
-        found = valued(asked, self.shards.best(asked, depth))
-        depth = min(depth, self.shards.size)
-        is_full = (np.diff(found.offsets) >= depth).all() and found.scores.min(initial=0) >= 0
-        if not fill or is_full:
-            return found
-        return filled(found, depth, self.shards, self._without(asked))
-
-    def feedback(self, terms: CountedQueries, depth: int) -> TopDocuments:
-        """The best documents that score more than one without a term of the query."""
-        asked = self._asked(terms)
-        found = valued(asked, self.shards.best(asked, depth))
-        counts = np.diff(found.offsets)
-        better = found.scores > np.repeat(self._without(asked), counts)
-        owners = np.repeat(np.arange(terms.size), counts)[better]
-        offsets = np.searchsorted(owners, np.arange(terms.size + 1))
-        return TopDocuments(offsets, found.documents[better], found.scores[better])
-
-    def _without(self, asked: Sequence[WeightedQueries]) -> Floats:
-        """(q,) what a document without a term of each query scores."""
-        return np.concatenate([np.empty(0), *(one.everywhere for one in asked)])
-
-    def _asked(self, terms: CountedQueries) -> list[WeightedQueries]:
-        return weighed(self.counting, terms, self._weighting)

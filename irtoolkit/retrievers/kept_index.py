@@ -146,13 +146,14 @@ class KeptIndex(Index):
 
     def _searcher(self) -> Searcher:
         known = self.manifest.parameters
-        plain = "k1" in known and "fb_docs" not in known  # feedback searches twice
-        if plain and self._is_builders and not self._settings:
+        if self.manifest.retriever == "bm25" and self._is_builders and not self._settings:
             # The first result of a new process waits for no more than this needs.
             from irtoolkit.indexes.search import PostingsSearch
-            from irtoolkit.retrievers.kept import BM25Searcher
+            from irtoolkit.retrievers.bm25_forms import BM25Weighting
+            from irtoolkit.retrievers.weighted_terms import WeightedSearcher
 
-            return BM25Searcher(known, PostingsSearch.of(self._shards))
+            shards = PostingsSearch.of(self._shards)
+            return WeightedSearcher(known, BM25Weighting.of(known), shards)
         form = self._form
         refuse_other(self.manifest, form, self.folder)
         return form.open(self._shards)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from irtoolkit.base.analysis import (
     ANALYZERS,
@@ -18,14 +18,14 @@ from irtoolkit.base.analysis import (
 )
 from irtoolkit.base.errors import InputError
 from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.weighted import Weighting
 from irtoolkit.retrievers.base import Ask, Retriever, Scorer
-from irtoolkit.retrievers.bm25_forms import FORMS, Lengths
+from irtoolkit.retrievers.bm25_forms import FORMS, BM25Weighting, Lengths
+from irtoolkit.retrievers.kept import LexicalIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.term_index import term_index
 from irtoolkit.retrievers.texts import Segments
-
-if TYPE_CHECKING:
-    from irtoolkit.retrievers.kept import LexicalIndex
+from irtoolkit.retrievers.weighted_terms import WeightedIndex
 
 # The settings that say how texts become terms.
 ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
@@ -91,9 +91,18 @@ class Lexical(Retriever):
 
         return ask
 
-    def index_form(self) -> LexicalIndex:
-        """How its documents become postings, and what searches them."""
+    def weighting(self) -> Weighting:
+        """Returns the formula, where scores are sums of term weights; else see `index_form`."""
         raise NotImplementedError
+
+    def index_form(self) -> LexicalIndex:
+        """Returns how its documents become postings, and what searches them."""
+        return WeightedIndex(self)
+
+    def kept(self) -> KeptForm | None:
+        own = type(self)
+        is_indexed = own.scorer is Lexical.scorer and own.prepare is Lexical.prepare
+        return self.index_form() if is_indexed else None
 
     def indexed(self) -> Lexical:
         """A retriever that keeps an index, in the cache, of the same terms."""
@@ -162,13 +171,8 @@ class BM25(Lexical):
         given = {"k1": self.k1, "b": self.b, "delta": self.delta}
         return {name: getattr(defaults, name) if v is None else v for name, v in given.items()}
 
-    def index_form(self) -> LexicalIndex:
-        from irtoolkit.retrievers.kept import BM25Index
-
-        return BM25Index(self)
-
-    def kept(self) -> KeptForm | None:
-        return self.index_form() if self.scores_as(BM25) else None
+    def weighting(self) -> Weighting:
+        return BM25Weighting.of(self.settings())
 
 
 @dataclass(frozen=True)
@@ -198,6 +202,3 @@ class QueryLikelihood(Lexical):
         from irtoolkit.retrievers.kept_scans import LikelihoodIndex
 
         return LikelihoodIndex(self)
-
-    def kept(self) -> KeptForm | None:
-        return self.index_form() if self.scores_as(QueryLikelihood) else None

@@ -62,4 +62,4 @@ class TFIDF(Lexical):
 
     def kept(self) -> KeptForm | None:
         # The statistics of an index are those of its documents.
-        return self.index_form() if self._file is None and self.scores_as(TFIDF) else None
+        return super().kept() if self._file is None else None

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,43 @@ print(ir.index("proverbs", "shared-letters").search("still waters run", k=1).doc
     done = run(installed, tmp_path, "-c", code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["['FirstHalf', 'RR']", "['p4']"]
+
+
+def test_an_index_of_another_package_scores_alike_everywhere(
+    installed: Path, tmp_path: Path
+) -> None:
+    code = """
+import json
+import irtoolkit as ir
+
+docs = {f"d{i:02}": "sea " * (i % 4) + "whale " * (i % 3) + "ship " * i for i in range(40)}
+queries, depth = {"q": "whale at sea", "r": "ship"}, 40
+data = ir.load(docs, queries=queries, qrels={"q": {"d01": 1}})
+several = ir.index(docs, "pivoted", "parts")
+whole = ir.index(dict(list(docs.items())[:9]), "pivoted", "index")
+for first in range(9, 40, 9):
+    whole = whole.add(dict(list(docs.items())[first:first + 9]))
+runs = [
+    ir.index(docs, "pivoted").search_many(queries, depth),
+    several.search_many(queries, depth),
+    whole.search_many(queries, depth),
+    ir.open_index("index").search_many(queries, depth),
+    ir.retrieve(data, "pivoted", depth=depth),
+]
+print(json.dumps([
+    {q: {row.doc_id: row.score for row in run.ranking(q) if row.score > 0} for q in queries}
+    for run in runs
+]))
+print(ir.open_index("index", "pivoted", slope=0).search("whale", 1)[0].score)
+"""
+    done = run(installed, tmp_path, "-c", code)
+    assert done.returncode == 0, done.stderr
+    every, score = done.stdout.splitlines()
+    first, *others = json.loads(every)
+    assert all(other == first for other in others)
+    assert [len(ranking) for ranking in first.values()] == [36, 39]
+    # By hand: of 40 documents 26 have the word, at most twice.
+    assert float(score) == pytest.approx((1 + log(1 + log(2))) * log(41 / 26))
 
 
 def test_without_the_package_nothing_of_it_is_there(tmp_path: Path) -> None:

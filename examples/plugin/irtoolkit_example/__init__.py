@@ -1,1 +1,1 @@
-"""A retriever, a measure, a dataset, a table and a command for irtoolkit, one file each."""
+"""Retrievers, a measure, a dataset, a table and a command for irtoolkit, one file each."""

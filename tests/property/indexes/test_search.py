@@ -26,7 +26,7 @@ from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import Counted
 from irtoolkit.indexes.weighted import SearchedShard, WeightedQueries
-from irtoolkit.retrievers.kept import BM25Weighting
+from irtoolkit.retrievers.bm25_forms import BM25Weighting
 from tests.conftest import ALL
 
 # Random collections; more of them where somebody has the time.

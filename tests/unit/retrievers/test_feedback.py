@@ -12,7 +12,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers._feedback import FeedbackDocument, best_places, heaviest
+from irtoolkit.retrievers._feedback import FeedbackDocument, heaviest
 from irtoolkit.retrievers.base import scores_of as bare
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.feedback import RM3, RM3QueryLikelihood, Rocchio
@@ -157,11 +157,7 @@ def test_ties_at_the_cut_are_by_id() -> None:
     }  # fmt: skip
 
 
-def test_the_best_and_the_heaviest() -> None:
-    scores, ids = np.array([1.0, 3.0, 3.0, 0.0, 2.0]), np.array(["a", "b", "c", "d", "e"])
-    assert best_places(scores, 2, None, lambda places: ids[places]) == [2, 1]
-    assert best_places(scores, 9, 1.0, lambda places: ids[places]) == [2, 1, 4]
-    assert best_places(scores[:0], 3, None, lambda places: ids[places]) == []
+def test_the_heaviest_terms() -> None:
     # What differs in the last bits alone is tied.
     assert heaviest({"b": 1.0, "c": 0.5, "a": 1.0 - 1e-12}, 1) == {"a": 1.0 - 1e-12}
     assert list(heaviest({"b": 3, "c": 1, "a": 2}, 2)) == ["a", "b"]
@@ -182,7 +178,7 @@ def test_settings_out_of_range_are_refused(name: str, settings: dict[str, Any]) 
         create_retriever(name, settings)
 
 
-def test_a_class_that_expands_otherwise_does_not_take_the_index() -> None:
+def test_a_class_that_expands_otherwise_searches_the_same_index_its_own_way() -> None:
     @dataclass(frozen=True)
     class Doubled(RM3):
         name: ClassVar[str] = "doubled"
@@ -190,9 +186,9 @@ def test_a_class_that_expands_otherwise_does_not_take_the_index() -> None:
         def expand(self, query: Any, ranking: Any) -> Any:
             return {term: 2 * weight for term, weight in query.items()}
 
-    assert RM3().scores_as(RM3)
-    assert not RM3().scores_as(BM25)
-    assert Doubled().kept() is None
+    kept = Doubled().kept()
+    assert kept is not None
+    assert kept.settings == RM3().index_form().settings
     assert found("whale", Doubled()) == pytest.approx(
         {name: 2 * score for name, score in found("whale", BM25()).items()}
     )

@@ -1,0 +1,96 @@
+"""Retrievers whose scores are sums of term weights: how their postings are searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats
+from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.scanning import filled
+from irtoolkit.indexes.search import PostingsSearch, valued, weighed
+from irtoolkit.indexes.sharded import CountedShardSet
+from irtoolkit.indexes.weighted import WeightedQueries, Weighting
+from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher, TermRetriever
+from irtoolkit.runs.order import TopDocuments
+
+
+class WeightedRetriever(TermRetriever, Protocol):
+    """A retriever whose scores are sums of term weights; see `irtoolkit.retrievers.lexical.Lexical`."""
+
+    def weighting(self) -> Weighting: ...
+
+
+class WeightedIndex(LexicalIndex):
+    """How a retriever that adds up term weights keeps its documents; a `KeptForm`."""
+
+    def __init__(self, retriever: WeightedRetriever) -> None:
+        super().__init__(retriever)
+        self._weighting = retriever.weighting()
+
+    def of(
+        self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
+    ) -> PostingsSearch:
+        """Returns shards of postings as one."""
+        return PostingsSearch(shards, first)
+
+    def searcher(self, shards: CountedShardSet, counting: Any = None) -> WeightedSearcher:
+        """Returns what searches shards of postings."""
+        return WeightedSearcher(self._retriever.settings(), self._weighting, shards, counting)
+
+
+class WeightedSearcher(LexicalSearcher):
+    """Searches postings by sums of weights; a `Searcher`.
+
+    Args:
+        settings, shards, counting: see `LexicalSearcher`.
+        weighting: the formula.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], weighting: Weighting, shards: CountedShardSet,
+        counting: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(settings, shards, counting)
+        self._weighting = weighting
+
+    def over(self, shards: CountedShardSet, counting: Any) -> WeightedSearcher:
+        return WeightedSearcher(self._settings, self._weighting, shards, counting)
+
+    def reads_all_terms(self, apart: bool) -> bool:
+        return apart and self._weighting.reads_all_terms
+
+    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
+        """The best documents of each query, among those that share a term with it.
+
+        `fill` adds others, by descending id, which score what a document without a term of the
+        query does.
+        """
+        asked = self._asked(terms)
+        found = valued(asked, self.shards.best(asked, depth))
+        depth = min(depth, self.shards.size)
+        is_full = (np.diff(found.offsets) >= depth).all() and found.scores.min(initial=0) >= 0
+        if not fill or is_full:
+            return found
+        return filled(found, depth, self.shards, self._without(asked))
+
+    def feedback(self, terms: CountedQueries, depth: int) -> TopDocuments:
+        """The best documents that score more than one without a term of the query."""
+        asked = self._asked(terms)
+        found = valued(asked, self.shards.best(asked, depth))
+        counts = np.diff(found.offsets)
+        better = found.scores > np.repeat(self._without(asked), counts)
+        owners = np.repeat(np.arange(terms.size), counts)[better]
+        offsets = np.searchsorted(owners, np.arange(terms.size + 1))
+        return TopDocuments(offsets, found.documents[better], found.scores[better])
+
+    def _without(self, asked: Sequence[WeightedQueries]) -> Floats:
+        """(q,) what a document without a term of each query scores."""
+        return np.concatenate([np.empty(0), *(one.everywhere for one in asked)])
+
+    def _asked(self, terms: CountedQueries) -> list[WeightedQueries]:
+        return weighed(self.counting, terms, self._weighting)
