@@ -17,7 +17,7 @@ import runpy
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -65,6 +65,9 @@ _LUCENE_STOP = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then"
     " there these they this to was will with"
 )
+
+# Words whose stems are remembered.
+_REMEMBERED = 1 << 15
 
 # Raised by hand when the same text gives other terms.
 FORMAT = 2
@@ -157,9 +160,15 @@ def _sklearn_stop_words() -> frozenset[str]:
 def _stemmer(name: Stemmer) -> Callable[[str], str]:
     if name == "none":
         return str
+    return _remembered_stem()
+
+
+@cache
+def _remembered_stem() -> Callable[[str], str]:
+    """The Porter stemmer, which remembers the stems of words of late: most words come again."""
     from irtoolkit.base.porter import stem
 
-    return stem
+    return lru_cache(_REMEMBERED)(stem)
 
 
 def _tokenizer(name: Tokenizer) -> Callable[[str], list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from irtoolkit.base.errors import InputError
@@ -12,7 +13,7 @@ from irtoolkit.datasets.novels import LENGTH, Novel, Place
 from irtoolkit.ranking.build_index import build
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.build_index import form_of
-from irtoolkit.retrievers.hits import Hit, SearchResult
+from irtoolkit.retrievers.hits import MatchedPlaces, SearchResult
 from irtoolkit.retrievers.index import Index
 from irtoolkit.runs import Run
 
@@ -65,9 +66,7 @@ class BookIndex(Index):
         # A passage shares a sentence with 2 (n - 1) others of its length.
         most = k * (2 * self.sentences - 1) if isinstance(k, int) and k > 0 else k
         found = super().search(query, most)
-        chosen = (hit._replace(rank=rank) for rank, hit in enumerate(_apart(found), 1))
-        hits = [hit for hit, _ in zip(chosen, range(k), strict=False)]
-        return SearchResult(query, hits, found.why_none)
+        return found.chosen(list(islice(_apart(found.doc_ids), k)))
 
     def place(self, doc_id: str) -> Place:
         """Where a passage is in its book.
@@ -96,22 +95,25 @@ class BookIndex(Index):
     def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
         return self.kept._rank(asked, depth)
 
+    def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
+        return self.kept._best(query, depth)
+
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         return self.kept._texts(doc_ids)
 
     def _texts_of_hits(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         return self.kept._texts_of_hits(doc_ids)
 
-    def _matches(self, query: str, text: str) -> tuple[tuple[int, int], ...]:
+    def _matches(self, query: str, text: str) -> MatchedPlaces:
         return self.kept._matches(query, text)
 
 
-def _apart(hits: SearchResult) -> Iterator[Hit]:
-    """Yields the hits that share no sentence with a better one."""
+def _apart(doc_ids: Sequence[str]) -> Iterator[int]:
+    """Yields the places of the passages that share no sentence with a better one."""
     taken: set[tuple[str, int]] = set()
-    for hit in hits:
-        span = Span.parse(hit.doc_id)
+    for place, doc_id in enumerate(doc_ids):
+        span = Span.parse(doc_id)
         own = {(span.book, number) for number in range(span.start, span.stop)}
         if not own & taken:
             taken |= own
-            yield hit
+            yield place

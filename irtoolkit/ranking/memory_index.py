@@ -14,8 +14,9 @@ from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import Asked
+from irtoolkit.retrievers.hits import MatchedPlaces
 from irtoolkit.retrievers.index import Index
-from irtoolkit.retrievers.kept_search import found_run
+from irtoolkit.retrievers.kept_search import best_documents, found_run
 from irtoolkit.retrievers.texts import text_batches, view
 from irtoolkit.runs import Run
 
@@ -70,7 +71,12 @@ class MemoryIndex(Index):
             self.system.name,
         )
 
-    def _matches(self, query: str, text: str) -> tuple[tuple[int, int], ...]:
+    def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
+        if self._searcher is None:
+            return super()._best(query, depth)
+        return best_documents(self._searcher, query, depth)
+
+    def _matches(self, query: str, text: str) -> MatchedPlaces:
         return () if self._searcher is None else tuple(self._searcher.matched((query,), text))
 
     def settings(self) -> Mapping[str, Any]:

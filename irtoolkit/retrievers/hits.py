@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple
 
@@ -11,6 +13,11 @@ from irtoolkit.base.textwidth import printable
 
 # Characters of a text that a table of hits shows.
 _SHOWN = 120
+
+# First and last + 1 character of each place in a text that matches a query.
+MatchedPlaces = tuple[tuple[int, int], ...]
+# Reads the texts of some documents, and where each matches the query.
+ReadTexts = Callable[[Sequence[str]], Sequence[tuple[str, MatchedPlaces]]]
 
 
 class Hit(NamedTuple):
@@ -28,22 +35,48 @@ class Hit(NamedTuple):
     doc_id: str
     score: float
     text: str
-    matches: tuple[tuple[int, int], ...] = ()
+    matches: MatchedPlaces = ()
 
 
 class SearchResult(Sequence[Hit]):
     """What a search found, best first; a notebook shows it as a table.
+
+    Texts are read when a hit is looked at; ids and scores are there before.
 
     Attributes:
         query: the text that was searched for.
         why_none: why nothing was found, where that is known; else empty.
     """
 
-    def __init__(self, query: str, hits: Iterable[Hit], why_none: str = "") -> None:
-        self.query, self._hits, self.why_none = query, tuple(hits), why_none
+    def __init__(
+        self, query: str, doc_ids: Sequence[str], scores: Sequence[float], read: ReadTexts,
+        why_none: str = "",
+    ) -> None:  # fmt: skip
+        """`doc_ids` and `scores` are those of the hits, best first."""
+        self.query, self.why_none = query, why_none
+        self._doc_ids, self._scores, self._read = tuple(doc_ids), tuple(scores), read
+
+    @cached_property
+    def _hits(self) -> tuple[Hit, ...]:
+        texts = self._read(self._doc_ids)
+        columns = zip(self._doc_ids, self._scores, texts, strict=True)
+        return tuple(
+            Hit(rank, doc_id, score, text, matches)
+            for rank, (doc_id, score, (text, matches)) in enumerate(columns, 1)
+        )
+
+    def chosen(self, places: Sequence[int]) -> SearchResult:
+        """Returns some of the hits, ranked from 1."""
+        ids, scores = [self._doc_ids[at] for at in places], [self._scores[at] for at in places]
+        return SearchResult(self.query, ids, scores, self._read, self.why_none)
+
+    def __reduce__(self) -> Any:
+        # The hits alone: an index stays where it is open.
+        read = _Texts({hit.doc_id: (hit.text, hit.matches) for hit in self._hits})
+        return SearchResult, (self.query, self._doc_ids, self._scores, read, self.why_none)
 
     def __len__(self) -> int:
-        return len(self._hits)
+        return len(self._doc_ids)
 
     def __getitem__(self, key: Any) -> Any:
         return self._hits[key]
@@ -54,12 +87,12 @@ class SearchResult(Sequence[Hit]):
     @property
     def doc_ids(self) -> list[str]:
         """The ids of the documents, best first."""
-        return [hit.doc_id for hit in self._hits]
+        return list(self._doc_ids)
 
     @property
     def scores(self) -> list[float]:
         """The scores, best first."""
-        return [hit.score for hit in self._hits]
+        return list(self._scores)
 
     @property
     def texts(self) -> list[str]:
@@ -78,10 +111,20 @@ class SearchResult(Sequence[Hit]):
         return f"no document matches {self.query!r}{why}"
 
     def __repr__(self) -> str:
-        return str(self._table()) if self._hits else self._nothing()
+        return str(self._table()) if self._doc_ids else self._nothing()
 
     def _repr_html_(self) -> str:
-        return self._table().to_html() if self._hits else f"<p>{escape(self._nothing())}</p>"
+        return self._table().to_html() if self._doc_ids else f"<p>{escape(self._nothing())}</p>"
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Texts and their matches that were read before, by document id."""
+
+    texts: Mapping[str, tuple[str, MatchedPlaces]]
+
+    def __call__(self, doc_ids: Sequence[str]) -> list[tuple[str, MatchedPlaces]]:
+        return [self.texts[doc_id] for doc_id in doc_ids]
 
 
 def _short(text: str) -> str:

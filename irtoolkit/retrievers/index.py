@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any
 
 from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers.hits import Hit, SearchResult
+from irtoolkit.retrievers.hits import MatchedPlaces, SearchResult
 from irtoolkit.runs import Run
 
 
@@ -52,7 +53,7 @@ class Index(ABC):
             InputError: a setting that is unknown, or that concerns how documents are prepared.
         """
 
-    def _matches(self, query: str, text: str) -> tuple[tuple[int, int], ...]:
+    def _matches(self, query: str, text: str) -> MatchedPlaces:
         """Where a text matches a query."""
         return ()
 
@@ -76,14 +77,20 @@ class Index(ABC):
                 remedy="search_many takes several",
             )
         _refuse_empty("the query", query)
-        found = self._rank({"query": query}, _depth(k))
-        ids, scores = [str(found.doc_ids[doc]) for doc in found.docs], found.scores.tolist()
-        texts = self._texts_of_hits(ids)
-        hits = []
-        for rank, (doc_id, score) in enumerate(zip(ids, scores, strict=False), 1):
-            text = texts.get(doc_id, "")
-            hits.append(Hit(rank, doc_id, score, text, self._matches(query, text)))
-        return SearchResult(query, hits, "" if hits else self._why_none(query))
+        ids, scores = self._best(query, _depth(k))
+        why_none = "" if ids else self._why_none(query)
+        return SearchResult(query, ids, scores, partial(self._read, query), why_none)
+
+    def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
+        """The ids and scores of the best documents of one query."""
+        found = self._rank({"query": query}, depth)
+        return [str(found.doc_ids[doc]) for doc in found.docs], found.scores.tolist()
+
+    def _read(self, query: str, doc_ids: Sequence[str]) -> list[tuple[str, MatchedPlaces]]:
+        """The texts of documents that a search has found, and where each matches the query."""
+        texts = self._texts_of_hits(doc_ids)
+        own = [texts.get(doc_id, "") for doc_id in doc_ids]
+        return [(text, self._matches(query, text)) for text in own]
 
     def _why_none(self, query: str) -> str:
         """Why a query that finds nothing finds nothing, where its own words tell; else empty."""

@@ -19,6 +19,7 @@ from irtoolkit.indexes.form import KeptForm, Searcher
 from irtoolkit.indexes.remote import local_index, verify
 from irtoolkit.indexes.remote_writer import changing
 from irtoolkit.indexes.shards import OpenShard
+from irtoolkit.retrievers.hits import MatchedPlaces
 from irtoolkit.retrievers.index import Index, listed_ids
 from irtoolkit.retrievers.index_folder import (
     live,
@@ -27,7 +28,7 @@ from irtoolkit.retrievers.index_folder import (
     refuse_other,
     searchable,
 )
-from irtoolkit.retrievers.kept_search import found_ranks, found_run, spread_searcher
+from irtoolkit.retrievers.kept_search import best_documents, found_ranks, found_run, spread_searcher
 from irtoolkit.runs import Run
 
 if TYPE_CHECKING:
@@ -175,6 +176,9 @@ class KeptIndex(Index):
     def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
         return self.run(id_array(list(asked)), [(text,) for text in asked.values()], depth)
 
+    def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
+        return self._despite_merging(lambda: best_documents(self._searching(), query, depth))
+
     def run(
         self, query_ids: Any, queries: Sequence[Segments], depth: int, *, fill: bool = False
     ) -> Run:
@@ -218,7 +222,7 @@ class KeptIndex(Index):
             )
         return texts
 
-    def _matches(self, query: str, text: str) -> tuple[tuple[int, int], ...]:
+    def _matches(self, query: str, text: str) -> MatchedPlaces:
         return tuple(self.searcher.matched((query,), text))
 
     def bytes(self) -> int:

@@ -15,6 +15,7 @@ from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.spread import Spread
 from irtoolkit.runs import Run
+from irtoolkit.runs.order import separate
 
 Segments = tuple[str, ...]
 
@@ -49,6 +50,13 @@ def spread_searcher(place: StrPath, manifest: Manifest, retriever: Any, workers:
     """What searches an index in so many workers."""
     opener = OpenedBy(retriever)
     return opener.form.searcher(Spread(place, manifest, opener, workers))
+
+
+def best_documents(searcher: Searcher, query: str, depth: int) -> tuple[list[str], list[float]]:
+    """Returns the ids and scores of the best documents of one query, as `found_run` has them."""
+    found = searcher.search([(query,)], depth)
+    scores: list[float] = separate(found.scores).tolist()
+    return searcher.shards.ids(found.documents), scores
 
 
 def found_run(

@@ -244,7 +244,7 @@ def separate(scores: Any, keys: Keys | None = None, queries: Ints | None = None)
         InputError: a row would have to go below the lowest float32.
     """
     single = np.asarray(scores, np.float32)
-    if len(single) < 2:
+    if len(single) < 2 or (queries is None and bool((single[1:] < single[:-1]).all())):
         return single
     bits = single.view(np.int32).astype(np.int64)
     # Whole numbers in the order of the scores, one for each step: negative scores count downwards.

@@ -17,7 +17,7 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import search
-from irtoolkit.retrievers.hits import Hit, SearchResult
+from irtoolkit.retrievers.hits import SearchResult
 from tests.conftest import Answer
 
 Command = Callable[..., Answer]
@@ -286,7 +286,7 @@ def test_matches_are_bold_on_a_terminal_only(
     monkeypatch.setenv("NO_COLOR", no_color)
     text = "\ue000a \x1b[31mwhale\ue001"
     at = text.index("whale")
-    found = SearchResult("whale", [Hit(1, "\x1b[2Jd", 1.0, text, ((at, at + 5),))])
+    found = SearchResult("whale", ["\x1b[2Jd"], [1.0], lambda _: [(text, ((at, at + 5),))])
     terminal, pipe = Terminal(), io.StringIO()
     for out in (terminal, pipe):
         monkeypatch.setattr(sys, "stdout", out)
