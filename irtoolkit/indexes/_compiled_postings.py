@@ -8,17 +8,6 @@ import numba
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def mark(counts: Any, ends: Any, count_codes: Any, length_codes: Any, grid: Any) -> None:
-    """Marks each pair of a term's count and its text's length that occurs in a grid of their codes."""
-    at = 0
-    for doc in range(len(ends)):
-        length = length_codes[doc]
-        while at < ends[doc]:
-            grid[count_codes[counts[at]], length] = 1
-            at += 1
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def invert(first: int, counted: Any, order: Any, codes: Any, cursors: Any, out: Any) -> None:
     """Appends the postings of texts, whose numbers begin at `first`, to those of their terms.
 
@@ -26,7 +15,8 @@ def invert(first: int, counted: Any, order: Any, codes: Any, cursors: Any, out: 
         first: number of the first text.
         counted: (terms, counts, ends); see `count`.
         order: term number to place among the shard's terms.
-        codes: (count codes, length codes, grid of classes); see `mark`.
+        codes: (count codes, length codes, grid of classes): the code of each count, that of each text's length, and
+            the class of a pair of these.
         cursors: where each term's next posting goes.
         out: (documents, classes).
     """

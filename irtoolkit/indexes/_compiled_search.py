@@ -20,12 +20,12 @@ from irtoolkit.runs._order_kernels import best_of, drop_last_ties, from_least
 
 # Documents whose scores are added up at once; they stay in the processor's cache. Of queries with many
 # terms each has few postings in a window, so it is larger for these.
-WINDOW, FIRST, LARGE = 1 << 14, 1 << 10, 1 << 17
+WINDOW, FIRST = 1 << 14, 1 << 10
 MANY = 32
 # Places within a window: damaged postings must not lead out of it.
 MASK = WINDOW - 1
-# Sums that are looked at together, and parts into which the scores of what is found are sorted.
-LINE, LEVELS = 32, 1 << 12
+# Sums that are looked at together.
+LINE = 32
 # More documents compete than there is room for.
 CROWDED = -1
 
@@ -95,7 +95,7 @@ def collect(
     level, above = 0, 0
     required = 0
     low: Any = 0
-    step, window = FIRST, WINDOW if known <= MANY else LARGE
+    step, window = FIRST, WINDOW if known <= MANY else len(sums)
     mask = np.uint32(len(sums) - 1)
     following: Any = 0
     while low < size:

@@ -13,9 +13,6 @@ import numpy as np
 from irtoolkit.indexes._compiled_search import MASK, WINDOW, part_of, reach
 from irtoolkit.runs._order_kernels import is_before
 
-# Values that are put in order by insertion.
-_SORTED = 32
-
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def add_up(
@@ -75,19 +72,3 @@ def score_of(shard: Any, table: Any, query: Any, doc: int) -> Any:
         if at < end and docs[at] == doc:
             total += part_of(table[classes[at]], scales[t])
     return total
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def order_each(starts: Any, values: Any, out: Any) -> None:
-    """The places of the values of each part in ascending order; equal ones in theirs."""
-    for part in range(len(starts) - 1):
-        first, last = starts[part], starts[part + 1]
-        if last - first > _SORTED:
-            out[first:last] = first + np.argsort(values[first:last], kind="mergesort")
-            continue
-        for place in range(first, last):
-            at = place
-            while at > first and values[out[at - 1]] > values[place]:
-                out[at] = out[at - 1]
-                at -= 1
-            out[at] = place

@@ -219,13 +219,3 @@ def count(tokens: Any, begins: Any, ends: Any, terms: Any, room: Any, out: Any) 
         found_ends[doc] = place
         lengths[doc] = length
     return place
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def hash_each(data: Any, starts: Any, out: Any) -> None:
-    """A number of 64 bits for each text."""
-    for text in range(len(out)):
-        code = _OFFSET
-        for at in range(starts[text], starts[text + 1]):
-            code = (code ^ np.uint64(data[at])) * _PRIME
-        out[text] = code ^ (code >> np.uint64(32))

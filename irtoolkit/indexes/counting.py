@@ -67,6 +67,8 @@ class Postings(Sharded):
 
     def frequencies(self, terms: Strings) -> Ints:
         """(t,) number of documents that have each term."""
+        if len(self.parts) == 1:
+            return self.parts[0].frequencies(self.parts[0].places(terms))
         total = np.zeros(len(terms), np.int64)
         for part in self.parts:
             total += part.frequencies(part.places(terms))
@@ -82,15 +84,23 @@ class Postings(Sharded):
 
     def statistics(self, terms: Strings) -> Statistics:
         """What these shards say of some terms."""
-        filled = [part.shard for part in self.parts if len(part.shard.documents)]
         return Statistics(
-            self.size,
-            self.tokens,
+            self.size, self.tokens, *self._extremes, self.frequencies(terms), self.empty
+        )
+
+    @cached_property
+    def _extremes(self) -> tuple[int, int]:
+        """The greatest count of a term in a document, and the shortest length of one with a term; or 0."""
+        filled = [part.shard for part in self.parts if len(part.shard.documents)]
+        return (
             max((int(shard.class_counts.max()) for shard in filled), default=0),
             min((int(shard.class_lengths.min()) for shard in filled), default=0),
-            self.frequencies(terms),
-            sum(part.empty for part in self.parts),
         )
+
+    @cached_property
+    def empty(self) -> int:
+        """Number of documents without a term."""
+        return sum(part.empty for part in self.parts)
 
     def vocabulary(self) -> Vocabulary:
         """Every term, and the number of documents that have it."""

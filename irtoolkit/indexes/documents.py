@@ -20,6 +20,8 @@ from irtoolkit.runs.order import id_keys
 _SHORT = 64
 
 Hashes = NDArray[np.uint64]
+# The constants of FNV-1a.
+_OFFSET, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 
 
 class RepeatedDocumentError(InputError):
@@ -159,10 +161,16 @@ def _column(ids: Sequence[str], texts: Sequence[str]) -> Strings:
 
 def hashes(ids: Strings) -> Hashes:
     """(n,) a hash of each id."""
-    from irtoolkit.indexes._compiled_tokens import hash_each
-
+    codes = np.full(len(ids), _OFFSET)
+    widths = np.diff(ids.starts)
+    # Byte by byte of all ids that are so long, the longest first.
+    longest = np.argsort(-widths, kind="stable")
+    begins, still = ids.starts[:-1][longest], len(ids)
+    for at in range(int(widths.max(initial=0))):
+        still = int(np.searchsorted(-widths[longest[:still]], -at))
+        codes[:still] = (codes[:still] ^ ids.data[begins[:still] + at]) * _PRIME
     found = np.empty(len(ids), np.uint64)
-    hash_each(ids.data, ids.starts, found)
+    found[longest] = codes ^ (codes >> np.uint64(32))
     return found
 
 

@@ -1,55 +1,38 @@
-"""A few queries over postings by numpy alone, in processes that have not loaded the compiled loops yet.
+"""Queries over postings by numpy alone, in processes that have not loaded the compiled loops yet.
 
-To load these takes longer than to add up the postings of a query, but not of many: a process that has
-added up as many as loading takes loads them. Scores, ties and order are the same.
+Scores, ties and order are the same.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
-from irtoolkit.runs.order import best_first
+from irtoolkit.runs.order import best_first, is_before
 
-# Queries, and postings of all queries of a process, up to which adding up is faster than loading.
-QUERIES, POSTINGS = 4, 1 << 23
 # Less than any score.
 NOTHING = -(1 << 62)
-# Documents that take as long as a posting: each query goes over all of them.
-_DOCUMENTS = 8
-
-
-class Work:
-    """What a process has added up by numpy.
-
-    Attributes:
-        done: postings, and documents that take as long.
-    """
-
-    done = 0
+# Steps that a posting takes, with all that a query takes beside; and documents that take as long as a
+# posting: each query goes over all of them.
+_POSTING, _DOCUMENTS = 4, 8
 
 
 def is_faster(batches: Sequence[QueryBatch], parts: Sequence[SearchedShard]) -> bool:
-    """Whether to add up all postings of some queries is faster than to load the compiled loops.
-
-    What it allows is counted as done.
-    """
-    if "numba" in sys.modules or len(batches[0].starts) > QUERIES + 1:
+    """Whether to add up all postings of some queries is faster than to load the compiled loops."""
+    if is_worth_loading(0):
         return False
-    work = sum(
+    steps = sum(
         int((part.shard.starts[batch.terms + 1] - part.shard.starts[batch.terms]).sum())
         + (len(batch.starts) - 1) * len(part.shard) // _DOCUMENTS
         for batch, part in zip(batches, parts, strict=True)
     )
-    if Work.done + work > POSTINGS:
-        return False
-    Work.done += work
-    return True
+    return not is_worth_loading(_POSTING * steps)
 
 
 def best(
@@ -68,7 +51,8 @@ def best(
     counts, docs, scores = out
     depth = docs.shape[1]
     for number in queries.tolist():
-        sums = _sums(part, batch, number, table)
+        sums = added_up(part, batch.query(number), table)
+        sums[part.docs.deleted] = 0
         found = np.flatnonzero(sums)
         own = sums[found]
         order = best_first(own, part.keys[found], depth)
@@ -77,10 +61,10 @@ def best(
         docs[number, : len(order)], scores[number, : len(order)] = found[order], own[order]
 
 
-def _sums(part: SearchedShard, batch: QueryBatch, number: int, table: Floats) -> Ints:
-    """(d,) the score of each document; 0 for those that were deleted."""
+def added_up(part: SearchedShard, query: tuple[Any, Any, Any], table: Floats) -> Ints:
+    """(d,) the score of each document, deleted ones too."""
     shard, sums = part.shard, np.zeros(len(part.shard), np.int64)
-    terms, scales, _ = batch.query(number)
+    terms, scales, _ = query
     for term, scale in zip(terms.tolist(), scales.tolist(), strict=True):
         rows = slice(int(shard.starts[term]), int(shard.starts[term + 1]))
         # As the compiled loops round; a document is met once by a term.
@@ -92,5 +76,14 @@ def _sums(part: SearchedShard, batch: QueryBatch, number: int, table: Floats) ->
                 "damaged: it has documents that are not in the index", file=place
             )
         sums[documents] += weights
-    sums[part.docs.deleted] = 0
     return sums
+
+
+def standing(
+    part: SearchedShard, query: tuple[Any, Any, Any], table: Floats, wanted: tuple[Ints, Ints]
+) -> Ints:
+    """(n,) how many documents are before some others, whose scores and least keys are given."""
+    live = part.live == 1
+    sums, keys = added_up(part, query, table)[live], part.keys[live]
+    pairs = zip(*(each.tolist() for each in wanted), strict=True)
+    return np.array([is_before(sums, keys, *pair).sum() for pair in pairs], np.int64)

@@ -7,9 +7,10 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer
+from irtoolkit.base.compiled import is_worth_loading, would_load
 from irtoolkit.base.cores import cores
 from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
-from irtoolkit.indexes.tokens import Counted, Counter
+from irtoolkit.indexes.tokens import Counted, Counter, split_steps
 from irtoolkit.indexes.writer import MEMORY, Segments
 
 # Bytes that a byte of text and a document take while their shard is made.
@@ -55,7 +56,8 @@ class PostingsMaker:
             self._counter = self._made_counter()
         self._folder, self._builder = folder, PostingsBuilder()
         self._ahead: list[Future[Counted]] = []
-        self._bytes = 0
+        self._waiting: list[Sequence[str]] = []
+        self._bytes = self._steps = 0
 
     def add(self, texts: Sequence[Segments]) -> None:
         """Takes in the texts of the next documents."""
@@ -65,9 +67,21 @@ class PostingsMaker:
         lines = ["\n".join(segments) for segments in texts]
         # Of the texts alone, so that a shard ends after the same document however fast threads are.
         self._bytes += _TEXT * sum(map(len, lines)) + _DOCUMENT * len(lines)
-        self._ahead.append(self._counter.count(lines))
-        if len(self._ahead) > self._threads:
-            self._builder.add(self._ahead.pop(0).result())
+        # Few texts are not worth compiled loops, and the first of many are not known to be few.
+        self._waiting.append(lines)
+        self._steps += split_steps(lines)
+        if would_load(self._steps):
+            self._count()
+
+    def _count(self) -> None:
+        """Counts the terms of the texts that wait."""
+        is_worth_loading(self._steps)
+        for lines in self._waiting:
+            self._ahead.append(self._counter.count(lines))
+            if len(self._ahead) > self._threads:
+                self._builder.add(self._ahead.pop(0).result())
+        self._waiting.clear()
+        self._steps = 0
 
     def is_full(self) -> bool:
         """Whether the shard takes as much memory as it may."""
@@ -79,6 +93,7 @@ class PostingsMaker:
 
     def made(self) -> PostingsShard:
         """The postings of the shard."""
+        self._count()
         for future in self._ahead:
             self._builder.add(future.result())
         self._ahead.clear()

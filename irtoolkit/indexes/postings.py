@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes import small
 from irtoolkit.indexes.bounds import check_finite, check_length, check_numbers, check_starts
 from irtoolkit.indexes.strings import Strings, mapped
 from irtoolkit.indexes.tokens import Counted
 
 ARRAYS = ("starts", "documents", "classes", "class-counts", "class-lengths", "lengths", "bounds")
+# Steps that it takes numpy to copy a posting, to invert one, and to bound a term by one; see `is_worth_loading`.
+_COPIED, _INVERTED, _BOUNDED = 2, 10, 5
 # Cells of the grid in which pairs of count and length are numbered.
 _GRID = 1 << 27
 
@@ -92,8 +96,6 @@ def subset_of(
     postings: tuple[Any, Any, Any], documents: Ints, terms: Ints | None = None
 ) -> tuple[Any, Any, Any]:
     """Returns the postings (starts, documents, values) of some documents; see `PostingsShard.subset`."""
-    from irtoolkit.indexes._compiled_subset import restrict
-
     starts, docs, values = postings
     wanted = np.ones(len(starts) - 1, bool)
     if terms is not None:
@@ -103,7 +105,11 @@ def subset_of(
         return np.zeros_like(starts), docs[:0], values[:0]
     places = np.full(int(documents[-1] - documents[0]) + 1, -1, np.int32)
     places[documents - documents[0]] = np.arange(len(documents), dtype=np.int32)
+    if not is_worth_loading(_COPIED * len(docs)):
+        return small.restrict(postings, int(documents[0]), places, wanted)
     room = int(np.diff(starts)[wanted].sum())
+    from irtoolkit.indexes._compiled_subset import restrict
+
     out = np.empty(len(starts), np.int64), np.empty(room, docs.dtype), np.empty(room, values.dtype)
     count = restrict(postings, documents, places, wanted, out)
     return out[0], out[1][:count], out[2][:count]
@@ -137,8 +143,6 @@ class PostingsBuilder:
 
     def made(self, terms: Sequence[str]) -> PostingsShard:
         """The shard of all that was added; `terms` are the terms by number."""
-        from irtoolkit.indexes._compiled_postings import extremes, invert
-
         frequencies = np.zeros(len(terms), np.int64)
         for part in self._parts:
             frequencies += np.bincount(part.terms, minlength=len(terms))
@@ -149,6 +153,25 @@ class PostingsBuilder:
         starts = np.concatenate([[0], np.cumsum(frequencies[present])]).astype(np.int64)
         lengths = np.concatenate([np.empty(0, np.int32), *(part.lengths for part in self._parts)])
         classes = _Classes(self._parts, lengths)
+        inverted = self._inverted(starts, order, classes)
+        self._parts.clear()
+        bounds = _bounds(starts, inverted[1], classes)
+        return PostingsShard(
+            Strings.of([terms[number] for number in present]),
+            {
+                "starts": starts, "documents": inverted[0], "classes": inverted[1],
+                "lengths": lengths,
+                "class-counts": classes.counts, "class-lengths": classes.lengths, "bounds": bounds,
+            },
+        )  # fmt: skip
+
+    def _inverted(self, starts: Ints, order: Ints, classes: _Classes) -> tuple[Any, Any]:
+        """The documents and classes of all postings; `order` is the place of each term."""
+        codes = classes.count_codes, classes.length_codes, classes.grid
+        if not is_worth_loading(_INVERTED * self.postings):
+            return small.invert(self._parts, order, codes, classes.kind)
+        from irtoolkit.indexes._compiled_postings import invert
+
         out = np.empty(self.postings, np.int32), np.empty(self.postings, classes.kind)
         cursors, first = starts[:-1].copy(), 0
         for part in self._parts:
@@ -156,24 +179,24 @@ class PostingsBuilder:
             codes = classes.count_codes, classes.length_codes[first:last], classes.grid
             invert(first, part[:3], order, codes, cursors, out)
             first = last
-        self._parts.clear()
-        bounds = np.empty((len(present), 4), np.int32)
-        extremes(starts, out[1], classes.counts, classes.lengths, bounds)
-        return PostingsShard(
-            Strings.of([terms[number] for number in present]),
-            {
-                "starts": starts, "documents": out[0], "classes": out[1], "lengths": lengths,
-                "class-counts": classes.counts, "class-lengths": classes.lengths, "bounds": bounds,
-            },
-        )  # fmt: skip
+        return out
+
+
+def _bounds(starts: Ints, classes: Any, known: _Classes) -> NDArray[np.int32]:
+    """(t, 4) what bounds the weight of each term; see `PostingsShard`."""
+    if not is_worth_loading(_BOUNDED * len(classes)):
+        return small.extremes(starts, known.counts[classes], known.lengths[classes])
+    from irtoolkit.indexes._compiled_postings import extremes
+
+    bounds = np.empty((len(starts) - 1, 4), np.int32)
+    extremes(starts, classes, known.counts, known.lengths, bounds)
+    return bounds
 
 
 class _Classes:
     """Numbers for the pairs of count and length that occur, in ascending order."""
 
     def __init__(self, parts: Sequence[Counted], lengths: NDArray[np.int32]) -> None:
-        from irtoolkit.indexes._compiled_postings import mark
-
         greatest = max((int(part.counts.max(initial=0)) for part in parts), default=0)
         seen = np.zeros(greatest + 1, bool)
         for part in parts:
@@ -190,7 +213,8 @@ class _Classes:
         first = 0
         for part in parts:
             last = first + len(part.ends)
-            mark(part.counts, part.ends, self.count_codes, self.length_codes[first:last], self.grid)
+            lengths_of = np.repeat(self.length_codes[first:last], np.diff(part.ends, prepend=0))
+            self.grid[self.count_codes[part.counts], lengths_of] = 1
             first = last
         rows, columns = np.nonzero(self.grid)
         self.grid[rows, columns] = np.arange(len(rows))

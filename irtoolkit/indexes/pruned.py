@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from threading import local
+from typing import Any
+
 import numpy as np
 
 from irtoolkit.base.cores import cores
@@ -14,6 +17,32 @@ from irtoolkit.runs.top_k import settle
 _ROOM = 1 << 10
 # Results put in order at once.
 _CELLS = 1 << 14
+# Documents whose scores are added up at once at most, and levels of their scores.
+_DOCUMENTS, _LEVELS = 1 << 17, 1 << 12
+
+
+class _Memory(local):
+    """Memory for the compiled loops, which each thread keeps: to get it takes longer than a short query."""
+
+    def __init__(self) -> None:
+        self._sums, self._touched = (
+            np.zeros(_DOCUMENTS, np.int64),
+            np.empty(_DOCUMENTS + 1, np.uint32),
+        )
+        self._levels, self._cursors = np.zeros(_LEVELS, np.int32), np.zeros(0, np.int64)
+        self._found = np.zeros((2, 0), np.int64)
+
+    def of(self, terms: int, room: int) -> tuple[Any, ...]:
+        """Returns memory for queries of so many terms that find so many documents."""
+        if len(self._cursors) < terms:
+            self._cursors = np.zeros(terms, np.int64)
+        if self._found.shape[1] < room:
+            self._found = np.empty((2, room), np.int64)
+        found = self._found[:, :room]
+        return self._sums, self._touched, self._cursors, self._levels, found[0], found[1]
+
+
+_memory = _Memory()
 
 
 def best(
@@ -30,31 +59,26 @@ def best(
         out: (q,) counts, (q, depth) documents and (q, depth) scores, to be filled in; scores
             beyond the count are 0.
     """
-    from irtoolkit.indexes._compiled_search import CROWDED, LARGE, LEVELS, search
+    from irtoolkit.indexes._compiled_search import CROWDED, search
 
     counts, docs, _ = out
     depth = docs.shape[1]
     longest = int(np.diff(batch.starts).max(initial=0))
 
     def some(numbers: Ints, room: int) -> None:
-        memory = (
-            np.zeros(LARGE, np.int64), np.empty(LARGE + 1, np.uint32),
-            np.zeros(longest, np.int64), np.zeros(LEVELS, np.int32),
-            np.empty(room, np.int64), np.empty(room, np.int64),
-        )  # fmt: skip
+        memory = _memory.of(longest, room)
         # Few results at a time stay in the processor's cache while they are put in order.
         step = max(1, _CELLS // depth)
         for first in range(0, len(numbers), step):
             own = numbers[first : first + step]
             part_docs, part_scores = np.zeros((2, len(own), depth), np.int64)
-            part_counts = np.zeros(len(own), np.int64)
-            found = part_counts, part_docs, part_scores
+            found = np.zeros(len(own), np.int64), part_docs, part_scores
             search(part.arrays, table, batch.arrays, own, part.keys, memory, (*found, least[own]))
             settle(found, part.keys, own, out)
 
     room, left = max(4 * depth, _ROOM), queries
     while len(left):
-        threads = min(cores(), len(left))
+        threads = min(cores(), len(left)) if len(left) > 1 else 1
         if threads > 1:
             # Queries side by side are often alike in length: dealt out in turn, threads end together.
             with pool(threads) as workers:

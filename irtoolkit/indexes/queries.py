@@ -63,6 +63,8 @@ class CountedQueries(NamedTuple):
 
     def part(self, first: int, last: int) -> CountedQueries:
         """Some queries that follow each other."""
+        if first == 0 and last >= self.size:
+            return self
         starts = self.starts[first : last + 1]
         rows = slice(int(starts[0]), int(starts[-1]))
         return CountedQueries(self.terms, starts - starts[0], self.numbers[rows], self.counts[rows])
@@ -85,10 +87,11 @@ def counted(
         return CountedQueries.of(
             [Counter(chain.from_iterable(map(analyze, segments))) for segments in queries]
         )
-    from irtoolkit.indexes.tokens import Terms, table_of
+    from irtoolkit.indexes.tokens import Terms, counted_at_once
 
     terms = Terms(analyze)
-    found = table_of(tokenizer, analyze, terms).count(["\n".join(query) for query in queries])
+    texts = ["\n".join(query) for query in queries]
+    found = counted_at_once(texts, tokenizer, analyze, terms)
     return CountedQueries(
         Strings.of(terms.by_number()),
         np.concatenate([np.zeros(1, np.int64), found.ends]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from irtoolkit.indexes import few, pruned
 from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.sharded import Targets, in_threads, least_keys
-from irtoolkit.indexes.weighted import WeightedQueries, Weighting
+from irtoolkit.indexes.weighted import QueryBatch, SearchedShard, WeightedQueries, Weighting
 from irtoolkit.runs.order import TopDocuments, greatest, merge
 
 # Queries searched at once: their results are held in several forms.
@@ -44,19 +44,18 @@ class PostingsSearch(Postings):
     ) -> TopDocuments:
         """The best documents of each query, as whole numbers; see `valued`."""
         depth = max(1, min(depth, self.size))
-        return TopDocuments.joined(
-            [self._with_weightless(queries, self._best(queries, depth), depth) for queries in asked]
-        )
+        found = [self._with_weightless(own, self._best(own, depth), depth) for own in asked]
+        return found[0] if len(found) == 1 else TopDocuments.joined(found)
 
     def _best(self, asked: WeightedQueries, depth: int) -> TopDocuments:
         count = len(asked)
         least, best = np.zeros(count, np.int64), np.zeros((count, 0), np.int64)
         found: list[TopDocuments] = []
+        several = len(self.parts) > 1
         batches = [asked.batch(part) for part in self.parts]
         by_numpy = few.is_faster(batches, self.parts)
-        every = np.arange(count)
-        added_up = every if by_numpy else np.flatnonzero(asked.negative)
-        rest = np.setdiff1d(every, added_up)
+        is_added_up = asked.negative | by_numpy
+        added_up, rest = np.flatnonzero(is_added_up), np.flatnonzero(~is_added_up)
         for number, (part, batch) in enumerate(zip(self.parts, batches, strict=True)):
             table = asked.table(part)
             out = np.zeros(count, np.int64), *np.zeros((2, count, depth), np.int64)
@@ -65,7 +64,7 @@ class PostingsSearch(Postings):
                 pruned.best(part, batch, table, rest, least, out)
             scores = out[2]
             found.append(_filled(out, int(self.bases[number])))
-            if number + 1 < len(self.parts):
+            if several:
                 best = greatest(np.concatenate([best, scores], axis=1), depth)
                 least = best[:, 0]
         return found[0] if len(found) == 1 else merge(found, depth, self.keys)
@@ -74,6 +73,8 @@ class PostingsSearch(Postings):
         self, asked: WeightedQueries, found: TopDocuments, depth: int
     ) -> TopDocuments:
         """The best documents, among which are such as share only terms that weigh nothing."""
+        if not asked.has_weightless:
+            return found
         others: dict[int, list[Ints]] = {}
         for part, base in zip(self.parts, self.bases.tolist(), strict=False):
             for query, terms in asked.weightless(part).items():
@@ -92,32 +93,32 @@ class PostingsSearch(Postings):
 
     def scores(self, asked: Sequence[WeightedQueries], wanted: Sequence[Ints]) -> list[Any]:
         """The scores of some documents of each query, as whole numbers."""
-        from irtoolkit.indexes._compiled_sums import score_of
+        return [self._scores(*row) for row in self._each(asked, wanted)]
 
-        found = []
-        for batches, query, own in self._each(asked, wanted):
-            scores = np.zeros(len(own), np.int64)
-            for at, doc in enumerate(own.tolist()):
-                number, place = self.at(doc)
-                batch, table = batches[number]
-                scores[at] = score_of(self.parts[number].arrays, table, batch.query(query), place)
-            found.append(scores)
-        return found
+    def _scores(self, query: _Query, wanted: Ints) -> Ints:
+        scores = np.zeros(len(wanted), np.int64)
+        for number, here, places in self.split(wanted):
+            part, own, table = self.parts[number], query.terms[number], query.tables[number]
+            if query.by_numpy:
+                scores[here] = few.added_up(part, own, table)[places]
+                continue
+            from irtoolkit.indexes._compiled_sums import score_of
+
+            found = [score_of(part.arrays, table, own, place) for place in places.tolist()]
+            scores[here] = found
+        return scores
 
     def every(self, asked: Sequence[WeightedQueries]) -> tuple[Floats, NDArray[np.bool_]]:
         """(q, d) the score of every document, and whether it shares a term with the query."""
-        from irtoolkit.indexes._compiled_subset import add_all
-
         scores, shared = [], []
         for queries in asked:
             sums = np.zeros((len(queries), self.size), np.int64)
-            for low, high, part in zip(self.bases, self.bases[1:], self.parts, strict=False):
-                batch, table = queries.batch(part), queries.table(part)
-                rows = [
-                    (part.arrays, table, batch.query(row), sums[row, low:high])
-                    for row in range(len(queries))
-                ]
-                in_threads(lambda row: add_all(*row), rows)
+            batches = [queries.batch(part) for part in self.parts]
+            by_numpy = few.is_faster(batches, self.parts)
+            for low, high, part, batch in zip(
+                self.bases, self.bases[1:], self.parts, batches, strict=False
+            ):
+                self._add_up(part, batch, queries.table(part), sums[:, low:high], by_numpy)
             met = sums != 0
             for low, part in zip(self.bases, self.parts, strict=False):
                 for row, terms in queries.weightless(part).items():
@@ -126,34 +127,57 @@ class PostingsSearch(Postings):
             scores.append(sums * queries.unit[:, None] + queries.everywhere[:, None])
         return np.concatenate(scores), np.concatenate(shared)
 
+    @staticmethod
+    def _add_up(
+        part: SearchedShard, batch: QueryBatch, table: Floats, sums: Ints, by_numpy: bool
+    ) -> None:
+        """Adds up the score of every document of a shard for each query."""
+        if by_numpy:
+            for row, own in enumerate(sums):
+                own += few.added_up(part, batch.query(row), table)
+            return
+        from irtoolkit.indexes._compiled_subset import add_all
+
+        rows = [(part.arrays, table, batch.query(row), own) for row, own in enumerate(sums)]
+        in_threads(lambda row: add_all(*row), rows)
+
     def before(self, asked: Sequence[WeightedQueries], targets: Sequence[Targets]) -> list[Ints]:
         """How many documents are before some of each query."""
         return in_threads(lambda row: self._before(*row), self._each(asked, targets))
 
-    def _before(self, batches: Any, query: int, target: Targets) -> Ints:
-        from irtoolkit.indexes._compiled_search import WINDOW
-        from irtoolkit.indexes._compiled_sums import standing
-
+    def _before(self, query: _Query, target: Targets) -> Ints:
         before = np.zeros(len(target.scores), np.int64)
-        for part, (batch, table) in zip(self.parts if len(before) else (), batches, strict=False):
-            own = batch.query(query)
-            room = np.zeros(WINDOW, np.int64), np.zeros(len(own[0]), np.int64)
+        for number, part in enumerate(self.parts if len(before) else ()):
             wanted = target.scores, least_keys(part.docs, target.ids)
+            own, table = query.terms[number], query.tables[number]
+            if query.by_numpy:
+                before += few.standing(part, own, table, wanted)
+                continue
+            from irtoolkit.indexes._compiled_search import WINDOW
+            from irtoolkit.indexes._compiled_sums import standing
+
+            room = np.zeros(WINDOW, np.int64), np.zeros(len(own[0]), np.int64)
             standing(part.arrays, table, own, wanted, part.keys, room, before)
         return before
 
-    def _each(self, asked: Sequence[WeightedQueries], rows: Sequence[Any]) -> list[Any]:
-        """For each query its batch as each shard takes it, its number there, and a row of its own."""
-        found: list[Any] = []
+    def _each(
+        self, asked: Sequence[WeightedQueries], rows: Sequence[Any]
+    ) -> list[tuple[_Query, Any]]:
+        """Each query as the shards take it, and a row of its own."""
+        found: list[tuple[_Query, Any]] = []
         first = 0
         for queries in asked:
             own = rows[first : first + len(queries)]
             first += len(queries)
             if not any(len(row[0] if isinstance(row, Targets) else row) for row in own):
-                found += [([], number, row) for number, row in enumerate(own)]
+                found += [(_Query([], [], False), row) for row in own]
                 continue
-            batches = [(queries.batch(part), queries.table(part)) for part in self.parts]
-            found += [(batches, number, row) for number, row in enumerate(own)]
+            batches = [queries.batch(part) for part in self.parts]
+            tables = [queries.table(part) for part in self.parts]
+            by_numpy = few.is_faster(batches, self.parts)
+            for number, row in enumerate(own):
+                terms = [batch.query(number) for batch in batches]
+                found.append((_Query(terms, tables, by_numpy), row))
         return found
 
     def sums(self, query: CountedQueries, weighting: Weighting) -> Floats:
@@ -176,16 +200,29 @@ class PostingsSearch(Postings):
         return total
 
 
+class _Query(NamedTuple):
+    """A query as each shard takes it.
+
+    Attributes:
+        terms: its terms as each shard knows them; see `QueryBatch.query`.
+        tables: the weights of each shard's classes.
+        by_numpy: whether it is added up by numpy.
+    """
+
+    terms: Sequence[tuple[Any, Any, Any]]
+    tables: Sequence[Floats]
+    by_numpy: bool
+
+
 def _filled(out: tuple[Ints, Ints, Ints], first: int) -> TopDocuments:
     """Returns the rows of a shard that were filled in; `first` is the number of its first document."""
     counts, documents, scores = out
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    if offsets[-1] == documents.size:
+        return TopDocuments(offsets, documents.ravel() + first, scores.ravel())
     filled = np.arange(documents.shape[1]) < counts[:, None]
-    whole = bool(filled.all())
-    return TopDocuments(
-        np.concatenate([[0], np.cumsum(counts)]),
-        (documents.ravel() if whole else documents[filled]) + first,
-        scores.ravel() if whole else scores[filled],
-    )
+    return TopDocuments(offsets, documents[filled] + first, scores[filled])
 
 
 def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[WeightedQueries]:
@@ -205,6 +242,9 @@ def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[
 
 def valued(asked: Sequence[WeightedQueries], found: TopDocuments) -> TopDocuments:
     """What was found as whole numbers, with the scores that they stand for."""
+    if len(asked) == 1 and len(asked[0]) == 1:
+        unit, everywhere = asked[0].unit[0], asked[0].everywhere[0]
+        return found._replace(scores=found.scores * unit + everywhere)
     scores, first = np.empty(len(found.scores)), 0
     for queries in asked:
         bounds = found.offsets[first : first + len(queries) + 1]

@@ -133,6 +133,8 @@ class Sharded:
 
     def column(self, documents: Ints) -> Strings:
         """The ids of some documents."""
+        if len(self.shards) == 1:
+            return self.shards[0].documents.ids.taken(documents - self.bases[0])
         parts = self.split(documents)
         taken = Strings.joined(
             self.shards[number].documents.ids.taken(places) for number, _, places in parts
@@ -145,6 +147,8 @@ class Sharded:
 
     def ids(self, documents: Ints) -> list[str]:
         """The ids of some documents."""
+        if len(self.shards) == 1:
+            return self.shards[0].documents.ids.chosen(documents - self.bases[0])
         column = self.column(documents)
         return column.chosen(np.arange(len(documents)))
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
+from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.bounds import check_starts
@@ -21,8 +22,10 @@ Bytes = NDArray[np.uint8]
 Order = NDArray[np.integer[Any]]
 # Bytes of a text, on average, up to which several are read together.
 _SHORT = 64
-# Texts up to which Python is done before compiled code is loaded.
+# Texts up to which it is not worth while to copy them together.
 _FEW = 64
+# Steps that it takes Python to look up a text, and to copy one; see `is_worth_loading`.
+_LOOKED_UP, _COPIED = 750, 80
 
 
 class Strings(Sequence[str]):
@@ -81,9 +84,10 @@ class Strings(Sequence[str]):
 
     def chosen(self, places: Ints) -> list[str]:
         """Some texts, in the order of their places."""
-        lengths = self.starts[places + 1] - self.starts[places]
-        if len(places) < _FEW or lengths.sum() > _SHORT * len(places):
-            return [self[place] for place in places.tolist()]
+        begins, ends = self.starts[places], self.starts[places + 1]
+        if len(places) < _FEW or (ends - begins).sum() > _SHORT * len(places):
+            bounds = zip(begins.tolist(), ends.tolist(), strict=True)
+            return [self.data[first:last].tobytes().decode() for first, last in bounds]
         # Short ones are taken out all at once, and cut.
         taken = self.taken(places)
         every = taken.data.tobytes()
@@ -105,7 +109,7 @@ class Strings(Sequence[str]):
             raise InputError("a column of texts is damaged", remedy="build the index again")
         starts = np.zeros(len(places) + 1, np.int64)
         np.cumsum(ends - begins, out=starts[1:])
-        if len(places) < _FEW:
+        if not is_worth_loading(_COPIED * len(places)):
             every = [self.at(place) for place in places.tolist()]
             return Strings(np.frombuffer(b"".join(every), np.uint8), starts)
         from irtoolkit.indexes._compiled_strings import copy_each
@@ -116,7 +120,7 @@ class Strings(Sequence[str]):
 
     def places(self, texts: Strings) -> Ints:
         """(n,) where each of some texts is, or -1; these here are in byte order."""
-        if len(texts) < _FEW:
+        if not is_worth_loading(_LOOKED_UP * len(texts)):
             found = [self.place(text) for text in texts]
             return np.array([-1 if place is None else place for place in found], np.int64)
         from irtoolkit.indexes._compiled_strings import find_each

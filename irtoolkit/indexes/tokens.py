@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.analysis import Analyzer, Tokenizer
+from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.threads import pool
@@ -21,6 +23,8 @@ from irtoolkit.indexes.strings import Strings, encoded
 BLOCK = 1 << 13
 # A table of tokens begins with so many slots, and bytes for each; it doubles when it is full.
 _SLOTS, _TOKEN_BYTES = 1 << 18, 12
+# Steps that it takes Python to split a character of a text.
+_SPLIT = 6
 
 
 class Counted(NamedTuple):
@@ -61,6 +65,31 @@ class Terms:
                 -1 if term is None else self._numbers.setdefault(term, len(self._numbers))
                 for term in terms
             ]
+
+
+def split_steps(texts: Iterable[str]) -> int:
+    """Returns the steps that it takes Python to count the terms of some texts; see `is_worth_loading`."""
+    return _SPLIT * sum(map(len, texts))
+
+
+def counted_by_python(texts: Sequence[str], analyze: Analyzer, terms: Terms) -> Counted:
+    """Returns the term counts of some texts, which are split by Python."""
+    known: dict[str, int] = {}
+    counts: list[collections.Counter[int]] = []
+    for text in texts:
+        tokens = analyze.split(analyze.lower(text))
+        fresh = [token for token in dict.fromkeys(tokens) if token not in known]
+        known.update(zip(fresh, terms.numbers(fresh), strict=True))
+        own = collections.Counter(map(known.__getitem__, tokens))
+        own.pop(-1, None)  # stopped
+        counts.append(own)
+    size = sum(map(len, counts))
+    return Counted(
+        np.fromiter((term for own in counts for term in own), np.int32, size),
+        np.fromiter((count for own in counts for count in own.values()), np.int32, size),
+        np.cumsum([len(own) for own in counts], dtype=np.int64),
+        np.array([own.total() for own in counts], np.int32),
+    )
 
 
 class _Table:
@@ -159,23 +188,39 @@ def table_of(tokenizer: Tokenizer, analyze: Analyzer, terms: Terms, slots: int =
     return _Table(modes.get(tokenizer), analyze, terms, slots)
 
 
+def counted_at_once(
+    texts: Sequence[str], tokenizer: Tokenizer, analyze: Analyzer, terms: Terms
+) -> Counted:
+    """Returns the term counts of some texts, in this thread."""
+    if is_worth_loading(split_steps(texts)):
+        return table_of(tokenizer, analyze, terms).count(texts)
+    return counted_by_python(texts, analyze, terms)
+
+
 class Counter:
     """Counts the terms of texts on all cores; what comes out is in the order of what went in."""
 
     def __init__(self, tokenizer: Tokenizer, analyze: Analyzer, threads: int | None = None) -> None:
         self.terms = Terms(analyze)
         self._threads = threads or cores()
+        self._tokenizer, self._analyze = tokenizer, analyze
         self._tables: SimpleQueue[_Table] = SimpleQueue()
-        for _ in range(self._threads):
-            self._tables.put(table_of(tokenizer, analyze, self.terms, _SLOTS))
         self._pool = pool(self._threads)
 
     def count(self, texts: Sequence[str]) -> Future[Counted]:
-        """The term counts of some texts, as soon as a core has made them."""
+        """The term counts of some texts, as soon as a core has made them.
+
+        They are counted by compiled loops if this process uses these; see `is_worth_loading`.
+        """
         return self._pool.submit(self._count, texts)
 
     def _count(self, texts: Sequence[str]) -> Counted:
-        table = self._tables.get()
+        if not is_worth_loading(0):
+            return counted_by_python(texts, self._analyze, self.terms)
+        try:
+            table = self._tables.get_nowait()
+        except Empty:
+            table = table_of(self._tokenizer, self._analyze, self.terms, _SLOTS)
         try:
             return table.count(texts)
         finally:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes import weighing
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.indexes.queries import MANY, CountedQueries
+from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 
-# Binary digits behind the point of a score, and of the greatest score altogether.
-_DIGITS, _GREATEST = 40, 61
+# Steps that it takes Python to weigh a term; see `is_worth_loading`.
+_WEIGHED = 100
 
 
 class Weighting(ABC):
@@ -114,9 +116,8 @@ class SearchedShard:
 
     def frequencies(self, places: Ints) -> Ints:
         """(t,) number of documents that have each term."""
-        starts, known = self.shard.starts, places >= 0
-        found = np.zeros(len(places), np.int64)
-        found[known] = starts[places[known] + 1] - starts[places[known]]
+        starts = self.shard.starts
+        found: Ints = np.where(places >= 0, starts[places + 1] - starts[places], 0)
         if len(self.docs.deleted):
             for at in np.flatnonzero(found).tolist():
                 own = self.shard.documents[starts[places[at]] : starts[places[at] + 1]]
@@ -246,24 +247,19 @@ class WeightedQueries:
         idf = np.zeros(len(found))
         if there.any():
             idf[there] = weighting.idf(own.size, found[there], shards.all_frequencies)
-        scales = idf[queries.numbers] * queries.counts
-        of_query = np.repeat(np.arange(queries.size), np.diff(queries.starts))
-        totals = np.bincount(of_query, scales, queries.size)
-        self.negative = np.bincount(of_query, scales < 0, queries.size) > 0
-        self.everywhere: Floats = np.asarray(totals * weighting.absent, np.float64)
         # The weight of the greatest count in the shortest document.
-        heaviest = weighting.weights(
-            np.array([own.count or 1]), np.array([own.length or 1]), own.average
-        )
-        sizes = np.bincount(of_query, np.abs(scales), queries.size)
-        # Of each query by itself: what others are scored beside it changes nothing.
-        greatest = np.maximum(sizes * float(heaviest[0]), 1.0)
-        digits = np.minimum(_DIGITS, _GREATEST - np.ceil(np.log2(greatest)))
-        self.unit: Floats = 2.0**-digits
-        self._scales = scales / self.unit[of_query]
+        heaviest = _weight(weighting, own.count or 1, own.length or 1, own.average)
+        self.unit: Floats = np.empty(queries.size)
+        self.negative: NDArray[np.bool_] = np.empty(queries.size, np.bool_)
+        totals, self._scales = np.empty(queries.size), np.empty(len(queries.numbers))
+        out = self.unit, totals, self.negative, self._scales
+        _loops(queries).weigh(queries.starts, queries.numbers, queries.counts, idf, heaviest, out)
+        self.everywhere: Floats = totals * weighting.absent
         # A term that weighs nothing makes a match, and adds nothing to a score.
-        self._known = there[queries.numbers] & (scales != 0)
-        self._weightless = there[queries.numbers] & (scales == 0)
+        nothing = np.flatnonzero(self._scales == 0)
+        self._weightless: Ints = (
+            nothing[there[queries.numbers[nothing]]] if len(nothing) else nothing
+        )
 
     def __len__(self) -> int:
         return self._queries.size
@@ -274,22 +270,23 @@ class WeightedQueries:
 
     def batch(self, part: SearchedShard) -> QueryBatch:
         """The queries with the term numbers of a shard, each in ascending order of bounds."""
-        numbers, own_starts = self._queries.numbers, self._queries.starts
-        places = part.places(self._queries.terms)
-        here = (places >= 0)[numbers] & self._known
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(here)])
-        terms, scales = places[numbers[here]], self._scales[here]
-        # As the compiled loops round.
-        bounds = (self._most(part, places)[numbers[here]] * scales + 1).astype(np.int64)
-        starts = before[own_starts]
-        order = _order(starts, bounds)
-        return QueryBatch(starts, terms[order], scales[order], bounds[order])
+        queries, most_terms = self._queries, len(self._scales)
+        places = part.places(queries.terms)
+        starts, terms = np.zeros(len(self) + 1, np.int64), np.empty(most_terms, np.int64)
+        scales, bounds = np.empty(most_terms), np.empty(most_terms, np.int64)
+        most, out = self._most(part, places), (starts, terms, scales, bounds)
+        _loops(queries).place(queries.starts, queries.numbers, self._scales, places, most, out)
+        count = int(starts[-1])
+        return QueryBatch(starts, terms[:count], scales[:count], bounds[:count])
+
+    @property
+    def has_weightless(self) -> bool:
+        """Whether a term of a query weighs nothing."""
+        return len(self._weightless) > 0
 
     def weightless(self, part: SearchedShard) -> dict[int, Ints]:
         """Returns the numbers of the terms that weigh nothing in a shard, of each query that has any."""
-        if not self._weightless.any():
-            return {}
-        at = np.flatnonzero(self._weightless)
+        at = self._weightless
         queries = np.searchsorted(self._queries.starts, at, side="right") - 1
         places = part.places(self._queries.terms)[self._queries.numbers[at]]
         return {
@@ -298,25 +295,29 @@ class WeightedQueries:
         }
 
     def _most(self, part: SearchedShard, places: Ints) -> Floats:
-        """(t,) the greatest weight of each term in a document."""
-        most = np.zeros(len(places))
-        there = np.flatnonzero(places >= 0)
-        known = part.shard.bounds[places[there]].astype(np.int64)
-        for which, counts in enumerate(
-            (np.full(len(there), 1), np.full(len(there), 2), known[:, 3])
-        ):
-            have = known[:, which] > 0
-            weights = self._weighting.weights(counts[have], known[have, which], self._average)
-            most[there[have]] = np.maximum(most[there[have]], weights)
+        """(t,) the greatest weight of each term in a document; anything for a term that is not there."""
+        if not len(part.shard.bounds):
+            return np.zeros(len(places))
+        # What a term has once, twice or more often, of the shortest document each; see `PostingsShard`.
+        bounds = part.shard.bounds[places].astype(np.int64)
+        counts, lengths = np.full((len(places), 3), (1, 2, 0)), bounds[:, :3]
+        counts[:, 2] = bounds[:, 3]
+        shortest = np.maximum(lengths, 1).ravel()
+        weights = self._weighting.weights(counts.ravel(), shortest, self._average)
+        most: Floats = np.where(lengths > 0, weights.reshape(-1, 3), 0.0).max(axis=1, initial=0.0)
         return most
 
 
-def _order(starts: Ints, values: Ints) -> Ints:
-    """The places of the values of each part, ascending."""
-    if len(starts) < MANY:
-        return np.lexsort((values, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
-    from irtoolkit.indexes._compiled_sums import order_each
+@lru_cache(maxsize=1 << 6)
+def _weight(weighting: Weighting, count: int, length: int, average: float) -> float:
+    """The weight of a term that occurs so often in a document of such a length."""
+    return float(weighting.weights(np.array([count]), np.array([length]), average)[0])
 
-    order = np.empty(len(values), np.int64)
-    order_each(starts, values, order)
-    return order
+
+def _loops(queries: CountedQueries) -> Any:
+    """The loops that weigh the terms of queries, compiled where that is worth while."""
+    if is_worth_loading(_WEIGHED * len(queries.numbers)):
+        from irtoolkit.indexes import _compiled_weighing
+
+        return _compiled_weighing
+    return weighing

@@ -72,9 +72,10 @@ class WeightedSearcher(LexicalSearcher):
         """
         asked = self._asked(terms)
         found = valued(asked, self.shards.best(asked, depth))
+        if not fill:
+            return found
         depth = min(depth, self.shards.size)
-        is_full = (np.diff(found.offsets) >= depth).all() and found.scores.min(initial=0) >= 0
-        if not fill or is_full:
+        if (np.diff(found.offsets) >= depth).all() and found.scores.min(initial=0) >= 0:
             return found
         return filled(found, depth, self.shards, self._without(asked))
 

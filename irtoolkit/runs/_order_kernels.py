@@ -14,7 +14,6 @@ from typing import Any
 import numba
 import numpy as np
 
-GREATEST = float(np.finfo(np.float32).max)
 # What became of some rows: all is done; a score has no room below it; or more scores than a few are
 # equal in single precision and not in double, and are to be sorted in another way.
 DONE, LOW, CROWDED = 0, 1, 2
@@ -35,19 +34,6 @@ def is_before(score: Any, key: Any, target: Any, least_key: Any) -> bool:
     """Returns whether a score is before a target, whose least key before it is given."""
     before: bool = score > target or (score == target and key >= least_key)
     return before
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def first_bad(scores: Any, places: Any) -> None:
-    for row in range(len(scores)):
-        bad = 0
-        for place in range(scores.shape[1]):
-            bad += not (abs(scores[row, place]) <= GREATEST)
-        if bad:
-            for place in range(scores.shape[1]):
-                if not (abs(scores[row, place]) <= GREATEST):
-                    places[row] = place
-                    break
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

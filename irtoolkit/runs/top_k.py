@@ -9,15 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.base.rows import by_rows
-from irtoolkit.runs.order import Keys, Ties, key_order, pool_keys
+from irtoolkit.runs.order import (
+    Keys,
+    Ties,
+    best_first,
+    is_before,
+    key_order,
+    pool_keys,
+    separate,
+)
 
 Scores = NDArray[np.floating[Any]]
+GREATEST = float(np.finfo(np.float32).max)
 
 # Where so many times more candidates than are kept compete, most are dropped before they are sorted.
 _MANY = 32
+# Steps that it takes numpy to sort a score, and to compare one; see `is_worth_loading`.
+_CELL, _COUNTED = 20, 1
 # Of fewer candidates all are sorted, unless very few are kept.
 _SOME = 1 << 9
 
@@ -66,6 +78,8 @@ def top_k(scores: Scores, tied: TieOrder, k: int | None = None) -> tuple[Ints, S
     Raises:
         InputError: a score would have to go below the lowest float32.
     """
+    if not is_worth_loading(_CELL * scores.size):
+        return _by_numpy(scores, tied, k)
     count = scores.shape[1]
     singles_alone = scores.dtype == np.float32 and count >= _SOME
     if k is None or k * (2 if singles_alone else _MANY) > count:
@@ -133,9 +147,15 @@ def before(scores: Scores, tied: TieOrder, rows: Ints, places: Ints) -> tuple[In
         tied: the order of equally scored candidates.
         rows, places: (n,) the query and the position of each candidate whose rank is wanted.
     """
+    counts, greater = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    if not is_worth_loading(_COUNTED * len(rows) * scores.shape[1]):
+        for pair, (row, place) in enumerate(zip(rows.tolist(), places.tolist(), strict=True)):
+            own, target = scores[row], scores[row, place]
+            counts[pair] = is_before(own, tied.keys, target, int(tied.keys[place]) + 1).sum()
+            greater[pair] = (own > target).sum()
+        return counts, greater
     from irtoolkit.runs._order_kernels import count_before
 
-    counts, greater = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     by_rows(
         lambda part: count_before(
             scores, tied.keys, (rows[part], places[part]), counts[part], greater[part]
@@ -148,12 +168,26 @@ def before(scores: Scores, tied: TieOrder, rows: Ints, places: Ints) -> tuple[In
 
 def first_unwritable(scores: Scores) -> tuple[int, int] | None:
     """Returns row and column of the first score that is no finite single-precision number, or None."""
-    from irtoolkit.runs._order_kernels import first_bad
+    if not scores.size:
+        return None
+    # A number that is none is neither above nor below another.
+    least, greatest = scores.min(axis=1), scores.max(axis=1)
+    bad = np.flatnonzero(~((least >= -GREATEST) & (greatest <= GREATEST)))
+    if not len(bad):
+        return None
+    row = int(bad[0])
+    return row, int(np.flatnonzero(~(np.abs(scores[row]) <= GREATEST))[0])
 
-    places = np.full(len(scores), -1)
-    by_rows(lambda rows: first_bad(scores[rows], places[rows]), scores)
-    rows = np.flatnonzero(places >= 0)
-    return (int(rows[0]), int(places[rows[0]])) if len(rows) else None
+
+def _by_numpy(scores: Scores, tied: TieOrder, k: int | None) -> tuple[Ints, Singles]:
+    """Returns what `top_k` does of a few scores."""
+    kept = scores.shape[1] if k is None else min(k, scores.shape[1])
+    orders = np.empty((len(scores), kept), np.int64)
+    singles = np.empty((len(scores), kept), np.float32)
+    for row, own in enumerate(scores):
+        orders[row] = best_first(own, tied.keys, kept)
+        singles[row] = separate(own[orders[row]], tied.id_keys[orders[row]])
+    return orders, singles
 
 
 def settle(hits: tuple[Ints, Ints, Ints], keys: Keys, queries: Ints, out: tuple[Any, ...]) -> None:

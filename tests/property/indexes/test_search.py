@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from irtoolkit.base import compiled
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array, rank_ids
 from irtoolkit.indexes import few, pruned
@@ -324,9 +324,8 @@ def test_numpy_breaks_ties_as_compiled_code_does(seed: int, shards: int) -> None
 def test_a_process_with_many_queries_loads_compiled_code(
     large: Large, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "numba")
-    monkeypatch.setattr(few.Work, "done", 0)
-    monkeypatch.setattr(few, "POSTINGS", 1_000_000)
+    monkeypatch.setattr(compiled.Work, "steps", 0)
+    monkeypatch.setattr(compiled, "STEPS", 4_000_000)
     weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
     asked = WeightedQueries(large.search, CountedQueries.of(large.queries[2:3]), weighting)
     batches = [asked.batch(part) for part in large.search.parts]
