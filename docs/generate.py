@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import birco_tables
+import book_tables
 import quality_tables
 import robustness_tables
 import scale_tables
@@ -252,6 +253,7 @@ def result_pages() -> dict[str, str]:
     styles = reproduction.STYLES
     made[f"results/{reproduction.INDEX}"] += STRONGEST
     made["results/quality.md"] = f"{HEAD}{quality_tables.page()}"
+    made["results/books.md"] = f"{HEAD}{book_tables.page()}"
     made["results/birco.md"] = f"{HEAD}{birco_tables.page()}"
     made["results/robustness.md"] = f"{HEAD}{robustness_tables.page()}"
     return {**made, f"results/{styles.name}": styles.read_text("utf-8")}

@@ -86,7 +86,7 @@ def load(
 @checked
 def index(
     data: Any,
-    system: str | System = "bm25",
+    system: str | System | None = None,
     path: StrPath | None = None,
     *,
     ids: Iterable[str] | None = None,
@@ -105,12 +105,14 @@ def index(
 
     Args:
         data: a dataset or its id, or documents, as `load` takes them.
-        system: a retriever, a model, or a row of a paper's table ("csfcube:SPECTER").
+        system: a retriever, a model, or a row of a paper's table ("csfcube:SPECTER"); by default bm25,
+            and for books what finds most of them: words and meaning together, or words alone where no
+            model is installed. "words", "meaning" and "both" name these for books.
         path: a folder or URL to keep the index in.
         ids: with a list of strings: the ids of the documents.
-        sentences: with books: sentences of a passage, from 1 to 20; 3 by default. Without a path, a
-            search of books finds passages that do not overlap, and `index.place(hit.doc_id)` says
-            where one is.
+        sentences: with books: sentences of a passage, from 1 to 20; by default 8, and 3 with a
+            system that is named. Without a path, a search of books finds passages that do not
+            overlap, and `index.place(hit.doc_id)` says where one is.
         replace: whether another index under the path is replaced.
         progress: whether to show a progress bar.
         settings: the system's, as `--set` takes them.
@@ -124,20 +126,23 @@ def index(
     from irtoolkit.datasets.memory import DEFAULT_NAME, is_text_file
     from irtoolkit.datasets.novels import LENGTH
     from irtoolkit.ranking.book_index import BookIndex
-    from irtoolkit.ranking.build_index import build
+    from irtoolkit.ranking.book_search import book_search, is_book_system
+    from irtoolkit.ranking.build_index import DEFAULT, build
     from irtoolkit.ranking.memory_index import MemoryIndex
     from irtoolkit.ranking.systems import refuse_query_settings, system_of
     from irtoolkit.retrievers.index_sources import data_name
 
     refuse_query_settings(settings)
     if is_book(data) and path is None and ids is None:
-        found = system_of(system, settings, DatasetId.parse("book"))
+        if (system is None and not settings) or is_book_system(system):
+            return book_search(read_books([data]), system, settings, sentences, progress=progress)
+        found = system_of(system or DEFAULT, settings, DatasetId.parse("book"))
         if found.retriever.kept() is not None:
             return BookIndex(read_books([data]), found, sentences or LENGTH, progress=progress)
     is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
     name = data_name(data) if is_file else DEFAULT_NAME
     dataset = load(data, ids=ids, name=name, sentences=sentences)
-    found = system_of(system, settings, dataset.parts)
+    found = system_of(system or DEFAULT, settings, dataset.parts)
     if path is None and (dataset.docs_key is None or found.retriever.kept() is None):
         return MemoryIndex(dataset, found)
     return build(dataset, found, path, replace=replace, progress=progress)

@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.textwidth import printable, shorten
 from irtoolkit.commands import note
 
 if TYPE_CHECKING:
-    from irtoolkit.ranking.book_index import BookIndex
+    from irtoolkit.ranking.book_index import PlacedIndex
     from irtoolkit.retrievers.hits import Hit
 
-# On critics' sentences about novels, BM25 finds as much as this model, which takes minutes to
-# encode a book on a few cores: so words come first.
-DEFAULT, MEANING = "bm25", "all-MiniLM-L6-v2"
+_RANKED = {
+    "words": "by the words that they share with a query", "meaning": "by their meaning",
+    "both": "by words and meaning together",
+}  # fmt: skip
 
 
 def open_books(
     paths: Sequence[StrPath], system: str | None, settings: dict[str, Any], sentences: int | None
-) -> BookIndex:
+) -> PlacedIndex:
     """The index of some books, built where it is not there yet; says on standard error what it is.
 
     Args:
         paths: plain-text files or folders of them.
-        system: its name; bm25 by default.
+        system: its name; by default the best for books that can run here.
         settings: the system's; a length is taken as `sentences`.
         sentences: of a passage.
 
@@ -36,18 +38,34 @@ def open_books(
     from irtoolkit.datasets.book_files import read_books
     from irtoolkit.datasets.novels import LENGTH
     from irtoolkit.ranking.book_index import BookIndex
+    from irtoolkit.ranking.book_search import book_search, is_book_system
+    from irtoolkit.ranking.build_index import DEFAULT
     from irtoolkit.ranking.systems import find_system, refuse_query_settings
 
     refuse_query_settings(settings)
     size = _sentences(settings.pop("length", None)) if sentences is None else sentences
     novels = read_books(paths)
-    index = BookIndex(novels, find_system(system or DEFAULT, settings), size or LENGTH)
-    named = novels[0].title if len(novels) == 1 else f"{len(novels)} books"
-    plural = "s" if index.sentences > 1 else ""
-    said = f"{printable(named)}: {len(index):,} passages of {index.sentences} sentence{plural}"
-    how = f"{DEFAULT} matches words; --system {MEANING} compares meaning"
-    note(f"{said}; {how if system is None else system}")
+    index: PlacedIndex
+    if (system is None and not settings) or is_book_system(system):
+        index = book_search(novels, system, settings, size)
+    else:
+        index = BookIndex(novels, find_system(system or DEFAULT, settings), size or LENGTH)
+    note(_described(index))
     return index
+
+
+def _described(index: PlacedIndex) -> str:
+    """What is searched, how, and how much that finds."""
+    from irtoolkit.ranking.book_search import model_lacks, told_share
+
+    titles = [novel.title for novel in index.books.values()]
+    named = titles[0] if len(titles) == 1 else f"{len(titles)} books"
+    size = number_of(index.sentences, "sentences")
+    how = _RANKED.get(index.searched_by, f"by {index.searched_by}")
+    said = [f"{printable(named)}: {len(index):,} passages of {size}, ranked {how}"]
+    if index.searched_by == "words" and model_lacks() is not None:
+        said.append("no model that compares meaning is installed")
+    return "; ".join([*said, *filter(None, [told_share(index.searched_by)])])
 
 
 def _sentences(given: str | None) -> int | None:
@@ -56,7 +74,7 @@ def _sentences(given: str | None) -> int | None:
     return None if given is None else int(given)
 
 
-def place_of(index: BookIndex, hit: Hit, width: int) -> str:
+def place_of(index: PlacedIndex, hit: Hit, width: int) -> str:
     """Where a passage is, on one line."""
     place = index.place(hit.doc_id)
     parts = [index.novel(hit.doc_id).title] if len(index.books) > 1 else []
@@ -72,7 +90,7 @@ def shared_words(hit: Hit) -> str:
     return printable(", ".join(words))
 
 
-def as_record(index: BookIndex, hit: Hit) -> dict[str, Any]:
+def as_record(index: PlacedIndex, hit: Hit) -> dict[str, Any]:
     """What JSON has of a passage's place and of what it shares with the query."""
     place = index.place(hit.doc_id)
     return {

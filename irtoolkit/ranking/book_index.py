@@ -18,7 +18,34 @@ from irtoolkit.retrievers.index import Index
 from irtoolkit.runs import Run
 
 
-class BookIndex(Index):
+class PlacedIndex(Index):
+    """Passages of books, each with its place.
+
+    Attributes:
+        books: name to book.
+        sentences: of a passage.
+    """
+
+    books: Mapping[str, Novel]
+    sentences: int
+
+    def place(self, doc_id: str) -> Place:
+        """Where a passage is in its book.
+
+        Raises:
+            InputError: it is none of the books'.
+        """
+        return self.novel(doc_id).place(Span.parse(doc_id).start)
+
+    def novel(self, doc_id: str) -> Novel:
+        """The book of a passage; errors as for `place`."""
+        book = self.books.get(doc_id.rpartition(":")[0])
+        if book is None:
+            raise InputError(f"passage {doc_id!r} is of none of the books {', '.join(self.books)}")
+        return book
+
+
+class BookIndex(PlacedIndex):
     """All passages of some books, prepared and kept in irtoolkit's cache.
 
     The cache finds the index of the same texts again, whatever the names of the files.
@@ -67,21 +94,6 @@ class BookIndex(Index):
         most = k * (2 * self.sentences - 1) if isinstance(k, int) and k > 0 else k
         found = super().search(query, most)
         return found.chosen(list(islice(_apart(found.doc_ids), k)))
-
-    def place(self, doc_id: str) -> Place:
-        """Where a passage is in its book.
-
-        Raises:
-            InputError: it is none of the books'.
-        """
-        return self.novel(doc_id).place(Span.parse(doc_id).start)
-
-    def novel(self, doc_id: str) -> Novel:
-        """The book of a passage; errors as for `place`."""
-        book = self.books.get(doc_id.rpartition(":")[0])
-        if book is None:
-            raise InputError(f"passage {doc_id!r} is of none of the books {', '.join(self.books)}")
-        return book
 
     def settings(self) -> Mapping[str, Any]:
         return self.kept.settings()

@@ -26,6 +26,9 @@ from irtoolkit.retrievers.index_sources import dataset_with
 from irtoolkit.retrievers.kept_index import KeptIndex
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
 
+# What searches documents that are no books, unless another system is named.
+DEFAULT = "bm25"
+
 
 def open_kept(
     index: str, system: str | None, settings: Mapping[str, Any], *, build_missing: bool = False
@@ -46,7 +49,7 @@ def open_kept(
         return folder_index(index, system, settings)
     if Path(index).is_dir() and not holds_documents(Path(index)):
         Manifest.read(Path(index))
-    system = system or "bm25"
+    system = system or DEFAULT
     try:
         data = dataset_with(index)
     except InputError as error:

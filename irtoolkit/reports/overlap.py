@@ -6,30 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from irtoolkit.base.analysis import analyzer
+from irtoolkit.base.languages import PLAIN_ENGLISH
 
-# Words that carry no meaning and that scikit-learn's list of stop words lacks.
-_PLAIN = frozenset(
-    [
-        "did",
-        "does",
-        "doing",
-        "just",
-        "let",
-        "like",
-        "mr",
-        "mrs",
-        "ms",
-        "said",
-        "say",
-        "says",
-        "shall",
-        "upon",
-        "use",
-        "used",
-        "uses",
-        "using",
-    ]
-)
 # Terms of more than this share of the texts say nothing, where there are enough texts to tell.
 _SHARE, _FEWEST = 0.4, 30
 # Pieces of a text, plain and marked in turn, the first one plain; joined they are the text.
@@ -101,6 +79,6 @@ class Overlap:
 
     def _term(self, token: str) -> str | None:
         if token not in self._terms:
-            plain = token in _PLAIN or (len(token) == 1 and token.isascii())
+            plain = token in PLAIN_ENGLISH or (len(token) == 1 and token.isascii())
             self._terms[token] = None if plain else self._analyze.term(token)
         return self._terms[token]

@@ -107,7 +107,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(PreparingError)
     async def preparing(_: Request, error: PreparingError) -> JSONResponse:
-        said = "passages of this length are being prepared; come again"
+        said = "the book is being indexed; come again"
         return JSONResponse({"detail": said}, 503, {"Retry-After": "2"})
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.ranking.book_search import told_share
 from irtoolkit.serve import quality
 from irtoolkit.serve.asking import BusyError, Desk, PreparingError, Question
-from irtoolkit.serve.collection import Collection, SystemName, compile_search
+from irtoolkit.serve.collection import SYSTEMS, Collection, SystemName, compile_search
 from irtoolkit.serve.entries import Entry
 from irtoolkit.serve.judgments import Judgment, Judgments, query_id
 from irtoolkit.serve.limits import Limits
@@ -42,7 +43,7 @@ from irtoolkit.serve.showing import (
 )
 
 if TYPE_CHECKING:
-    from irtoolkit.retrievers.kept_index import KeptIndex
+    from irtoolkit.ranking.book_words import BookWords
 
 # Indexes that are built or wait for it.
 _BUILDING = 8
@@ -71,7 +72,7 @@ class Library:
         self.writes, self.ending = writes, False
         self.shows_judgments = True
         self._builder = ThreadPoolExecutor(1, "index")
-        self._building: dict[tuple[str, int], asyncio.Future[KeptIndex]] = {}
+        self._building: dict[str, asyncio.Future[BookWords]] = {}
 
     @asynccontextmanager
     async def living(self) -> AsyncIterator[None]:
@@ -109,7 +110,7 @@ class Library:
         return CollectionModel(
             id=made.name, title=made.title, source=entry.source,
             removable=entry.source == "book", lang=made.lang,
-            systems=[] if entry.damaged else list(made.systems()),
+            systems=[] if entry.damaged else list(made.systems()), best=made.best(),
             model=model, progress=ProgressModel(**asdict(entry.progress)),
             books=[
                 BookModel(
@@ -120,6 +121,7 @@ class Library:
                 for place, novel in enumerate(made.novels)
             ],
             quality=quality.shown(self.measured, made, model),
+            found={name: told for name in SYSTEMS if (told := told_share(name))},
         )  # fmt: skip
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
@@ -129,20 +131,19 @@ class Library:
             KeyError: no such collection.
             InputError: a query without a word, or a system that is not ready.
             BusyError, LateError: see `Desk.ask`.
-            PreparingError: passages of this length are being indexed.
+            PreparingError: the book is being indexed.
         """
         assert self.desk is not None
         started = time.perf_counter()
         collection = self._readable(request.collection)
         text = asked(request.query)
-        systems = list(dict.fromkeys(request.systems))
+        systems = list(dict.fromkeys(request.systems)) or [collection.best()]
         grades = {
             one.passage: one.grade
             for one in self.judgments.of(collection.name, request.query)
             if self.shows_judgments
         }
-        if systems != ["meaning"]:
-            await self._indexed(collection, request.length)
+        await self._indexed(collection)
         with self._first():
             answers = await self.desk.ask(
                 [
@@ -172,16 +173,16 @@ class Library:
         """While a search is under way, books wait."""
         return nullcontext() if self.meaning is None else self.meaning.turns.search()
 
-    async def _indexed(self, collection: Collection, length: int) -> None:
+    async def _indexed(self, collection: Collection) -> None:
         """Waits a little for an index, which is built outside the threads that answer."""
-        if collection.has_index(length):
+        if collection.has_words:
             return
-        key = (collection.name, length)
+        key = collection.name
         if key not in self._building:
             if len(self._building) >= _BUILDING:
                 raise BusyError
             loop = asyncio.get_running_loop()
-            made = loop.run_in_executor(self._builder, collection.index, length)
+            made = loop.run_in_executor(self._builder, lambda: collection.words)
             made.add_done_callback(lambda _: self._building.pop(key, None))
             self._building[key] = made
         building = self._building[key]

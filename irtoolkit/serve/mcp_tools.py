@@ -11,7 +11,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.novels import LENGTH, LONGEST
+from irtoolkit.datasets.novels import LONGEST
+from irtoolkit.ranking.book_system import BOOKS
 from irtoolkit.serve.asking import BusyError, LateError, PreparingError
 from irtoolkit.serve.collection import SystemName
 from irtoolkit.serve.library import Library
@@ -67,14 +68,13 @@ def _add_search(made: MCPServer[Any], library: Library) -> None:
         collection: Annotated[str, Field(description="the id of a collection")],
         query: Annotated[str, Field(description="what the passage says; [quote] may mark a gap")],
         system: Annotated[SystemName | None, Field(description="by default the best there is")] = None,
-        length: Annotated[Whole, Field(ge=1, le=LONGEST, description="sentences")] = LENGTH,
+        length: Annotated[Whole, Field(ge=1, le=LONGEST, description="sentences")] = BOOKS.length,
         passages: Annotated[Whole, Field(ge=1, le=100)] = 10,
     ) -> dict[str, Any]:  # fmt: skip
         """Finds the passages that fit a query, best first, with their place in the book."""
         try:
-            able = library.shelf.get(collection).collection.systems()
             request = SearchRequest(
-                collection=collection, query=query, systems=[system or able[-1]], length=length,
+                collection=collection, query=query, systems=[system] if system else [], length=length,
                 depth=passages, context=0,
             )  # fmt: skip
             return _brief(await library.search(request))
@@ -133,6 +133,6 @@ def _said(error: Exception) -> str:
     said = {
         BusyError: "too many queries wait",
         LateError: "this took too long",
-        PreparingError: "passages of this length are being prepared; ask again",
+        PreparingError: "the book is being indexed; ask again",
     }
     return said.get(type(error), str(error))

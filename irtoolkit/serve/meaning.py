@@ -1,7 +1,7 @@
 """Comparing texts by meaning: a vector of every sentence, and the mean over a passage.
 
-The similarity of a passage is the mean of the cosines of its sentences. So a book is encoded once,
-whatever the length of passages, and each sentence shows what it adds to the score.
+Passages are compared by the cosines of their sentences. So a book is encoded once, whatever the length
+of passages, and each sentence shows what it adds to the score.
 """
 
 from __future__ import annotations
@@ -176,10 +176,3 @@ def _unit(vectors: NDArray[np.float32]) -> Vectors:
     from irtoolkit.retrievers.vectors import unit
 
     return unit(vectors.astype(np.float32))
-
-
-def window_means(values: NDArray[np.float32], length: int) -> NDArray[np.float32]:
-    """(n - length + 1,) the mean of every `length` consecutive values."""
-    sums = np.cumsum(np.concatenate([np.zeros(1), values.astype(np.float64)]))
-    means: NDArray[np.float32] = ((sums[length:] - sums[:-length]) / length).astype(np.float32)
-    return means

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from irtoolkit.datasets.novels import LENGTH, LONGEST
+from irtoolkit.datasets.novels import LONGEST
+from irtoolkit.ranking.book_system import BOOKS
 from irtoolkit.serve.collection import SystemName
 from irtoolkit.serve.limits import Limits
 from irtoolkit.web.values import Whole
@@ -83,10 +84,14 @@ class CollectionModel(BaseModel):
     removable: bool
     lang: str | None
     systems: list[SystemName] = Field(description="systems that can answer now")
+    best: SystemName = Field(description="the system that answers unless another is named")
     model: str | None = Field(description="the model that compares meaning, if any")
     progress: ProgressModel
     books: list[BookModel]
     quality: list[MeasuredModel]
+    found: dict[SystemName, str] = Field(
+        description="what each system finds of known passages of other books, in words"
+    )
 
 
 class SearchRequest(_Strict):
@@ -96,8 +101,12 @@ class SearchRequest(_Strict):
     query: QueryText = Field(
         description="a sentence or more; `[quote]` may mark the place of the quotation that is sought"
     )
-    systems: list[SystemName] = Field(default=["words"], min_length=1, max_length=3)
-    length: Whole = Field(default=LENGTH, ge=1, le=LONGEST, description="sentences of a passage")
+    systems: list[SystemName] = Field(
+        default=[], max_length=3, description="by default the best that can answer now"
+    )
+    length: Whole = Field(
+        default=BOOKS.length, ge=1, le=LONGEST, description="sentences of a passage"
+    )
     depth: Whole = Field(default=20, ge=1, le=_MOST.depth, description="passages of each system")
     context: Whole = Field(default=2, ge=0, le=10, description="sentences before and after each")
     format: Literal["json", "csv", "trec"] = "json"

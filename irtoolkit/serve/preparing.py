@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 from irtoolkit.base.threads import room_for
-from irtoolkit.datasets.novels import LENGTH
 from irtoolkit.serve.entries import Entry, Progress
 from irtoolkit.serve.meaning import Meaning, StoppedError
 
@@ -127,8 +126,7 @@ class Preparing:
         made = entry.collection
         total = len(made.sentences)
         entry.progress = Progress("words", 0, total)
-        made.index(LENGTH)
-        _ = made.frequencies
+        _ = made.words, made.frequencies
         made.warm_up("words")
         if self._meaning is None or self._meaning.why_not:
             why = "" if self._meaning is None else self._meaning.why_not or ""

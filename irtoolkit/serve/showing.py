@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.novels import LONGEST
-from irtoolkit.serve.collection import RRF_K, Answer, Collection, Found, SystemName
+from irtoolkit.ranking.book_ranking import Found
+from irtoolkit.serve.collection import Answer, Collection, SystemName
 from irtoolkit.serve.models import (
     ChapterModel,
     HitModel,
@@ -143,23 +144,16 @@ def _explained(
 ) -> str:
     """A score in words."""
     if system == "words":
-        return f"BM25 {found.score:.1f}: {_words_said(collection, shared)}."
+        return f"BM25 {found.score:.1f}, of the passage and what is around it: {_words_said(collection, shared)}."
     best = max(range(len(found.similarities)), key=lambda i: found.similarities[i])
-    closest = f"sentence {best + 1} of {found.length} is the nearest"
-    said = (
-        f"similarity {sum(found.similarities) / found.length:.2f} of at most 1, the mean of the"
-        f" sentences; {closest} ({found.similarities[best]:.2f})"
-    )
+    said = f"sentence {best + 1} of {found.length} is the nearest in meaning ({found.similarities[best]:.2f} of at most 1)"
+    words = _words_said(collection, shared, capital=True)
     if system == "meaning":
-        return f"{said[0].upper()}{said[1:]}. {_words_said(collection, shared, capital=True)}."
-    parts = [
-        f"{'by words' if name == 'words' else 'by meaning'} it has rank {found.ranks[name]:,}"
-        for name in ("words", "meaning") if name in found.ranks
-    ]  # fmt: skip
-    adds = " + ".join(f"1/({RRF_K} + {rank:,})" for rank in found.ranks.values())
+        return f"Similarity {found.score:.2f}, from the mean of the sentences and the nearest: {said}. {words}."
+    parts = " and ".join(f"{found.parts[name]:+.1f} by {name}" for name in ("words", "meaning"))
     return (
-        f"{' and '.join(parts).capitalize()} of all overlapping passages; {adds} ="
-        f" {found.score:.4f}. {_words_said(collection, shared, capital=True)}."
+        f"Score {found.score:.1f}, from {parts}: standard deviations above the mean of all passages;"
+        f" {said}. {words}."
     )
 
 

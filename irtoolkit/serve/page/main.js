@@ -24,7 +24,7 @@ function showCollection(one) {
   const ready = one?.systems.length ?? 0;
   // What a reader has ticked stays, unless it cannot be asked.
   if (ready !== mostSystems && ready) {
-    const wanted = ready > 1 ? "both" : "words";
+    const wanted = one.best;
     if (mostSystems === null || mostSystems === 1 || !systems().length || ready === 1) {
       for (const box of document.querySelectorAll("[name=system]")) box.checked = box.value === wanted;
     }
@@ -40,9 +40,11 @@ function quality(one, shown) {
     const depth = measured.systems[0]?.depth;
     const books = `${number(measured.books)} book${measured.books === 1 ? "" : "s"}`;
     const which = measured.here ? `these ${books}` : `${books} of ${measured.dataset}, not this one`;
-    return make("p", {}, `How far to trust it: of the known quotations in ${which}, the first ${depth} passages hold: `, ...shares, `. Measured ${measured.measured} with `, make("span", { class: "code" }, measured.command), ".");
+    return make("p", {}, `How far to trust it: of the known quotations in ${which}, the first ${depth} passages hold: `, ...shares, `. Measured ${measured.measured}.`);
   });
-  if (!lines.length) lines.push(make("p", {}, "How far to trust it: nobody has measured this yet. ", make("span", { class: "code" }, "irtoolkit serve relic/val --measure"), " counts how many known quotations are found. A passage that is missing here may still be in the book."));
+  if (!lines.length) {
+    for (const system of shown) if (one.found[system]) lines.push(make("p", {}, make("b", {}, nameOf(system)), ` ${one.found[system]}. A passage that is missing here may still be in the book.`));
+  }
   place.replaceChildren(...lines);
 }
 
@@ -91,7 +93,7 @@ function show(collection, answer) {
 }
 
 function request(format = "json") {
-  return { collection: shelf.current().id, query: query.value.trim(), systems: systems(), length: find("#length").valueAsNumber || 3, depth: find("#depth").valueAsNumber || 20, format };
+  return { collection: shelf.current().id, query: query.value.trim(), systems: systems(), length: find("#length").valueAsNumber || 8, depth: find("#depth").valueAsNumber || 20, format };
 }
 
 async function ask(event) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import ir_datasets
@@ -16,6 +17,7 @@ from irtoolkit.datasets.book_files import book_files, is_book, read_books
 from irtoolkit.datasets.local import book_format
 from irtoolkit.datasets.novels import LENGTH, LONGEST, slug
 from irtoolkit.ranking.book_index import BookIndex
+from irtoolkit.ranking.book_search import BookSearch
 from tests.conftest import Answer
 
 FIRST = [
@@ -37,7 +39,7 @@ def book(tmp_path: Path) -> Path:
 
 
 def test_a_book_is_searched_with_places(book: Path) -> None:
-    index = ir.index(book)
+    index = ir.index(book, "bm25")
     assert isinstance(index, BookIndex)
     assert len(index) == len(FIRST) + len(SECOND) - 2
     found = index.search("whale cake", k=1)
@@ -50,8 +52,8 @@ def test_a_book_is_searched_with_places(book: Path) -> None:
 
 
 def test_hits_share_no_sentence(book: Path) -> None:
-    for sentences in (1, 2, 3, 4):
-        found = ir.index(book, sentences=sentences).search("the ship and the whale", k=10)
+    for system, sentences in product(("bm25", "words"), (1, 2, 3, 4)):
+        found = ir.index(book, system, sentences=sentences).search("the ship and the whale", k=10)
         own = [set(range(s.start, s.stop)) for s in map(Span.parse, found.doc_ids)]
         assert sum(map(len, own)) == len(set().union(*own))
         assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
@@ -62,11 +64,12 @@ def test_as_many_hits_as_there_are_apart(book: Path) -> None:
     """Near-copies above them do not use up the number that was asked for."""
     path = book.with_name("long.txt")
     path.write_text(" ".join(f"The whale number {n} swims away." for n in range(60)), "utf-8")
-    assert len(ir.index(path).search("whale", k=12)) == 12
+    for system in ("bm25", "words"):
+        assert len(ir.index(path, system, sentences=3).search("whale", k=12)) == 12
 
 
 def test_the_best_passage_comes_first_whatever_overlaps(book: Path) -> None:
-    apart = ir.index(book).search("ship", k=3)
+    apart = ir.index(book, "bm25").search("ship", k=3)
     every = ir.index(ir.load(book)).search("ship", k=20)
     assert apart.doc_ids[0] == every.doc_ids[0]
     assert set(apart.doc_ids) <= set(every.doc_ids)
@@ -81,32 +84,35 @@ def test_a_book_is_a_dataset(book: Path) -> None:
 
 
 def test_an_index_of_a_book_is_found_again(book: Path) -> None:
-    first = ir.index(book)
+    first = ir.index(book, "words")
     other = book.with_name("copy") / "novel.txt"
     other.parent.mkdir()
     other.write_text(BOOK, "utf-8")
-    again = ir.index(other)
-    assert isinstance(first, BookIndex)
-    assert isinstance(again, BookIndex)
-    assert again.kept.was_there  # type: ignore[attr-defined]
+    again = ir.index(other, "words")
+    assert isinstance(first, BookSearch)
+    assert isinstance(again, BookSearch)
+    assert again.kept.was_there
     other.write_text(BOOK.replace("whale", "shark"), "utf-8")
-    assert len(ir.index(other).search("shark")) > 0
+    assert len(ir.index(other, "words").search("shark")) > 0
 
 
 def test_settings_of_the_search_change(book: Path) -> None:
-    index = ir.index(book)
+    index = ir.index(book, "bm25")
     other = index.with_settings(k1=2.0)
     assert other.settings()["k1"] == 2.0
     assert isinstance(other, BookIndex)
     assert other.place(other.search("baker").doc_ids[0]) is not None
+    assert ir.index(book, k1=2.0).searched_by == "bm25"
+    with pytest.raises(InputError, match="words has no setting k1"):
+        ir.index(book, "words", k1=2.0)
 
 
 def test_books_of_a_folder(book: Path) -> None:
     (book.parent / "second.txt").write_text(" ".join(SECOND), "utf-8")
     assert is_book(book.parent)
     assert [Path(path).name for path in book_files([book.parent])] == ["novel.txt", "second.txt"]
-    index = ir.index(book.parent)
-    assert isinstance(index, BookIndex)
+    index = ir.index(book.parent, "words", sentences=3)
+    assert isinstance(index, BookSearch)
     assert set(index.books) == {"novel", "second"}
     assert {Span.parse(name).book for name in index.search("baker").doc_ids} == {"novel", "second"}
     (book.parent / "data.jsonl").write_text("{}\n")
@@ -148,7 +154,8 @@ def test_the_shell_shows_place_passage_and_words(
 ) -> None:
     answer = irtoolkit("search", book, "a dream of a whale", "-k", "2")
     assert answer.status == 0, answer.err
-    assert "passages of 3 sentences; bm25 matches words" in answer.err
+    assert "passages of 8 sentences, ranked by" in answer.err
+    assert "irtoolkit" not in answer.err
     head, place, *_, words = answer.out.splitlines()
     assert head.split()[2].startswith("novel:")
     assert place.strip().startswith("Chapter ")

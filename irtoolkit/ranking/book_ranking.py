@@ -1,0 +1,146 @@
+"""Passages of books, ranked by words, by meaning, or by both, none of which share a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats, Ints, id_array
+from irtoolkit.ranking.book_layout import running_sums
+from irtoolkit.ranking.book_system import BookSystemName
+from irtoolkit.ranking.book_words import BookWords
+from irtoolkit.runs.order import best_first, keys
+
+
+class Found(NamedTuple):
+    """A passage in an answer.
+
+    Attributes:
+        book: the position of its book.
+        start, length: its sentences.
+        score: of the system that ranks.
+        parts: its standardised score by words and by meaning, if both were added up.
+        similarities: of each of its sentences, if meaning was compared.
+    """
+
+    book: int
+    start: int
+    length: int
+    score: float
+    parts: Mapping[str, float] = {}
+    similarities: tuple[float, ...] = ()
+
+
+class BookScores(NamedTuple):
+    """The scores of all passages.
+
+    Attributes:
+        total: (p,) of the system that ranks.
+        parts: (p,) each, that were added up; empty for one system alone.
+        is_hit: (p,) whether a passage may be in an answer.
+    """
+
+    total: Floats
+    parts: Mapping[str, Floats]
+    is_hit: Any
+
+
+def score_passages(
+    words: BookWords, system: BookSystemName, query: str, length: int, cosines: Floats | None
+) -> BookScores:
+    """Scores all passages of some books.
+
+    Args:
+        words: the books.
+        system: what ranks.
+        query: the text.
+        length: sentences of a passage.
+        cosines: (n,) of the query and each sentence, NaN if its vector is not there yet; not for words.
+    """
+    if system == "words" or cosines is None:
+        total, is_hit = words.scores(query, length, words.how.alone)
+        return BookScores(total, {}, is_hit)
+    meant = by_meaning(words, cosines, length)
+    known = ~np.isnan(meant)
+    if system == "meaning":
+        return BookScores(np.where(known, meant, -np.inf), {}, known)
+    worded, is_hit = words.scores(query, length, words.how.fused)
+    parts = {"words": standardised(worded), "meaning": standardised(meant)}
+    share = words.how.meaning
+    total = (1 - share) * parts["words"] + share * parts["meaning"]
+    return BookScores(total, parts, known | is_hit)
+
+
+def by_meaning(words: BookWords, cosines: Floats, length: int) -> Floats:
+    """Returns (p,) the mean cosine of each passage, interpolated with that of its nearest sentence."""
+    layout, share = words.layout, words.how.nearest
+    starts = layout.starts(length)
+    placed = layout.spread(cosines)
+    sizes = np.repeat(layout.sizes(length), layout.lengths - layout.sizes(length) + 1)
+    sums = running_sums(np.where(np.isnan(placed), 0, placed))
+    means = (sums[starts + sizes] - sums[starts]) / sizes
+    nearest = _greatest(layout.spread(cosines, -np.inf), length)[starts]
+    return np.asarray((1 - share) * means + share * nearest)
+
+
+def _greatest(values: Floats, length: int) -> Floats:
+    """Returns the greatest of each value and those that follow; NaN if one of them is."""
+    found = values[: len(values) - length + 1].copy()
+    for shift in range(1, length):
+        np.maximum(found, values[shift : shift + len(found)], out=found)
+    return found
+
+
+def standardised(scores: Floats) -> Floats:
+    """Returns scores less their mean, in standard deviations; 0 for those that are not known."""
+    known = ~np.isnan(scores)
+    if not known.any():
+        return np.zeros(len(scores))
+    deviation = float(scores[known].std())
+    moved = (scores - scores[known].mean()) / (deviation or 1.0)
+    return np.where(known, moved, 0.0)
+
+
+def best_passages(
+    words: BookWords, scores: BookScores, length: int, depth: int, cosines: Floats | None = None
+) -> tuple[Found, ...]:
+    """Returns the best passages; of those that share a sentence, the best one alone."""
+    chosen: list[Found] = []
+    layout = words.layout
+    taken = np.zeros(layout.size, bool)
+    for number in _ranked(words, scores, length, depth):
+        ((book, start, size),) = layout.passages(np.array([number]), length)
+        own = slice(int(layout.begins[book]) + start, int(layout.begins[book]) + start + size)
+        if taken[own].any():
+            continue
+        taken[own] = True
+        chosen.append(_found(words, scores, number, (book, start, size), cosines))
+        if len(chosen) == depth:
+            break
+    return tuple(chosen)
+
+
+def _ranked(words: BookWords, scores: BookScores, length: int, depth: int) -> list[int]:
+    """Returns the numbers of enough passages, best first, that `depth` of them are apart."""
+    hits = np.flatnonzero(scores.is_hit)
+    # A passage shares a sentence with 2 (n - 1) others of its length.
+    most = depth * (2 * length - 1)
+
+    def order(numbers: Ints) -> Ints:
+        return keys(id_array(words.layout.ids(hits[numbers], length)))
+
+    ranked: list[int] = hits[best_first(scores.total[hits], order, most)].tolist()
+    return ranked
+
+
+def _found(
+    words: BookWords, scores: BookScores, number: int, passage: tuple[int, int, int],
+    cosines: Floats | None,
+) -> Found:  # fmt: skip
+    book, start, size = passage
+    first = int(words.layout.lengths[:book].sum()) + start
+    similar = () if cosines is None else tuple(cosines[first : first + size].tolist())
+    parts = {name: float(values[number]) for name, values in scores.parts.items()}
+    return Found(book, start, size, float(scores.total[number]), parts, similar)

@@ -1,0 +1,158 @@
+"""Passages of books by words: BM25 of the passage and of windows around it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.analysis import analysis_of, analyzer, stop_words
+from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.languages import PLAIN_ENGLISH, common_words
+from irtoolkit.datasets.book_files import novel_dataset
+from irtoolkit.datasets.novels import Novel
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.ranking.book_layout import BookLayout, running_sums
+from irtoolkit.ranking.book_system import BOOKS, Around, BookSystem
+from irtoolkit.ranking.build_index import build
+from irtoolkit.ranking.systems import find_system
+from irtoolkit.retrievers.kept_index import KeptIndex
+
+# The share of sentences from which on a word is a function word, in languages that have no list.
+_EVERYWHERE, _FEWEST = 0.2, 20
+
+
+class _Window(NamedTuple):
+    """What BM25 takes of the windows of one size.
+
+    Attributes:
+        around: sentences on either side of the passage; 0 for the passage itself.
+        share: of the window in the score.
+        norms: (p,) what the length of each does to its counts.
+    """
+
+    around: int
+    share: float
+    norms: Floats
+
+
+class BookWords:
+    """The sentences of some books by their terms; passages of any length are searched with them.
+
+    Args:
+        novels: with distinct names.
+        how: the settings.
+        name: what the index is called in messages.
+        progress: whether to show a bar on a terminal while the sentences are indexed.
+    """
+
+    def __init__(
+        self, novels: Sequence[Novel], how: BookSystem = BOOKS, *, name: str | None = None,
+        progress: bool = False,
+    ) -> None:  # fmt: skip
+        self.how = how
+        self.layout = BookLayout(novels, max((0, *how.alone.sizes, *how.fused.sizes)))
+        langs = {novel.lang for novel in novels}
+        self.lang = langs.pop() if len(langs) == 1 else None
+        data = novel_dataset(list(novels), 1, name=name)
+        self.index: KeptIndex = build(data, find_system("bm25", {}), progress=progress)
+        self._windows: dict[tuple[int, Around], list[_Window]] = {}
+        own = analysis_of(self.index.settings(), self.lang)
+        self._analyze = analyzer(*own)
+
+    @cached_property
+    def _shards(self) -> list[PostingsShard]:
+        return [PostingsShard.load(one.documents.folder) for one in self.index.open_shards]
+
+    @cached_property
+    def _lengths(self) -> Floats:
+        """Returns running sums of the numbers of terms of sentences."""
+        lengths = np.concatenate([shard.lengths for shard in self._shards])
+        return running_sums(self.layout.spread(lengths))
+
+    def is_function_word(self, word: str) -> bool:
+        """Whether a word, in lower case, tells no passage from others."""
+        if self.lang is None or self.lang.startswith("en"):
+            return word in stop_words("sklearn") or word in PLAIN_ENGLISH
+        if word in common_words(self.lang):
+            return True
+        term = self._analyze.term(word)
+        often = max(_FEWEST, _EVERYWHERE * len(self.layout.sentences))
+        spaced = self.lang not in ("zh", "ja")
+        return term is None or (spaced and len(self.postings(term)[0]) > often)
+
+    def content_words(self, query: str) -> list[str]:
+        """Returns the words of a query, in lower case, without its function words."""
+        words = self._analyze.split(self._analyze.lower(query))
+        return [word for word in words if not self.is_function_word(word)]
+
+    def terms(self, query: str) -> tuple[Counter[str], frozenset[str]]:
+        """Returns the terms of a query with their counts, and those of its content words."""
+        content = map(self._analyze.term, self.content_words(query))
+        return Counter(self._analyze(query)), frozenset(
+            term for term in content if term is not None
+        )
+
+    def postings(self, term: str) -> tuple[Ints, Ints]:
+        """Returns the numbers of the sentences that have a term, and how often each has it."""
+        numbers, counts, first = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+        for shard in self._shards:
+            place = shard.terms.place(term)
+            if place is not None:
+                own = slice(int(shard.starts[place]), int(shard.starts[place + 1]))
+                numbers.append(shard.documents[own].astype(np.int64) + first)
+                counts.append(shard.class_counts[shard.classes[own]])
+            first += len(shard)
+        return np.concatenate(numbers), np.concatenate(counts)
+
+    def windows(self, length: int, around: Around) -> list[_Window]:
+        """Returns the passages of some length, and the windows around them."""
+        if (length, around) not in self._windows:
+            made = []
+            for size, share in around.shares():
+                sizes = self._at_passages(self._lengths, length, size)
+                average = float(sizes.mean()) or 1.0
+                norms = self.how.k1 * (1 - self.how.b + self.how.b * sizes / average)
+                made.append(_Window(size, share, norms))
+            self._windows[length, around] = made
+        return self._windows[length, around]
+
+    def scores(self, query: str, length: int, around: Around) -> tuple[Floats, Any]:
+        """Returns (p,) the score of every passage, and whether it has a content word of the query."""
+        counts, content = self.terms(query)
+        windows = self.windows(length, around)
+        total = np.zeros(len(windows[0].norms))
+        hit = np.zeros(len(total), bool)
+        if not content:
+            return total, hit
+        for term, repeats in sorted(counts.items()):
+            numbers, own = self.postings(term)
+            if not len(numbers):
+                continue
+            placed = np.zeros(self.layout.size)
+            placed[self.layout.sentences[numbers]] = own
+            sums = running_sums(placed)
+            for window in windows:
+                found = self._at_passages(sums, length, window.around)
+                total += repeats * window.share * _weights(found, window.norms)
+                if term in content and not window.around:
+                    hit |= found > 0
+        return total, hit
+
+    def _at_passages(self, sums: Floats, length: int, around: int) -> Floats:
+        windows = self.layout.window_sums(sums, length, around)
+        if len(self.layout.novels) == 1:
+            return windows[: max(1, int(self.layout.lengths[0]) - length + 1)]
+        found: Floats = windows[self.layout.starts(length) - self.layout.begins[0]]
+        return found
+
+
+def _weights(counts: Floats, norms: Floats) -> Floats:
+    """Returns what a term adds to windows: its idf among them, times its saturated count."""
+    size, found = len(counts), int(np.count_nonzero(counts))
+    idf = np.log(1 + (size - found + 0.5) / (found + 0.5))
+    weights: Floats = idf * counts / (counts + norms)
+    return weights
