@@ -1,1 +1,1 @@
-"""What the other rooms stand on: errors, ids, files, spans, text analysis."""
+"""The foundations of the other rooms: errors, ids, files, spans, text analysis."""

@@ -1,4 +1,4 @@
-"""Abbreviations of Western languages, by what a full stop after them means."""
+"""Abbreviations of Western languages, grouped by what a full stop after them means."""
 
 from __future__ import annotations
 

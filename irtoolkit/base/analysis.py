@@ -1,12 +1,12 @@
-"""From text to terms: tokenisers, stop words and stemmers, by name.
+"""Text analysis: tokenisers, stop words and stemmers, by name.
 
 Tokenisers: "word" is scikit-learn's (two or more word characters), "whitespace" splits at white
-space, "standard" is Lucene's StandardTokenizer (Unicode's word boundaries), "cjk" is what Lucene's
-CJKAnalyzer makes of Chinese and Japanese (overlapping pairs of characters), "jieba" is the Chinese
+space, "standard" is Lucene's StandardTokenizer (Unicode's word boundaries), "cjk" is Lucene's
+CJKAnalyzer for Chinese and Japanese (overlapping pairs of characters), "jieba" is the Chinese
 segmenter of that name.
 
 An analyzer is a name for a tokeniser, stop words and a stemmer: "lucene-en" is Lucene's English
-analyzer, "standard" splits as it does and leaves all words as they are, "cjk" is for Chinese,
+analyzer, "standard" splits in the same way and keeps all words unchanged, "cjk" is for Chinese,
 Japanese and Korean, "words" is scikit-learn's tokens without its stop words.
 """
 
@@ -32,7 +32,7 @@ AnalyzerName = Literal["lucene-en", "standard", "cjk", "words"]
 
 
 class Analysis(NamedTuple):
-    """How texts become terms: a tokeniser, stop words and a stemmer, by name."""
+    """The settings of text analysis: a tokeniser, stop words and a stemmer, by name."""
 
     tokenizer: Tokenizer
     stop: StopWords
@@ -88,16 +88,16 @@ class Analyzer:
     lower: Callable[[str], str] = str.lower
 
     def __call__(self, text: str) -> list[str]:
-        """The terms of a text in order; repeated terms are kept."""
+        """Returns the terms of a text in order, with repeated terms."""
         terms = map(self.term, self.split(self.lower(text)))
         return [term for term in terms if term is not None]
 
 
 def analyzer(tokenizer: Tokenizer, stop: StopWords, stem: Stemmer = "none") -> Analyzer:
-    """Lower-cases, splits, drops stop words and stems.
+    """Returns an analyzer that lower-cases, splits, drops stop words and stems.
 
     Raises:
-        InputError: jieba is asked for and not installed.
+        InputError: the tokeniser is jieba, which is not installed.
     """
     stopped, stemmed = stop_words(stop), _stemmer(stem)
 
@@ -111,14 +111,14 @@ def analyzer(tokenizer: Tokenizer, stop: StopWords, stem: Stemmer = "none") -> A
 
 
 def analyzer_for(lang: str | None) -> AnalyzerName:
-    """The analyzer for texts in a language; English where it is not known."""
+    """Returns the analyzer for texts in a language; English if the language is unknown."""
     if lang is None or lang.startswith("en"):
         return "lucene-en"
     return "cjk" if lang in _EASTERN else "standard"
 
 
 def analysis_of(settings: Mapping[str, Any], lang: str | None = None) -> Analysis:
-    """How texts of a language become terms under the settings of a retriever, any of them "auto"."""
+    """Returns the text analysis under some settings; the language decides those that are "auto"."""
     name = settings.get("analyzer", "auto")
     usual = ANALYZERS[analyzer_for(lang) if name == "auto" else name]
     given = {part: settings[part] for part in Analysis._fields if settings[part] != "auto"}
@@ -126,7 +126,7 @@ def analysis_of(settings: Mapping[str, Any], lang: str | None = None) -> Analysi
 
 
 def missing_tokenizer(tokenizer: str) -> str | None:
-    """What a tokenizer lacks to run here, or None."""
+    """Returns an error message if a tokeniser's package is not installed, otherwise None."""
     if tokenizer == "jieba" and find_spec("jieba") is None:
         return str(needs_extra("jieba", "chinese"))
     return None
@@ -134,7 +134,7 @@ def missing_tokenizer(tokenizer: str) -> str | None:
 
 @cache
 def stop_words(name: StopWords) -> frozenset[str]:
-    """The words a list stops: scikit-learn's English list, Lucene's, or none."""
+    """Returns the stop words of a list: scikit-learn's English list, Lucene's, or none."""
     if name == "none":
         return frozenset()
     if name == "lucene":
@@ -201,7 +201,7 @@ def _cut(tokens: list[str]) -> list[str]:
 
 @cache
 def _pairs() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Returns what makes pairs; and that or another token."""
+    """Returns two patterns: one of text that is cut into pairs, one of that or any other token."""
     east = word_boundaries.code_points(_EAST)
     run = word_boundaries.one_of(east) + "+"
     others = word_boundaries.tokens(east)

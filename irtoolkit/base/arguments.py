@@ -30,12 +30,12 @@ _SHOWN = 60
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a function refuse arguments that are not of the types of its signature.
+    """Makes a function check that its arguments have the types in its signature.
 
-    A type of `typing` or this package that the signature names for type checkers alone, a Literal and a
-    bool are not checked: what reads them has better words. Numbers of NumPy are numbers: one that is an
-    argument, and all among settings by name, reach the function as Python's own. A str is no list. The
-    values of an Iterable are left alone, as there may be millions.
+    Types of `typing` or this package that the signature imports for type checkers only, Literals
+    and bools are not checked: the code that reads them has better messages. NumPy numbers reach the
+    function as Python's own, both as arguments and among settings by name. A str is not a list. The
+    values of an Iterable are not checked, as there may be millions.
 
     Raises:
         InputError: when the function is called, for the first argument of another type.
@@ -61,9 +61,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_fields(record: Any) -> None:
-    """Refuses fields of a dataclass that are not of the types that its class says, as `checked`.
+    """Checks that the fields of a dataclass have the types that its class declares.
 
-    Fields that have numbers or arrays of NumPy get Python's own numbers and lists in their place.
+    NumPy numbers and arrays are replaced by Python's own numbers and lists.
     """
     kind: Any = type(record)
     for name, hint in _hints(kind).items():
@@ -74,7 +74,7 @@ def check_fields(record: Any) -> None:
 
 
 def own_types(setting: Any) -> Any:
-    """A setting with Python's numbers and lists for NumPy's, which neither JSON nor YAML knows."""
+    """Returns a setting with Python's own numbers and lists, as JSON and YAML need."""
     if type(setting) is dict:
         return {key: own_types(one) for key, one in setting.items()}
     if type(setting) in (list, tuple):
@@ -87,7 +87,7 @@ def _is_numpys(value: Any) -> bool:
 
 
 def refuse_other_type(name: str, value: Any, hint: Any) -> None:
-    """Raises InputError where a value is not of a type, and names the part that is not."""
+    """Raises InputError if a value is not of a type; the message names the part that is not."""
     fault = _fault(name, value, hint)
     if fault is None:
         return
@@ -101,7 +101,7 @@ def refuse_other_type(name: str, value: Any, hint: Any) -> None:
 
 
 def shown_value(value: Any) -> str:
-    """A value as Python writes it, cut where it is long."""
+    """Returns a value as Python writes it, cut if it is long."""
     try:
         text = repr(value)
     except ValueError:  # a whole number of more digits than Python writes
@@ -110,7 +110,7 @@ def shown_value(value: Any) -> str:
 
 
 def written(value: Any) -> str:
-    """The value of a setting as a user writes it: a text without quotes."""
+    """Returns the value of a setting as a user writes it: a text without quotes."""
     return value if isinstance(value, str) else shown_value(value)
 
 
@@ -127,7 +127,7 @@ def _expected(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str
 
 
 class _Names(dict[str, Any]):
-    """The names of a module; one that is imported for type checkers alone may be anything."""
+    """The names of a module; a name that is imported for type checkers only may be anything."""
 
     def __missing__(self, name: str) -> Any:
         return getattr(builtins, name, Any)
@@ -135,13 +135,13 @@ class _Names(dict[str, Any]):
 
 @cache
 def _hints(thing: Any) -> dict[str, Any]:
-    """The types of a function's arguments or of a dataclass's fields, by name."""
+    """Returns the types of a function's arguments or of a dataclass's fields, by name."""
     names = _Names({**vars(sys.modules[thing.__module__]), "StrPath": StrPath})
     return get_type_hints(thing, {}, names)
 
 
 def _fault(name: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
-    """The name, the value and the type of what is not of a type; None where all is."""
+    """Returns the name, value and expected type of the part with a wrong type, or None."""
     kind, inner = get_origin(hint) or hint, get_args(hint) or (Any, Any)
     if kind in (Union, UnionType):
         faults = [_fault(name, value, one) for one in inner]
@@ -176,7 +176,7 @@ def _is_list(value: Any, *, counted: bool) -> bool:
 
 
 def _is_one(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type without parts; True of a type that is not checked."""
+    """Returns whether a value is of a type without parts; True of a type that is not checked."""
     if kind is int or kind is float:
         return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
     if kind in (str, PathLike, NoneType):
@@ -185,7 +185,7 @@ def _is_one(value: Any, kind: Any) -> bool:
 
 
 def _words(hint: Any) -> str:
-    """A type in words."""
+    """Returns a type in words."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         if any(get_origin(one) is PathLike for one in inner):  # which a str is, too

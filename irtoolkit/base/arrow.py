@@ -1,7 +1,7 @@
-"""Arrow arrays from Python and numpy values, and numpy arrays back, without pandas.
+"""Conversion from Python and NumPy values to Arrow arrays and back, without pandas.
 
-pyarrow's own conversions (`pa.array`, `pa.scalar`, `Array.to_numpy`) import pandas wherever it is
-installed, which takes longer than all else that a short command does.
+pyarrow's own conversions (`pa.array`, `pa.scalar`, `Array.to_numpy`) import pandas whenever it is
+installed, which takes longer than everything else that a short command does.
 """
 
 from __future__ import annotations
@@ -18,12 +18,7 @@ from irtoolkit.base.ids import Ids
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> Any:
-    """An Arrow array of values; None is null. Only text, numbers and lists do without pandas.
-
-    Raises:
-        OverflowError: a number that the type does not hold, or over 2 GiB of text.
-        UnicodeEncodeError: a text that UTF-8 cannot hold.
-    """
+    """Returns an Arrow array of values; None is null. Text, numbers and lists avoid pandas."""
     if pa.types.is_string(kind):
         filled = ["" if value is None else value for value in values]
         joined = "".join(filled)
@@ -49,19 +44,19 @@ def column(values: Sequence[Any], kind: pa.DataType) -> Any:
 
 
 def texts(values: Sequence[str] | Ids) -> Any:
-    """An Arrow array of texts."""
+    """Returns an Arrow array of texts."""
     return column(list(values), pa.string())
 
 
 def numbers(values: NDArray[Any]) -> Any:
-    """An Arrow array on the memory of a one-dimensional numpy array of numbers."""
+    """Returns an Arrow array on the memory of a one-dimensional numpy array of numbers."""
     values = np.ascontiguousarray(values)
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
 def to_numpy(array: Any) -> NDArray[Any]:
-    """A read-only numpy array on the memory of an Arrow array of numbers without nulls."""
+    """Returns a read-only numpy array on the memory of an Arrow array of numbers without nulls."""
     return np.from_dlpack(array)
 
 
@@ -76,7 +71,7 @@ def _of(
 
 
 def _ends(parts: Sequence[Sequence[Any]], large: bool = False) -> Any:
-    """Where parts that are laid end to end begin and end, as a buffer of 32 or 64-bit numbers."""
+    """Returns the offsets of concatenated parts as a buffer of 32 or 64-bit integers."""
     ends = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=ends[1:])
     if large:

@@ -25,15 +25,15 @@ _TRIES = 3
 
 
 def copies_of(url: str) -> Path:
-    """The folder of the copies of what is at a URL, whose query may choose what is there."""
+    """Returns the folder with the local copies of a URL, whose query counts too."""
     return cache_home() / _FOLDER / _hashed(url_of(url) or url, 32)
 
 
 def copied(url: str) -> Path:
-    """A file at a URL, copied to this machine where the version that is there has no copy yet.
+    """Returns the local copy of a file at a URL, which is downloaded if this version has none.
 
-    Any number of processes may ask for it at once. A copy that was interrupted continues. Where the
-    server says nothing that tells versions apart, the file is copied each time.
+    Any number of processes may call this at once. An interrupted copy continues. If the server
+    gives no version information, the file is copied each time.
 
     Raises:
         InputError: there is no such file, it cannot be read, or the disk refuses.
@@ -61,7 +61,7 @@ def _hashed(text: str, length: int) -> str:
 
 
 def _unmarked(url: str, known: remote.RemoteFile, beside: Path) -> Path:
-    """Copies a file whose versions nothing tells apart but its content."""
+    """Copies a file whose version can only be told from its content."""
     half = beside.with_name(f"{beside.name}.part")
     half.unlink(missing_ok=True)  # of which nobody knows what version it is
     remote.download(url, half, known)
@@ -74,7 +74,7 @@ def _unmarked(url: str, known: remote.RemoteFile, beside: Path) -> Path:
 
 
 def _copy(url: str, known: remote.RemoteFile, made: Path) -> bool:
-    """Copies a version; False where it is another one now."""
+    """Copies one version of a file; returns False if the file has changed meanwhile."""
     half = made.with_name(f"{made.name}.part")
     remote.download(url, half, known)
     if remote.file_at(url) != known:
@@ -85,7 +85,7 @@ def _copy(url: str, known: remote.RemoteFile, made: Path) -> bool:
 
 
 def forget(folder: Path, current: Path) -> None:
-    """Removes the copies of older versions in a folder that nobody reads."""
+    """Removes copies of older versions that have not been used lately."""
     for path in folder.iterdir():
         with suppress(OSError):
             old = time.time() - path.stat().st_mtime > _KEPT_SECONDS
@@ -95,11 +95,11 @@ def forget(folder: Path, current: Path) -> None:
 
 @contextmanager
 def uploaded(url: str, *others: str) -> Iterator[list[Path]]:
-    """Yields a path for each URL to write a file to; what is there when the block succeeds is put.
+    """Yields a path to write to for each URL; the files are uploaded when the block succeeds.
 
-    What is at the other URLs is removed first, so that they never are beside another version of the
-    first; then all are put in their order. Where the block fails, nothing is put. Where putting
-    fails, the files stay on this machine, and the error says where.
+    What is at the other URLs is removed first, so that they never accompany another version of the
+    first; then all files are uploaded in order. If the block fails, nothing is uploaded. If an
+    upload fails, the files stay on this machine, and the error says where.
     """
     home = cache_home() / _FOLDER / _UPLOADS
     try:

@@ -9,7 +9,7 @@ THREADS = "IRTOOLKIT_THREADS"
 
 
 def cores() -> int:
-    """Threads that are worth starting: $IRTOOLKIT_THREADS, else the cores given to this process."""
+    """Returns how many threads to start: $IRTOOLKIT_THREADS, or the cores of this process."""
     given = os.environ.get(THREADS, "")
     if given.isdecimal() and int(given):
         return int(given)

@@ -8,11 +8,11 @@ from types import ModuleType
 
 
 def names(package: ModuleType) -> list[str]:
-    """The names of the public modules and packages directly inside a package, sorted; none is imported."""
+    """Returns the sorted names of a package's public modules and packages, not imported."""
     found = (info.name for info in pkgutil.iter_modules(package.__path__))
     return [name for name in found if not name.startswith("_")]
 
 
 def modules(package: ModuleType) -> list[ModuleType]:
-    """The public modules and packages directly inside a package, imported, in order of name."""
+    """Returns the public modules and packages directly inside a package, imported, sorted."""
     return [importlib.import_module(f"{package.__name__}.{name}") for name in names(package)]

@@ -1,4 +1,4 @@
-"""Files that are on the disk, whole, before the program says so."""
+"""Files that are completely on disk before the program reports that they are written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_durably(path: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Puts the names in a folder onto the disk; Windows has no way to, and needs none."""
+    """Flushes the names in a folder to disk; does nothing on Windows, which needs no flush."""
     if os.name == "nt":
         return
     opened = os.open(folder, os.O_RDONLY)

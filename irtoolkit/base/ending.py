@@ -1,4 +1,4 @@
-"""Signals that end a process, which cleans up first: what `kill`, batch systems and closed terminals send."""
+"""Signals that end a process after it has cleaned up: from `kill`, batch systems, terminals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BY_SIGNAL = 128
 
 
 class Ended(KeyboardInterrupt):
-    """This process was asked to end; it does as after Ctrl-C.
+    """The request to end this process, which then does the same as after Ctrl-C.
 
     Args:
         number: of the signal.
@@ -25,9 +25,9 @@ class Ended(KeyboardInterrupt):
 
 
 def heed() -> None:
-    """Raises `Ended` in the main thread when this process is asked to end.
+    """Installs handlers that raise `Ended` in the main thread when this process is told to end.
 
-    A signal that is ignored already stays so, as nohup wants it; so does one that has a handler.
+    A signal that is already ignored stays so, as nohup expects; so does one that has a handler.
     """
     for name in _SIGNALS:
         number = getattr(signal, name, None)

@@ -13,15 +13,15 @@ _LONGEST_NAME = 800
 
 
 class InputError(Exception):
-    """Something given to irtoolkit cannot be used as it is.
+    """Input to irtoolkit that cannot be used as it is.
 
-    The message says what was found and what to do; `file` and `line` say where. A copy of a file at a
-    URL is called by its URL, and no URL shows credentials. What was found is one line of at most 2,000
-    characters, in which what cannot be printed is written as in Python.
+    The message says what is wrong and what to do; `file` and `line` say where. A copy of a file at
+    a URL is called by its URL, and no URL shows credentials. The description is one line of at most
+    2,000 characters, in which unprintable characters are written as in Python.
 
     Args:
         found: what is wrong, in one clause.
-        file: the file it was found in, if any.
+        file: the file with the error, if any.
         line: 1-based line in that file, if any.
         remedy: what the user can do about it.
     """
@@ -49,7 +49,7 @@ class InputError(Exception):
 
 
 def _line(text: str, longest: int = _LONGEST) -> str:
-    """One line, without its middle where it is very long."""
+    """Returns the text as one line, without its middle if it is very long."""
     line = printable(text)
     if len(line) <= longest:
         return line
@@ -58,10 +58,10 @@ def _line(text: str, longest: int = _LONGEST) -> str:
 
 
 def needs_extra(module: str, extra: str) -> InputError:
-    """The error for an optional library that is not installed."""
+    """Returns the error for an optional library that is not installed."""
     return InputError(f"{module} is not installed", remedy=install(extra))
 
 
 def install(extra: str) -> str:
-    """The command that installs an extra: irtoolkit is installed from a clone, and is on no index."""
+    """Returns the command that installs an extra from a clone, as irtoolkit is on no index."""
     return f"pip install '.[{extra}]' in the folder of irtoolkit"

@@ -1,4 +1,4 @@
-"""Reading text strictly and writing files whole or not at all, on this machine and at URLs."""
+"""Strict reading of text and atomic writing of files, on this machine and at URLs."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _CONVERT = "convert the file to UTF-8, for example with iconv; in Excel, save it
 
 
 def is_gzip(path: StrPath) -> bool:
-    """Whether a file is gzip by its name."""
+    """Returns whether a file is gzip by its name."""
     return _name(path).endswith(".gz")
 
 
 def is_parquet(path: StrPath) -> bool:
-    """Whether a file is Parquet by its name."""
+    """Returns whether a file is Parquet by its name."""
     return _name(path).endswith(".parquet")
 
 
@@ -51,13 +51,13 @@ def _name(path: StrPath) -> str:
 
 
 def local(path: StrPath) -> Path:
-    """A file to be read, as a path of this machine.
+    """Returns a path on this machine for a file to be read.
 
-    That of a URL is copied here, if it has changed, and so is what a pipe gives, which can be read only
-    once: who opens a file twice calls this once.
+    A file at a URL is copied here if it has changed. The content of a pipe, which can be read only
+    once, is copied too: code that opens a file twice calls this once.
 
     Raises:
-        InputError: what is at the URL cannot be read.
+        InputError: the URL cannot be read.
     """
     url = url_of(path)
     if url is not None:
@@ -70,7 +70,7 @@ def local(path: StrPath) -> Path:
 
 
 def is_file(path: StrPath) -> bool:
-    """Whether there is a file, on this machine or at a URL."""
+    """Returns whether there is a file, on this machine or at a URL."""
     url = url_of(path)
     if url is not None:
         from irtoolkit.base import remote
@@ -88,13 +88,13 @@ def is_file(path: StrPath) -> bool:
 def atomic_path(path: StrPath, *, like: StrPath | None = None) -> Iterator[Path]:
     """Yields a temporary file that becomes `path` when the block succeeds.
 
-    It is a sibling of a path of this machine; what goes to a URL is written on this machine first. When
-    the block raises, the temporary file is removed and `path` is left as it was; what a process that was
-    killed has left in the folder is removed too. Several processes may
-    write one file, on several machines too: the last one's is there, whole.
+    The temporary file is a sibling of a path on this machine; a file for a URL is first written on
+    this machine. If the block raises, the temporary file is removed and `path` is left as it was;
+    leftovers of killed processes in the folder are removed too. Several processes, on several
+    machines, may write one file: the last complete one stays.
 
     Args:
-        path: a file or URL; one that is there keeps its permissions.
+        path: a file or URL; an existing file keeps its permissions.
         like: a file whose permissions a new one gets.
     """
     url = url_of(path)
@@ -144,7 +144,7 @@ def atomic_path(path: StrPath, *, like: StrPath | None = None) -> Iterator[Path]
 
 @contextmanager
 def atomic_text(path: StrPath, *, like: StrPath | None = None) -> Iterator[TextIO]:
-    """A UTF-8 text file (gzip when the name ends in .gz) that appears only when complete."""
+    """Yields a UTF-8 text file (gzip when the name ends in .gz) that appears only when complete."""
     refuse_packing(path)
     with (
         atomic_path(path, like=like) as temporary,
@@ -155,7 +155,7 @@ def atomic_text(path: StrPath, *, like: StrPath | None = None) -> Iterator[TextI
 
 @contextmanager
 def text_into(path: Path, *, packed: bool) -> Iterator[TextIO]:
-    """A file of this machine, opened to write UTF-8 text, plain or packed with gzip."""
+    """Yields a file of this machine, opened to write UTF-8 text, plain or packed with gzip."""
     if packed:
         # No file name and no time in the header: the same content gives the same bytes.
         with (
@@ -172,17 +172,17 @@ def text_into(path: Path, *, packed: bool) -> Iterator[TextIO]:
 def read_lines(path: StrPath, *, empty: bool = True) -> Iterator[tuple[int, str]]:
     """Yields (line number from 1, line without its end) of a UTF-8 text file.
 
-    The file is plain, or packed with gzip, bzip2, xz, zstd or lz4, or a .zip with one file in it; its
-    first bytes tell which, whatever its name is. A byte order mark is dropped, and text that begins with
-    one of UTF-16 is read as such. CRLF and LF both end lines.
+    The file is plain, or packed with gzip, bzip2, xz, zstd or lz4, or a .zip with one file in it;
+    its first bytes tell which, whatever its name is. A byte order mark is dropped, and text that
+    begins with a UTF-16 one is read as UTF-16. CRLF and LF both end lines.
 
     Args:
         path: a file or URL.
-        empty: whether empty lines are wanted; a file that is full of them is read faster without.
+        empty: whether to yield empty lines; without them, a file full of empty lines is read faster.
 
     Raises:
-        InputError: the file is missing, not UTF-8 (with the line), damaged where it is packed, one that
-            unpacks to very much more than it is, a .zip with several files, or no text.
+        InputError: the file is missing, is not UTF-8 (with the line), has damaged packed data, unpacks
+            to very much more than its size, is a .zip with several files, or is not text.
     """
     with _reading(path) as place, opened(local(path)) as raw:
         for line in raw:
@@ -231,7 +231,7 @@ def read_chunks(path: StrPath, size: int = 1 << 20) -> Iterator[str]:
 
 
 def _whole_characters(data: bytes) -> int:
-    """Where the last character of some UTF-8 begins, if it may be cut short; else their length."""
+    """Returns the offset of the last character of UTF-8 if it may be cut, otherwise the length."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte >= 0xC0:
@@ -243,14 +243,14 @@ def _whole_characters(data: bytes) -> int:
 
 @dataclass
 class _Place:
-    """How many lines have been read."""
+    """The number of lines read so far."""
 
     line: int = 0
 
 
 @contextmanager
 def _reading(path: StrPath) -> Iterator[_Place]:
-    """Turns what can go wrong while a file is read into an InputError."""
+    """Turns errors that occur while a file is read into an InputError."""
     place = _Place()
 
     def damaged(error: Exception) -> InputError:
@@ -279,7 +279,7 @@ def _reading(path: StrPath) -> Iterator[_Place]:
 
 
 def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:
-    """The text of some bytes that begin in a line, so many bytes into it."""
+    """Returns the text of some bytes that begin in a line, so many bytes into it."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -295,11 +295,11 @@ def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:
 
 
 def sha256(path: StrPath) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
+    """Returns the SHA-256 of a file's bytes, in hexadecimal."""
     with open(local(path), "rb") as raw:
         return hashlib.file_digest(raw, "sha256").hexdigest()
 
 
 def git_blob_id(data: bytes) -> str:
-    """The id git gives to a file of these bytes."""
+    """Returns the id git gives to a file of these bytes."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -17,10 +17,10 @@ _PACKAGES = {
 
 
 def filesystem(url: str) -> tuple[Any, str]:
-    """fsspec's file system of a URL, and the path there.
+    """Returns fsspec's file system for a URL, and the path in it.
 
     Raises:
-        InputError: no such protocol, or what it needs is not installed.
+        InputError: the protocol is unknown, or needs a package that is not installed.
     """
     try:
         import fsspec

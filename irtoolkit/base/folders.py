@@ -1,4 +1,4 @@
-"""Writing folders whole or not at all."""
+"""Atomic writing of folders."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def atomic_folder(path: StrPath) -> Iterator[Path]:
 
 
 def refuse_filled(path: StrPath) -> Path:
-    """The absolute path of a folder to write, which is not there yet or empty.
+    """Returns the absolute path of a folder to write, which is not there yet or empty.
 
     Raises:
         InputError: there is something in it already, or it cannot be written.

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes: packed text, text in UTF-16, or no text."""
+"""The format of a file, from its first bytes: packed text, UTF-16 text, or not text."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def encoding(head: bytes) -> str | None:
 
 
 def other_than_text(head: bytes) -> str | None:
-    """Returns the name of what a file is if it begins so and is no text."""
+    """Returns the format of a file that is not text by its first bytes, otherwise None."""
     return _first(_OTHERS, head)
 
 
 def column_mark(head: str) -> str:
-    """Returns what separates the columns of a sheet, a tab, comma or semicolon, by its first line.
+    """Returns the column separator of a sheet (tab, comma or semicolon), from its first line.
 
     Spreadsheets write semicolons where the country has a comma in its numbers.
     """
@@ -68,12 +68,12 @@ def column_mark(head: str) -> str:
 
 
 def is_parquet_file(path: Path) -> bool:
-    """Whether a file begins as Parquet does, whatever its name is."""
+    """Returns whether a file begins as Parquet does, whatever its name is."""
     return other_than_text(head_of(path)) == "Parquet"
 
 
 def head_of(path: Path) -> bytes:
-    """Returns the first bytes of a file; none of what cannot be read."""
+    """Returns the first bytes of a file; b"" if it cannot be read."""
     try:
         with open(path, "rb") as raw:
             return raw.read(HEAD)

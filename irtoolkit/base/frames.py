@@ -9,7 +9,7 @@ from irtoolkit.base.errors import InputError
 
 
 def is_frame(given: Any) -> bool:
-    """Whether an object is a data frame: it has columns, and gives them by name."""
+    """Returns whether an object is a data frame: it has columns, and gives them by name."""
     if not hasattr(type(given), "__getitem__"):
         return False
     # polars warns where a LazyFrame itself is asked for its columns.
@@ -21,10 +21,10 @@ def frame_columns(frame: Any, what: str) -> list[str]:
 
     Args:
         frame: the data frame.
-        what: what it is of, as in "a run".
+        what: its content, as in "a run".
 
     Raises:
-        InputError: it is a query of polars or Spark that has not been run, and has no rows yet.
+        InputError: it is a lazy query of polars or Spark, which has no rows yet.
     """
     if hasattr(type(frame), "collect"):
         raise InputError(
@@ -36,7 +36,7 @@ def frame_columns(frame: Any, what: str) -> list[str]:
 
 
 def column_named(frame: Any, columns: Sequence[str], name: str, what: str) -> Iterable[Any]:
-    """Returns the values of a column, as Python's own where that is faster than one by one.
+    """Returns the values of a column, as Python's own if the frame can convert them at once.
 
     Raises:
         InputError: several columns have this name.

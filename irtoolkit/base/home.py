@@ -1,4 +1,4 @@
-"""Where irtoolkit keeps what it can make again: the cache of this machine, and a shared one."""
+"""The caches for what irtoolkit can compute again: one on this machine, and a shared one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ CACHE_VARIABLE = "IRTOOLKIT_CACHE"
 
 
 def cache_home() -> Path:
-    """The cache folder: $IRTOOLKIT_CACHE, or else irtoolkit/ in the user's cache folder.
+    """Returns the cache folder: $IRTOOLKIT_CACHE, or else irtoolkit/ in the user's cache folder.
 
-    Where that cannot be written, it is a folder of this process, in which what the other holds is found.
-    One that the variable names must be there or be made. Where the variable names a URL, this is the
-    folder of this machine in front of it.
+    If that cannot be written, the folder is a temporary one of this process with links to the files
+    of the other. A folder that the variable names is used even if it does not exist yet. If the
+    variable names a URL, this is the folder on this machine in front of it.
     """
     named = os.environ.get(CACHE_VARIABLE)
     if named and url_of(named) is None:
@@ -33,13 +33,13 @@ def cache_home() -> Path:
 
 
 def is_temporary_cache() -> bool:
-    """Whether the cache folder is gone when this process ends, because the usual one cannot be written."""
+    """Returns whether the cache folder is temporary, as the usual one cannot be written."""
     return cache_home() in _temporary
 
 
 @cache
 def _instead_of(usual: Path) -> Path | None:
-    """Returns a folder of this process where the usual one of the cache cannot be written."""
+    """Returns a temporary folder if the usual cache cannot be written, otherwise None."""
     with suppress(OSError):
         usual.mkdir(parents=True, exist_ok=True)
         if os.access(usual, os.W_OK):
@@ -52,7 +52,7 @@ def _instead_of(usual: Path) -> Path | None:
 
 
 def _link(there: Path, here: Path) -> None:
-    """Links a file of the cache, or what is in a folder of it, so that more can be added."""
+    """Links a cached file, or the entries of a cached folder, so that others can be added."""
     if not there.is_dir():
         here.symlink_to(there)
         return
@@ -63,15 +63,15 @@ def _link(there: Path, here: Path) -> None:
 
 
 def shared_cache() -> str | None:
-    """The URL of a cache that machines share, where $IRTOOLKIT_CACHE names one."""
+    """Returns the URL of a cache that machines share, if $IRTOOLKIT_CACHE names one."""
     named = os.environ.get(CACHE_VARIABLE)
     return url_of(named) if named else None
 
 
 def cache_mark() -> str:
-    """What tells the cache folder of this machine from others; "" where it has no mark.
+    """Returns the mark of this machine's cache folder, unlike that of any other; "" if it has none.
 
-    A folder that can be written gets one when it is first asked for.
+    A folder that can be written gets a mark at the first call.
     """
     mark = cache_home() / "mark"
     with suppress(OSError):

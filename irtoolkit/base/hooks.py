@@ -1,7 +1,7 @@
-"""Running something right after another package has been imported, and not before.
+"""Callbacks that run right after another package has been imported.
 
-ir_datasets takes most of half a second to import. `import irtoolkit` makes our collections known
-to it without importing it: registration waits until somebody imports ir_datasets.
+ir_datasets takes most of half a second to import. `import irtoolkit` makes our collections known to
+it without importing it: they are registered as soon as somebody imports ir_datasets.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 def after_import(
     name: str, action: Callable[[], object], *, again: Callable[[], bool] | None = None
 ) -> None:
-    """Calls `action` once the package `name` is imported: now, when it already is.
+    """Calls `action` once the package `name` is imported: now, if it already is.
 
     Args:
-        name: of the package.
+        name: the package.
         action: what is called.
-        again: called when the system refuses something that the import does; whether it has mended
-            that, so that the import is tried once more.
+        again: called if the operating system refuses something that the import does; returns whether
+            it has fixed that, so that the import is tried once more.
     """
     if name in sys.modules:
         action()

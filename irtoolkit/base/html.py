@@ -16,7 +16,7 @@ def table(
     right: Sequence[bool] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """An HTML table, which notebooks style as they style a data frame, in light and dark.
+    """Returns an HTML table, which notebooks style as they style a data frame, in light and dark.
 
     Args:
         columns: names of the columns.

@@ -30,17 +30,17 @@ NO_WORD = re.compile(r"[\x00-\x20\x7f\ufeff]")
 
 
 def is_word(text: str) -> bool:
-    """Whether a text can stand as one field of TREC text."""
+    """Returns whether a text can be one field of TREC text."""
     return bool(text) and NO_WORD.search(text) is None
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text can be written as UTF-8: half of a pair of surrogates cannot."""
+    """Returns whether a text can be written as UTF-8: half of a pair of surrogates cannot."""
     return text.isascii() or _HALF.search(text) is None
 
 
 def named(text: str) -> str:
-    """An id as a message shows it: in quotes where it is not one word."""
+    """Returns an id as messages show it: in quotes unless it is one word."""
     return text if is_word(text) else repr(text)
 
 
@@ -59,10 +59,10 @@ def encode(ids: Iterable[str]) -> tuple[Ids, Ints]:
 
 
 def rank_ids(ids: Ids) -> Ints:
-    """For each identifier, its place among them in ascending byte order of UTF-8.
+    """Returns the position of each id in the ascending order of their UTF-8 bytes.
 
-    Code point order, which is what comparing str gives, is the byte order of UTF-8: strcmp's,
-    and so trec_eval's.
+    Code point order, in which Python compares str, is the byte order of UTF-8: that of strcmp, and
+    so of trec_eval.
     """
     place = np.empty(len(ids), dtype=np.int64)
     place[np.argsort(ids, kind="stable")] = np.arange(len(ids))
@@ -70,7 +70,7 @@ def rank_ids(ids: Ids) -> Ints:
 
 
 def translate(source: Ids, target: Ids) -> Ints:
-    """For each identifier of `source`, its index in `target`, or -1 where it is not there."""
+    """Returns, for each id of `source`, its index in `target`, or -1 if it is missing there."""
     index = dict(zip(target.tolist(), range(len(target)), strict=True))
     return np.fromiter(map(index.get, source.tolist(), repeat(-1)), np.int64, len(source))
 
@@ -81,7 +81,7 @@ def offsets_of(groups: NDArray[Any], count: int) -> Ints:
 
 
 def distinct_numbers(numbers: Ints) -> tuple[Ints, Ints]:
-    """The distinct numbers in ascending order, and the place of each among them."""
+    """Returns the distinct numbers in ascending order, and the place of each among them."""
     size = int(numbers.max(initial=-1)) + 1
     if len(numbers) < size // 16:
         return np.unique(numbers, return_inverse=True)

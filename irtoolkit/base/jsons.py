@@ -7,7 +7,7 @@ from typing import Any
 
 
 def load_json(text: str | bytes) -> Any:
-    """The value of a JSON text.
+    """Returns the value of a JSON text.
 
     Raises:
         ValueError: it is no JSON, or nested more deeply than Python reads; `json.loads` raises

@@ -53,7 +53,7 @@ def common_words(lang: str | None) -> frozenset[str]:
 
 
 def language_of(text: str) -> str | None:
-    """Returns the language of a text as a code, from its script and its commonest words; None if none fits.
+    """Returns the language code of a text, from its script and commonest words; None if none fits.
 
     Chinese, Japanese, Korean, Thai and Greek are told by their script; Dutch, English, French, German,
     Italian, Polish, Portuguese, Russian, Spanish and Swedish by their words.

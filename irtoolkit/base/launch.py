@@ -1,7 +1,7 @@
-"""Which process of a launch this one is: torchrun, srun and MPI start several of one command.
+"""The launch that this process belongs to: torchrun, srun and MPI start several of one command.
 
 Each launcher numbers its processes in environment variables. Process 0 writes files and messages.
-The others, the helpers, take part in work that is shared, and write nothing.
+The others, the helpers, share the work, and write nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Launch:
         rank: number of the process, from 0.
         size: number of processes.
         local_rank: number of the process among those on its machine.
-        launcher: what started them; "" for a process that was started alone.
+        launcher: name of the launcher; "" for a process that was started alone.
     """
 
     rank: int = 0
@@ -65,7 +65,7 @@ _LAUNCHERS = (
 
 
 def launch(env: Mapping[str, str] = os.environ) -> Launch:
-    """Which process of a launch this one is.
+    """Returns this process's rank in a launch, and the size of the launch.
 
     Args:
         env: the environment variables.
@@ -104,7 +104,7 @@ def _numbered(launcher: _Launcher, env: Mapping[str, str]) -> Launch:
 
 
 def _of_srun(env: Mapping[str, str]) -> bool:
-    """Whether srun has started this process, and not only an allocation's script or shell.
+    """Returns whether srun started this process, rather than only an allocation's script or shell.
 
     Slurm numbers a batch script as process 0, with the tasks of the whole job, though it is alone.
     """
@@ -126,7 +126,7 @@ def _number(env: Mapping[str, str], name: str) -> int:
 
 
 def nothing_to_do(here: Launch) -> str:
-    """What a helper says that ends without having helped, as its own -o may be another."""
+    """Returns the message of a helper that ends unused; its own -o may be another."""
     return (
         f"irtoolkit: process {here.rank} of {here.size} writes nothing: the first does this command"
         f" ({ALONE}=1 gives each process its own)"

@@ -37,20 +37,20 @@ class TextColumn:
 
     @classmethod
     def of(cls, header: str, cells: Sequence[str], right: bool) -> TextColumn:
-        """A column as wide as its widest text."""
+        """Returns a column as wide as its widest text."""
         lines = (line for text in (header, *cells) for line in text.split("\n"))
         return cls(header, tuple(cells), right, max(map(text_width, lines)))
 
     def least(self) -> int:
-        """The width that the column can be wrapped to; numbers are not wrapped."""
+        """Returns the width that the column can be wrapped to; numbers are not wrapped."""
         return self.width if self.right else min(self.width, NARROWEST)
 
     def narrowed(self, width: int) -> TextColumn:
-        """The column at a width that is no greater than its own."""
+        """Returns the column at a width, or unchanged if it is narrower."""
         return self if width >= self.width else replace(self, width=width)
 
     def shortened(self, width: int) -> TextColumn:
-        """The column with texts shortened to a width; different texts stay different if possible."""
+        """Returns the column with shortened texts, which stay different if possible."""
         if width >= self.width:
             return self
         cells = shorten_all([cell.replace("\n", " ") for cell in self.cells], width)
@@ -63,7 +63,7 @@ class TextColumn:
 
 
 def looks_like_number(text: str) -> bool:
-    """Whether a text is a number with marks around it, such as "<.0001", "+0.1" or "12.5?"."""
+    """Returns whether a text is a number with marks, as "<.0001", "+0.1" or "12.5?"."""
     return _NUMBER.fullmatch(text) is not None
 
 
@@ -121,7 +121,7 @@ def _short_labels(labels: Sequence[TextColumn], width: int) -> list[TextColumn]:
 
 
 def _fitted(columns: Sequence[TextColumn], labels: int, width: int) -> list[TextColumn]:
-    """Columns of one block, narrowed until they fit; what cannot be wrapped is shortened."""
+    """Returns the columns of a block, narrowed to fit; cells that cannot wrap are shortened."""
     made = list(columns)
     texts = [place for place in range(labels, len(made)) if not made[place].right]
     over = _total([column.width for column in made]) - width

@@ -19,16 +19,16 @@ _PAUSE = 0.02
 def locked(
     path: StrPath, wait: bool = True, *, remove: bool = False, remedy: str | None = None
 ) -> Iterator[bool]:
-    """Keeps other processes and threads from the block while this one is in it.
+    """Keeps other processes and threads out of the block while this one is in it.
 
     The lock ends with the block, or with the process however that ends.
 
     Args:
-        path: the lock file, which is made where it is not there. It holds nothing, and no other
-            file may be used for it: Windows lets nobody read a locked file.
+        path: the lock file, which is made if it does not exist. It is empty, and must not be used for
+            anything else: Windows lets nobody read a locked file.
         wait: whether to wait until the lock is free. If not, the block is entered in any case.
         remove: whether to delete the file at the end of the block.
-        remedy: what the user can do where the file cannot be made.
+        remedy: what the user can do if the file cannot be made.
 
     Yields:
         Whether this process has the lock. False only without `wait`, when another has it.
@@ -71,10 +71,10 @@ def remove_left(path: StrPath) -> None:
 
 
 def _remove_own(path: StrPath) -> None:
-    """Removes the file of a lock that this process has; also where it is interrupted at that.
+    """Removes the file of a lock that this process holds, even if it is interrupted meanwhile.
 
-    While it is locked: who waits for the file sees that it has no name any more, and locks another
-    one. Windows keeps a file that is open.
+    The lock is still held: a process waiting for the file sees that its name is gone, and locks a
+    new file. Windows keeps a file that is open.
     """
     own = None
     try:

@@ -6,7 +6,7 @@ import sys
 
 
 def peak_memory() -> int:
-    """The most memory that this process has taken so far, in bytes."""
+    """Returns the most memory that this process has taken so far, in bytes."""
     if sys.platform == "win32":
         import psutil
 

@@ -1,7 +1,7 @@
 """Folders at URLs, copied to this machine file by file.
 
-Each set of versions has a folder of its own, which never changes: another process may read it. Files
-that are in an older one as well are linked, and take no room.
+Each set of versions has a folder of its own, which never changes, as another process may read it.
+Files that an older folder has too are linked, and take no space.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _VERSIONS = "versions.json"
 
 
 def folder_at(place: StrPath) -> Path | None:
-    """A folder of this machine with the files of a folder or URL; None where there is nothing.
+    """Returns a folder on this machine with the files of a folder or URL; None if there are none.
 
-    What has changed at a URL since it was copied is copied again; what is gone is not in the folder.
+    Files that have changed at a URL since they were copied are copied again; those that were
+    deleted are left out.
 
     Raises:
         InputError: it cannot be read, it changes all the time, or the disk refuses.
@@ -59,7 +60,7 @@ def folder_at(place: StrPath) -> Path | None:
 
 
 def _mirror(url: str, there: Mapping[str, remote.RemoteFile]) -> Path | None:
-    """The folder of a set of versions; None where others are there by now."""
+    """Returns the folder of a set of versions; None if the files have changed meanwhile."""
     # Of a file without a mark the content tells; it is copied each time.
     unmarked = {name: copied(f"{url}/{name}") for name, now in there.items() if not now.version}
     versions = {
@@ -91,7 +92,7 @@ def _mirror(url: str, there: Mapping[str, remote.RemoteFile]) -> Path | None:
 
 
 def _older(home: Path, versions: Mapping[str, str]) -> dict[str, Path]:
-    """Files of other folders, complete or not, that are of the versions that are wanted."""
+    """Returns files of other folders, complete or not, that have the same versions."""
     found = {}
     for listing in home.glob(f"*/{_VERSIONS}"):
         known = json.loads(listing.read_text("utf-8"))
@@ -103,7 +104,7 @@ def _older(home: Path, versions: Mapping[str, str]) -> dict[str, Path]:
 
 
 def _fill(url: str, name: str, now: remote.RemoteFile, target: Path, older: Path | None) -> None:
-    """Makes a file of a folder; where it is interrupted, the next call continues."""
+    """Adds a file to a folder; after an interruption, the next call continues."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.parents[len(Path(name).parts)] / hashlib.sha256(name.encode()).hexdigest()[:32]
     if older is None:

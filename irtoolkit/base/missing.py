@@ -14,14 +14,14 @@ _MANY = 10_000
 
 
 def no_such_file(path: StrPath) -> InputError:
-    """The error for a path without a file; its remedy names the one in the folder that is most like it."""
+    """Returns the error for a missing file; its remedy names the most similar one in the folder."""
     place = on_disk(path)
     near = _most_alike(place)
     return InputError("no such file", file=path, remedy=f"did you mean {near}?" if near else None)
 
 
 def _most_alike(place: Path) -> Path | None:
-    """The file whose name before its suffix is most like that of a path; a same suffix comes first."""
+    """Returns the file with the stem most like that of a path; an equal suffix comes first."""
     others = _files(place.parent)
     for known in ([one for one in others if one.suffix == place.suffix], others):
         by_stem = {one.stem: one for one in known}
@@ -31,7 +31,7 @@ def _most_alike(place: Path) -> Path | None:
 
 
 def _files(folder: Path) -> list[Path]:
-    """What is in a folder and not hidden; nothing of a folder that is too large to compare all names."""
+    """Returns the visible files of a folder; [] if there are too many to compare all names."""
     try:
         found = list(islice(folder.iterdir(), _MANY + 1))
     except OSError:

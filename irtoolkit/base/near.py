@@ -1,4 +1,4 @@
-"""Near misses: the known names that somebody may have meant."""
+"""Near misses: the known names that the user may have meant."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _PART = 4
 
 
 def nearest(name: str, known: Iterable[str], most: int = _MOST) -> list[str]:
-    """The known names that are most like a name, best first; case does not count.
+    """Returns the names most similar to a name, best first, ignoring case.
 
-    A name that differs in case only comes first, then names with close spelling, then those that
-    contain it. Of names that differ in case only, the last one counts.
+    Names that differ in case only come first, then names of similar spelling, then names that
+    contain it. Among names that differ in case only, the last one counts.
     """
     spelled = {one.lower(): one for one in known}
     asked = name.lower()
@@ -29,6 +29,6 @@ def nearest(name: str, known: Iterable[str], most: int = _MOST) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The nearest of some names as a question and a space, or nothing where none is near."""
+    """Returns a question with the nearest of some names and a space, or "" if none is near."""
     near = nearest(name, known)
     return f"did you mean {', '.join(near)}? " if near else ""

@@ -1,7 +1,7 @@
-"""Files opened to read their text, whatever they are packed with: piece by piece, as UTF-8.
+"""Text files opened for reading, whatever they are packed with: piece by piece, as UTF-8.
 
-What a file is packed with is told by its first bytes, not by its name. A file that unpacks to very much
-more than it is, and one that holds no text, are refused.
+The first bytes of a file tell how it is packed, not its name. A file that unpacks to very much more
+than its size is refused, and so is one that is not text.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _PIECE = 1 << 18
 
 
 def opened(path: Path) -> IO[bytes]:
-    """Opens a file to read its text, unpacked and as UTF-8, of which no more than a piece is in memory.
+    """Opens a file to read its text, unpacked and as UTF-8, one piece in memory at a time.
 
-    Reading it raises InputError where more than `SMALL` bytes and `MAX_RATIO` times the size of the
-    file come out, UnicodeDecodeError where UTF-16 is damaged, and the errors of `gzip`, `bz2`, `lzma`,
-    `zipfile` and pyarrow where the packed data is.
+    Reading raises InputError if more than `SMALL` bytes and `MAX_RATIO` times the size of the file
+    come out, UnicodeDecodeError if UTF-16 is damaged, and the errors of `gzip`, `bz2`, `lzma`,
+    `zipfile` and pyarrow if the packed data is.
 
     Raises:
-        InputError: the file holds no text, or is a .zip with several files.
+        InputError: the file is not text, or is a .zip with several files.
     """
     file = _Counted(path)
     unpacked = _unpacked(path, file)
@@ -54,14 +54,14 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether the bytes of a file are its text, neither packed nor in UTF-16."""
+    """Returns whether the bytes of a file are its text, neither packed nor in UTF-16."""
     head = forms.head_of(path)
     kinds = (forms.packing, forms.encoding, forms.other_than_text)
     return not any(kind(head) for kind in kinds)
 
 
 def refuse_ratio(path: str | os.PathLike[str], unpacked: int, packed: int) -> None:
-    """Raises InputError where a packed file unpacks to very much more than it is."""
+    """Raises InputError if a packed file unpacks to very much more than its size."""
     if unpacked > max(SMALL, MAX_RATIO * packed):
         raise InputError(
             f"the file unpacks to more than {MAX_RATIO} times its size of {packed:,} bytes",
@@ -109,7 +109,7 @@ def _buffered(raw: Any) -> io.BufferedReader:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a packed file, which counts what comes out."""
+    """The unpacked content of a file, which counts its bytes as they are read."""
 
     def __init__(self, path: Path, file: _Counted, read: Callable[[int], bytes]) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class _Recoded(io.RawIOBase):
 
 
 class _Counted(io.FileIO):
-    """A file that knows its size: that of a pipe is what has come out of it so far."""
+    """A file that knows its size; the size of a pipe is the number of bytes read so far."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "rb")

@@ -1,7 +1,7 @@
-"""Parquet files, refused where they hold very much more than their size.
+"""Parquet files, refused if they hold very much more than their size.
 
-A few bytes of Parquet may stand for any number of rows: equal values of a column are written once with
-their count, texts once in a dictionary. What would come out is known before reading, from the footer.
+A few bytes of Parquet may stand for any number of rows: equal values of a column are written once
+with their count, texts once in a dictionary. The footer gives the unpacked size before reading.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _ROW = 32
 def read_columns(
     path: Path, names: Collection[str] | None = None, texts: Sequence[str] = ()
 ) -> Any:
-    """The Arrow table of a file, or of those columns of it that are wanted, in its order.
+    """Returns a file as an Arrow table, or some of its columns in the file's order.
 
     Args:
-        path: a file of this machine.
-        names: the columns that are wanted, of which it may lack some; by default all.
-        texts: those of which each distinct text is kept once, whatever the file repeats.
+        path: a file on this machine.
+        names: the columns to read, some of which may be missing; by default all.
+        texts: columns in which each distinct text is held in memory once.
 
     Raises:
         InputError: the file holds very much more than its size.

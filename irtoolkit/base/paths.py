@@ -1,7 +1,7 @@
-"""Names of files: paths of this machine, and URLs.
+"""File names: paths on this machine, and URLs.
 
-A URL is `PROTOCOL://...`. `file://` URLs are paths of this machine. A URL that went through pathlib has
-lost one of its slashes (`s3:/bucket/x`); it is taken for what it was.
+A URL is `PROTOCOL://...`. `file://` URLs are paths on this machine. A URL that went through pathlib
+has lost one of its slashes (`s3:/bucket/x`); it is still read as the URL.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _copies: dict[str, str] = {}
 
 
 def url_of(path: object) -> str | None:
-    """The URL that a name is, or None for a path of this machine and for anything else."""
+    """Returns a name as a URL, or None if it is a path on this machine or anything else."""
     if not isinstance(path, str | os.PathLike):
         return None
     name = os.fspath(path)
@@ -47,12 +47,12 @@ def url_of(path: object) -> str | None:
 
 
 def is_url(path: object) -> bool:
-    """Whether a name is a URL of another place than this machine's files."""
+    """Returns whether a name is a URL of another place than this machine's files."""
     return url_of(path) is not None
 
 
 def on_disk(path: StrPath) -> Path:
-    """A path of this machine, which may be written as a file:// URL."""
+    """Returns a path of this machine, which may be written as a file:// URL."""
     name = os.fspath(path)
     found = _URL.match(name)
     if found is not None and found[1].lower() in ("file", "local"):
@@ -61,7 +61,7 @@ def on_disk(path: StrPath) -> Path:
 
 
 def place_of(path: StrPath) -> str | Path:
-    """A URL as text, or a path of this machine."""
+    """Returns a URL as text, or a path of this machine."""
     return url_of(path) or on_disk(path)
 
 
@@ -78,7 +78,7 @@ def split_query(url: str) -> tuple[str, str]:
 
 
 def beside(path: StrPath, end: str) -> str | Path:
-    """Returns the file whose name is that of another one with an end added, before the query of a URL."""
+    """Returns the file name with a suffix added; a URL's comes before its query."""
     place = place_of(path)
     if not isinstance(place, str):
         return named_beside(place, end)
@@ -87,9 +87,9 @@ def beside(path: StrPath, end: str) -> str | Path:
 
 
 def named_beside(path: Path, end: str, start: str = "") -> Path:
-    """A file of this machine whose name is that of another one with an end and a start added.
+    """Returns a file on this machine with a prefix and a suffix added to its name.
 
-    Where that would be longer than a name may be, a hash takes the place of what is too much.
+    If the new name would be too long, a hash replaces the excess.
     """
     name, room = os.fsencode(path.name), NAME_BYTES - len(os.fsencode(f"{start}{end}"))
     if len(name) <= room:
@@ -101,12 +101,12 @@ def named_beside(path: Path, end: str, start: str = "") -> Path:
 
 
 def hidden_beside(path: Path, end: str) -> Path:
-    """A hidden file of this machine whose name is that of another one with an end added."""
+    """Returns a hidden file on this machine with a suffix added to its name."""
     return named_beside(path, end, ".")
 
 
 def joined(folder: StrPath, *names: str) -> str | Path:
-    """A file in a folder."""
+    """Returns a file in a folder."""
     place = place_of(folder)
     return (
         "/".join((place.rstrip("/"), *names)) if isinstance(place, str) else place.joinpath(*names)
@@ -114,7 +114,7 @@ def joined(folder: StrPath, *names: str) -> str | Path:
 
 
 def same_place(path: StrPath) -> str:
-    """One text for all spellings of a place."""
+    """Returns one text for all spellings of a path."""
     place = place_of(path)
     if isinstance(place, str) or "\0" in os.fspath(place):  # of no file, which its reader refuses
         return os.fspath(place)
@@ -122,7 +122,7 @@ def same_place(path: StrPath) -> str:
 
 
 def without_credentials(text: str) -> str:
-    """A text in which URLs have no user names, passwords, tokens or signatures."""
+    """Returns a text in which URLs have no user names, passwords, tokens or signatures."""
     return _IN_TEXT.sub(lambda found: _plain(found[0]), text) if ":/" in text else text
 
 
@@ -148,7 +148,7 @@ def call(copy: Path, url: str) -> None:
 
 
 def as_given(text: str) -> str:
-    """A text of a message, in which copies are called by their URLs, without credentials."""
+    """Returns a message in which copies are called by their URLs, without credentials."""
     for copy, url in _copies.items():
         if copy in text:
             text = text.replace(copy, url)
@@ -156,5 +156,5 @@ def as_given(text: str) -> str:
 
 
 def shown(path: StrPath) -> str:
-    """A path or URL as messages and records name it."""
+    """Returns a path or URL as messages and records name it."""
     return as_given(str(url_of(path) or os.fspath(path)))

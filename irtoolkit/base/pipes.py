@@ -1,6 +1,6 @@
 """Pipes and other streams, whose content can be read only once: they are copied to a file first.
 
-Everything that reads a file may then open it as often as it likes.
+Readers may then open them as often as they like.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _numbers = count()
 
 
 def is_pipe(path: StrPath) -> bool:
-    """Whether a path is a pipe, or names an open file of this process, such as /dev/stdin."""
+    """Returns whether a path is a pipe, or names an open file of this process (/dev/stdin)."""
     try:
         mode = os.stat(on_disk(path)).st_mode
     except (OSError, ValueError):
@@ -34,7 +34,7 @@ def is_pipe(path: StrPath) -> bool:
 
 
 def is_copied(number: int) -> bool:
-    """Whether an open file has been read to its end, and is kept as a copy."""
+    """Returns whether an open file has been read to its end and copied."""
     try:
         found = os.fstat(number)
     except OSError:

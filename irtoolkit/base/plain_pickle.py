@@ -1,7 +1,7 @@
-"""Reads pickles of plain data, such as dicts of texts and numbers, and runs nothing that they name.
+"""A reader of pickles of plain data (dicts of texts and numbers) that runs nothing they name.
 
 A pickle is a program: it may import any function and call it. This reader knows two names, those of
-numpy's scalars of text, and gives functions of its own for them.
+NumPy's text scalars, and supplies functions of its own for them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class _NotPlainError(Exception):
 
 
 class _TextType:
-    """Stands for numpy's type of texts, whose state is not needed."""
+    """A stand-in for NumPy's text type, whose state is not needed."""
 
     __slots__ = ("name",)
 
@@ -33,7 +33,7 @@ class _TextType:
 
 
 def _scalar(kind: object, data: object) -> str:
-    """The text of a numpy scalar: characters of four bytes, filled up with zeros."""
+    """Returns the text of a numpy scalar: characters of four bytes, filled up with zeros."""
     if not isinstance(kind, _TextType) or not kind.name.startswith("U"):
         raise _NotPlainError("a numpy scalar that is no text")
     if not isinstance(data, bytes):
@@ -42,7 +42,7 @@ def _scalar(kind: object, data: object) -> str:
 
 
 class _Reader(pickle.Unpickler):
-    """An unpickler that finds no function or class but the two above."""
+    """An unpickler that knows no function or class but the two above."""
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
         if (module_name, global_name) in _SCALARS:

@@ -1,11 +1,11 @@
-"""Members that other installed packages add to irtoolkit, found through entry points.
+"""Members that other installed packages add to irtoolkit, through entry points.
 
 A package declares, in its pyproject.toml, the group and the name of what it adds:
 
     [project.entry-points."irtoolkit.retrievers"]
     my-retriever = "my_package.module:MyRetriever"
 
-Nothing of a plugin is imported before it is asked for.
+A plugin is imported only when it is used.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Plugin:
-    """One entry point of an installed package.
+    """An entry point of an installed package.
 
     Attributes:
-        name: what the member is called in irtoolkit.
-        group: what it is a member of, one of `GROUPS`.
-        value: where its object is, as module:object.
+        name: the member's name in irtoolkit.
+        group: one of `GROUPS`.
+        value: the object, as module:object.
         distributions: the installed packages that declare this name, which should be one.
     """
 
@@ -76,7 +76,7 @@ class Plugin:
 
 @cache
 def of_group(group: str) -> dict[str, Plugin]:
-    """The plugins of a group by name, in order of name; nothing of them is imported."""
+    """Returns the plugins of a group by name, sorted, without importing them."""
     from importlib import metadata  # which takes a while to import itself
 
     found: dict[str, Plugin] = {}
@@ -91,11 +91,11 @@ def of_group(group: str) -> dict[str, Plugin]:
 
 
 def each(group: str, load: Callable[[Plugin], Any] = Plugin.load) -> Iterator[tuple[str, Any]]:
-    """The names and objects of a group's plugins.
+    """Yields the names and objects of a group's plugins.
 
     Args:
         group: one of `GROUPS`.
-        load: makes the object of a plugin. Where it raises an InputError the plugin is left out,
+        load: makes the object of a plugin. If it raises an InputError the plugin is left out,
             with a warning in the log, so that a broken package breaks nothing else.
     """
     for name, plugin in of_group(group).items():

@@ -6,12 +6,12 @@ _ONE = {"queries": "query", "matches": "match", "analyses": "analysis"}
 
 
 def number_of(many: int, things: str, form: str = "") -> str:
-    """A number and what it is of, as 1 query or 2 rows; `form` formats the number, as in ",".
+    """Returns a count with its noun, as 1 query or 2 rows; `form` formats the number, as in ",".
 
     Args:
-        many: how many.
-        things: the word for several of them.
-        form: of the number.
+        many: the count.
+        things: the plural noun.
+        form: format of the number.
     """
     one = _ONE.get(things, things.removesuffix("s"))
     return f"{many:{form}} {one if many == 1 else things}"

@@ -1,7 +1,7 @@
-"""Porter's stemmer (1980) with its author's two later departures, as Lucene has it.
+"""Porter's stemmer (1980) with its author's two later departures, as in Lucene.
 
-The departures: -bli becomes -ble, where it was -abli and -able, and -logi becomes -log; words of one
-or two letters are left alone.
+The departures: -bli becomes -ble (originally -abli, -able), and -logi becomes -log; words of one or
+two letters are left alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STEP4 = tuple(
 
 
 def _by_letter(endings: tuple[tuple[str, str], ...]) -> dict[str, list[tuple[str, str]]]:
-    """Endings by their last letter but one, the longest first."""
+    """Groups endings by their last letter but one, the longest first."""
     found: dict[str, list[tuple[str, str]]] = {}
     for ending, other in sorted(endings, key=lambda pair: -len(pair[0])):
         found.setdefault(ending[-2], []).append((ending, other))
@@ -54,7 +54,7 @@ def _consonant(word: str, at: int) -> bool:
 
 
 def _measure(stem: str) -> int:
-    """How often a consonant follows a vowel: m in [C](VC)^m[V]."""
+    """Returns how often a consonant follows a vowel: m in [C](VC)^m[V]."""
     count, vowel = 0, False
     for at in range(len(stem)):
         if _consonant(stem, at):
@@ -70,12 +70,12 @@ def _has_vowel(stem: str) -> bool:
 
 
 def _doubled(word: str) -> bool:
-    """Whether a word ends in a consonant twice."""
+    """Returns whether a word ends in a consonant twice."""
     return len(word) > 1 and word[-1] == word[-2] and _consonant(word, len(word) - 1)
 
 
 def _short(word: str) -> bool:
-    """Whether a word ends consonant, vowel, consonant, and the last is not w, x or y."""
+    """Returns whether a word ends consonant, vowel, consonant, and the last is not w, x or y."""
     last = len(word) - 1
     return (
         last > 1
@@ -87,7 +87,7 @@ def _short(word: str) -> bool:
 
 
 def _replaced(word: str, endings: dict[str, list[tuple[str, str]]], least: int) -> str:
-    """The word with the longest ending that fits replaced, where enough of it is left."""
+    """Returns the word with its longest matching ending replaced, if the stem is long enough."""
     for ending, other in endings.get(word[-2:-1], ()):
         if word.endswith(ending):
             stem = word[: len(word) - len(ending)]
@@ -98,7 +98,7 @@ def _replaced(word: str, endings: dict[str, list[tuple[str, str]]], least: int) 
 
 
 def stem(word: str) -> str:
-    """The stem of a word in lower case."""
+    """Returns the stem of a word in lower case."""
     if len(word) < 3:
         return word
     if word.endswith("s"):

@@ -18,10 +18,10 @@ DELAY = 2
 
 
 def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
-    """tqdm's bar for the place where this process shows its output.
+    """Returns a tqdm bar that suits the output of this process: a terminal, a notebook or neither.
 
     Args:
-        args, settings: as tqdm takes them.
+        args, settings: as for tqdm.
         disable: True shows nothing; None shows a bar on a terminal, and a widget in a notebook if it
             lasts for more than two seconds.
     """
@@ -50,6 +50,6 @@ def _unwatched() -> Any:
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook."""
+    """Returns whether this process is the kernel of a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"

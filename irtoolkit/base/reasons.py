@@ -12,8 +12,8 @@ _CLASS = re.compile(r"GLOBAL (?P<name>[\w.]+\w)")
 def reason_of(error: BaseException) -> str:
     """Returns the first line of an error's message, or its type if it says nothing.
 
-    An error of a file that is no plain checkpoint names what it holds; that a library would read
-    it with `weights_only=False`, and run its code, is not passed on.
+    For a file that is not a plain checkpoint, the reason names its content; a library's advice to
+    read it with `weights_only=False`, which runs its code, is not passed on.
     """
     text = str(error).strip()
     if _UNSAFE.search(text):

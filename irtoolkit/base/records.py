@@ -1,14 +1,14 @@
-"""Rows that are handed to ir_datasets and ir_measures.
+"""Records for ir_datasets and ir_measures.
 
-Their annotations must be types and not text, since ir_datasets compares them: so no
-`from __future__ import annotations` here, nor where a collection declares records of its own.
+Their annotations must be types and not text, since ir_datasets compares them: so this module has no
+`from __future__ import annotations`, nor has any in which a collection declares its own records.
 """
 
 from typing import Any, NamedTuple
 
 
 class Qrel(NamedTuple):
-    """One judgment. A benchmark with fractional grades has floats for relevance."""
+    """A judgment. A benchmark with fractional grades has floats for relevance."""
 
     query_id: str
     doc_id: str
@@ -16,7 +16,7 @@ class Qrel(NamedTuple):
 
 
 class GradedQrel(NamedTuple):
-    """One judgment of a benchmark whose grades may be fractions."""
+    """A judgment of a benchmark whose grades may be fractions."""
 
     query_id: str
     doc_id: str
@@ -24,7 +24,7 @@ class GradedQrel(NamedTuple):
 
 
 class ScoredDoc(NamedTuple):
-    """One row of a run."""
+    """A row of a run."""
 
     query_id: str
     doc_id: str
@@ -40,6 +40,6 @@ class PoolDoc(NamedTuple):
 
 
 def whole(grade: float) -> Any:
-    """Returns a grade as an int if it is a whole number, else as a float."""
+    """Returns a grade as an int if it is a whole number, otherwise as a float."""
     number = int(grade)
     return number if number == grade else float(grade)

@@ -1,8 +1,8 @@
-"""Files at URLs, through fsspec: looked at, copied here, put there, removed.
+"""Files at URLs, through fsspec: inspected, downloaded, uploaded, removed.
 
-Whatever goes wrong is one InputError, which says what was asked for and what to do. Nothing here
-waits without an end: connections and reads have the time limits of their libraries, and failures
-that may pass are tried again a few times.
+Every failure is one InputError, which says what failed and what to do. Nothing here waits for ever:
+connections and reads have the time limits of their libraries, and transient failures are retried a
+few times.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class RemoteFile(NamedTuple):
     """A file at a URL.
 
     Attributes:
-        bytes: its size, or None where the server does not say.
-        version: changes with its content; "" where the server says nothing that would.
+        bytes: its size, or None if the server does not say.
+        version: changes with its content; "" if the server gives no version.
     """
 
     bytes: int | None
@@ -49,10 +49,10 @@ class RemoteFile(NamedTuple):
 
 
 def look(url: str) -> Mapping[str, Any] | None:
-    """What a file system says of a file or folder; None where there is none.
+    """Returns a file system's information on a file or folder; None if it does not exist.
 
     Raises:
-        InputError: it cannot be asked.
+        InputError: the server cannot be reached or refuses.
     """
     known, path = filesystem(url)
     with reaching(url):
@@ -64,22 +64,22 @@ def look(url: str) -> Mapping[str, Any] | None:
 
 
 def is_file(url: str) -> bool:
-    """Whether there is a file at a URL; errors as for `look`."""
+    """Returns whether there is a file at a URL; errors as for `look`."""
     found = look(url)
     return found is not None and found.get("type") != "directory"
 
 
 def is_folder(url: str) -> bool:
-    """Whether something is under a URL; errors as for `look`."""
+    """Returns whether something is under a URL; errors as for `look`."""
     found = look(url)
     return found is not None and found.get("type") == "directory"
 
 
 def file_at(url: str) -> RemoteFile:
-    """The file at a URL.
+    """Returns the size and version of the file at a URL.
 
     Raises:
-        InputError: there is none, it is a folder, or it cannot be asked for.
+        InputError: it does not exist, is a folder, or cannot be reached.
     """
     found = look(url)
     if found is None:
@@ -99,7 +99,7 @@ def _described(found: Mapping[str, Any]) -> RemoteFile:
 
 
 def files_under(url: str) -> dict[str, RemoteFile]:
-    """The files under a URL, by their names from there; none where there is nothing."""
+    """Returns the files under a URL by their relative names; {} if there are none."""
     known, path = filesystem(url)
     with reaching(url):
         found: Mapping[str, Any] = known.find(path, detail=True)
@@ -120,22 +120,22 @@ def files_under(url: str) -> dict[str, RemoteFile]:
 
 
 def refuse_odd_name(name: str, url: str, *, single: bool = False) -> None:
-    """Refuses a name that leads out of its folder on this machine, or a path where it is to be single."""
+    """Raises InputError if a name leads out of its folder, or is not single if it should be."""
     parts = name.replace(os.sep, "/").split("/")
     if {"", ".", ".."} & set(parts) or (single and len(parts) > 1):
         raise InputError(f"the name {name!r} leads out of its folder", file=url)
 
 
 def download(url: str, target: Path, known: RemoteFile) -> None:
-    """Copies a file to a path of this machine; continues with what is there of it already.
+    """Downloads a file to a path on this machine; continues a partial download.
 
     Args:
         url: the file.
-        target: what is there is the beginning of the same version.
-        known: the file as it was looked at.
+        target: the path; an existing file is the beginning of the same version.
+        known: the file's size and version.
 
     Raises:
-        InputError: it cannot be read, is no longer as long as it was, or the disk refuses.
+        InputError: it cannot be read, its length has changed, or the disk refuses.
     """
     files, path = filesystem(url)
     try:
@@ -178,7 +178,7 @@ def _pieces(url: str, files: Any, path: str, target: Path, size: int) -> None:
 
 
 def put(local: Path, url: str) -> None:
-    """Puts a file at a URL, where it appears whole or not at all.
+    """Uploads a file to a URL atomically.
 
     Raises:
         InputError: it cannot be written there.
@@ -217,9 +217,9 @@ def remove(url: str) -> None:
 
 
 def refuse_unreachable(url: str, *, folder: bool = False) -> None:
-    """Refuses a place where nothing can be written, before the work whose result goes there.
+    """Raises InputError if a URL cannot be written, before the work whose result goes there.
 
-    Whether there is permission to write shows only when the result is written.
+    Missing permission to write shows only when the result is written.
 
     Raises:
         InputError: no such protocol, bucket or credentials, or its server does not answer.
@@ -244,16 +244,16 @@ def refuse_unreachable(url: str, *, folder: bool = False) -> None:
 
 
 def _repository(path: str) -> str:
-    """The repository of a file on the hub; those of models have no kind before them."""
+    """Returns the repository of a file on the hub; those of models have no type prefix."""
     parts = path.lstrip("/").split("/")
     return "/".join(parts[: 3 if parts[0] in ("datasets", "spaces") else 2])
 
 
 def name_of(url: str) -> str:
-    """The last part of a URL, without a query.
+    """Returns the last part of a URL, without a query.
 
     Raises:
-        InputError: it has none.
+        InputError: it is empty.
     """
     name = split_query(url_of(url) or url)[0].rpartition("/")[2]
     if not name:

@@ -1,4 +1,4 @@
-"""What file systems raise, in one clear line each."""
+"""One clear line for each error that file systems raise."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _ALIASES = {"s3a": "s3", "gcs": "gs"}
 
 
 def protocol_of(url: str) -> str:
-    """The protocol of a URL, such as s3."""
+    """Returns the protocol of a URL, such as s3."""
     return url.partition("://")[0].lower()
 
 
 @contextmanager
 def reaching(url: str, doing: str = "read") -> Iterator[None]:
-    """Turns what a file system raises into an InputError.
+    """Turns errors of a file system into an InputError.
 
     Args:
-        url: what is asked for.
+        url: the URL that is read or written.
         doing: "read" or "write".
     """
     try:
@@ -48,7 +48,7 @@ def reaching(url: str, doing: str = "read") -> Iterator[None]:
 
 
 def said(error: Exception, url: str, doing: str) -> InputError:
-    """The error for what a file system raised; arguments as for `reaching`."""
+    """Returns the InputError for a file system's error; arguments as for `reaching`."""
     protocol = _ALIASES.get(protocol_of(url), protocol_of(url))
     kinds = {kind.__name__ for kind in type(error).__mro__}
     login = url.partition("://")[2].partition("/")[0].rpartition("@")[0]

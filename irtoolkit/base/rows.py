@@ -26,9 +26,10 @@ _here = local()
 def by_rows(
     function: Callable[[slice], T], cells: NDArray[Any], count: int | None = None
 ) -> list[T]:
-    """Returns the results of a function of slices of rows, on all cores where that is worth it.
+    """Returns the results of a function of slices of rows, on all cores if that is worth it.
 
-    A function that calls this itself gets its rows in one slice: it is on one of the cores already.
+    A call from inside such a function gets its rows in one slice, as it already runs on one of the
+    cores.
 
     Args:
         function: takes a slice of rows.
@@ -59,5 +60,5 @@ def _busy() -> bool:
 
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
-    """Threads that stay; a forked process has its own."""
+    """Returns a persistent pool of threads; a forked process has its own."""
     return pool(cores())

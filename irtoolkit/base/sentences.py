@@ -1,10 +1,10 @@
-"""Splitting prose into sentences by rules, for languages of any script.
+"""A rule-based sentence splitter for prose in languages of any script.
 
 The rules read one paragraph at a time. A full stop ends a sentence unless it belongs to an
-abbreviation, an initial or a German ordinal; an exclamation or question mark that is followed by a
-small letter, as in "Stop!" said he, does not. Chinese and Japanese marks end sentences without a
-space after them; Thai, which has no such marks, is cut at spaces. Marks that close a quotation stay
-with it, after a space, too. Raise `FORMAT` when the same text gives other sentences.
+abbreviation, an initial or a German ordinal; an exclamation or question mark before a small letter,
+as in "Stop!" said he, does not. Chinese and Japanese marks end sentences without a space after
+them; Thai, which has no such marks, is split at spaces. Marks that close a quotation stay with it,
+even after a space. Raise `FORMAT` when the same text gives other sentences.
 """
 
 from __future__ import annotations

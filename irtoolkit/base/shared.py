@@ -23,7 +23,7 @@ _warned: set[str] = set()
 
 
 def shared_place(path: Path) -> str | None:
-    """Where the shared cache has a file or folder of this machine's cache; None without one."""
+    """Returns the shared cache's URL of a file or folder in this machine's cache, if any."""
     shared = shared_cache()
     if shared is None or not path.is_relative_to(cache_home()):
         return None
@@ -59,7 +59,7 @@ def fetch(folder: Path, end: str) -> None:
 
 
 def share(path: Path) -> None:
-    """Puts a finished file into the shared cache, where it is not there yet."""
+    """Uploads a finished file to the shared cache, unless it is there."""
     url = shared_place(path)
     if url is not None:
         with offering():
@@ -69,7 +69,7 @@ def share(path: Path) -> None:
 
 @contextmanager
 def offering() -> Iterator[None]:
-    """Warns, once for each reason, where the shared cache refuses what this machine has made."""
+    """Warns, once for each reason, if the shared cache refuses an upload."""
     try:
         yield
     except InputError as error:

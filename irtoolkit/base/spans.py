@@ -1,6 +1,6 @@
 """Ids of passages of a book: `emma:120+3` is three sentences from the 121st on.
 
-The id alone says where the passage stands, so a TREC run and qrels with no side file are enough
+The id alone gives the position of the passage, so a TREC run and qrels with no side file are enough
 to compute distances in the book.
 """
 
@@ -38,12 +38,12 @@ class Span:
 
     @property
     def stop(self) -> int:
-        """One past the last sentence."""
+        """The index after the last sentence."""
         return self.start + self.length
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The span an id names.
+        """Returns the span an id names.
 
         Raises:
             InputError: the id is not of the form book:start+length.
@@ -58,7 +58,7 @@ class Span:
 
 
 def positions(ids: Ids) -> tuple[Ints, Ints]:
-    """Where passages stand.
+    """Returns the positions of passages.
 
     Args:
         ids: (D,) span ids.
@@ -68,7 +68,7 @@ def positions(ids: Ids) -> tuple[Ints, Ints]:
         sentences, which is a whole number: 2·start + length - 1.
 
     Raises:
-        InputError: an id that is no span.
+        InputError: an id that is not a span.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -1,4 +1,4 @@
-"""Whether a file is still what it was: its size, its times and its place on the disk."""
+"""Detection of changed files, by size, times and inode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Stamps = Mapping[StrPath, tuple[int, ...] | None]
 
 
 def stamp(path: StrPath) -> tuple[int, ...] | None:
-    """What changes when a file does; None of a URL, a pipe, and of what is not there."""
+    """Returns values that change when a file does; None for URLs, pipes and missing files."""
     if is_url(path):
         return None
     try:
@@ -29,10 +29,10 @@ def stamp(path: StrPath) -> tuple[int, ...] | None:
 
 @contextmanager
 def unchanged(paths: Iterable[StrPath]) -> Iterator[None]:
-    """Refuses what a block has read where one of its files changed meanwhile.
+    """Raises InputError if one of the files that a block reads changes meanwhile.
 
     Raises:
-        InputError: a file changed, or another one took its place.
+        InputError: a file changed, or was replaced by another.
     """
     before = stamps(paths)
     yield
@@ -40,12 +40,12 @@ def unchanged(paths: Iterable[StrPath]) -> Iterator[None]:
 
 
 def stamps(paths: Iterable[StrPath]) -> Stamps:
-    """The stamps of some files, to be compared later."""
+    """Returns the stamps of some files, to be compared later."""
     return {path: stamp(path) for path in paths}
 
 
 def refuse_changed(before: Stamps) -> None:
-    """Raises InputError where a file is not what it was."""
+    """Raises InputError if a file has changed."""
     for path, known in before.items():
         if stamp(path) != known:
             raise InputError(

@@ -25,10 +25,10 @@ CLOSED: set[int] = set()
 
 
 def stream_of(path: StrPath) -> int | None:
-    """The number of the open file that a path names, by links too, or None for any other path.
+    """Returns the number of the open file that a path or link names; None for other paths.
 
-    What a link to /dev/stdout leads to in the end is the file that a shell has opened, whose own name
-    does not tell that it is to be appended to. So links are followed one by one.
+    A link to /dev/stdout finally leads to the file that a shell has opened, whose own name does not
+    tell that it is to be appended to. So links are followed one by one.
     """
     if is_url(path):
         return None
@@ -51,7 +51,7 @@ def _number(name: str) -> int | None:
 
 
 def is_special(path: StrPath) -> bool:
-    """Whether a path is a device, a pipe, or an open file of this process, such as /dev/stdout."""
+    """Returns whether a path is a device, a pipe, or an open file of this process."""
     if stream_of(path) is not None:
         return True
     target = on_disk(path)
@@ -59,7 +59,7 @@ def is_special(path: StrPath) -> bool:
 
 
 def refuse_closed(number: int) -> None:
-    """Raises OSError where an open file is none, or is not open for writing."""
+    """Raises OSError if an open file is closed or not open for writing."""
     if number in CLOSED:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     os.write(number, b"")
@@ -67,7 +67,7 @@ def refuse_closed(number: int) -> None:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Keeps from users what a library writes to standard error without Python."""
+    """Hides what a library writes to standard error without Python."""
     sys.stderr.flush()
     before = os.dup(2)
     try:
@@ -83,7 +83,7 @@ def unheard() -> Iterator[None]:
 def into_stream(number: int) -> Iterator[Path]:
     """Yields a temporary file, whose content goes to an open file when the block succeeds.
 
-    Opened again by its name, a file would be written from its beginning.
+    If the open file were opened again by its name, it would be overwritten from its beginning.
     """
     with tempfile.TemporaryDirectory(prefix="irtoolkit-") as folder:
         half = Path(folder) / "whole"

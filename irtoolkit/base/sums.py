@@ -1,4 +1,4 @@
-"""Hashes of files, each of which is read once while it stays what it is."""
+"""Hashes of files, each of which is read only once unless it changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SETTLED_SECONDS = 2.0
 
 
 def content_hash(path: Path) -> str:
-    """The SHA-256 of a file, remembered in the cache while its size and time stamps are unchanged."""
+    """Returns the SHA-256 of a file, cached while its size and time stamps are unchanged."""
     status = path.stat()
     place = f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}"
     memo = cache_home() / "hashes" / hashlib.sha256(place.encode()).hexdigest()

@@ -20,7 +20,7 @@ NARROWEST_TERMINAL = 40
 
 
 def terminal_width() -> int:
-    """Columns of the terminal; 100 where the output goes to a file or a pipe."""
+    """Returns the width of the terminal in columns; 100 if the output goes to a file or a pipe."""
     columns = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
     return max(NARROWEST_TERMINAL, columns)
 
@@ -47,14 +47,14 @@ class TextTable:
         return self.to_text()
 
     def render(self, form: str) -> str:
-        """The table as "text", "csv" or "latex"; only CSV keeps every digit of a float."""
+        """Returns the table as "text", "csv" or "latex"; only CSV keeps every digit of a float."""
         return RENDERERS[form](self)
 
     def to_text(self, width: int | None = None) -> str:
-        """The table as lines for a terminal, numbers aligned to the right.
+        """Returns the table as lines for a terminal, numbers aligned to the right.
 
-        A table that is too wide gets its texts wrapped, the names of its rows shortened in the
-        middle, and, where this is not enough, its columns spread over several blocks.
+        If the table is too wide, its texts are wrapped, the names of its rows shortened in the
+        middle, and, if this is not enough, its columns spread over several blocks.
 
         Args:
             width: columns of the terminal; by default those of the terminal, or 100 without one.
@@ -62,7 +62,7 @@ class TextTable:
         return _text(self, terminal_width() if width is None else width)
 
     def to_html(self) -> str:
-        """The table as HTML for a notebook: escaped, complete, in the notebook's own colours."""
+        """Returns the table as HTML for a notebook: escaped, complete, in its colours."""
         rows = [[self.shown(cell) for cell in row] for row in self.rows]
         right = self.right_aligned()
         return html.table(self.headers, rows, self.title or "", right=right, notes=self.notes)
@@ -71,15 +71,15 @@ class TextTable:
         return self.to_html()
 
     def shown(self, cell: TableCell) -> str:
-        """The text of a cell, floats rounded to `places`."""
+        """Returns the text of a cell, floats rounded to `places`."""
         if cell is None:
             return "-"
         return f"{cell:.{self.places}f}" if isinstance(cell, float) else str(cell)
 
     def right_aligned(self) -> list[bool]:
-        """For each column whether it holds numbers, which are aligned to the right.
+        """Returns whether each column holds numbers, which are aligned to the right.
 
-        A column after the first holds numbers too where each of its texts looks like one.
+        A column after the first also holds numbers if each of its texts looks like one.
         """
         return [self._holds_numbers(place) for place in range(len(self.headers))]
 
@@ -91,7 +91,7 @@ class TextTable:
         return place > 0 and bool(texts) and all(map(looks_like_number, texts))
 
     def label_count(self) -> int:
-        """How many leading columns name a row: up to two columns of texts before the first numbers."""
+        """Returns how many columns name a row: at most two texts before the first numbers."""
         numbers = self.right_aligned()
         first = numbers.index(True) if True in numbers else 1
         return min(2, max(1, first))
@@ -128,7 +128,7 @@ _LATEX = {
 
 
 def latex_text(text: str) -> str:
-    """The text with every character that is special in LaTeX escaped."""
+    """Returns the text with every character that is special in LaTeX escaped."""
     return "".join(_LATEX.get(character, character) for character in text)
 
 

@@ -1,4 +1,4 @@
-"""Files and folders that are to be written, checked before the work."""
+"""Checks of output files and folders before the work."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _WRITTEN = (".gz", ".parquet")
 
 
 def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
-    """Refuses a target that cannot be written, before the work whose result goes there.
+    """Raises InputError if a target cannot be written, before the work whose result goes there.
 
-    Whether there is permission to write to a URL shows only when it is written.
+    Missing permission to write to a URL shows only when it is written.
 
     Args:
-        path: a file or URL, which need not exist, nor its folder.
-        folder: whether a folder is wanted in place of a file.
+        path: a file or URL; neither it nor its folder need exist.
+        folder: whether the target is a folder rather than a file.
 
     Raises:
-        InputError: a folder where a file is wanted or the reverse, a folder on the way that is a
-            file, no permission, a name that no file can have, or one that `refuse_packing` refuses.
+        InputError: the target is a folder instead of a file or the reverse, a folder on the way is a
+            file, permission is missing, no file can have the name, or `refuse_packing` refuses it.
     """
     refuse_nul(path, folder=folder)
     try:
@@ -47,7 +47,7 @@ def refuse_nul(path: StrPath, *, folder: bool = False) -> None:
 
 
 def refuse_packing(path: StrPath) -> None:
-    """Raises InputError for a file whose name ends as files do that are packed in a way not written here.
+    """Raises InputError if a file's name ends in that of a packing that cannot be written.
 
     A pipe or device may have any name.
     """

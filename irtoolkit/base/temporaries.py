@@ -1,4 +1,4 @@
-"""Names of files that become another one when they are complete, and what killed processes leave of them."""
+"""Names of files that become another one when complete, and removal of killed processes' files."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _SEEN: set[str] = set()
 
 
 def temporary_name(target: Path) -> Path:
-    """A name beside `target` that no other process has; it says which process that is."""
+    """Returns a name beside `target` that no other process has; it says which process that is."""
     process = os.getpid() & 0xFFFFFF
     return hidden_beside(target, f".{_machine()}{process:06x}{secrets.token_hex(4)}.tmp")
 
 
 def begin_beside(target: Path) -> Path:
-    """A name as of `temporary_name`, in a folder where nothing is left of killed processes."""
+    """Returns a name as of `temporary_name`, after killed processes' files there are removed."""
     remove_of_the_gone(target.parent)
     return temporary_name(target)
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether a file or folder has a name of `temporary_name`."""
+    """Returns whether a file or folder has a name of `temporary_name`."""
     return _NAME.fullmatch(path.name) is not None
 
 
 def remove_abandoned(target: Path) -> None:
-    """Removes what killed writers of a file have left beside it; nobody may be writing it now."""
+    """Removes the files that killed writers of a file left beside it; none may be writing now."""
     for path in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
         if is_temporary(path) and path.name[1:-_END] == target.name:
             with suppress(OSError):
@@ -48,10 +48,10 @@ def remove_abandoned(target: Path) -> None:
 
 
 def remove_of_the_gone(folder: Path) -> None:
-    """Removes what processes of this machine that are no more have left in a folder.
+    """Removes what processes of this machine that have ended left in a folder.
 
-    Once for each folder, before this process writes to it: the same command, run again, leaves
-    nothing of what was killed.
+    This happens once for each folder, before this process writes to it: the same command, run
+    again, clears the leftovers of a killed one.
     """
     place = os.path.abspath(folder)
     if place in _SEEN or os.name == "nt":  # where nothing asks after a process without ending it
@@ -71,7 +71,7 @@ def remove_of_the_gone(folder: Path) -> None:
 
 @cache
 def _machine() -> str:
-    """Six digits for where numbers of processes are the same: this machine, or a container on it."""
+    """Returns six digits for the scope of process numbers: this machine, or a container on it."""
     words = [socket.gethostname()]
     # Copies of a machine have its name, and those who start together its numbers of processes.
     with suppress(OSError):
@@ -82,7 +82,7 @@ def _machine() -> str:
 
 
 def _is_gone(process: int) -> bool:
-    """Whether no process has a number; one of another user has it."""
+    """Returns whether no process has a number; one of another user has it."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

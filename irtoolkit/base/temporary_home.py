@@ -1,4 +1,4 @@
-"""Folders for libraries that must write in a home, where the user's cannot be written."""
+"""Temporary folders for libraries that must write in a home folder which cannot be written."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _log = logging.getLogger(__name__)
 
 
 def instead_of_home() -> bool:
-    """Gives ir_datasets a folder of this process, where its home cannot be written; whether it cannot.
+    """Gives ir_datasets a temporary folder if its home cannot be written; returns whether it has.
 
-    What is in the home is seen in the folder. What is downloaded is gone with the process, and a
+    The folder has links to the files of the home. Downloads are lost when the process ends, and a
     warning says so.
     """
     home = Path(os.environ.get(_VARIABLE) or Path.home() / ".ir_datasets")
@@ -43,7 +43,7 @@ def instead_of_home() -> bool:
 
 
 def refuse_lost_home() -> None:
-    """Raises InputError if what is written in ir_datasets' home is gone when this process ends."""
+    """Raises InputError if anything written in ir_datasets' home is lost when this process ends."""
     home = _instead.get(os.environ.get(_VARIABLE, ""))
     if home is not None:
         raise InputError(
@@ -53,10 +53,10 @@ def refuse_lost_home() -> None:
 
 
 def instead_of_cache() -> None:
-    """Gives numba, which is imported, a folder of this process where it can write no other.
+    """Gives numba, which is imported, a temporary cache folder if it can write no other.
 
-    It keeps compiled functions beside their modules or in the user's cache, and refuses to compile where
-    both cannot be written.
+    It caches compiled functions beside their modules or in the user's cache, and refuses to compile
+    if neither can be written.
     """
     import numba
 
@@ -71,7 +71,7 @@ def instead_of_cache() -> None:
 
 
 def temporary_folder() -> Path:
-    """A folder that is removed when this process ends."""
+    """Returns a folder that is removed when this process ends."""
     folder, owner = Path(tempfile.mkdtemp(prefix="irtoolkit-home-")), os.getpid()
 
     def remove() -> None:

@@ -14,7 +14,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def char_width(character: str) -> int:
-    """Columns that one character takes: 2 where it is wide, as in Chinese; 0 where it combines."""
+    """Returns the columns of a character: 2 if it is wide, as in Chinese; 0 if it combines."""
     if character.isascii():
         return 1
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
@@ -23,11 +23,11 @@ def char_width(character: str) -> int:
 
 
 def printable(text: str, other: str | None = None) -> str:
-    """The text without characters that control a terminal.
+    """Returns the text without characters that control a terminal.
 
     Args:
         text: any text.
-        other: what each of them becomes; by default they are written as in Python, such as \\x1b.
+        other: replaces each of them; by default they are written as in Python, for example \\x1b.
     """
     if text.isprintable():
         return text
@@ -38,7 +38,7 @@ def printable(text: str, other: str | None = None) -> str:
 
 
 def harmless(text: str) -> str:
-    """The text with what begins a terminal's commands written as in Python; its lines stay."""
+    """Returns the text with control characters written as in Python; its lines stay."""
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
@@ -48,13 +48,13 @@ def text_width(text: str) -> int:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """The text with spaces added up to a width; before it where `right`, otherwise after it."""
+    """Returns the text padded with spaces to a width; in front if `right`, otherwise behind."""
     spaces = " " * max(0, width - text_width(text))
     return spaces + text if right else text + spaces
 
 
 def take(text: str, width: int, *, from_end: bool = False) -> str:
-    """The longest beginning, or end, of a text that is no wider than `width`."""
+    """Returns the longest beginning, or end, of a text that is no wider than `width`."""
     characters = reversed(text) if from_end else iter(text)
     used, count = 0, 0
     for character in characters:
@@ -66,13 +66,13 @@ def take(text: str, width: int, *, from_end: bool = False) -> str:
 
 
 def shorten(text: str, width: int, head: int | None = None) -> str:
-    """The text, with its middle replaced by an ellipsis where it is wider than `width`.
+    """Returns the text with its middle replaced by an ellipsis if it is wider than `width`.
 
     Args:
         text: one line.
         width: the most columns that the result takes, at least 1.
-        head: columns kept of the beginning; by default a third, since file names that begin alike
-            mostly differ at the end.
+        head: columns of the beginning that remain; by default a third, since file names that begin
+            alike mostly differ at the end.
     """
     if text_width(text) <= width:
         return text
@@ -82,7 +82,7 @@ def shorten(text: str, width: int, head: int | None = None) -> str:
 
 
 def shorten_all(texts: Sequence[str], width: int) -> list[str]:
-    """Texts shortened to a width, so that different texts stay different where that is possible.
+    """Returns texts shortened to a width, so that different texts stay different if possible.
 
     Several positions of the ellipsis are tried, the usual one first.
     """
@@ -97,14 +97,14 @@ def shorten_all(texts: Sequence[str], width: int) -> list[str]:
 
 
 def wrap(text: str, width: int, *, cut: bool = True) -> list[str]:
-    """Lines of a text, broken between words.
+    """Returns the lines of a text, broken between words.
 
-    A line that is no wider than `width` is returned as it is, with its spaces.
+    A line that is no wider than `width` is returned unchanged, with its spaces.
 
     Args:
         text: one or several lines.
         width: the most columns that a line takes.
-        cut: whether a word wider than a line, such as a path, is cut, or has a line of its own.
+        cut: whether a word wider than a line (a path, for example) is cut, or has its own line.
     """
     return [line for part in text.split("\n") for line in _wrap_line(part, width, cut)]
 
@@ -127,7 +127,7 @@ def _wrap_line(text: str, width: int, cut: bool) -> list[str]:
 
 
 def _pieces(word: str, width: int) -> list[str]:
-    """A word in pieces no wider than `width`; a piece has at least one character."""
+    """Returns a word in pieces no wider than `width`; a piece has at least one character."""
     pieces = []
     while text_width(word) > width:
         piece = take(word, width) or word[0]

@@ -1,4 +1,4 @@
-"""Threads, which are begun only where there is memory for them."""
+"""Threads, started only if there is memory for them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _ROOM = 16 << 20
 
 
 def room_for(threads: int) -> None:
-    """Tries whether there is memory for so many threads.
+    """Checks that there is memory for a number of threads.
 
-    Python waits for ever for a thread that finds no memory before it runs. It is mapped, as theirs is:
-    memory of the heap that was freed is none for them.
+    Python waits for ever for a thread that finds no memory before it runs. The memory is mapped, as
+    that of threads is: freed memory of the heap does not help them.
 
     Raises:
-        MemoryError: there is not.
+        MemoryError: there is too little.
     """
     how = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
     try:
@@ -31,15 +31,15 @@ def room_for(threads: int) -> None:
 def pool(
     threads: int, begin: Callable[..., object] | None = None, *given: Any
 ) -> ThreadPoolExecutor:
-    """So many threads to work in.
+    """Returns a pool of threads.
 
     Args:
         threads: how many.
-        begin: what each of them does first.
-        given: with these.
+        begin: initializer of each thread.
+        given: arguments of the initializer.
 
     Raises:
-        MemoryError: there is no room for them.
+        MemoryError: there is too little memory for them.
     """
     room_for(threads)
     return ThreadPoolExecutor(threads, initializer=begin, initargs=given)

@@ -10,7 +10,7 @@ _LARGEST = 2**63
 
 
 def load_toml(text: str) -> dict[str, Any]:
-    """The content of a TOML text.
+    """Returns the content of a TOML text.
 
     Raises:
         tomllib.TOMLDecodeError: the text is no TOML, it is nested too deeply, or it has an integer of

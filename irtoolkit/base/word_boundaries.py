@@ -1,7 +1,7 @@
-"""Tokens as Lucene's StandardTokenizer makes them: Unicode's word boundaries (UAX #29) and emoji (UTS #51).
+"""Lucene's StandardTokenizer: Unicode's word boundaries (UAX #29) and emoji (UTS #51).
 
-The classes of characters are those of Lucene 9 and 10. Characters that Unicode has added since
-their version of it separate tokens.
+The classes of characters are those of Lucene 9 and 10. Characters that Unicode has added since then
+separate tokens.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def western_tokens() -> re.Pattern[str]:
 
 @cache
 def tokens(without: frozenset[int] = frozenset()) -> re.Pattern[str]:
-    """Returns the tokens of any text, where some characters separate tokens."""
+    """Returns the pattern of tokens in any text; some characters may be made to separate tokens."""
     extend, single = _extend(), one_of(_characters("SINGLE") - without)
     southeast, flag = one_of(_characters("COMPLEX", "COMPLEX_MARK")), one_of(_characters("FLAG"))
     key = rf"[#*]{_extend(_TEXT, _EMOJI, _KEYCAP)}*{_EMOJI}?{_KEYCAP}{_extend(_TEXT, _EMOJI)}*"
@@ -73,23 +73,23 @@ def tokens(without: frozenset[int] = frozenset()) -> re.Pattern[str]:
 
 @cache
 def _characters(*classes: str) -> frozenset[int]:
-    """The code points of some classes of `_word_break`."""
+    """Returns the code points of some classes of `_word_break`."""
     return code_points(" ".join(getattr(_word_break, name) for name in classes))
 
 
 def _extend(*without: str) -> str:
-    """What belongs to the character before it."""
+    """Returns the pattern of a character that extends the one before it."""
     every = _characters(*_EXTEND)
     return one_of(every - frozenset(map(ord, without)))
 
 
 def _connectors() -> str:
-    """A connector, such as the underscore, with what belongs to it."""
+    """Returns the pattern of a connector, for example _, and its extending characters."""
     return rf"(?:{one_of(_characters('CONNECTOR'))}{_extend()}*)"
 
 
 def _joint() -> str:
-    """What may stand between letters and digits of one word; the next must follow it."""
+    """Returns the pattern of characters that join letters and digits into one word."""
     extend, digit = _extend(), one_of(_characters("DIGIT"))
     not_letter = one_of(_characters("DIGIT") | set(map(ord, "'\"")))
     between_letters = one_of(_characters("MID_LETTER", "MID_BOTH"))
@@ -101,7 +101,7 @@ def _joint() -> str:
 
 
 def _word(without: frozenset[int]) -> str:
-    """A word of any letters, digits and Katakana, which stand apart but for connectors."""
+    """Returns the pattern of a word: letters, digits and Katakana, which split unless connected."""
     either = one_of(_characters("LETTER", "HEBREW", "EMOJI_LETTER", "DIGIT") - without)
     hebrew, extend, connectors = one_of(_characters("HEBREW")), _extend(), _connectors()
     quotes = rf"(?<={hebrew}){extend}*(?:'{extend}*|\"{extend}*(?={hebrew}))"
@@ -114,7 +114,7 @@ def _word(without: frozenset[int]) -> str:
 
 
 def _emoji_sequence() -> str:
-    """Emoji with what modifies them, and those that are joined to them."""
+    """Returns the pattern of emoji with their modifiers, and of joined emoji."""
     emoji, modifier = one_of(_characters("EMOJI")), one_of(_characters("MODIFIER"))
     after_joiner = one_of(_characters("EMOJI", "EMOJI_LETTER"))
     every = one_of(_characters("EMOJI", "EMOJI_LETTER", "MODIFIER"))
@@ -124,6 +124,6 @@ def _emoji_sequence() -> str:
 
 
 def _letter_sequence() -> str:
-    """A letter that is an emoji too, with emoji that are joined to it."""
+    """Returns a letter that is an emoji too, with emoji that are joined to it."""
     letter = one_of(_characters("EMOJI_LETTER"))
     return rf"{letter}{_extend(_TEXT, _EMOJI)}*{_EMOJI}?{_JOINER}?(?<={_JOINER}){_emoji_sequence()}"

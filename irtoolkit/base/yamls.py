@@ -13,7 +13,7 @@ _MOST_BITS = 14_000
 
 
 class _Loader(yaml.SafeLoader):
-    """Counts what merge keys (`<<`) bring together while it loads: it may be more than memory holds."""
+    """A loader that counts what merge keys (`<<`) bring together, which may exceed memory."""
 
     _merged = 0
 
@@ -25,11 +25,11 @@ class _Loader(yaml.SafeLoader):
 
 
 def load_yaml(text: str) -> Any:
-    """The content of a YAML text.
+    """Returns the content of a YAML text.
 
     Raises:
-        yaml.YAMLError: the text is no YAML, it is nested too deeply, or its aliases stand for more
-            than can be shown, or a number has thousands of digits.
+        yaml.YAMLError: the text is not valid YAML, is nested too deeply, has aliases that expand to too
+            much, or a number with thousands of digits.
     """
     try:
         content = yaml.load(text, _Loader)
@@ -43,7 +43,7 @@ def load_yaml(text: str) -> Any:
 
 
 def _size(value: Any, known: dict[int, int]) -> int:
-    """The values in a value, itself among them; `known` has those of values by their identity."""
+    """Returns the number of values in a value, itself included; `known` caches them by identity."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         raise yaml.YAMLError("a number of too many digits")
     if not isinstance(value, dict | list | tuple | set):

@@ -15,7 +15,7 @@ _WORKBOOK = "[Content_Types].xml"
 
 
 def opened_zip(path: StrPath) -> tuple[IO[bytes], zipfile.ZipInfo]:
-    """Opens the one file of an archive; what macOS adds to archives is not counted.
+    """Opens the one file of an archive; files that macOS adds to archives are ignored.
 
     Returns:
         The opened file, and its entry, whose size zipfile does not read beyond.

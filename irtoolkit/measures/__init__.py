@@ -23,7 +23,7 @@ for _module in modules(sys.modules[__name__]):
 
 
 def _brought(plugin: plugins.Plugin) -> ColumnarMeasure:
-    """The measure of another package."""
+    """Returns the measure of another package."""
     found = plugin.load()
     if isinstance(found, ColumnarMeasure):
         return found

@@ -20,7 +20,7 @@ class ColumnarMeasure(Measure):  # type: ignore[misc]
     ir_measures parses and prints a measure by its `__name__`.
 
     Attributes:
-        ALWAYS_SHOWN: parameters that are printed even at their default value, where the bare name
+        ALWAYS_SHOWN: parameters that are printed even with their default value, because the bare name
             would be ambiguous.
         TRAITS: the measure's traits, see `irtoolkit.measures.traits`.
     """
@@ -44,7 +44,7 @@ class ColumnarMeasure(Measure):  # type: ignore[misc]
         return f"{self.NAME}({text}){cut}" if text else f"{self.NAME}{cut}"
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        """The values of the measure, (Q,), in the order of `judged.query_ids`."""
+        """Returns the values of the measure, (Q,), in the order of `judged.query_ids`."""
         raise NotImplementedError
 
 

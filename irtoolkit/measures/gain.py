@@ -54,7 +54,7 @@ class Gains(NamedTuple):
         return self._replace(values=running(self.offsets, self.values))
 
     def up_to(self, queries: Ints, ranks: Ints) -> Floats:
-        """Value of the last document of a query up to a rank, and 0 before the first one.
+        """Returns the value of a query's last document up to a rank, and 0 above the first one.
 
         Args:
             queries, ranks: (N,) indices of queries, and ranks in them.
@@ -71,8 +71,8 @@ class GainMeasure(ColumnarMeasure):
     """Base class of measures of graded relevance, in which a document has the gain of its grade.
 
     The gain is the grade, unless `gains` has another one for it. A document without a judgment or
-    with a negative grade has none. Gains may be 0 or negative; the ideal is the order by descending
-    gain of the judged documents whose gain is above 0.
+    with a negative grade has no gain. Gains may be 0 or negative; the ideal is the judged documents
+    whose gain is above 0, by descending gain.
     """
 
     SUPPORTED_PARAMS: ClassVar = {
@@ -89,7 +89,7 @@ class GainMeasure(ColumnarMeasure):
         return Traits(exact_ranks=not self["gains"].get(0))
 
     def found(self, judged: JudgedRun) -> Gains:
-        """The documents of the run whose gain is not 0."""
+        """Returns the documents of the run whose gain is not 0."""
         rows = judged_rows(self, judged)
         values = self._of(rows.grades)
         kept = np.flatnonzero(values)
@@ -98,7 +98,7 @@ class GainMeasure(ColumnarMeasure):
         return Gains(offsets, queries, rows.ranks[kept], values[kept])
 
     def ideal(self, judged: JudgedRun) -> Gains:
-        """The best order of the judged documents whose gain is above 0."""
+        """Returns the judged documents whose gain is above 0, in the ideal order."""
         values = self._of(judged.pool_grades)
         kept = np.flatnonzero(values > 0)
         kept = kept[np.lexsort((-values[kept], judged.pool_queries[kept]))]
@@ -107,7 +107,7 @@ class GainMeasure(ColumnarMeasure):
         return Gains(offsets, queries, within(offsets), values[kept])
 
     def _of(self, grades: Grades) -> Floats:
-        """The gain of each grade.
+        """Returns the gain of each grade.
 
         Raises:
             InputError: `gains` has something else than numbers for grades from 0 on.
@@ -125,12 +125,14 @@ class GainMeasure(ColumnarMeasure):
 
 
 class _G(GainMeasure):
-    """Normalised gain, in which a gain counts less the more the ranking owes (trec_eval's G, m_G.c).
+    """Normalised gain, in which a gain counts less the more the ranking owes (trec_eval's G,
+    m_G.c).
 
-    What a ranking owes at a rank is the gain of the best order up to it, in which each rank counts at
-    least 1, minus its own gain. The gain of a document is divided by log2(2 + what is owed there).
-    The sum is divided by the gain of all judged documents. It stands between AP and nDCG: a document
-    that is found late costs little if those above it are as good. A query without a gain scores 0.
+    What a ranking owes at a rank is the gain of the ideal order up to it, in which each rank counts
+    at least 1, minus its own gain. The gain of a document is divided by log2(2 + what is owed
+    there). The sum is divided by the gain of all judged documents. G lies between AP and nDCG: a
+    document that is retrieved late costs little if those above it are as good. A query without a
+    gain scores 0.
 
     Raises:
         InputError: gains that are not numbers of grades from 0 on.
@@ -152,9 +154,9 @@ class _G(GainMeasure):
 class _BinG(ColumnarMeasure):
     """Mean over the relevant documents of 1 / log2(2 + n) (trec_eval's binG, m_binG.c).
 
-    n is the number of documents above a relevant document that are not relevant. A relevant document
-    that the run does not list counts 0. It is `G` where all relevant documents have the gain 1. A
-    query without a relevant document scores 0.
+    n is the number of non-relevant documents above a relevant document. A relevant document that
+    the run does not list counts 0. It equals `G` if all relevant documents have the gain 1. A query
+    without a relevant document scores 0.
     """
 
     __name__ = "binG"

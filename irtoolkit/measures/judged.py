@@ -29,7 +29,7 @@ class RankedRows(NamedTuple):
     grades: Grades
 
     def where(self, mask: NDArray[np.bool_]) -> RankedRows:
-        """The rows that a mask, (rows,), selects."""
+        """Returns the rows that a mask, (rows,), selects."""
         return RankedRows(self.queries[mask], self.ranks[mask], self.grades[mask])
 
 
@@ -50,10 +50,10 @@ class JudgedRun:
         doc_ids: (D,) ids of the documents of the run and of the judgments.
         docs: (N,) index in `doc_ids` of each row's document.
         pool_docs: (M,) index in `doc_ids` of each judgment's document.
-        exact_ranks: (M,) rank of each judged document over all candidates, infinite where it is
-            unknown; None if no exact ranks are known.
-        best_ranks: (M,) the same, where documents of equal score have the best of their ranks; None
-            if the run's system does not say which scores are equal.
+        exact_ranks: (M,) rank of each judged document over all candidates, infinite if unknown; None
+            if the run has no exact ranks.
+        best_ranks: (M,) the same, with the best rank for documents of equal score; None if the run's
+            system does not say which scores are equal.
         judged_rows: (K,) indices of the rows whose document is judged, ascending; None if all are.
     """
 
@@ -76,7 +76,7 @@ class JudgedRun:
         Args:
             run: the ranking.
             qrels: the judgments.
-            ranks: exact ranks over all candidates, by query id and document id, if they are known.
+            ranks: exact ranks over all candidates, by query id and document id, if available.
         """
         source = translate(qrels.query_ids, run.query_ids)
         # A query that the run lacks has the index -1, which is that of the appended 0.
@@ -135,13 +135,13 @@ class JudgedRun:
         return self.grades[np.lexsort((-self.grades, self.queries))]
 
     def rows(self, at: Ints) -> RankedRows:
-        """The rows at some indices."""
+        """Returns the rows at some indices."""
         queries = np.searchsorted(self.offsets, at, side="right") - 1
         return RankedRows(queries, at - self.offsets[queries] + 1, self.grades[at])
 
     @cached_property
     def hits(self) -> RankedRows:
-        """The rows whose document is judged, which are few and all that most measures need."""
+        """The rows with a judged document, which are few and all that most measures need."""
         return self.rows(self._judged_rows)
 
     @property
@@ -150,19 +150,19 @@ class JudgedRun:
 
     @cached_property
     def exact(self) -> RankedRows:
-        """The judged documents of the whole ranking, as far as their ranks are known.
+        """The judged documents of the whole ranking whose ranks are known.
 
-        They are those that the run lists, and those below its cut whose exact ranks are known.
+        They are those that the run lists, and those below its cut that have exact ranks.
         """
         return self.hits if self.exact_ranks is None else self._ranked(self.exact_ranks)
 
     @cached_property
     def best(self) -> RankedRows:
-        """The judged documents of the whole ranking, with the best rank among equal scores if known."""
+        """The judged documents of the whole ranking, with the best rank among equal scores."""
         return self.exact if self.best_ranks is None else self._ranked(self.best_ranks)
 
     def _ranked(self, known: Floats) -> RankedRows:
-        """The judged documents that the run lists or whose ranks, (M,), are finite."""
+        """Returns the judged documents that the run lists or whose ranks, (M,), are finite."""
         width = len(self.doc_ids)
         listed = self.hits.queries * width + self.docs[self._judged_rows]
         order = np.argsort(listed)
@@ -202,10 +202,10 @@ def within(offsets: Ints) -> Ints:
 def look_up(
     offsets: Ints, docs: NDArray[np.integer[Any]], pool_offsets: Ints, pool_docs: Ints, width: int
 ) -> NDArray[np.int32]:
-    """The position of each row's document in its query's pool.
+    """Returns the position of each row's document in its query's pool.
 
-    It fills a table of all documents query by query, which is many times faster than to sort or
-    search millions of rows by query and document.
+    It fills a table of all documents query by query, which is many times faster than sorting or
+    searching millions of rows by query and document.
 
     Args:
         offsets: (Q+1,) offsets of the rows of each query in `docs`.
@@ -215,7 +215,7 @@ def look_up(
         width: number of documents.
 
     Returns:
-        (N,) positions in `pool_docs`, or -1 where the query's pool lacks the document.
+        (N,) positions in `pool_docs`, or -1 if the query's pool lacks the document.
     """
     found = np.empty(len(docs), dtype=np.int32)
     table = np.full(width, -1, dtype=np.int32)
@@ -232,7 +232,7 @@ def look_up(
 
 
 def _exact_ranks(qrels: Qrels, ranks: Ranks | None) -> tuple[Floats | None, Floats | None]:
-    """(M,) exact ranks, and (M,) best ranks among equal scores, as far as they are known."""
+    """Returns (M,) exact ranks and (M,) best ranks among equal scores, if available."""
     if ranks is None:
         return None, None
     none: dict[str, int] = {}

@@ -16,10 +16,10 @@ from irtoolkit.measures.traits import Traits
 class _NDCGrel(GainMeasure):
     """nDCG averaged over the documents with a gain (trec_eval's ndcg_rel, m_ndcg_rel.c).
 
-    The nDCG of a document is that at its rank: the DCG of the run (Järvelin and Kekäläinen 2002, with
-    the discount log2(rank + 1)) over that of the best order of the judged documents. A document that
-    the run does not list has that of the whole list, over the DCG of all judged documents. A query
-    without a gain scores 0, and so does one whose sum is negative, as negative gains may make it.
+    The nDCG of a document is that at its rank: the DCG of the run (Järvelin and Kekäläinen 2002,
+    with the discount log2(rank + 1)) over that of the ideal order. A document that the run does not
+    list has the DCG of the whole list, over the DCG of all judged documents. A query without a gain
+    scores 0, and so does one whose sum is negative, which negative gains may cause.
 
     Raises:
         InputError: gains that are not numbers of grades from 0 on.

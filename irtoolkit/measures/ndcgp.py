@@ -17,9 +17,9 @@ class _NDCGp(ColumnarMeasure):
     """Normalised discounted cumulative gain over the first p percent of a list.
 
     The definition is that of CSFCube's official scorer (Mysore et al. 2021, §5 and Appendix F). The
-    gain is the grade. Ranks 1 and 2 are not discounted and rank i > 2 is divided by log2(i), which
-    is Järvelin and Kekäläinen's first form and not trec_eval's. The cutoff is ⌊p/100 · n⌋. The
-    ideal is the best order of the same n documents.
+    gain is the grade. Ranks 1 and 2 are not discounted and rank i > 2 is divided by log2(i), as in
+    Järvelin and Kekäläinen's first form, unlike in trec_eval. The cutoff is ⌊p/100 · n⌋. The ideal
+    is the best order of the same n documents.
 
     `pool` selects the n documents. "run", as in the official scorer, takes the documents that the
     run lists; the run must then list the whole candidate pool, because a shallower run is compared

@@ -18,10 +18,10 @@ class _NRODCG(ColumnarMeasure):
 
     The position of a passage is the mean index of its sentences, and d is its distance to the
     nearest passage of the same book with grade ≥ rel; it is infinite in another book. The gain is
-    1/(d+1) if d < window and else 0, and is divided by log2(i+1) at rank i. The ideal is the best
-    order of all documents known for the query: those judged (at any grade) and those of the run.
-    If the judgments list every candidate within the window of a relevant passage, with grade 0
-    where it is not relevant, the ideal is the theoretical maximum, whatever the depth of the run.
+    1/(d+1) if d < window and otherwise 0, and is divided by log2(i+1) at rank i. The ideal is the
+    best order of all documents known for the query: those judged (at any grade) and those of the
+    run. If the judgments list every candidate within the window of a relevant passage, with grade 0
+    if it is not relevant, the ideal is the theoretical maximum, whatever the depth of the run.
 
     A query without a relevant passage scores 0.
 
@@ -84,7 +84,7 @@ class _Near(NamedTuple):
 
 
 def _near(queries: Ints, golds: Ints, book: Ints, middle: Ints, window: int) -> _Near:
-    """The documents within the window of a relevant passage.
+    """Returns the documents within the window of a relevant passage.
 
     Args:
         queries, golds: (G,) queries and relevant passages.

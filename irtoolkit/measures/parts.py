@@ -1,4 +1,4 @@
-"""What measures are put together from: relevant rows, counts, shares and running sums."""
+"""The building blocks of measures: relevant rows, counts, shares and running sums."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ REL = ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevan
 
 
 def relevant_rows(measure: Measure, judged: JudgedRun) -> RankedRows:
-    """The rows with a relevant document, up to the cutoff."""
+    """Returns the rows with a relevant document, up to the cutoff."""
     rows = judged_rows(measure, judged)
     return rows.where((rows.grades >= lowest(measure)) & (rows.ranks <= cut(measure)))
 
 
 def judged_rows(measure: Measure, judged: JudgedRun) -> RankedRows:
-    """The rows with a judged document; those of the whole ranking if the measure asks for it."""
+    """Returns the rows with a judged document, those of the whole ranking if the measure can."""
     return judged.exact if traits(measure).exact_ranks else judged.hits
 
 
@@ -35,7 +35,7 @@ def number_relevant(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def lowest(measure: Measure) -> int:
-    """The lowest grade that is relevant.
+    """Returns the lowest grade that is relevant.
 
     Raises:
         InputError: it is below 1.
@@ -47,7 +47,7 @@ def lowest(measure: Measure) -> int:
 
 
 def cut(measure: Measure) -> float:
-    """The rank at which the list is cut, infinite where it is not."""
+    """Returns the rank at which the list is cut, infinite if it is not."""
     return float(measure.params.get("cutoff", np.inf))
 
 
@@ -57,13 +57,13 @@ def each(queries: Ints, judged: JudgedRun) -> Floats:
 
 
 def share(part: Floats, whole: NDArray[Any]) -> Floats:
-    """The part over the whole, and 0 where there is no whole; of the same shape."""
+    """Returns the part over the whole, 0 if the whole is 0; of the same shape."""
     found: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
     return found
 
 
 def running(offsets: Ints, values: Floats) -> Floats:
-    """(N,) sum of the values up to each item within its group; `offsets` delimit the groups.
+    """Returns (N,) sums of the values up to each item in its group; `offsets` delimit the groups.
 
     Partial sums are added in pairs, so that no group has the rounding of those before it.
     """
@@ -77,7 +77,7 @@ def running(offsets: Ints, values: Floats) -> Floats:
 
 
 def numbers(measure: Measure, parameter: str) -> list[float]:
-    """The numbers of a parameter that lists them, as in '0.2,0.5,0.8'.
+    """Returns the numbers of a parameter that lists them, as in '0.2,0.5,0.8'.
 
     Raises:
         InputError: it has something else.

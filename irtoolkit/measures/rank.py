@@ -17,8 +17,8 @@ from irtoolkit.measures.traits import Summary, Traits
 class _Rank(ColumnarMeasure):
     """Rank of the first relevant document, averaged over queries. Lower is better.
 
-    The first document of a ranking has rank 1, or, with start=0, rank 0: QuoteR's released code
-    counts its mean rank so.
+    The first document of a ranking has rank 1, or rank 0 with start=0, as QuoteR's released code
+    counts its mean rank.
 
     It is the rank over the whole candidate pool if exact ranks are stored with the run, as
     `irtoolkit retrieve` does. Otherwise it is infinite for a query without a relevant document in

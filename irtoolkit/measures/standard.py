@@ -1,13 +1,12 @@
 """trec_eval's usual measures, computed on arrays.
 
-These are ir_measures' own measures, with the names and parameters they have there, computed faster.
-STANDARD lists them with the parameter values that are supported; ir_measures' providers compute
-all others.
+These are ir_measures' own measures, with the same names and parameters, computed faster. STANDARD
+lists them with the parameter values that are supported; ir_measures' providers compute all others.
 
-The rules are those of trec_eval. R is the number of documents with grade rel or higher, retrieved or
-not, and a query with R = 0 scores 0. An unjudged document or one with a negative grade has no gain.
-A query for which the run lists nothing scores 0 by every measure but NumQ and NumRel, which count
-what is judged, as trec_eval -c does.
+The rules are those of trec_eval. R is the number of documents with grade rel or higher, retrieved
+or not, and a query with R = 0 scores 0. An unjudged document or one with a negative grade has no
+gain. A query for which the run lists nothing scores 0 by every measure except NumQ and NumRel,
+which count judgments, as trec_eval -c does.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from irtoolkit.measures.parts import cut, each, lowest, number_relevant, relevan
 
 
 def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
-    """The function that computes a measure, or None if STANDARD does not support it.
+    """Returns the function that computes a measure, or None if STANDARD does not support it.
 
     The function takes a judged run and returns the value of each judged query, (Q,).
     """
@@ -67,7 +66,7 @@ def _success(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _reciprocal_rank(measure: Measure, judged: JudgedRun) -> Floats:
-    """One over the rank of the first relevant document (m_recip_rank.c; RR@k as MS MARCO's)."""
+    """Returns 1 / rank of the first relevant document (m_recip_rank.c; MS MARCO's RR@k)."""
     rows = judged.best
     rows = rows.where((rows.grades >= lowest(measure)) & (rows.ranks <= cut(measure)))
     best = np.zeros(len(judged.query_ids))
@@ -98,7 +97,7 @@ def _ndcg(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _interpolated_precision(measure: Measure, judged: JudgedRun) -> Floats:
-    """The best precision from the document on that reaches a recall (m_iprec_at_recall.c).
+    """Returns the best precision from the document on that reaches a recall (m_iprec_at_recall.c).
 
     A recall of x is reached with ⌊x·R + 0.9⌋ relevant documents, as in trec_eval 9.
     """
@@ -119,8 +118,10 @@ def _r_precision(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _set_precision(measure: Measure, judged: JudgedRun) -> Floats:
-    """Relevant documents over listed documents (m_set_P.c); with `relative` over R if that is
-    less (m_set_relative_P.c)."""
+    """Returns relevant over listed documents (m_set_P.c; m_set_relative_P.c with `relative`).
+
+    `relative` divides by R instead if that is less.
+    """
     listed = judged.counts
     most = np.minimum(listed, number_relevant(measure, judged)) if measure["relative"] else listed
     return share(_found(measure, judged), most)
@@ -177,7 +178,7 @@ ParamCheck = Callable[[Any], bool]
 
 
 def _given(value: Any) -> bool:
-    """Whether a value of at least 1 is given; with rel=0 unjudged documents would be relevant."""
+    """Returns whether a value is at least 1; with rel=0 unjudged documents would be relevant."""
     return value is not NOT_PROVIDED and value >= 1
 
 

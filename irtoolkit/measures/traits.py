@@ -1,4 +1,4 @@
-"""Traits of a measure: what a caller must know before it compares or averages the values."""
+"""Traits of a measure, which a caller needs before it compares or averages the values."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def _themselves(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Summary:
-    """How the values of the queries become the figure, as far as intervals and tests must know.
+    """The way from the values of queries to a measure's figure, for intervals and tests.
 
     Attributes:
-        name: what the figure is, in words.
-        figures: from (N, Q) values the N figures: the same as the measure's aggregator.
-        tested: from (Q,) values those whose means the figures compare, such as the logarithms of a
-            geometric mean: paired tests and Cohen's d are of them.
-        tests: the names of the paired tests that belong to the figure; none where it does not tell
+        name: the figure in words.
+        figures: maps (N, Q) values to the N figures: the same as the measure's aggregator.
+        tested: maps (Q,) values to those whose means the figures compare, for example the logarithms
+            of a geometric mean: paired tests and Cohen's d are computed from them.
+        tests: the names of the paired tests that suit the figure; empty if it does not tell
             which system is better.
-        effect: whether Cohen's d, which is of a mean, belongs to the figure.
+        effect: whether Cohen's d, which is of a mean, suits the figure.
         adds: whether the figure of several groups of queries is the sum of theirs.
-        instead: the measure to compare by where a test does not belong to this one.
+        instead: the measure to compare by if a test does not suit this one.
     """
 
     name: str
@@ -57,8 +57,8 @@ class Traits:
         whole_pool: whether the measure is only meaningful for a run that lists every candidate of
             the pool, because it takes the listed documents for the pool.
         exact_ranks: whether the measure uses the exact ranks of the relevant documents over all
-            candidates, where these are stored beside a run that was cut at some depth.
-        summary: how the values of the queries become the figure, for a measure whose aggregator is
+            candidates, if these are stored beside a run that was cut at some depth.
+        summary: the way from the values of queries to the figure, for a measure whose aggregator is
             neither a mean nor a sum.
     """
 
@@ -85,7 +85,7 @@ STANDARD_TRAITS: Mapping[str, Traits] = {
 
 
 def traits(measure: Measure | str) -> Traits:
-    """The traits of a measure.
+    """Returns the traits of a measure.
 
     A measure declares them in an attribute or property `traits`; `ColumnarMeasure` has one, and a
     measure of another package only needs to have it too. STANDARD_TRAITS has those of ir_measures'
@@ -106,7 +106,7 @@ def traits(measure: Measure | str) -> Traits:
 
 
 def summary_of(measure: Measure) -> Summary | None:
-    """How a measure's values become its figure; None where it has an aggregator that says nothing."""
+    """Returns the summary of a measure's values; None if neither traits nor aggregator give one."""
     declared = traits(measure).summary
     if declared is not None:
         return declared

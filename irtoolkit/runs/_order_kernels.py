@@ -1,10 +1,10 @@
-"""The compiled loops of the one order.
+"""The compiled loops of the one order of documents.
 
-Of equal scores the one with the greater key comes first. Keys are given: they alone hold the rule of ties.
+Equal scores are ordered by descending key. Callers supply the keys, which alone hold the tie rule.
 
-Functions of a module are kept compiled on disk; functions inside functions that call one another
-would be compiled again by every process. Import this module where it is needed and not before:
-numba takes long to import.
+Functions of a module are cached on disk once compiled; functions inside functions that call one
+another would be compiled again by every process. Import this module only at the point of use: numba
+takes long to import.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def parts_of(count: int, k: int) -> int:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def is_before(score: Any, key: Any, target: Any, least_key: Any) -> bool:
-    """Returns whether a score is before a target, whose least key before it is given."""
+    """Returns whether a document comes before a target, given the least key that wins a tie."""
     before: bool = score > target or (score == target and key >= least_key)
     return before
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def count_before(scores: Any, keys: Any, targets: Any, before: Any, greater: Any) -> None:
-    """Counts what is before some candidates, and what has a greater score.
+    """Counts the documents that come before some candidates, and those with a greater score.
 
     `targets` is (rows, places) of the candidates.
     """
@@ -92,7 +92,7 @@ def contenders(row: Any, depth: int, peaks: Any, found: Any) -> int:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def pack(scores: Any, sequence: Any, packed: Any) -> None:
-    """Packs whole numbers that ascend as scores fall, and then as the order of ties goes."""
+    """Packs scores and tie positions into integers that ascend in the order of the ranking."""
     bits = np.empty(1, np.float32)
     view = bits.view(np.uint32)
     for row in range(len(scores)):
@@ -141,9 +141,9 @@ def finish(scores: Any, sequence: Any, id_keys: Any, packed: Any, order: Any, si
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def leading(scores: Any, id_keys: Any, by_key: bool, room: Any, out: Any) -> None:
-    """Finds the best of each row where far more compete than are kept.
+    """Finds the best of each row if there are far more candidates than results.
 
-    `room` is (peaks, places), memory to work in; `out` is (order, single, done), to be filled.
+    `room` is (peaks, places), scratch memory; `out` is (order, single, done), to be filled.
     """
     peaks, places = room
     order, single, done = out
@@ -181,7 +181,7 @@ def leading(scores: Any, id_keys: Any, by_key: bool, room: Any, out: Any) -> Non
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def greatest_at(values: Any, count: int, depth: int) -> Any:
-    """The value at a depth from above, by quickselect; the values are moved."""
+    """Returns the value at a depth from above, by quickselect; the values are moved."""
     low, high, wanted = 0, count - 1, count - depth
     while low < high:
         pivot = values[(low + high) // 2]
@@ -206,14 +206,14 @@ def greatest_at(values: Any, count: int, depth: int) -> Any:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def best_of(found: Any, scores: Any, count: int, depth: int) -> tuple[int, Any]:
-    """Drops what is below the best `depth`; how many are left, and the least of them."""
+    """Drops documents below the best `depth`; returns how many remain, and their least score."""
     least = greatest_at(scores[:count].copy(), count, depth)
     return from_least(found, scores, count, least), least
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def from_least(found: Any, scores: Any, count: int, least: Any) -> int:
-    """Drops what is below a score; how many are left."""
+    """Drops documents below a score; returns how many are left."""
     left = 0
     for at in range(count):
         # Without a branch, which would often be guessed wrong.
@@ -225,7 +225,7 @@ def from_least(found: Any, scores: Any, count: int, least: Any) -> int:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def drop_last_ties(found: Any, scores: Any, count: int, depth: int, keys: Any) -> int:
-    """Drops what comes last of the documents that tie at the last place; how many are left."""
+    """Drops the last of the documents that tie at the last position; returns how many are left."""
     least = scores[0]
     for at in range(count):
         least = min(least, scores[at])
@@ -251,7 +251,7 @@ def settle_rows(order: Any, found: Any, keys: Any, queries: Any, out: Any) -> No
     """Writes documents in the one order.
 
     Args:
-        order: (q, k) places of each query's documents by ascending score.
+        order: (q, k) positions of each query's documents by ascending score.
         found: (counts, documents, scores) of the same queries, in any order; scores beyond the count
             are zeros.
         keys: (d,) keys of the shard's documents.

@@ -1,10 +1,10 @@
 """The best of each row of single-precision scores in order, compiled: close to one pass of a row.
 
-A bound is found that somewhat more than the wanted scores reach. Those are put into order by
-buckets, in which few are left to be compared. A row that does not go this way, of many equal scores
-say, is reported, and sorted in another way.
+First, a bound is found that somewhat more scores reach than needed. Those are sorted into buckets,
+in which few remain to be compared. A row that this does not suit, with many equal scores for
+example, is reported, and sorted in another way.
 
-Import this module where it is needed and not before: numba takes long to import.
+Import this module only at the point of use: numba takes long to import.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _ONE = np.uint32(1)
 
 
 def room_of(count: int, depth: int) -> tuple[Any, ...]:
-    """Memory to work in for rows of so many scores.
+    """Returns scratch memory for rows of a number of scores.
 
-    Scores to find a bound by; the places of scores that reach it, the scores and their buckets;
-    where the buckets begin; and sorted keys.
+    It consists of scores to find a bound by; the positions of scores that reach it, the scores and
+    their buckets; the offsets of the buckets; and sorted keys.
     """
     many = count >= _MANY * depth
     sampled = parts_of(count, depth) if many else min(count, count * _SAMPLED // depth)
@@ -98,7 +98,7 @@ def _contenders(row: Any, depth: int, sample: Any, places: Any) -> int:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _lower_bound(values: Any, wanted: int) -> Any:
-    """A number that so many values reach, and few more do."""
+    """Returns a number that so many values reach, and few more do."""
     top, low = values[0], values[0]
     for i in range(len(values)):
         top, low = max(top, values[i]), min(low, values[i])
@@ -119,7 +119,7 @@ def _lower_bound(values: Any, wanted: int) -> Any:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _spread(values: Any, buckets: Any, begins: Any) -> bool:
-    """Puts scores into buckets from the highest on; False where too many share one.
+    """Puts scores into buckets from the highest on; returns False if too many share one.
 
     Low scores are close together, as in the tail of a distribution: their buckets are narrow.
     """
@@ -145,7 +145,7 @@ def _spread(values: Any, buckets: Any, begins: Any) -> bool:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _sort(at: Any, places: Any, values: Any, room: Any, depth: int) -> None:
-    """Keys that ascend as scores fall, and then in the order of ties; sorted as far as is wanted."""
+    """Writes keys that ascend in the order of the ranking; sorts them as far as needed."""
     buckets, begins, keys = room
     bits = values.view(np.uint32)
     for i in range(len(values)):
@@ -190,12 +190,12 @@ def _written(keys: Any, id_keys: Any, sequence: Any, order: Any, single: Any) ->
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def leading_of_some(rows: Any, places: Any, packed: Any, out: Any) -> None:
-    """Finds the best of some candidates of each query, if there are as many as are kept.
+    """Finds the best of some candidates of each query, if there are enough of them.
 
     Args:
         rows: (scores, candidates, counts): (q, m) and (q, m), and (q,) how many each query has.
-        places: (c,) where each candidate is in the order of ties.
-        packed: (q, m) sorted numbers: scores as they fall, and where they are.
+        places: (c,) position of each candidate in the order of ties.
+        packed: (q, m) sorted integers of descending scores and positions.
         out: (order, single, done), to be filled.
     """
     scores, candidates, counts = rows
@@ -216,7 +216,7 @@ def leading_of_some(rows: Any, places: Any, packed: Any, out: Any) -> None:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _arrange(scores: Any, ties: Any, packed: Any, at: Any, depth: int) -> int:
-    """Reads the order off sorted numbers; what is equal in single precision is put right."""
+    """Reads the order off sorted integers, and corrects it among equal single-precision scores."""
     for i in range(len(at)):
         place = np.int64(packed[i] & np.uint64(LAST))
         score = scores[place]

@@ -1,7 +1,7 @@
-"""numba's nested dicts, which ranx's objects hold, as lists.
+"""Conversion of numba's nested dicts, which ranx's objects hold, to lists.
 
-Read item by item from Python, each process compiles for seconds before it has the first one; what is
-compiled here is kept, and reads a million rows in a third of a second.
+If they are read item by item from Python, each process compiles for seconds before the first one;
+the compiled functions here are cached, and read a million rows in a third of a second.
 """
 
 from __future__ import annotations

@@ -91,12 +91,12 @@ class QrelColumns:
 
 
 def whole_number(text: str) -> int | None:
-    """The whole number that a field holds, or None; it fits 64 bits."""
+    """Returns the 64-bit integer that a field holds, or None."""
     return int(text) if _INTEGER.fullmatch(text) else None
 
 
 def finite_number(text: str) -> float | None:
-    """The value of a decimal number as C's atof understands it; None if it is not finite as a float32."""
+    """Returns a decimal number as C's atof reads it; None unless finite as a float32."""
     if _DECIMAL.fullmatch(text) is None:
         return None
     with np.errstate(over="ignore"):

@@ -1,9 +1,10 @@
-"""Exact ranks of named documents, in a file beside the run that does not list them all.
+"""Exact ranks of named documents, in a file beside a run that does not list them all.
 
-The first line names the run's content, so that ranks never speak for another run, and that of the
-lines below it, so that none is lost or changed. Each further line is query id, document id, rank,
-separated by tabs. The rank is over the query's whole candidate set, whatever the depth of the run. A
-fourth column has the best rank among documents of equal score, for a system with `ties=best`.
+The first line has the hash of the run, so that ranks are never used with another run, and that of
+the lines below it, so that lost or changed lines are detected. Each further line is query id,
+document id, rank, separated by tabs. The rank is over the query's whole candidate set, whatever the
+depth of the run. A fourth column has the best rank among documents of equal score, for a system
+with `ties=best`.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ _LINES = re.compile(r"these lines have SHA-256 ([0-9a-f]{64});")
 
 
 def ranks_path(run_path: StrPath) -> Path:
-    """Where the exact ranks of a run are on this machine: beside it."""
+    """Returns the path of a run's exact ranks on this machine: beside the run."""
     return named_beside(Path(run_path), RANKS_END)
 
 
 def write_ranks(run_path: StrPath, ranks: Ranks, run_sha256: str) -> None:
-    """Writes the ranks beside their run, whose file has that SHA-256."""
+    """Writes the ranks beside their run, given the SHA-256 of the run's file."""
     lines = [
         f"{query_id}\t{doc_id}\t{_columns(rank)}\n"
         for query_id, docs in ranks.items()
@@ -51,10 +52,10 @@ def write_ranks(run_path: StrPath, ranks: Ranks, run_sha256: str) -> None:
 
 
 def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
-    """The ranks beside a run, or None where there are none.
+    """Returns the ranks beside a run, or None if there are none.
 
     Raises:
-        InputError: what is beside the run is no file; they are those of another run; a line is not
+        InputError: what is beside the run is not a file; they are those of another run; a line is not
             query id, document id and a rank from 1; lines are lost or changed; or the ranks contradict
             the run or each other.
     """
@@ -94,16 +95,16 @@ def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
 
 
 def _columns(rank: int) -> str:
-    """The last columns of a line."""
+    """Returns the last columns of a line."""
     return f"{rank:d}\t{rank.best}" if isinstance(rank, TiedRank) else str(rank)
 
 
 def _rank(columns: Sequence[str], shared: bool) -> int | None:
-    """The rank in the last columns of a line; None where they have none.
+    """Returns the rank in the last columns of a line; None if they are not ranks.
 
     Args:
-        columns: a rank, and where there is one the best rank among equal scores.
-        shared: whether equal scores have one rank, which files of older versions have alone.
+        columns: a rank, and perhaps the best rank among equal scores.
+        shared: whether equal scores have one rank, as only in files of older versions.
     """
     numbers = [whole_number(column) for column in columns]
     match [number for number in numbers if number is not None and number > 0]:
@@ -115,14 +116,14 @@ def _rank(columns: Sequence[str], shared: bool) -> int | None:
 
 
 def has_best_ranks(run_path: StrPath) -> bool:
-    """Whether the ranks beside a run have the best rank among equal scores."""
+    """Returns whether the ranks beside a run have the best rank among equal scores."""
     made = (provenance.read_metadata(run_path) or {}).get("irtoolkit")
     settings = made.get("settings") if isinstance(made, dict) else None
     return isinstance(settings, dict) and settings.get("ties") == "best"
 
 
 def _contradictions(run: Run, ranks: Ranks) -> Iterator[str]:
-    """What ranks say that their run, or one another, deny."""
+    """Yields the contradictions between ranks and their run, or among ranks."""
     # Names are looked up for those below the depth only: a run may list millions.
     below: list[tuple[str, str, int]] = []
     rows = {query_id: slice(*run.offsets[i : i + 2]) for i, query_id in enumerate(run.query_ids)}

@@ -32,7 +32,7 @@ _EMPTY_FIRST, _EMPTY = (b"\n", b"\r\n"), (b"\n\n", b"\n\r\n")
 
 
 def read_regular(path: StrPath, precision: Precision = "single") -> RunColumns | None:
-    """The columns of a file in which every line is regular, or None for any other file."""
+    """Returns the columns of a file in which every line is regular, or None for any other file."""
     fields = _fields(path)
     if fields is None:
         return None
@@ -68,7 +68,7 @@ def read_regular(path: StrPath, precision: Precision = "single") -> RunColumns |
 
 
 def _fields(path: StrPath) -> dict[str, Any] | None:
-    """Field name to its Arrow array, dictionary-encoded but for scores; None where pyarrow fails."""
+    """Returns an Arrow array for each field, dictionaries except scores; None if pyarrow fails."""
     import pyarrow as pa
 
     tables: list[Any] = []
@@ -90,7 +90,7 @@ def _fields(path: StrPath) -> dict[str, Any] | None:
 
 
 def _parsed(data: bytes | mmap.mmap, delimiter: str) -> Any:
-    """The Arrow table of some lines; ArrowInvalid where one is not regular."""
+    """Returns some lines as an Arrow table; raises ArrowInvalid if one is not regular."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
 
@@ -117,11 +117,11 @@ class _IrregularError(Exception):
 
 
 def _pieces(path: StrPath) -> Iterator[bytes | mmap.mmap]:
-    """The unpacked content of a file, whole lines at a time; nothing of an empty file.
+    """Yields the unpacked content of a file, whole lines at a time; nothing if the file is empty.
 
     Raises:
-        _IrregularError: it is no file, or has an empty line or a CR that does not end a line.
-        InputError: it unpacks to very much more than it is.
+        _IrregularError: it is not a file, or has an empty line or a CR that does not end a line.
+        InputError: it unpacks to very much more than its size.
     """
     path = local(path)
     if not path.is_file():
@@ -137,7 +137,7 @@ def _pieces(path: StrPath) -> Iterator[bytes | mmap.mmap]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes | mmap.mmap]:
-    """The lines of a packed file, some at a time: the first that is irregular ends the reading."""
+    """Yields the lines of a packed file, some at a time, up to the first irregular one."""
     rest = b""
     with opened(path) as packed:
         while piece := packed.read(_PIECE):
@@ -151,7 +151,7 @@ def _unpacked(path: Path) -> Iterator[bytes | mmap.mmap]:
 
 
 def _lines_only(data: bytes | mmap.mmap) -> bytes | mmap.mmap:
-    """The data, if no line is empty, on which pyarrow is slow, and each CR ends a line."""
+    """Returns the data, if no line is empty, on which pyarrow is slow, and each CR ends a line."""
     # Searched one by one: a regular expression takes longer than pyarrow does.
     if data[:2].startswith(_EMPTY_FIRST) or any(data.find(empty) >= 0 for empty in _EMPTY):
         raise _IrregularError

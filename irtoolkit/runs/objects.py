@@ -27,11 +27,11 @@ _DOCS = ("docno", "doc_id", "corpus-id")
 
 @dataclass(frozen=True)
 class RowKind:
-    """What a row says of a query and a document: the score of a run, or a grade.
+    """The meaning of rows of a query and a document: the score of a run, or a grade.
 
     Attributes:
-        noun: what an object with such rows is called in messages.
-        value: what the third value of a row is called in messages.
+        noun: the name of an object with such rows in messages.
+        value: the name of the third value of a row in messages.
         columns: names that a data frame may give to the column of values.
         attribute: name of a record's attribute that holds the value.
         nested: name of the attribute that holds the nested dict of ranx's class.
@@ -54,7 +54,7 @@ QRELS = RowKind("qrels", "grade", ("label", "relevance", "grade", "score"), "rel
 
 
 def rows_of(given: Any, kind: RowKind) -> list[Triple]:
-    """The (query id, document id, value) rows of an object.
+    """Returns the (query id, document id, value) rows of an object.
 
     Args:
         given: {query id: {document id: value}}; a data frame; ranx's Run or Qrels; or an iterable
@@ -62,8 +62,7 @@ def rows_of(given: Any, kind: RowKind) -> list[Triple]:
         kind: `RUN` or `QRELS`.
 
     Returns:
-        The rows in the order in which they were given, their ids as text. Their values are as they
-        were given.
+        The rows in their original order, ids as text, values unchanged.
 
     Raises:
         InputError: the object is none of these; a data frame without the columns; a row of another
@@ -82,7 +81,7 @@ def rows_of(given: Any, kind: RowKind) -> list[Triple]:
 
 
 def rows_of_ranx(given: Any, kind: RowKind) -> list[Triple]:
-    """The rows of a ranx.Run or ranx.Qrels, in its order."""
+    """Returns the rows of a ranx.Run or ranx.Qrels, in its order."""
     from irtoolkit.runs._typed_dicts import columns
 
     queries, counts, docs, values = columns(getattr(given, kind.nested))
@@ -91,7 +90,7 @@ def rows_of_ranx(given: Any, kind: RowKind) -> list[Triple]:
 
 
 def is_ranx(given: Any, kind: RowKind) -> bool:
-    """Whether an object is a ranx.Run or ranx.Qrels, told by the name of its class."""
+    """Returns whether an object is a ranx.Run or ranx.Qrels, told by the name of its class."""
     name = {"run": "Run", "qrels": "Qrels"}[kind.noun]
     return any(
         base.__name__ == name and base.__module__.partition(".")[0] == "ranx"
@@ -109,7 +108,7 @@ def refuse_empty(given: Any, kind: RowKind) -> NoReturn:
 
 
 def scores_of(rows: Sequence[Triple]) -> NDArray[np.float64]:
-    """The scores of rows, (N,).
+    """Returns the scores of rows, (N,).
 
     Raises:
         InputError: a score that is not a number. None is taken for one that is missing, NaN.
@@ -181,7 +180,7 @@ def only_ranks(columns: Sequence[str], kind: RowKind) -> str | None:
 
 
 def _is_plain(row: Any) -> TypeGuard[Triple]:
-    """Whether a row is exactly a tuple of two texts and a value, as most are."""
+    """Returns whether a row is exactly a tuple of two texts and a value, as most are."""
     return (
         type(row) is tuple
         and len(row) == 3
@@ -202,7 +201,7 @@ def _row(row: Any, number: int, kind: RowKind) -> Triple:
 
 
 def _named(row: tuple[Any, Any, Any], number: int, kind: RowKind) -> Triple:
-    """A row with its ids as text."""
+    """Returns a row with its ids as text."""
     query, doc, value = row
     for role, name in (("query", query), ("document", doc)):
         if _is_missing(name):
@@ -216,7 +215,7 @@ def _is_missing(name: Any) -> bool:
 
 
 def _id(name: Any, where: str) -> str:
-    """An id as text; numbers are written out."""
+    """Returns an id as text; numbers are written out."""
     if _is_missing(name) or isinstance(name, bytes):
         raise InputError(f"{where} whose id is {name!r}", remedy="an id is text, or a number")
     return str(name)

@@ -45,23 +45,23 @@ def keys(doc_ids: Ids, ties: Ties = "trec") -> Ints:
 
 
 def pool_keys(count: int) -> Ints:
-    """Returns the (c,) keys under which equal scores stay in the order in which candidates stand."""
+    """Returns the (c,) keys under which equal scores stay in the order of the candidates."""
     return np.arange(count - 1, -1, -1)
 
 
 def id_keys(count: int) -> Ints:
-    """Returns the (c,) keys of documents that stand in ascending order of their ids."""
+    """Returns the (c,) keys of documents in ascending order of their ids."""
     ascending = np.arange(count)
     return ascending if LATER_FIRST else ascending[::-1]
 
 
 def least_key(count: int, below: int, is_there: bool) -> int:
-    """Returns the least key that comes before a document, where scores are equal.
+    """Returns the least key that comes before a document of equal score.
 
     Args:
-        count: documents whose keys are those of `id_keys`.
+        count: number of documents whose keys are those of `id_keys`.
         below: how many of them have an id below the document's.
-        is_there: whether it is one of them.
+        is_there: whether the document is one of them.
     """
     return below + is_there if LATER_FIRST else count - below
 
@@ -72,13 +72,13 @@ def key_order(keys: Keys) -> Ints:
 
 
 def is_before(scores: Any, keys: Keys, target: Any, least_key: int) -> NDArray[np.bool_]:
-    """Returns which scores are before a target, whose least key before it is given."""
+    """Returns which scores come before a target, given the least key that wins a tie with it."""
     before: NDArray[np.bool_] = (scores > target) | ((scores == target) & (keys >= least_key))
     return before
 
 
 def tie_order(ascending: NDArray[Any]) -> NDArray[Any]:
-    """Returns documents in the order of equal scores, given them in ascending order of their ids."""
+    """Returns documents in the order of equal scores, given their ascending order of ids."""
     return ascending[::-1] if LATER_FIRST else ascending
 
 
@@ -96,7 +96,7 @@ class TopDocuments(NamedTuple):
     """The best documents of some queries.
 
     Attributes:
-        offsets: (q+1,) where the rows of each query begin.
+        offsets: (q+1,) the first row of each query.
         documents: (n,) numbers of documents, in the one order.
         scores: (n,) their scores, or whole numbers that stand for them.
     """
@@ -132,9 +132,9 @@ def best_first(scores: Any, keys: Keys | KeysOf | None = None, k: int | None = N
 
     Args:
         scores: (n,) of one query.
-        keys: (n,) their keys, or what gives those of some positions. Without keys equal scores stay in
-            the order in which they stand.
-        k: how many are wanted; None is all.
+        keys: (n,) their keys, or a function from positions to keys. Without keys, equal scores stay
+            in their order.
+        k: how many positions to return; None is all.
     """
     near = np.arange(len(scores))
     if k is not None and 0 < k < len(scores):
@@ -157,7 +157,7 @@ def greatest(scores: Any, k: int) -> Any:
 
 
 def _equal_neighbours(equal: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Returns which of n sorted rows equal a neighbour, given whether each equals the one before."""
+    """Returns which of n sorted rows equal a neighbour, given which equal their predecessor."""
     tied = np.zeros(len(equal) + 1, bool)
     tied[1:] = equal
     tied[:-1] |= equal
@@ -175,7 +175,7 @@ def merge(parts: Sequence[TopDocuments], k: int, keys: KeysOf) -> TopDocuments:
     Args:
         parts: rows of the same queries, in the one order; no document is in two of them.
         k: documents of each query, at most.
-        keys: gives the keys of documents, each of which is named once.
+        keys: a function from distinct documents to their keys.
     """
     scores, rows = _side_by_side(parts)
     ends = np.cumsum([len(part.documents) for part in parts])
@@ -200,7 +200,7 @@ def merge(parts: Sequence[TopDocuments], k: int, keys: KeysOf) -> TopDocuments:
 
 
 def _side_by_side(parts: Sequence[TopDocuments]) -> tuple[Any, Ints]:
-    """Returns (q, w) scores and row numbers of each query in all parts; -1 where there is no row."""
+    """Returns (q, w) scores and row numbers of each query in all parts; -1 for a missing row."""
     counts = np.array([np.diff(part.offsets) for part in parts])
     kind: Any = np.result_type(*(part.scores.dtype for part in parts))
     lowest = np.iinfo(kind).min + 1 if kind.kind == "i" else -np.inf
@@ -229,12 +229,12 @@ def _between_parts(equal: NDArray[np.bool_], parts: Ints) -> Ints:
 
 
 def separate(scores: Any, keys: Keys | None = None, queries: Ints | None = None) -> Singles:
-    """Returns float32 scores under which rows in their order stand in the one order.
+    """Returns float32 scores that keep the one order of rows.
 
     Args:
         scores: (n,) descending.
-        keys: (n,) keys of the documents; rows that stand in their order may stay equal. Without keys
-            each score is below the one before it.
+        keys: (n,) keys of the documents; rows that are in the order of their keys may stay equal.
+            Without keys each score becomes lower than its predecessor.
         queries: (n,) numbers of the queries, ascending; by default all rows are of one.
 
     Returns:
@@ -266,7 +266,7 @@ def separate(scores: Any, keys: Keys | None = None, queries: Ints | None = None)
 
 
 def is_ordered(queries: Ints, scores: Any, keys: Keys) -> bool:
-    """Returns whether rows stand in ascending order of queries, and in the one order of each."""
+    """Returns whether rows are in ascending order of queries, and in the one order within each."""
     same = queries[1:] == queries[:-1]
     lower = np.where(same, scores[1:] < scores[:-1], queries[1:] > queries[:-1])
     tied = np.flatnonzero(~lower)

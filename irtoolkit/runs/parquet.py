@@ -21,12 +21,12 @@ _RANK = "rank"
 def read_run(
     path: Path, tag: str, precision: Precision = "single"
 ) -> tuple[Ids, Ints, Ids, Ints, Floats | Singles, str]:
-    """Returns the query ids, query indices, document ids, document indices, scores and tag of a file.
+    """Returns the query ids and indices, document ids and indices, scores and tag of a file.
 
     Args:
         path: a file with columns of query ids, document ids and scores, and perhaps of ranks. Ids are
             text or whole numbers.
-        tag: what the run is called where the file does not say.
+        tag: the name of the run if the file has none.
         precision: how scores are compared; see `irtoolkit.runs.trec.parse_run`.
 
     Raises:
@@ -84,7 +84,7 @@ class _File:
             raise InputError("no rows", file=path, remedy=f"{kind.noun} need at least one row")
 
     def ids(self, column: int) -> tuple[Ids, Ints]:
-        """Returns the distinct ids of a column, and the index of each row's.
+        """Returns the distinct ids of a column, and the index of each row's id.
 
         Raises:
             InputError: they are neither text nor whole numbers, or one is missing.

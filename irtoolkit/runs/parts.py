@@ -16,7 +16,7 @@ Mask = NDArray[np.bool_]
 
 
 def restricted(run: Run, query_ids: Collection[str]) -> Run:
-    """The rows of some queries; the order of the run's queries is kept."""
+    """Returns the rows of some queries, in the order of the run."""
     keep, rows, offsets = _kept(run, query_ids)
     return replace(
         run, query_ids=run.query_ids[keep], docs=run.docs[rows], scores=run.scores[rows],
@@ -25,7 +25,7 @@ def restricted(run: Run, query_ids: Collection[str]) -> Run:
 
 
 def judgments(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
-    """The judgments of some queries."""
+    """Returns the judgments of some queries."""
     keep, rows, offsets = _kept(qrels, query_ids)
     return replace(
         qrels, query_ids=qrels.query_ids[keep], docs=qrels.docs[rows], grades=qrels.grades[rows],
@@ -34,7 +34,7 @@ def judgments(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
 
 
 def _kept(of: Run | Qrels, query_ids: Collection[str]) -> tuple[Mask, Mask, Ints]:
-    """Which queries are kept, which rows, and the offsets of the rows that are."""
+    """Returns which queries are selected, which rows, and the offsets of the selected rows."""
     wanted, sizes = {*query_ids}, np.diff(of.offsets)
     keep = np.array([query_id in wanted for query_id in of.query_ids], dtype=bool)
     offsets = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
@@ -42,7 +42,7 @@ def _kept(of: Run | Qrels, query_ids: Collection[str]) -> tuple[Mask, Mask, Ints
 
 
 def joined(parts: Sequence[Run], tag: str, query_ids: Sequence[str]) -> Run:
-    """One run of runs that share no query, with the queries in a given order."""
+    """Joins runs that share no query into one, with the queries in a given order."""
     doc_ids = id_array(sorted(set().union(*(part.doc_ids.tolist() for part in parts))))
     where = {
         query_id: (part, place)

@@ -16,10 +16,10 @@ Precision = Literal["single", "double"]
 def compared_in(
     precision: Precision, queries: Ints, doc_ids: Ids, docs: Ints, scores: Floats | Singles
 ) -> Floats | Singles:
-    """Returns scores that order rows, in single precision, as the given scores do in a precision.
+    """Returns scores that give rows, in single precision, the order that they have in a precision.
 
     Args:
-        precision: with "single", or a score that is not finite, the scores are returned as they are.
+        precision: with "single", or if a score is not finite, the scores are returned unchanged.
         queries: (N,) index of each row's query.
         doc_ids: (D,) ids that `docs` points into.
         docs: (N,) index of each row's document, whose id orders equal scores.

@@ -1,4 +1,4 @@
-"""How a run was made: an ir_metadata (PRIMAD) record in a file beside it."""
+"""The record of how a run was made, in ir_metadata's format (PRIMAD), in a file beside it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _GIT_SECONDS = 10
 
 
 def metadata_path(run_path: StrPath) -> Path:
-    """Where the record of a run is on this machine: beside it."""
+    """Returns the path of a run's record on this machine: beside the run."""
     return named_beside(Path(run_path), RECORD_END)
 
 
 def circumstances(seconds: float) -> dict[str, Any]:
-    """Where, when and with what something was made, which took so long."""
+    """Returns the platform, implementation, resources and date of work that took `seconds`."""
     return {
         "platform": {
             "hardware": {"machine": platform.machine(), "cpus": _cpus(), **_gpus()},
@@ -61,7 +61,7 @@ def circumstances(seconds: float) -> dict[str, Any]:
 
 
 def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """An ir_metadata record.
+    """Returns an ir_metadata record.
 
     Args:
         made: dataset, data fingerprint, system, retriever, settings, run hash.
@@ -90,7 +90,7 @@ def write_metadata(run_path: StrPath, content: dict[str, Any]) -> None:
 
 
 def read_metadata(run_path: StrPath) -> dict[str, Any] | None:
-    """The record beside a run, or None where there is none that can be read."""
+    """Returns the record beside a run, or None if there is none or it cannot be read."""
     path = beside(run_path, RECORD_END)
     try:
         if not is_file(path):  # a pipe would be waited for
@@ -102,7 +102,7 @@ def read_metadata(run_path: StrPath) -> dict[str, Any] | None:
 
 
 def _command() -> str | None:
-    """The command line, where it was one of ours; a notebook's says nothing about the run."""
+    """Returns the command line if it was one of ours; a notebook's says nothing about the run."""
     name = Path(sys.argv[0]).name if sys.argv else ""
     ours = name == "irtoolkit" or sys.argv[0].endswith(os.path.join("irtoolkit", "__main__.py"))
     words = map(without_credentials, sys.argv[1:])
@@ -110,7 +110,7 @@ def _command() -> str | None:
 
 
 def _engine() -> dict[str, Any]:
-    """What has worked beside this process: no part of what decides the result."""
+    """Returns the engine and its workers, which never change results; {} for the local engine."""
     used = current()
     if used.name == "local":
         return {}
@@ -123,7 +123,7 @@ def _cpus() -> int:
 
 
 def _gpus() -> dict[str, list[str]]:
-    """The GPUs that this process sees, where it has used one; torch is not imported to look."""
+    """Returns the GPUs that this process sees, if it has used one; torch is not imported for it."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return {}
@@ -144,10 +144,10 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str | None:
-    """The commit of the source tree that runs, which ends in -dirty where files are otherwise.
+    """Returns the commit of the running source tree, with -dirty if files have changed.
 
-    None of an installed package, and without git. A package in a repository of something else, such
-    as an environment that is kept in git, has none.
+    None for an installed package, and without git. A package inside another project's repository,
+    for example an environment that is under version control, has none.
     """
     here = Path(__file__).resolve()
     root = here.parents[2]
@@ -164,7 +164,7 @@ def commit() -> str | None:
 
 
 def short_commit() -> str:
-    """The first seven digits of `commit`, with the -dirty of it; empty where there is none."""
+    """Returns the first seven digits of `commit`, with its -dirty; "" if there is none."""
     head, *dirty = (commit() or "").split("-")
     return "-".join([head[:7], *dirty])
 
@@ -179,7 +179,7 @@ def _git(root: Path, *words: str) -> str:
 
 
 def _is_checkout(root: Path) -> bool:
-    """Whether a folder is a working tree of this project; .git is a file in a second one."""
+    """Returns whether a folder is a working tree of this project; .git may be a file."""
     if not (root / ".git").exists():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Writing a run with what belongs beside it: exact ranks, and the record of how it was made."""
+"""Writing of a run together with its exact ranks and the record of how it was made."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def publish(
 ) -> None:
     """Writes a run, its exact ranks and its record; no run is ever beside another run's record.
 
-    Of the processes of a launch the first writes. Processes that know nothing of each other may
-    write to one path at once: one after the other does.
+    Only the first process of a launch writes. Independent processes may write to one path at once:
+    they write one after the other.
 
     Args:
         run: scores of one query should not tie; see `Run.untied`.
         path: TREC text, .gz or Parquet by its name; a pipe or device gets the run alone. What goes to
-            a URL is written on this machine first, and stays there if it cannot be put.
+            a URL is written on this machine first, and stays there if it cannot be uploaded.
         made: everything that decided the run.
         seconds: time the ranking took.
         form: see `Run.write`.
@@ -77,7 +77,7 @@ def publish(
 
 
 def _alone(target: Path) -> AbstractContextManager[bool]:
-    """Keeps other writers of a file out, where its folder takes a lock; whether it does."""
+    """Locks out other writers of a file, if its folder takes a lock; yields whether it does."""
     folder = target.parent
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)

@@ -65,7 +65,7 @@ class Qrels:
 
     @classmethod
     def of(cls, qrels: Any, *, empty: bool = False) -> Qrels:
-        """Builds qrels from the object or the file that holds relevance judgments.
+        """Builds qrels from an object or a file with relevance judgments.
 
         Args:
             qrels: one of
@@ -130,7 +130,7 @@ class Qrels:
 
     @property
     def fractional(self) -> bool:
-        """Whether some grade is no whole number."""
+        """Whether some grade is not a whole number."""
         return self.grades.dtype.kind == "f"
 
     def __iter__(self) -> Iterator[Qrel]:
@@ -140,7 +140,7 @@ class Qrels:
                 yield Qrel(query_id, self.doc_ids[self.docs[row]], grades[row])
 
     def as_dict(self) -> dict[str, dict[str, int]]:
-        """{query id: {document id: grade}}, as pytrec_eval takes it if grades are whole numbers."""
+        """Returns {query id: {document id: grade}}, as pytrec_eval takes whole grades."""
         result: dict[str, dict[str, int]] = {query_id: {} for query_id in self.query_ids}
         for qrel in self:
             result[qrel.query_id][qrel.doc_id] = qrel.relevance
@@ -150,8 +150,8 @@ class Qrels:
         """Writes TREC qrels, in order; the file appears only when complete.
 
         Raises:
-            InputError: an id that is empty or holds white space; a grade that is no whole number,
-                which trec_eval would cut off; or the disk refuses.
+            InputError: an id that is empty or holds white space; a grade that is not a whole number,
+                which trec_eval would truncate; or the disk refuses.
         """
         if self.fractional:
             raise InputError(
@@ -170,7 +170,7 @@ class Qrels:
 
 
 def _grade(value: Any) -> float | None:
-    """Returns a grade as `whole` gives it; None if it is no finite number of 64 bits."""
+    """Returns a grade as `whole` gives it; None unless it is a finite 64-bit number."""
     try:
         return whole(value) if abs(value) < 2**63 else None
     except (TypeError, ValueError, OverflowError):

@@ -31,8 +31,8 @@ _SHOWN = 5
 class Run:
     """A ranking of documents for each of a set of queries.
 
-    Rows are grouped by query and stand in trec_eval's order: score descending, ties by document
-    id descending. The rows of query i are `offsets[i]:offsets[i + 1]`.
+    Rows are grouped by query and are in trec_eval's order: score descending, ties by document id
+    descending. The rows of query i are `offsets[i]:offsets[i + 1]`.
 
     Attributes:
         query_ids: (Q,) distinct query ids.
@@ -41,8 +41,8 @@ class Run:
         docs: (N,) indices into `doc_ids`.
         scores: (N,) float32, trec_eval's precision.
         tag: the name of the system.
-        exact_ranks: exact ranks of the relevant documents over all candidates, where the system that
-            made the run knew them; files keep them beside the run.
+        exact_ranks: exact ranks of the relevant documents over all candidates, if the system that
+            made the run computed them; they are stored in a file beside the run.
     """
 
     query_ids: Ids
@@ -72,7 +72,7 @@ class Run:
             queries: (N,) index of each row's query.
             doc_ids: (D,) ids that `docs` points into.
             docs: (N,) index of each row's document.
-            scores: (N,) finite scores; kept in single precision.
+            scores: (N,) finite scores; stored in single precision.
             tag: the name of the system; one word.
 
         Raises:
@@ -107,7 +107,7 @@ class Run:
         cls, query_ids: Ids, offsets: Ints, doc_ids: Ids, docs: NDArray[np.int32],
         scores: Singles, tag: str = DEFAULT_TAG,
     ) -> Run:  # fmt: skip
-        """Builds a run from rows that stand in its order already, no document twice for a query.
+        """Builds a run from rows that are already in its order, with no document twice for a query.
 
         Raises:
             InputError: the tag is not one word.
@@ -141,7 +141,7 @@ class Run:
         empty: bool = False,
         precision: Precision = "single",
     ) -> Run:
-        """Builds a run from the object or the file that holds one.
+        """Builds a run from an object or a file that holds one.
 
         Args:
             run: one of
@@ -228,7 +228,7 @@ class Run:
         return f"Run({self.tag!r}, {len(self.query_ids)} queries, {len(self)} rows)"
 
     def _repr_html_(self) -> str:
-        """The run in a notebook: what it holds, and the first rows of its first query."""
+        """Returns the run for a notebook: its size, and the first rows of its first query."""
         queries, depth = len(self.query_ids), int(np.diff(self.offsets).max(initial=0))
         caption = f"Run {self.tag}: {queries:,} queries, {len(self):,} rows, depth {depth:,}"
         rows = [
@@ -239,7 +239,7 @@ class Run:
         return html.table(("query_id", "rank", "doc_id", "score"), rows, caption)
 
     def ranking(self, query_id: str) -> list[ScoredDoc]:
-        """The rows of one query, best first; empty when the run does not have it."""
+        """Returns the rows of one query, best first; empty when the run does not have it."""
         at = self._index.get(query_id)
         if at is None:
             return []
@@ -273,7 +273,7 @@ class Run:
 
     @checked
     def named(self, tag: str) -> Run:
-        """The same run with another tag.
+        """Returns the same run with another tag.
 
         Raises:
             InputError: the tag is not one word.
@@ -283,10 +283,10 @@ class Run:
 
     @checked
     def head(self, depth: int) -> Run:
-        """The first `depth` rows of each query.
+        """Returns the first `depth` rows of each query.
 
         Raises:
-            InputError: the depth is below 0, or no whole number.
+            InputError: the depth is below 0, or not a whole number.
         """
         if depth < 0:
             raise InputError(f"depth {depth} is below 0")
@@ -299,11 +299,11 @@ class Run:
         )
 
     def untied(self) -> Run:
-        """The same ranking, with scores under which every tool reads its order off the file.
+        """Returns the same ranking, with scores from which every tool reads the same order.
 
-        Where scores tie, trec_eval orders by document id, ir_measures' RR@k and Judged@k the other way
-        around, and ranx by how a sort fell out. So each score that does not stand below the one before
-        it is lowered by the fewest float32 steps until it does.
+        Where scores tie, trec_eval orders by document id, ir_measures' RR@k and Judged@k the other
+        way around, and ranx as its sort happens to. So each score that is not below its predecessor
+        is lowered by the fewest float32 steps until it is.
 
         Raises:
             InputError: a score would have to go below the lowest float32.
@@ -319,10 +319,10 @@ class Run:
     def write(self, path: StrPath, form: storage.RunForm = "trec") -> str | None:
         """Writes TREC text or Parquet, by the file's name; the file appears only when complete.
 
-        Scores are the shortest decimals that read back to the same float32. The form "msmarco" of
-        text is query id, tab, document id, tab, rank.
+        Scores are the shortest decimals that read back to the same float32. The text format
+        "msmarco" is query id, tab, document id, tab, rank.
 
-        Returns the SHA-256 of what was written; None for a pipe or device.
+        Returns the SHA-256 of the file; None for a pipe or device.
 
         Raises:
             InputError: an id that is empty or holds white space, in text; or the disk refuses.

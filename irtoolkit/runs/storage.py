@@ -52,7 +52,7 @@ class RunTable:
 
 
 def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
-    """Writes Parquet where the name of the file says so, else text in a form.
+    """Writes Parquet if the name of the file says so, otherwise text in a format.
 
     Returns:
         The SHA-256 of what was written, whatever another process writes to the path at once; None
@@ -125,7 +125,7 @@ def _write_text(out: TextIO, table: RunTable, form: RunForm) -> None:
 
 
 def _write_parquet(path: Path, table: RunTable) -> None:
-    """Writes the columns query_id, doc_id, rank and score; the tag is kept in the metadata."""
+    """Writes the columns query_id, doc_id, rank and score, with the tag in the metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -36,11 +36,11 @@ _SOME = 1 << 9
 
 @dataclass(frozen=True, eq=False)
 class TieOrder:
-    """The order of equally scored candidates, computed once for all queries that rank them.
+    """The order of candidates of equal score, computed once for all queries that rank them.
 
     Attributes:
         id_keys: (c,) keys of the candidates' ids, by which readers of a run order equal scores.
-        ties: "pool" for the order in which candidates stand; otherwise that of the ids' keys.
+        ties: "pool" for the order of the candidates; otherwise that of the ids' keys.
     """
 
     id_keys: Keys
@@ -58,7 +58,7 @@ class TieOrder:
 
     @cached_property
     def places(self) -> NDArray[np.uint32]:
-        """(c,) where each candidate is in this order."""
+        """(c,) position of each candidate in this order."""
         places = np.empty(len(self.id_keys), np.uint32)
         places[self.sequence] = np.arange(len(places), dtype=np.uint32)
         return places
@@ -104,14 +104,14 @@ def top_k_of_some(
 ) -> tuple[Ints, Singles]:
     """Returns (q, k) the best of some candidates of each query, and (q, k) scores to write.
 
-    Those of a query with fewer are not filled in.
+    Rows of queries with fewer than k candidates are not filled in.
 
     Args:
         scores: (q, m) finite, and -inf beyond the count.
-        candidates: (q, m) places of the candidates.
+        candidates: (q, m) positions of the candidates.
         counts: (q,) how many each query has.
-        tied: the order of all candidates where they are equally scored.
-        k: how many to keep.
+        tied: the order of all candidates of equal score.
+        k: number of results.
 
     Raises:
         InputError: see `top_k`.
@@ -140,12 +140,12 @@ def top_k_of_some(
 
 
 def before(scores: Scores, tied: TieOrder, rows: Ints, places: Ints) -> tuple[Ints, Ints]:
-    """Returns how many candidates are before some, and how many of those have a greater score.
+    """Returns how many candidates rank before some, and how many of those have a greater score.
 
     Args:
         scores: (q, c) finite.
-        tied: the order of equally scored candidates.
-        rows, places: (n,) the query and the position of each candidate whose rank is wanted.
+        tied: the order of candidates of equal score.
+        rows, places: (n,) the query and the position of each candidate to be ranked.
     """
     counts, greater = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     if not is_worth_loading(_COUNTED * len(rows) * scores.shape[1]):
@@ -191,7 +191,7 @@ def _by_numpy(scores: Scores, tied: TieOrder, k: int | None) -> tuple[Ints, Sing
 
 
 def settle(hits: tuple[Ints, Ints, Ints], keys: Keys, queries: Ints, out: tuple[Any, ...]) -> None:
-    """Writes documents with whole scores in the one order.
+    """Writes documents with integer scores in the one order.
 
     Args:
         hits: (counts, documents, scores) of queries, in any order; scores beyond the count are 0.
@@ -233,7 +233,7 @@ def _leading(scores: Scores, tied: TieOrder, out: tuple[Any, ...]) -> None:
 
 
 def _unusual(row: Scores, tied: TieOrder, k: int) -> tuple[Ints, Singles]:
-    """Returns the best (1, k) of a row, with many equal scores say, that a faster way has given up."""
+    """Returns the best (1, k) of a row that a faster way gave up for its equal scores."""
     from irtoolkit.runs._order_kernels import DONE
 
     if row.dtype == np.float32 and k * _MANY <= row.shape[1]:
@@ -249,9 +249,9 @@ def _unusual(row: Scores, tied: TieOrder, k: int) -> tuple[Ints, Singles]:
 def _sorted(scores: Scores, tied: TieOrder) -> tuple[Ints, Singles]:
     """Returns (q, c) positions of all candidates, best first, and (q, c) scores to write for them.
 
-    A score in single precision and the place among ties make one whole number of 64 bits, which
-    numpy sorts several times faster than it finds an order. Scores that only differ in double
-    precision are put right afterwards: they are few, and next to each other.
+    A score in single precision and the position among ties make one 64-bit integer, which NumPy
+    sorts several times faster than it computes an order. Scores that only differ in double
+    precision are corrected afterwards: they are few, and next to each other.
     """
     from irtoolkit.runs._order_kernels import CROWDED, DONE, finish, pack
 

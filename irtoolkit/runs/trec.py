@@ -1,7 +1,7 @@
 """A strict parser of TREC runs and qrels, which reports each problem with its line.
 
 Files in which every line is regular are read column-wise by pyarrow. Any other file goes through a
-line-by-line parser, which accepts every valid file and names what is wrong in the others.
+line-by-line parser, which accepts every valid file and says what is wrong in the others.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def parse_run(
         report: called with each problem. The default raises it; with a handler that returns, the
             bad row is skipped and reading continues.
         precision: how scores are compared. With "double", they are returned in single precision, but
-            in the order that they have in double precision, without ties.
+            in their double-precision order, without ties.
 
     Raises:
         InputError: a line without 6 fields, a rank that is not a whole number, a score that is not
@@ -135,7 +135,7 @@ def _fields(
 
 
 def _is_comment(fields: list[str], names: tuple[str, ...]) -> bool:
-    """Whether a line begins with #, and is no row of a query whose id does."""
+    """Returns whether a line begins with # and is not a row of a query whose id does."""
     if not fields[0].startswith("#"):
         return False
     if names is QREL_FIELDS:
@@ -146,7 +146,7 @@ def _is_comment(fields: list[str], names: tuple[str, ...]) -> bool:
 def _after_header(
     lines: Iterator[tuple[int, str]], path: StrPath, report: ProblemHandler
 ) -> Iterator[tuple[int, str]]:
-    """The lines of a run without the ir_metadata header at its top."""
+    """Yields the lines of a run without the ir_metadata header at its top."""
     inside = False
     for number, line in lines:
         if number == 1 and line.rstrip() == HEADER_START:
@@ -238,7 +238,7 @@ def _report_contradictions(path: StrPath, columns: RunColumns, report: ProblemHa
 def contradictions(
     query_ids: Ids, queries: Ints, ranks: Ints, scores: Singles | Floats
 ) -> Iterator[tuple[int, str]]:
-    """Yields rows, and what is wrong: a lower rank and a higher score than another of the query."""
+    """Yields each row with a lower rank and a higher score than another of its query, and why."""
     if _in_order(queries, ranks, scores):
         return
     order = np.lexsort((-scores, ranks, queries))
@@ -250,6 +250,6 @@ def contradictions(
 
 
 def _in_order(query: Ints, rank: Ints, score: Singles | Floats) -> bool:
-    """Whether ranks rise and scores fall from line to line of each query, as in most files."""
+    """Returns whether ranks rise and scores fall line by line in each query, as usual."""
     within = (rank[1:] >= rank[:-1]) & (score[1:] <= score[:-1])
     return bool(np.where(query[1:] == query[:-1], within, query[1:] > query[:-1]).all())

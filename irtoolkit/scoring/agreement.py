@@ -1,4 +1,4 @@
-"""How far people who judged the same things agree: correlation, alpha, kappa and equal judgments."""
+"""Agreement between judges of the same things: correlation, alpha, kappa, equal judgments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Weights = Literal["linear", "quadratic"]
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's rank correlation ρ; NaN where one of the two never varies."""
+    """Returns Spearman's rank correlation ρ; NaN if one of the two never varies."""
     from scipy.stats import spearmanr
 
     if len(set(first)) < 2 or len(set(second)) < 2:
@@ -24,11 +24,11 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def alpha(raters: Sequence[Sequence[float]], level: Level = "ordinal") -> float:
-    """Krippendorff's α of two raters or more; NaN where all judgments are the same.
+    """Returns Krippendorff's α of two raters or more; NaN if all judgments are the same.
 
     Args:
         raters: (R, N) the judgments of each rater, NaN for a missing one.
-        level: what differences between judgments mean.
+        level: level of measurement.
 
     Raises:
         InputError: krippendorff is not installed.
@@ -47,12 +47,12 @@ def alpha(raters: Sequence[Sequence[float]], level: Level = "ordinal") -> float:
 def kappa(
     first: Sequence[float], second: Sequence[float], *, weights: Weights | None = None
 ) -> float:
-    """Cohen's κ of two raters; NaN where both give every judgment the same grade.
+    """Returns Cohen's κ of two raters; NaN if both give every judgment the same grade.
 
     Args:
         first: (N,) judgments.
         second: (N,) judgments.
-        weights: how a difference of whole grades counts, linear or quadratic; by default any
+        weights: weight of a difference of whole grades, linear or quadratic; by default any
             difference counts the same.
     """
     from sklearn.metrics import cohen_kappa_score
@@ -68,7 +68,7 @@ def kappa(
 
 
 def percent_equal(first: Sequence[float], second: Sequence[float]) -> float:
-    """The percentage of judgments that are equal."""
+    """Returns the percentage of judgments that are equal."""
     return 100 * float(np.mean(np.asarray(first) == np.asarray(second)))
 
 
@@ -82,7 +82,7 @@ STATISTICS: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
 
 
 def agreement(first: Sequence[float], second: Sequence[float]) -> Floats:
-    """(4,) ρ, α, κ and the percentage of equal judgments; see `STATISTICS`.
+    """Returns (4,) ρ, α, κ and the percentage of equal judgments; see `STATISTICS`.
 
     Raises:
         InputError: the raters have not judged the same number of things, or nothing.

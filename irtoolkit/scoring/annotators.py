@@ -1,4 +1,4 @@
-"""Judgments of several annotators side by side: how far they agree, where they differ, and one file of all."""
+"""Judgments of several annotators side by side: agreement, differences, and one merged file."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ EVERYBODY = "all"
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """How far two annotators agree, or all of them, on the pairs that they judged both.
+    """The agreement of two annotators, or of all, on the pairs that both judged.
 
-    Figures are NaN where they are not defined: one annotator, or both, gave one grade only.
+    Figures are NaN if they are not defined: one annotator, or both, gave one grade only.
 
     Attributes:
         annotators: their names, or "all".
-        pairs: that at least two of them judged.
-        percent: of equal grades; None for more than two annotators, as are κ and ρ.
+        pairs: number of pairs that at least two of them judged.
+        percent: percentage of equal grades; None for more than two annotators, as are κ and ρ.
         kappa: Cohen's κ.
         kappa_weighted: Cohen's κ with quadratic weights.
-        alpha_nominal: Krippendorff's α, where any two grades differ alike.
-        alpha_ordinal: Krippendorff's α of grades in an order.
+        alpha_nominal: Krippendorff's α in which all different grades differ equally.
+        alpha_ordinal: Krippendorff's α of ordered grades.
         rho: Spearman's ρ.
     """
 
@@ -68,7 +68,7 @@ class Annotators:
 
     @classmethod
     def read(cls, paths: Sequence[StrPath]) -> Annotators:
-        """The annotators of qrels files, named by the names of these.
+        """Returns the annotators of qrels files, named by the names of these.
 
         Raises:
             InputError: fewer than two files, a file that is no qrels, or no pair in common.
@@ -91,27 +91,27 @@ class Annotators:
         return made
 
     def pairs(self) -> list[Pair]:
-        """All pairs that anybody judged, in the order of the files."""
+        """Returns all pairs that anybody judged, in the order of the files."""
         return list(dict.fromkeys(pair for own in self.grades for pair in own))
 
     def given(self, pair: Pair) -> list[int | None]:
-        """The grades of a pair, None of who has not judged it."""
+        """Returns the grades of a pair, None of who has not judged it."""
         return [own.get(pair) for own in self.grades]
 
     def shared(self) -> list[Pair]:
-        """The pairs that two or more have judged."""
+        """Returns the pairs that two or more have judged."""
         return [pair for pair in self.pairs() if sum(g is not None for g in self.given(pair)) > 1]
 
     def missing(self) -> list[Pair]:
-        """The pairs that not everybody has judged."""
+        """Returns the pairs that not everybody has judged."""
         return [pair for pair in self.pairs() if None in self.given(pair)]
 
     def differing(self) -> list[Pair]:
-        """The pairs with two different grades."""
+        """Returns the pairs with two different grades."""
         return [pair for pair in self.shared() if len({*self.given(pair)} - {None}) > 1]
 
     def agreement(self) -> list[AgreementRow]:
-        """A row for each two annotators, and one for all where there are more.
+        """Returns a row for each two annotators, and one for all if there are more.
 
         Raises:
             InputError: krippendorff is not installed.
@@ -135,18 +135,17 @@ class Annotators:
         self, rule: Rule = "majority", missing: Missing = "refuse",
         adjudicated: Mapping[Pair, int] | None = None,
     ) -> Qrels:  # fmt: skip
-        """One file of judgments.
+        """Merges the judgments into one file.
 
         Args:
-            rule: "majority", the grade that more than half of those who judged a pair gave it, or
+            rule: "majority", the grade that more than half of a pair's annotators gave it, or
                 "mean", their mean grade, rounded, and .5 upwards.
-            missing: pairs that not everybody has judged are refused, left out ("drop"), or taken from
-                those who have ("keep"). Those that were adjudicated are not missing.
-            adjudicated: grades that hold whatever the annotators say.
+            missing: pairs that some annotator has not judged are refused, left out ("drop"), or taken from
+                those who judged them ("keep"). Adjudicated pairs are not missing.
+            adjudicated: grades that override the annotators'.
 
         Raises:
-            InputError: pairs are missing; a pair has no majority; an adjudicated pair that nobody
-                judged.
+            InputError: pairs are missing; a pair has no majority; no annotator judged an adjudicated pair.
         """
         decided = adjudicated or {}
         known = self.pairs()
@@ -172,7 +171,7 @@ class Annotators:
         return Qrels.from_rows((query, doc, grades[query, doc] or 0) for query, doc in ordered)
 
     def to_judge_again(self) -> Run:
-        """The pairs that differ as a run, in an order that means nothing; `irtoolkit annotate` takes it.
+        """Returns the pairs that differ as a run, in an arbitrary order, for `irtoolkit annotate`.
 
         Raises:
             InputError: there are none.
@@ -184,7 +183,7 @@ class Annotators:
         return Run.from_rows(rows, tag="differ")
 
     def _by_rule(self, pair: Pair, rule: Rule) -> int | None:
-        """The grade of a pair; None without a majority."""
+        """Returns the grade of a pair; None without a majority."""
         given = [grade for grade in self.given(pair) if grade is not None]
         if rule == "mean":
             return math.floor(sum(given) / len(given) + 0.5)
@@ -212,7 +211,7 @@ def _of_two(names: str, first: Sequence[int], second: Sequence[int]) -> Agreemen
 
 
 def _named(pairs: Sequence[Pair]) -> str:
-    """How many pairs there are, and the first one."""
+    """Returns the number of pairs, and the first one, in words."""
     query, doc = pairs[0]
     verb = "is" if len(pairs) == 1 else "are"
     first = "it is" if len(pairs) == 1 else "the first is"

@@ -38,8 +38,8 @@ def read_run(
 ) -> Run:
     """Reads a run that must fit a dataset; see `Run.read`.
 
-    Topics must be known to the dataset. For irtoolkit's own benchmarks documents must be known too,
-    and belong to the pool of their query.
+    Topics must exist in the dataset. For irtoolkit's own benchmarks documents must exist too, and
+    belong to the pool of their query.
 
     Raises:
         InputError: the first problem, with file and line.
@@ -61,9 +61,9 @@ class Findings:
 
     Attributes:
         problems: the problems of the file, by line.
-        notes: what is allowed, but read in different ways by different tools.
-        topics: the number of topics that could be read.
-        rows: the number of rows that could be read.
+        notes: what is allowed, but read differently by different tools.
+        topics: the number of readable topics.
+        rows: the number of readable rows.
     """
 
     problems: list[InputError]
@@ -81,11 +81,11 @@ def check_run(
     strictness: str = "usual",
     tag: str | None = None,
 ) -> list[InputError]:
-    """All problems of a run file, at most one for each row and kind of problem.
+    """Returns all problems of a run file, at most one for each row and kind of problem.
 
     Besides what `read_run` refuses, these are: more than one tag; a second field other than Q0 or
     0; ids that TREC text cannot hold; a rank with two scores; a query deeper than `depth`; topics
-    of the dataset that the run lacks, reported at the last line; and what `strictness` asks for.
+    of the dataset that the run lacks, reported at the last line; and violations of `strictness`.
 
     Args:
         path: TREC text, .gz or Parquet.
@@ -112,7 +112,7 @@ def inspect_run(
     strictness: str = "usual",
     tag: str | None = None,
 ) -> Findings:
-    """The problems of a run file, with notes and counts; see `check_run` for the arguments."""
+    """Returns the problems of a run file, notes and counts; arguments as for `check_run`."""
     if strictness not in STRICTNESS:
         raise InputError(
             f"no strictness {strictness!r}", remedy=f"there are {', '.join(STRICTNESS)}"

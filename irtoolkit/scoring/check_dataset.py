@@ -88,14 +88,14 @@ def check_missing_candidates(file: RunFile, dataset: Dataset) -> None:
 def _report_unknown(
     file: RunFile, names: Ids, codes: Ints, known: Collection[str], say: Callable[[str], str]
 ) -> None:
-    """Reports names that are not known, each at its first row.
+    """Reports unknown names, each at its first row.
 
     Args:
         file: the run.
         names: ids of topics or documents.
         codes: (N,) index of each row's name.
-        known: the ids that the dataset has.
-        say: the problem of a name in words.
+        known: the ids of the dataset.
+        say: puts the problem of a name in words.
     """
     strange = np.array([name not in known for name in names], dtype=bool)
     seen: set[int] = set()

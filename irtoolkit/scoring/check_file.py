@@ -30,12 +30,12 @@ class Strictness:
     """Requirements on a file beyond those that make it a run.
 
     Attributes:
-        tag: the form of the run tag, as a regular expression and in words; None allows any.
+        tag: the format of the run tag, as a regular expression and in words; None allows any.
         iterations: allowed values of the second field.
-        depth: the most rows of a query, where no other number is given.
+        depth: the most rows of a query, unless another number is given.
         exact_ranks: whether ranks must count the rows of a query from 1 (or from 0) in trec_eval's
             order, so that tied documents in another order are a problem.
-        plain_ids: whether characters at which some tools end an id, and trec_eval does not, are a problem.
+        plain_ids: whether characters at which some tools, unlike trec_eval, end an id are a problem.
     """
 
     tag: tuple[str, str] | None = None
@@ -62,7 +62,7 @@ _PARQUET, _GZIP, _TEXT = "Parquet", "gzip", "plain text"
 
 @dataclass(frozen=True)
 class RunFile:
-    """The rows of a run file, and the handler of problems found in them.
+    """The rows of a run file, and the handler of its problems.
 
     Attributes:
         path: the file.
@@ -162,8 +162,8 @@ def check_rows(file: RunFile, strict: Strictness, depth: int | None) -> None:
 def check_ids(file: RunFile) -> None:
     """Reports ids that cannot be one field of TREC text, each at its first line.
 
-    Text with them is refused where it is read. Parquet may hold them, since its ids end nowhere else;
-    but what is sent to others is text.
+    TREC text with such ids is refused by its reader. Parquet may hold them, since white space does
+    not end its ids; but runs for submission are text.
     """
     _report_ids(
         file,
@@ -243,7 +243,7 @@ def check_ties(file: RunFile) -> None:
 
 
 def _firsts(groups: Ints, rows: Ints) -> list[int]:
-    """The first of some rows in each group."""
+    """Returns the first of some rows in each group."""
     _, firsts = np.unique(groups[rows], return_index=True)
     found: list[int] = rows[firsts].tolist()
     return found

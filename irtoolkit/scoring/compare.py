@@ -25,17 +25,17 @@ from irtoolkit.scoring.significance import Correction, PairedTest
 
 @dataclass(frozen=True)
 class Compared:
-    """One system on one measure.
+    """The values of a system on one measure, and its comparison with the baseline.
 
     Attributes:
         system: its name.
         figure: the benchmark's figure of the measure.
-        low, high: 95% bootstrap interval over all queries, without folds, of what the figure is: a
-            mean, sum, geometric mean or median; of a sum over folds, that of a fold in the mean.
-        difference: of the figures, against the baseline; None for the baseline itself.
+        low, high: 95% bootstrap interval of the figure (a mean, sum, geometric mean or median) over
+            all queries, without folds; of a sum over folds, that of an average fold.
+        difference: from the baseline's figure; None for the baseline itself.
         p_value, corrected: of the paired test over all queries, before and after correction.
         effect: Cohen's d of the paired differences, those of logarithms for a geometric mean; None
-            where the figure is no kind of mean.
+            if the figure is not a mean.
         wins, losses: queries on which the system is better or worse than the baseline.
     """
 
@@ -53,14 +53,14 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems on one measure, each tested against the baseline.
+    """The systems on one measure, each tested against the baseline.
 
     Attributes:
-        rows: the systems in the order given.
+        rows: the systems in the given order.
         measure: the name of the measure.
         baseline: the name of the system that others are tested against.
         test, correction: the paired test, and the correction for several comparisons.
-        title: what was compared on, above the table.
+        title: the dataset, above the table.
         notes: warnings about the runs, below the table.
     """
 
@@ -82,7 +82,7 @@ class Comparison:
         return self.rows[place]
 
     def table(self, *, exact: bool = False) -> TextTable:
-        """The comparison as a table; p-values are rounded for reading unless `exact`."""
+        """Returns the comparison as a table; p-values are rounded for reading unless `exact`."""
         headers = ["run", self.measure, "95% low", "high", "diff", f"p({self.test})",
                    f"p({self.correction})", "d", "+", "-"]  # fmt: skip
         cells = [list(asdict(row).values()) for row in self.rows]
@@ -102,7 +102,7 @@ class Comparison:
 
 
 def _p_value(p: float | None) -> str | None:
-    """A p-value for reading: none is shown as zero, however many decimals are shown."""
+    """Returns a p-value for reading, never as zero, however small it is."""
     return None if p is None else "<.0001" if p < 0.0001 else f"{p:.4f}"
 
 
@@ -121,12 +121,12 @@ def compare(
         evaluations: by system name; all on the same queries.
         measure: one of the evaluations' measures.
         baseline: name of the system to test against.
-        test: by default the first that belongs to the measure's figure, which is the t-test for a mean.
+        test: by default the first that suits the measure's figure, which is the t-test for a mean.
         correction: see `irtoolkit.scoring.significance`.
-        title: what was compared on, above the table.
+        title: the dataset, above the table.
 
     Raises:
-        InputError: no such test or correction; the test does not belong to the measure's figure; the
+        InputError: no such test or correction; the test does not suit the measure's figure; the
             baseline is not among the systems; or a value is not finite.
     """
     if baseline not in evaluations:
@@ -156,7 +156,7 @@ def compare(
 
 
 def _beside(row: Compared, baseline: float, result: PairResult) -> Compared:
-    """A system's row with its difference from the baseline's figure, and what the test says of it."""
+    """Returns a system's row with its difference from the baseline and the test's result."""
     return replace(
         row, difference=row.figure - baseline, p_value=result.p_value, corrected=result.corrected,
         effect=result.effect, wins=result.wins, losses=result.losses,
@@ -164,7 +164,7 @@ def _beside(row: Compared, baseline: float, result: PairResult) -> Compared:
 
 
 def _refuse_infinite(evaluations: Mapping[str, Evaluation], measure: str) -> None:
-    """Raises InputError where values cannot be tested."""
+    """Raises InputError if a value is not finite, as tests require."""
     for name, evaluation in evaluations.items():
         unknown = int((~np.isfinite(evaluation.per_query(measure))).sum())
         if unknown:

@@ -36,11 +36,11 @@ _MAX_POWER = 1_000
 def parse_measures(
     text: str | Sequence[str | ir_measures.Measure],
 ) -> dict[str, ir_measures.Measure]:
-    """Measures by the names they were asked for under, in order.
+    """Returns measures by the names under which they were requested, in order.
 
     Args:
         text: ir_measures names separated by white space, or a sequence of names or measures;
-            or trec_eval's names, such as map, P.5,10 and official, see
+            or trec_eval's names, for example map, P.5,10 and official, see
             `irtoolkit.scoring.measure_names`.
 
     Raises:
@@ -95,7 +95,7 @@ def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What one run scores.
+    """The scores of one run.
 
     Attributes:
         measures: the measures by name.
@@ -117,11 +117,11 @@ class Evaluation:
         return row
 
     def figures(self) -> dict[str, float]:
-        """The benchmark's figure for each measure, 0..1 for the usual ones."""
+        """Returns the benchmark's figure for each measure, 0..1 for the usual ones."""
         return {name: self._figure(name) for name in self.measures}
 
     def over(self, query_ids: Collection[str]) -> dict[str, float]:
-        """The figures of some of the queries, without folds."""
+        """Returns the figures of some of the queries, without folds."""
         wanted = set(query_ids)
         rows = np.array([i for i, name in enumerate(self.query_ids) if name in wanted], np.intp)
         return {name: self._aggregate(name, rows) for name in self.measures}
@@ -150,10 +150,10 @@ def evaluate(
         qrels: the judgments.
         measures: from `parse_measures`.
         folds: sets of query ids to average over, as a benchmark's protocol declares them.
-        ranks: exact ranks of relevant documents over all candidates, where they are known.
+        ranks: exact ranks of relevant documents over all candidates, if available.
 
     Raises:
-        InputError: a measure that nothing installed computes, or with parameters that it does not
+        InputError: a measure that no installed package computes, or with parameters that it does not
             take; a fold's query without qrels; or grades that trec_eval cannot take.
     """
     for name, measure in measures.items():
@@ -188,7 +188,7 @@ def places_of(query_ids: Ids, folds: Sequence[Sequence[str]]) -> tuple[NDArray[n
 
 
 def _refuse_powers(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
-    """Raises InputError where the gain is a power of 2 that no number of the computer holds."""
+    """Raises InputError if a gain of 2 to the power of the grade is too large to represent."""
     highest = int(qrels.grades.max(initial=0))
     if measure.params.get("dcg") == "exp-log2" and highest > _MAX_POWER:
         raise InputError(
@@ -225,7 +225,7 @@ def _refuse(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
 
 
 def _vectorised(measure: ir_measures.Measure) -> Callable[[JudgedRun], Floats] | None:
-    """What computes a measure on arrays, if anything does."""
+    """Returns the function that computes a measure on arrays, or None."""
     return measure.per_query if isinstance(measure, ColumnarMeasure) else vectorised(measure)
 
 
@@ -267,7 +267,9 @@ def _by_ir_measures(
 
 
 def _untied(run: Run, judged: Collection[str]) -> dict[str, dict[str, float]]:
-    """The order of some queries as scores: ir_measures' providers break ties in different ways."""
+    """Returns the order of some queries as scores, as ir_measures' providers break ties
+    differently.
+    """
     untied = {}
     for query_id, (start, stop) in zip(run.query_ids, pairwise(run.offsets.tolist()), strict=True):
         if query_id in judged:

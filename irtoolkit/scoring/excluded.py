@@ -1,4 +1,4 @@
-"""Documents that a benchmark leaves out of a query's ranking before it is scored."""
+"""Documents that a benchmark removes from a query's ranking before it is scored."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from irtoolkit.datasets.exclusions import Excluded, docs_of_grade
 
 
 def excluded_docs(dataset: Dataset, named: int | None) -> Excluded:
-    """Returns query id to the documents that are left out: those of a grade, or the dataset's own.
+    """Returns the documents to leave out by query id: those of a grade, or the dataset's own.
 
     Args:
-        dataset: its `excluded` counts if no grade is named.
-        named: the grade that a user names.
+        dataset: its `excluded` is used if no grade is given.
+        named: the grade that the user gives.
 
     Raises:
-        InputError: no document has the grade that is named.
+        InputError: no document has that grade.
     """
     named = dataset.excluded if named is None else named
     if named is None:

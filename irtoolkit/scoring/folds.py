@@ -15,7 +15,7 @@ Fold = tuple[str, ...]
 
 
 def dealt(query_ids: Collection[str], count: int, seed: Sequence[int]) -> tuple[Fold, ...]:
-    """Queries dealt at random into folds whose sizes differ by one at most.
+    """Deals queries at random into folds whose sizes differ by at most one.
 
     The folds depend on the set of queries and the seed alone; within a fold, ids ascend.
 
@@ -33,12 +33,12 @@ def dealt(query_ids: Collection[str], count: int, seed: Sequence[int]) -> tuple[
 
 
 def folds_of(dataset: Dataset, count: int | None = None, seed: int = 0) -> tuple[Fold, ...]:
-    """The folds of a dataset's judged queries.
+    """Returns the folds of a dataset's judged queries.
 
     Args:
         dataset: has qrels.
-        count: how many; by default the dataset's own folds, or 5.
-        seed: of the dealing.
+        count: number of folds; by default the dataset's own folds, or 5.
+        seed: seed of the random split.
 
     Raises:
         InputError: too few queries, fewer than two folds, or a seed below 0.

@@ -62,13 +62,13 @@ _NO_MEASURES = ("runid",)
 
 
 def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
-    """The measures of one of trec_eval's names, each by the name under which trec_eval prints it.
+    """Returns the measures of a trec_eval name, each by the name under which trec_eval prints it.
 
     A name without parameters has all of trec_eval's own, as P has P_5 to P_1000; official, set and
-    all_trec have several measures, without those that nothing computes; see `not_computed`.
+    all_trec have several measures, without the ones that cannot be computed; see `not_computed`.
 
     Returns:
-        None where trec_eval has no such name, or nothing computes it.
+        None if trec_eval has no such name, or it cannot be computed.
     """
     if name in _groups():
         found = {}
@@ -92,7 +92,7 @@ def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
 
 
 def _own(base: str, values: str) -> dict[str, ir_measures.Measure] | None:
-    """The measures of a name of trec_eval's that irtoolkit has, with their parameters if any."""
+    """Returns the measures of a trec_eval name that irtoolkit has, with any parameters."""
     if base in _SINGLE:
         return None if values else {base: _SINGLE[base]}
     if base in _EACH:
@@ -117,13 +117,13 @@ def _own(base: str, values: str) -> dict[str, ir_measures.Measure] | None:
 
 
 def not_computed(name: str) -> list[str]:
-    """The measures of one of trec_eval's groups, such as official, that nothing computes."""
+    """Returns the measures in a group of trec_eval, as official, that cannot be computed."""
     parts = sorted(_groups().get(name, set()) - {*_NO_MEASURES})
     return [part for part in parts if trec_measures(part) is None]
 
 
 def unknown_measure(name: str) -> InputError:
-    """The error for a measure that neither ir_measures nor trec_eval has, with the nearest ones."""
+    """Returns the error for a measure that no tool has, with the most similar names."""
     found = re.match(r"[A-Za-z_0-9]*?(?=[(@.]|_[0-9]|$)", name)
     base = found[0] if found else name
     if base in _single_names() and trec_measures(base) is None:
@@ -144,7 +144,7 @@ def unknown_measure(name: str) -> InputError:
 
 
 def unread(name: str) -> InputError | None:
-    """The error for one of trec_eval's names with parameters of another form, such as P.5, and P.x."""
+    """Returns the error for a trec_eval name with malformed parameters, as P.x for P.5."""
     base, dot, values = name.partition(".")
     if not dot or base not in _EXAMPLES:
         return None
@@ -156,7 +156,7 @@ def unread(name: str) -> InputError | None:
 
 
 def _cut(name: str, cutoff: str) -> str:
-    """A cutoff as it is written after a name; nothing after a measure that takes none."""
+    """Returns the suffix of a cutoff in a measure's notation; "" if the measure takes none."""
     if name in ir_measures.measures.registry:
         takes = "cutoff" in ir_measures.measures.registry[name].SUPPORTED_PARAMS
         return f"@{cutoff}" if takes else ""
@@ -168,7 +168,7 @@ def _cut(name: str, cutoff: str) -> str:
 
 
 def _printed(base: str, measure: ir_measures.Measure, count: int) -> str:
-    """How trec_eval prints a measure: P_5, iprec_at_recall_0.10."""
+    """Returns a measure's name as trec_eval prints it: P_5, iprec_at_recall_0.10."""
     if base == "iprec_at_recall":
         return f"{base}_{measure['recall']:.2f}"
     if base == "set_F":

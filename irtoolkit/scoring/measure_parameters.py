@@ -28,14 +28,14 @@ _LEAST = {"cutoff": 1, "rel": 0}
 
 
 def refuse_written(name: str) -> None:
-    """Refuses what a name says of parameters where ir_measures would not say what is wrong, or nothing.
+    """Checks the parameters in a measure's name, on which ir_measures has no clear error or none.
 
     Args:
         name: a measure as ir_measures writes it; anything else passes.
 
     Raises:
-        InputError: a parameter that is given twice, that the measure has not, or whose value is neither a
-            number, text nor a mapping.
+        InputError: a parameter that is given twice, that the measure lacks, or whose value is not a
+            number, text or mapping.
     """
     try:
         (statement,) = ast.parse(name).body
@@ -72,7 +72,7 @@ def _times(count: int) -> str:
 
 
 def _is_plain(value: ast.expr) -> bool:
-    """Whether ir_measures reads a value: a number without a sign, text, or a mapping of such."""
+    """Returns whether ir_measures reads a value: an unsigned number, text, or a mapping."""
     if isinstance(value, ast.Dict):
         parts = [*value.keys, *value.values]
         return all(isinstance(part, ast.Constant) for part in parts)
@@ -80,14 +80,14 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def refuse_values(name: str, measure: Measure) -> None:
-    """Refuses parameters that a measure does not take.
+    """Checks that a measure takes its parameters.
 
     Args:
-        name: what was asked for, which the message shows.
+        name: the measure as the user wrote it, for the message.
         measure: the measure of this name.
 
     Raises:
-        InputError: a parameter that the measure has not, lacks or does not take with this value.
+        InputError: a parameter is unknown, missing, or has an invalid value.
     """
     for parameter in measure.params:
         if parameter not in measure.SUPPORTED_PARAMS:
@@ -125,7 +125,7 @@ def _wrong(name: str, parameter: str, value: str, info: ParamInfo) -> InputError
 
 
 def _allowed(parameter: str, info: ParamInfo) -> str:
-    """The values that a parameter can have, in words."""
+    """Returns the values that a parameter can have, in words."""
     choices: Any = info.choices
     if isinstance(choices, range):
         return f"a whole number from {choices[0]} to {choices[-1]}"

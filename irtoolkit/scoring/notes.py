@@ -1,4 +1,4 @@
-"""What a reader of figures must know about the runs behind them."""
+"""Warnings for readers of figures about the runs behind them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class Note:
     """A warning about the run of one system.
 
     Attributes:
-        system: the system, by the name it is scored under; empty where it concerns the judgments.
-        kind: "missing" where judged queries are missing from the run; "shallow" where it lists
+        system: the system, by the name it is scored under; empty if it concerns the judgments.
+        kind: "missing" if judged queries are missing from the run; "shallow" if it lists
             less than the candidate pool and a measure takes the listed documents for the pool;
-            "corpus" where it is scored with the whole corpus as candidates in place of pools;
-            "unranked" where a figure is infinite, because the rank of a relevant document that it
-            does not list is unknown; "unjudged" where no document of it is judged; "absent" where
-            judged documents are not in the collection; "excluded" where a grade may exclude documents;
-            "left out" where documents of an excluded grade were left out of the run.
+            "corpus" if it is scored with the whole corpus as candidates in place of pools;
+            "unranked" if a figure is infinite, because the rank of a relevant document that it
+            does not list is unknown; "unjudged" if none of its documents is judged; "absent" if
+            judged documents are not in the collection; "excluded" if a grade may exclude documents;
+            "left out" if documents of an excluded grade were left out of the run.
         queries: the queries that it concerns, in order.
         judged: number of judged queries.
-        measures: the measures that it concerns; empty where it concerns all.
+        measures: the measures that it concerns; empty if it concerns all.
         documents: of "unjudged" a document of the run and a judged one; of "absent" the documents.
         rows: of "left out" the number of rows.
     """

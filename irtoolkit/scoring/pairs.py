@@ -1,4 +1,4 @@
-"""Pairs of systems on one measure: the test that belongs to its figure, and what the test says."""
+"""Pairs of systems on one measure: the test that suits its figure, and the test's result."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from irtoolkit.scoring.significance import (
 
 @dataclass(frozen=True)
 class PairResult:
-    """What a paired test over all queries says of two systems.
+    """The result of a paired test of two systems over all queries.
 
     Attributes:
         p_value, corrected: before and after correction for the number of pairs.
         effect: Cohen's d of the paired differences, those of logarithms for a geometric mean; None
-            where the figure is no kind of mean.
+            if the figure is not a mean.
         wins, losses: queries on which the first system is better or worse than the second.
-        gain: above 0 where the test favours the first system, below 0 where the second.
+        gain: above 0 if the test favours the first system, below 0 if the second.
     """
 
     p_value: float
@@ -75,7 +75,7 @@ def tested_pairs(
 
 
 def interval_of(evaluation: Evaluation, measure: str, summary: Summary) -> tuple[float, float]:
-    """The 95% bootstrap interval of a figure, over all queries without folds.
+    """Returns the 95% bootstrap interval of a figure, over all queries without folds.
 
     A sum over folds is that of a fold in the mean, and so is its interval.
     """
@@ -85,7 +85,7 @@ def interval_of(evaluation: Evaluation, measure: str, summary: Summary) -> tuple
 
 
 def first_test(measure: Measure) -> PairedTest:
-    """The first paired test that belongs to the figure of a measure, where any does."""
+    """Returns the first paired test that suits a measure's figure; the t-test if none does."""
     summary = summary_of(measure)
     return cast(PairedTest, summary.tests[0]) if summary and summary.tests else "student"
 
@@ -98,10 +98,10 @@ def refuse_unknown(test: Any, correction: Any) -> None:
 
 
 def summary_for(measure: Measure, name: str, test: PairedTest) -> Summary:
-    """How the figure of a measure is made of values that a test compares.
+    """Returns how the figure of a measure is computed from values that a test compares.
 
     Raises:
-        InputError: the test does not compare such figures, or nothing is known of them.
+        InputError: the test does not compare such figures, or the figure has no summary.
     """
     summary = summary_of(measure)
     if summary is None:

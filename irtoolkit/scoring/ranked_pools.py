@@ -32,7 +32,7 @@ RankedPools = dict[str, list[list[Any]]]
 
 
 def ranked_pools(dataset_id: str, path: StrPath) -> dict[str, RankedPools]:
-    """A run in the form of CSFCube's official scorer: for each facet, each query's ranked pool.
+    """Returns a run in the format of CSFCube's scorer: for each facet, each query's ranked pool.
 
     The scorer uses only the order of a list. The second member of a pair is a distance, as in the
     release's own files: the negated score.
@@ -95,20 +95,20 @@ def write_ranked_pools(
 
 
 def read_ranked_pools(dataset_id: str, paths: Sequence[StrPath], tag: str | None = None) -> Run:
-    """Reads files of ranked pools, such as those published with CSFCube, as a run.
+    """Reads files of ranked pools, for example those published with CSFCube, as a run.
 
-    The order of a list is the ranking. The scores are the numbers of the lists where these fall in
-    every list, the negated numbers where they rise in every list, and otherwise the negated ranks.
+    The order of a list is the ranking. The scores are the numbers of the lists if these fall in
+    every list, the negated numbers if they rise in every list, and otherwise the negated ranks.
     Ties are separated by float32 steps.
 
     Args:
         dataset_id: CSFCube or one of its facets, real or sample.
         paths: files of one method, one for each facet. The name of a file, or the dataset, tells
-            which facet it is of.
+            its facet.
         tag: tag of the run; by default the name of the method in the files' names.
 
     Raises:
-        InputError: the file has another form, or a query or candidate is not in the dataset.
+        InputError: the file has another format, or a query or candidate is not in the dataset.
     """
     dataset = _csfcube(dataset_id)
     pools = {query: frozenset(pool) for query, pool in dataset.pools().items()}

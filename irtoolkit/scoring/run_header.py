@@ -17,7 +17,7 @@ COMPONENTS = ("actor", "platform", "research goal", "implementation", "method", 
 
 
 def record_with(path: StrPath, tag: str, about: StrPath | None) -> dict[str, Any]:
-    """The ir_metadata record of a run, completed by a file.
+    """Returns the ir_metadata record of a run, completed by a file.
 
     Args:
         path: the run; its record is at its top or in the file beside it.
@@ -53,14 +53,14 @@ def _about(path: StrPath) -> dict[str, Any]:
 
 
 def header(record: dict[str, Any]) -> str:
-    """The comment lines at the top of a run that hold an ir_metadata record."""
+    """Returns the comment lines at the top of a run that hold an ir_metadata record."""
     text = yaml.safe_dump(record, sort_keys=False, allow_unicode=True, width=4096)
     lines = [HEADER_START, *(f"# {line}" for line in text.splitlines()), HEADER_END]
     return "".join(f"{line}\n" for line in lines)
 
 
 def read_header(path: StrPath) -> dict[str, Any] | None:
-    """The ir_metadata record at the top of a run, or None where there is none.
+    """Returns the ir_metadata record at the top of a run, or None if there is none.
 
     Raises:
         InputError: the header is not YAML, or not a mapping.
@@ -89,7 +89,10 @@ def read_header(path: StrPath) -> dict[str, Any] | None:
 
 
 def _uncommented(lines: list[str]) -> str:
-    """What follows the "#", and the blank where all have one: a YAML document starts in column 1."""
+    """Returns lines without their "#", and without the blank after it if all have one.
+
+    A YAML document starts in column 1.
+    """
     bare = [line[1:] for line in lines]
     indented = all(line.startswith(" ") for line in bare if line)
     return "\n".join(line[1:] if indented else line for line in bare)

@@ -23,7 +23,7 @@ UNNAMED = "run"
 def run_notes(
     name: str, run: Run, dataset: Dataset, whole: tuple[str, ...], given: Any
 ) -> Iterator[Note]:
-    """What a reader must know of a run.
+    """Yields the warnings about a run.
 
     Raises:
         InputError: it has no judged query.
@@ -52,7 +52,7 @@ def run_notes(
 
 
 def unjudged(name: str, run: Run, qrels: Qrels) -> Iterator[Note]:
-    """That no document of a run is judged, with a document of each side."""
+    """Yields a warning if no document of a run is judged, with a document of each side."""
     shared = np.isin(run.query_ids, qrels.query_ids).nonzero()[0]
     filled = [at for at in shared.tolist() if run.offsets[at] < run.offsets[at + 1]]
     if filled and len(qrels.docs):
@@ -63,7 +63,7 @@ def unjudged(name: str, run: Run, qrels: Qrels) -> Iterator[Note]:
 
 
 def absent(dataset: Dataset) -> Iterator[Note]:
-    """The judged documents that are not in the collection, if it is at hand.
+    """Yields the judged documents that are not in the collection, if it is at hand.
 
     The judgments of a benchmark, and those of a registered collection, have been checked already.
     """
@@ -76,7 +76,7 @@ def absent(dataset: Dataset) -> Iterator[Note]:
 
 
 def unranked(name: str, evaluation: Evaluation) -> Iterator[Note]:
-    """Where figures are infinite, the queries whose relevant documents have no rank."""
+    """Yields a warning if figures are infinite, with the queries that cause it."""
     endless = [measure for measure, figure in evaluation.figures().items() if figure == math.inf]
     if endless:
         without = evaluation.query_ids[evaluation.per_query(endless[0]) == math.inf]

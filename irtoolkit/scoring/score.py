@@ -39,11 +39,11 @@ _BRIGHT = -100
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What some runs score on a dataset.
+    """The scores of some runs on a dataset.
 
     Attributes:
-        dataset: what they were scored on.
-        measures: the measures by the names they were asked for under.
+        dataset: the dataset.
+        measures: the measures by the names under which they were requested.
         evaluations: the values of each system, by its name.
         runs: the run of each system, by its name.
         averaging: how figures are averaged, in words.
@@ -104,7 +104,7 @@ class Scores:
         }
 
     def table(self, by: str | None = None) -> TextTable:
-        """The figures as a table; with `by` a row for each part of the queries.
+        """Returns the figures as a table; with `by` a row for each part of the queries.
 
         Raises:
             InputError: the dataset has no such breakdown.
@@ -125,18 +125,18 @@ class Scores:
         return TextTable(["run", by, "queries", *self.measures], parts, title)
 
     def counts(self, measure: str) -> bool:
-        """Whether a measure counts something, as num_rel_ret does."""
+        """Returns whether a measure counts something, as num_rel_ret does."""
         return str(self.measures[measure].NAME).startswith("Num")
 
     def _cells(self, row: Mapping[str, float]) -> list[TableCell]:
-        """Figures of a row; those of counts are whole numbers, if no mean was taken."""
+        """Returns the figures of a row; counts are whole numbers, unless they are means."""
         return [
             int(value) if self.counts(measure) and value.is_integer() else value
             for measure, value in row.items()
         ]
 
     def to_frame(self) -> Any:
-        """The figures as a pandas DataFrame, a row for each system."""
+        """Returns the figures as a pandas DataFrame, a row for each system."""
         import pandas as pd
 
         return pd.DataFrame.from_dict(self.figures(), orient="index")
@@ -164,8 +164,8 @@ def score(
     """Scores runs on a dataset's judgments, as trec_eval would.
 
     Only judged queries count; a judged query that a run lacks counts as zero. Figures are averaged
-    as the dataset's protocol says. Exact ranks of relevant documents are used where a measure asks
-    for more than the run lists: those that a run in memory carries, or those beside its file.
+    as the dataset's protocol says. If a measure needs more than the run lists, exact ranks of
+    relevant documents are used: those that a run in memory carries, or those beside its file.
 
     Args:
         data: anything that `Dataset.of` takes: an id, a qrels file, a Dataset, judgments.
@@ -174,7 +174,7 @@ def score(
         measures: ir_measures names; by default the dataset's own.
         names: names of the systems in order; by default a file's path or a run's tag.
         excluded: the grade of documents that are left out of a run before it is scored, as -100 in
-            BRIGHT's judgments; by default the one that the dataset defines as excluded.
+            BRIGHT's judgments; by default the dataset's excluded grade.
         precision: how scores are compared; see `Run.read`.
 
     Raises:
@@ -230,7 +230,7 @@ def _is_path(given: Any) -> bool:
 def _read(
     given: Any, dataset: Dataset, measures: Mapping[str, ir_measures.Measure], precision: Precision
 ) -> tuple[Run, Ranks | None]:
-    """A run, and the exact ranks of relevant documents where a measure wants them."""
+    """Returns a run, and the exact ranks of relevant documents where a measure wants them."""
     if not _is_path(given):
         run = Run.of(given, precision=precision)
         tied = any(isinstance(rank, TiedRank) for rank in _first_ranks(run.exact_ranks))
@@ -241,12 +241,12 @@ def _read(
 
 
 def _first_ranks(ranks: Ranks | None) -> Iterable[int]:
-    """The ranks of the first query that has some."""
+    """Returns the ranks of the first query that has some."""
     return next((docs.values() for docs in (ranks or {}).values() if docs), ())
 
 
 def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure], tied: bool) -> bool:
-    """Whether a measure asks for more than the run lists, or for ranks of equal scores."""
+    """Returns whether a measure asks for more than the run lists, or for ranks of equal scores."""
     sizes = np.diff(run.offsets)
     shallowest = int(sizes.min()) if len(sizes) else 0
     return any(
@@ -302,7 +302,7 @@ def _listed(runs: Any) -> list[tuple[str, Any]]:
 
 
 def _is_dict_run(one: Any) -> bool:
-    """Whether it is {query id: {document id: score}}."""
+    """Returns whether it is {query id: {document id: score}}."""
     return (
         isinstance(one, Mapping)
         and bool(one)
@@ -311,7 +311,7 @@ def _is_dict_run(one: Any) -> bool:
 
 
 def _is_row(one: Any) -> bool:
-    """Whether it is one (query id, document id, score) row of a run."""
+    """Returns whether it is one (query id, document id, score) row of a run."""
     if is_frame(one):  # a data frame may have a column of this name
         return False
     return hasattr(one, "doc_id") or (
@@ -327,7 +327,7 @@ def _label(one: Any) -> str:
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:
-    """The labels, those that occur again with a number."""
+    """Returns the labels, those that occur again with a number."""
     counts: Counter[str] = Counter()
     found: list[str] = []
     for label in labels:

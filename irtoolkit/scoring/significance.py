@@ -24,7 +24,7 @@ _ROUNDING = 1e-12
 def paired_test(
     a: ArrayLike, b: ArrayLike, test: PairedTest = "student", seed: int = SEED
 ) -> float:
-    """The two-sided p-value of the null hypothesis that two systems do not differ.
+    """Returns the two-sided p-value of the null hypothesis that two systems do not differ.
 
     Args:
         a, b: (Q,) per-query values of two systems, in the same order of queries.
@@ -106,7 +106,7 @@ def wins_and_losses(a: ArrayLike, b: ArrayLike, *, lower_is_better: bool) -> tup
 
 
 def fisher(differences: ArrayLike, permutations: int = PERMUTATIONS, seed: int = SEED) -> float:
-    """The p-value of Fisher's randomisation test, which flips signs (Smucker et al. 2007).
+    """Returns the p-value of Fisher's randomisation test, which flips signs (Smucker et al. 2007).
 
     Up to 16 queries, the value is exact, over all 2^Q sign patterns. For more, it is a Monte Carlo
     estimate that counts the observed pattern too, so that p is never 0 (Phipson and Smyth 2010).
@@ -136,7 +136,7 @@ def fisher(differences: ArrayLike, permutations: int = PERMUTATIONS, seed: int =
 
 
 def correct(p_values: Sequence[float], method: Correction = "holm") -> list[float]:
-    """The p-values of a family of comparisons, adjusted for their number.
+    """Returns the p-values of a family of comparisons, adjusted for their number.
 
     Args:
         p_values: the p-values of the single tests.
@@ -167,7 +167,7 @@ def confidence_interval(
     *,
     figures: Callable[[NDArray[np.float64]], NDArray[Any]] | None = None,
 ) -> tuple[float, float]:
-    """The percentile bootstrap interval of a mean, or another figure, over queries.
+    """Returns the percentile bootstrap interval of a mean, or another figure, over queries.
 
     Args:
         values: (Q,) per-query values, or differences.

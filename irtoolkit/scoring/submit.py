@@ -23,7 +23,7 @@ RELIC_DEPTH = 100
 
 
 def relic_answers(dataset_id: str, path: StrPath) -> dict[str, list[int]]:
-    """A run in the form of RELiC's leaderboard.
+    """Returns a run in the form of RELiC's leaderboard.
 
     Args:
         dataset_id: the test split, real or sample.

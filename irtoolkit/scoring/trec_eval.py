@@ -13,7 +13,7 @@ _OF_ALL = ("gm_map", "gm_bpref")
 
 
 def trec_eval_lines(scores: Scores) -> Iterator[str]:
-    """The lines of `trec_eval -q`: name, query or all, value; one run after the other.
+    """Yields the lines of `trec_eval -q`: name, query or all, value; one run after the other.
 
     The values for all are the figures of the dataset's protocol.
     """
