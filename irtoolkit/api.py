@@ -396,7 +396,7 @@ def compare(
 
     Args:
         data, runs, names, excluded: see `evaluate`.
-        measure: the measure; by default the first of the dataset's own.
+        measure: the measure; by default the dataset's main one.
         baseline: the name of the run that others are tested against; by default the first run.
         test: "student" (paired t-test), "fisher" (randomization) or "wilcoxon"; by default the first
             that belongs to the measure's figure: the t-test, and wilcoxon for a median.
@@ -418,7 +418,7 @@ def compare(
     if measure is not None and len(scores.measures) != 1:
         raise InputError(f"compare takes one measure, not {len(scores.measures)}")
     compared = compare(
-        scores.evaluations, next(iter(scores.measures)), baseline=baseline or scores.systems[0],
+        scores.evaluations, scores.main_measure, baseline=baseline or scores.systems[0],
         test=test, correction=correction, title=f"{scores.dataset.id}: {scores.averaging}",
     )  # fmt: skip
     return replace(compared, notes=scores.notes)

@@ -37,7 +37,7 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_judged(parser)
-    add_measures(parser, default="the first of the dataset's own")
+    add_measures(parser, default="the dataset's main one")
     parser.add_argument("--baseline", metavar="RUN", help="default: the first run")
     parser.add_argument(
         "--test", choices=("student", "fisher", "wilcoxon"),
@@ -75,7 +75,7 @@ def execute(args: argparse.Namespace) -> None:
     if args.max_p is not None:
         raise InputError("--max-p is ranx's", remedy="add --engine ranx")
     asked = measures_of(args)
-    measures = parse_measures(dataset.protocol.measures[:1] if asked is None else asked)
+    measures = parse_measures([dataset.protocol.main] if asked is None else asked)
     if len(measures) != 1:
         raise InputError(f"compare takes one measure, not {len(measures)}")
     scores = score(dataset, paths, measures, precision=args.precision)

@@ -66,6 +66,10 @@ class EvaluationProtocol:
     note: str = "mean over queries"
     main: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.main and self.measures:
+            object.__setattr__(self, "main", self.measures[0])
+
 
 def _nowhere() -> str | None:
     return None

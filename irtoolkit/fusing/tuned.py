@@ -240,7 +240,7 @@ def _runs(runs: Sequence[Any], dataset: Dataset) -> dict[str, Run]:
 def _measure(dataset: Dataset, measure: Any) -> tuple[str, Any]:
     """The one measure that decides."""
     protocol = dataset.protocol
-    asked = (protocol.main or protocol.measures[0],) if measure is None else measure
+    asked = (protocol.main,) if measure is None else measure
     parsed = parse_measures(asked if isinstance(asked, str | Sequence) else [asked])
     if len(parsed) != 1:
         raise InputError(

@@ -166,8 +166,7 @@ def _systems(scores: Scores, names: Mapping[str, str]) -> tuple[ReportedSystem, 
 def _chart(scores: Scores, options: ReportOptions) -> str:
     chart = options.chart
     if chart is None:
-        main = scores.dataset.protocol.main
-        return main if main in scores.measures else next(iter(scores.measures))
+        return scores.main_measure
     if chart not in scores.measures:
         raise InputError(
             f"no measure {chart!r} in the report",

@@ -65,6 +65,12 @@ class Scores:
         return list(self.evaluations)
 
     @property
+    def main_measure(self) -> str:
+        """The dataset's main measure, or the first measure if that is not among them."""
+        main = self.dataset.protocol.main
+        return main if main in self.measures else next(iter(self.measures))
+
+    @property
     def query_ids(self) -> list[str]:
         """The judged queries in order."""
         return [str(name) for name in next(iter(self.evaluations.values())).query_ids]
