@@ -29,6 +29,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.writer import Segments
+from irtoolkit.runs.order import TopDocuments
 from irtoolkit.runs.top_k import TieOrder
 
 if TYPE_CHECKING:
@@ -86,6 +87,45 @@ class Matches:
     shared: Callable[[], NDArray[np.bool_]]
 
 
+class Listed(Protocol):
+    """Queries whose best documents are found by their terms, without the scores of all candidates.
+
+    See `irtoolkit.retrievers.term_index`.
+
+    Attributes:
+        scores: (q, c) of all candidates, computed when they are read.
+    """
+
+    @property
+    def scores(self) -> ScoreMatrix: ...
+
+    def every(self) -> Matches:
+        """Returns the scores of all candidates."""
+        ...
+
+    def first(self, depth: int, fill: bool) -> TopDocuments:
+        """Returns the places of the best candidates of each query.
+
+        Args:
+            depth: how many of each query, at most.
+            fill: whether such as share no term with the query are listed, too.
+        """
+        ...
+
+    def ranks(self, rows: Ints, places: Ints) -> Ints:
+        """Returns the exact ranks of wanted candidates, from 1.
+
+        Args:
+            rows, places: (w,) query, ascending, and place of each.
+        """
+        ...
+
+
+def is_listed(found: Any) -> TypeGuard[Listed]:
+    """Returns whether a block lists the best candidates by itself; no score is computed for that."""
+    return hasattr(type(found), "first")
+
+
 class Searched(Protocol):
     """Queries whose best documents are found when they are wanted, on a GPU or a CPU.
 
@@ -121,7 +161,7 @@ def scores_of(found: Any) -> Any:
 
 # (q, c) finite scores, higher is better, perhaps with the matches among them; the hits of an
 # approximate search; or what searches for the best.
-Scored: TypeAlias = "ScoreMatrix | Matches | Hits | Searched"
+Scored: TypeAlias = "ScoreMatrix | Matches | Hits | Listed | Searched"
 # Scores a block of queries against prepared candidates: called with (q,) indices into the task's
 # queries.
 Block = Callable[[Ints], Scored]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from irtoolkit.retrievers.base import ScoreMatrix, Searched
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
-from irtoolkit.runs.order import Ties, by_id
+from irtoolkit.runs.order import Ties, TopDocuments, by_id, separate
 from irtoolkit.runs.top_k import TieOrder, before, top_k
 
 # Ids that are read in the time of one search among sorted ids.
@@ -70,10 +71,25 @@ class Listing:
 
     def search(self, queries: Ints, found: Searched, rows: Ints, places: Ints) -> Best:
         """Lists the best documents of some queries that a search finds, and finds wanted ones."""
-        depth = min(len(self.shown), self._depth or len(self.shown))
-        best: Best = found.best(self._tied, depth, rows, places)
+        best: Best = found.best(self._tied, self.depth, rows, places)
         self.place(queries, best.places.astype(np.int64), best.scores)
         return best
+
+    @property
+    def depth(self) -> int:
+        """How many of the documents that are shown are listed, at most."""
+        return min(len(self.shown), self._depth or len(self.shown))
+
+    def takes_first(self, candidates: int) -> bool:
+        """Whether the best of so many candidates may be listed without the scores of all."""
+        return self._ties == "trec" and self.is_short(candidates)
+
+    def first(self, queries: Ints, best: TopDocuments) -> None:
+        """Lists the best documents of some queries, given their places."""
+        for query, (begin, end) in zip(queries, pairwise(best.offsets.tolist()), strict=True):
+            places = best.documents[begin:end]
+            scores = separate(best.scores[begin:end], self._tied.id_keys[places])
+            self.place(np.array([query]), places[None], scores[None])
 
     def is_short(self, candidates: int) -> bool:
         """Whether so few of so many candidates are listed that they need not all be scored here."""
@@ -171,6 +187,11 @@ class Locator:
         """The ranks of wanted documents that a search has found."""
         which = queries[rows].tolist(), self.shown[places].tolist()
         return list(zip(*which, best.ranks.tolist(), (best.above + 1).tolist(), strict=True))
+
+    def listed(self, queries: Ints, rows: Ints, places: Ints, ranks: Ints) -> list[Found]:
+        """The exact ranks of wanted documents, which an index counted."""
+        which = queries[rows].tolist(), self.shown[places].tolist()
+        return list(zip(*which, ranks.tolist(), ranks.tolist(), strict=True))
 
     def take(self, found: list[Found]) -> None:
         """Notes what has been found."""

@@ -14,10 +14,12 @@ from irtoolkit.base.rows import by_rows
 from irtoolkit.retrievers.base import (
     Block,
     Hits,
+    Listed,
     Matches,
     ScoreMatrix,
     Scorer,
     Searched,
+    is_listed,
     is_searched,
     scores_of,
 )
@@ -75,6 +77,12 @@ class Ranker:
             group = self._task.groups[part.group]
             queries = group.queries[part.start : part.stop]
             found = self._prepared(part.group)(queries)
+            if is_listed(found):
+                if listing.takes_first(len(group.docs)):
+                    self._first(queries, group.docs, found, listing, locate)
+                    done(len(queries))
+                    continue
+                found = found.every()
             if is_searched(found) and listing.is_short(len(group.docs)):
                 self._search(queries, group.docs, found, listing, locate)
             elif isinstance(found, Matches) and not self._fill:
@@ -111,6 +119,23 @@ class Ranker:
         if bad is not None:
             _refuse_score(self._task, queries[bad[0]], docs[best.places[bad]], best.scores[bad])
         locate.take(locate.ranked(queries, rows, places, best))
+
+    def _first(
+        self, queries: Ints, docs: Ints, found: Listed, listing: Listing, locate: Locator
+    ) -> None:
+        """Lists and locates documents that an index lists."""
+        listing.show(docs)
+        locate.show(docs)
+        best = found.first(listing.depth, self._fill)
+        bad = first_unwritable(best.scores[None])
+        if bad is not None:
+            query = int(np.searchsorted(best.offsets, bad[1], side="right")) - 1
+            place = best.documents[bad[1]]
+            _refuse_score(self._task, queries[query], docs[place], best.scores[bad[1]])
+        listing.first(queries, best)
+        rows, places = locate.targets(queries)
+        if len(rows):
+            locate.take(locate.listed(queries, rows, places, found.ranks(rows, places)))
 
     def _prepared(self, number: int) -> Block:
         """What scores a group; of the last group it is kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from irtoolkit.retrievers.build_index import build
 from irtoolkit.retrievers.kept import LexicalIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import no_text
+from irtoolkit.runs.order import TopDocuments
 
 # Of a larger collection, no index is built for candidates that are a smaller share of it.
 _LARGE, _SHARE = 100_000, 0.25
@@ -48,6 +50,11 @@ class TermIndex:
     numbers: Ints
     apart: bool
 
+    def _are_all(self, numbers: Ints) -> bool:
+        """Whether these are all documents, in their order."""
+        count = int(self.searcher.shards.size)
+        return len(numbers) == count and bool((numbers == np.arange(count)).all())
+
     def block(self, documents: Ints, terms: CountedQueries) -> Block:
         """Returns what scores a candidate set.
 
@@ -56,6 +63,8 @@ class TermIndex:
             terms: the terms of all queries.
         """
         numbers = self.numbers[documents]
+        if self._are_all(numbers):
+            return lambda query: ListedByTerms(self.searcher, terms.chosen(query))
         order = np.argsort(numbers, kind="stable")
         searcher = self.searcher
         if len(documents) < searcher.shards.size:
@@ -69,6 +78,36 @@ class TermIndex:
             return Matches(found.scores[:, back], lambda: found.shared()[:, back])
 
         return reordered
+
+
+class ListedByTerms:
+    """Queries over all documents of an index, which lists the best; a `Listed`.
+
+    Args:
+        searcher: searches the index.
+        terms: the terms of the queries.
+    """
+
+    def __init__(self, searcher: Any, terms: CountedQueries) -> None:
+        self._searcher, self._terms = searcher, terms
+
+    def every(self) -> Matches:
+        found: Matches = self._searcher.every(self._terms)
+        return found
+
+    @property
+    def scores(self) -> Any:
+        return self.every().scores
+
+    def first(self, depth: int, fill: bool) -> TopDocuments:
+        found: TopDocuments = self._searcher.found(self._terms, depth, fill=fill)
+        return found
+
+    def ranks(self, rows: Ints, places: Ints) -> Ints:
+        bounds = np.searchsorted(rows, np.arange(self._terms.size + 1))
+        wanted = [places[first:last].tolist() for first, last in pairwise(bounds.tolist())]
+        ranks = self._searcher.standing(self._terms, wanted)
+        return np.array([rank for own in ranks for rank in own], np.int64)
 
 
 def term_index(retriever: Indexing, task: Task) -> TermIndex:

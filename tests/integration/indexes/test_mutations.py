@@ -108,7 +108,7 @@ def outcome(folder: Path) -> str:
     """What is wrong with what an index does; empty where it is refused or finds documents."""
     try:
         index = ir.open_index(folder)
-        found = [index.search(query) for query in QUERIES]
+        found = [tuple(index.search(query)) for query in QUERIES]
         run = index.search_many(QUERIES)
     except InputError:
         return ""

@@ -16,8 +16,9 @@ from irtoolkit.retrievers import term_index as indexing
 from irtoolkit.retrievers.base import scores_of
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood
+from irtoolkit.retrievers.listing import Listing
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.term_index import term_index
+from irtoolkit.retrievers.term_index import ListedByTerms, term_index
 from irtoolkit.retrievers.tfidf import TFIDF
 
 SYSTEMS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -115,3 +116,28 @@ def test_documents_that_tie_share_terms_that_weigh_nothing() -> None:
         task = load_task(ir.load(docs, queries=dict(zip("qr", queries, strict=False))))
         score = BM25(form="okapi", analyzer="words").scorer(task)(np.arange(4))
         assert scores_of(score(np.array([0]))).tolist() == [[0.0] * 4]
+
+
+@pytest.mark.parametrize("system", ["bm25", "ql", "tfidf", "bm25-anserini"])
+@pytest.mark.parametrize("fill", [False, True])
+def test_the_best_of_a_corpus_are_those_of_all_scores(
+    system: str, fill: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("whale", "sea", "ship", "captain", "the", "storm", "harbour")
+    draw = np.random.default_rng(7)
+    texts = {f"d{n}": " ".join(draw.choice(words, draw.integers(1, 9))) for n in range(120)}
+    queries = {"a": "whale storm", "b": "ship ship the", "c": "unheard", "d": "captain of the sea"}
+    qrels = {"a": {"d3": 1, "d7": 2}, "b": {"d119": 1}, "c": {"d5": 1}}
+    data = ir.load(texts, queries=queries, qrels=qrels)
+    calls: list[int] = []
+    first = ListedByTerms.first
+    monkeypatch.setattr(ListedByTerms, "first", lambda *own: calls.append(1) or first(*own))
+    listed = ir.retrieve(data, system, depth=10, progress=False, fill=fill)
+    assert calls
+    monkeypatch.setattr(Listing, "takes_first", lambda *_: False)
+    scored = ir.retrieve(data, system, depth=10, progress=False, fill=fill)
+    assert len(calls) == 1
+    assert listed.as_dict() == scored.as_dict()
+    assert listed.exact_ranks == scored.exact_ranks
+    for query in queries:
+        assert listed.ranking(query) == scored.ranking(query)
