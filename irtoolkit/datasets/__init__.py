@@ -24,7 +24,7 @@ _registered: list[str] = []
 
 
 def dataset_ids() -> list[str]:
-    """The ids that irtoolkit has registered, its plugins' and the user's collections included."""
+    """Returns the ids registered by irtoolkit, by its plugins and for the user's collections."""
     return list(_registered)
 
 

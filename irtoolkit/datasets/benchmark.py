@@ -26,13 +26,13 @@ Folds = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class Statistic:
-    """One figure of a benchmark's statistics table.
+    """A figure of a benchmark's statistics table.
 
     Attributes:
         name: what is counted or averaged.
         value: the figure computed from the data.
         reported: the figure that the benchmark's paper prints, if it prints one.
-        edition: the edition of the data that the printed figure is of, where there are several.
+        edition: the edition of the data that the printed figure is of, if there are several.
     """
 
     name: str
@@ -41,17 +41,19 @@ class Statistic:
     edition: str | None = None
 
     def unreported(self) -> Statistic:
-        """The same figure without the paper's, for data that are not the paper's."""
+        """Returns the same figure without the paper's, for data that are not the paper's."""
         return replace(self, reported=None, edition=None)
 
     def of_edition(self, edition: str) -> Statistic:
-        """The same figure with the edition that the printed one is of, if one is printed."""
+        """Returns the same figure with the edition that the printed one is of, if one is
+        printed.
+        """
         return self if self.reported is None else replace(self, edition=edition)
 
 
 @dataclass(frozen=True)
 class EvaluationProtocol:
-    """How a benchmark is evaluated.
+    """The evaluation protocol of a benchmark.
 
     Attributes:
         measures: the benchmark's own measures as ir_measures names, in the order of its tables.
@@ -81,36 +83,36 @@ def _no_statistics() -> list[Statistic]:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A published benchmark, and what one of its datasets adds to it.
+    """A published benchmark, with the facts of one of its datasets.
 
     A benchmark's module states the benchmark once. Each dataset is that record with its own facts
-    (`dataclasses.replace`) at the place of its files (`at`), and carries it as one of ir_datasets'
-    constituents, so that `dataset.irtoolkit()` returns it.
+    (`dataclasses.replace`) and the location of its files (`at`), and carries it as one of
+    ir_datasets' constituents, so that `dataset.irtoolkit()` returns it.
 
     Attributes:
         name: the first part of the benchmark's ids and the name of its folder in $IRTOOLKIT_DATA.
         title: the benchmark's name in print.
         citation: authors, year and venue of the paper.
-        url: where the release is published.
+        url: the web page of the release.
         licence: the licence of the release.
         bibtex: the paper's BibTeX entry.
         description: the task in one sentence.
-        overview: all tasks in one sentence, of a benchmark whose datasets have different ones.
+        overview: all tasks in one sentence, for a benchmark whose datasets have different ones.
         measures: the benchmark's own measures as ir_measures names, in the order of its tables.
         main: the measure that systems are ranked by; by default the first.
         averaging: how values are averaged, in words for tables.
         folds: returns the sets of query ids that are averaged separately; none by default.
         statistics_of: computes the statistics table of the dataset.
         breakdowns: named ways to divide the queries into parts.
-        gold_of: returns the id of the gold document of a query of which several are relevant.
+        gold_of: returns the id of the gold document of a query with several relevant ones.
         editions: edition of the published data to its number of queries, to tell it from other
             data; most have one, "published release".
         view_of: the id of the dataset that has the same queries with more of their texts, the same
-            candidates and the same judgments; empty for a dataset that is no view.
+            candidates and the same judgments; empty for a dataset that is not a view.
         listed: whether `irtoolkit datasets` has a line for the dataset.
         where: returns the folder of the files, or None while they are not on this machine.
         howto: what to get and where to put it.
-        revision: the commit of the data, of those on the hub; empty of others.
+        revision: the commit of data on the hub; empty for other data.
         fetch: returns the folder of the files, after downloading them if need be; takes the longest
             time to wait in seconds. None for data that irtoolkit does not download.
     """
@@ -139,15 +141,15 @@ class Benchmark:
     fetch: Callable[[float | None], Path] | None = None
 
     def protocol_of(self) -> EvaluationProtocol:
-        """The evaluation protocol; opens the files of a dataset that has folds."""
+        """Returns the evaluation protocol; opens the files of a dataset that has folds."""
         return EvaluationProtocol(self.measures, self.folds(), self.averaging, self.main)
 
     def difference(self, queries: int, edition: str | None = None) -> str | None:
-        """How data with a number of queries differ from the published data; None if they do not.
+        """Returns how data with a number of queries differ from the published data, or None.
 
         Args:
             queries: the number of queries in the data.
-            edition: the only edition that will do; None takes any.
+            edition: the required edition; None accepts any.
         """
         same = [name for name, count in self.editions.items() if count == queries]
         if not self.editions or (same and edition in (None, *same)):
@@ -172,17 +174,17 @@ class Benchmark:
         howto: str,
         download: Callable[[Path], None] | None = None,
     ) -> ReleaseSource:
-        """The place of a dataset's files; `howto` ends with "into" and gets the folder's name."""
+        """Returns the location of a dataset's files; `howto` gets the folder's name appended."""
         if sample:
             return sample_source(self.name, tuple(files))
         remedy = f"{howto} ${DATA_VARIABLE}/{self.name}/"
         return ReleaseSource(self.name, tuple(files), remedy, download=download)
 
     def at(self, source: ReleaseSource) -> Benchmark:
-        """The record of a dataset whose files are there.
+        """Returns the record of a dataset whose files are at a source.
 
-        The sample's record has none of the paper's figures: they describe other data. Data of one's own
-        keep them for comparison, and are never taken for the published data.
+        The sample's record has none of the paper's figures: they describe other data. Users' own
+        data keep them for comparison, and are never taken for the published data.
         """
         placed = replace(self, where=source.where, howto=source.howto)
         if source.download is not None:
@@ -206,7 +208,7 @@ class Benchmark:
         )
 
     def irtoolkit(self) -> Benchmark:
-        """The record itself; ir_datasets' Dataset forwards this call to its constituent."""
+        """Returns the record itself; ir_datasets' Dataset forwards this call to its constituent."""
         return self
 
     def documentation(self) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""BIRCO: five tasks whose queries state complex objectives, with a pool for each query (Wang et al. 2024).
+"""BIRCO: five tasks with complex objectives as queries and candidate pools (Wang et al. 2024).
 
 The datasets `birco/{relic,wtb,doris-mae,arguana,clinical-trial}` are the test splits, and
 `birco/{task}/dev` the development splits; `birco/{task}/test` is another name of the test split.
 The same ids under `birco/sample` are a small invented sample that ships with the package.
 
 The release is the repository's `datasets/{task}/{test,dev}_set.pickle`. The Hub's Parquet of the
-test splits (mteb/BIRCO-Relic-Test and its like) and BEIR's form of the same rows are read too.
+test splits (mteb/BIRCO-Relic-Test and so on) and the same rows in BEIR's format are read too.
 """
 
 from collections.abc import Callable
@@ -127,17 +127,17 @@ class _Split:
         return read_birco(files)
 
     def where(self) -> str | None:
-        """The folder of the split's files; None while they are not on this machine."""
+        """Returns the folder of the split's files; None while they are not on this machine."""
         folder = self.source.present()
         there = folder is not None and files_of(folder, self.task, self.split) is not None
         return shown(folder) if there and folder is not None else None
 
     def fetch(self, limit: float | None) -> Path:
-        """The folder of the files, after a download if there is none."""
+        """Returns the folder of the files, downloaded if necessary."""
         return self.source.folder(limit)
 
     def dataset(self, *, listed: bool = True) -> ir_datasets.Dataset:
-        """The ir_datasets dataset."""
+        """Returns the ir_datasets dataset."""
         count = QUERIES[self.task].get(self.split)
         about = replace(
             BENCHMARK,

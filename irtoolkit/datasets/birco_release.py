@@ -50,7 +50,7 @@ Row = tuple[Path, int | None, tuple[Any, ...]]
 
 
 def pickle_name(task: str, split: str) -> str:
-    """The name of the release's file of one split."""
+    """Returns the name of the release's file of one split."""
     return f"{task}/{split}_set.pickle"
 
 
@@ -74,7 +74,7 @@ class BircoRelease:
         )
 
     def judgments(self) -> TableRows[GradedQrel]:
-        """The grade of each document in each query's pool."""
+        """Returns the grade of each document in each query's pool."""
 
         def make(_: int, query_id: str, doc_id: str, grade: float) -> GradedQrel:
             return GradedQrel(query_id, doc_id, whole(grade))
@@ -90,7 +90,10 @@ class BircoRelease:
 
 
 def files_of(folder: Path, task: str, split: str) -> list[Path] | None:
-    """The files of one split in a folder, in the first of the forms that is there; None if none is."""
+    """Returns the files of one split in a folder, in the first known format found.
+
+    None if none is.
+    """
     for release in (folder, folder / "datasets"):
         if (path := release / pickle_name(task, split)).is_file():
             return [path]
@@ -105,7 +108,7 @@ def files_of(folder: Path, task: str, split: str) -> list[Path] | None:
 
 
 def _parquet(hub: Path, names: Iterable[str]) -> list[Path]:
-    """The Parquet files of the first configuration that is there."""
+    """Returns the Parquet files of the first configuration that is there."""
     found = (sorted((hub / name).glob("*.parquet")) for name in names)
     return next((files for files in found if files), [])
 
@@ -114,12 +117,12 @@ def read_birco(files: list[Path]) -> BircoRelease:
     """Reads one split, or maps its columns from the cache.
 
     Args:
-        files: what `files_of` returned.
+        files: the result of `files_of`.
 
     Raises:
-        InputError: a file has another form, or tries to run code; an id is not one word or appears
-            twice; a text is missing; a grade is no number from 0 on; or a judgment names a query or
-            document that is not there.
+        InputError: a file has another format, or tries to run code; an id is not one word or appears
+            twice; a text is missing; a grade is not a number from 0 on; or a judgment has an unknown
+            query or document.
     """
     reader = {".pickle": _of_pickle, ".jsonl": _of_lines, ".parquet": _of_parquet}[files[0].suffix]
     return BircoRelease(parsed("birco", files, _SCHEMAS, partial(_parse, reader, files)))
@@ -181,7 +184,7 @@ def _texts(table: str, rows: Iterable[Row], noun: str, out: CacheWriter) -> set[
 
 
 def _of_pickle(files: list[Path]) -> _Parts:
-    """The release's own form: a dict with query, corpus and qrel, which are dicts too."""
+    """Reads the release's own format: a dict with query, corpus and qrel, which are dicts too."""
     (path,) = files
     data = read_plain_pickle(path)
     qrel = data.get("qrel") if isinstance(data, dict) else None
@@ -200,7 +203,7 @@ def _of_pickle(files: list[Path]) -> _Parts:
 
 
 def _of_lines(files: list[Path]) -> _Parts:
-    """The same rows in BEIR's form: corpus.jsonl, queries.jsonl and qrels.tsv."""
+    """Yields the same rows in BEIR's form: corpus.jsonl, queries.jsonl and qrels.tsv."""
     corpus, queries, qrels = files
 
     def texts(path: Path) -> Iterator[Row]:
@@ -213,7 +216,7 @@ def _of_lines(files: list[Path]) -> _Parts:
 
 
 def _of_parquet(files: list[Path]) -> _Parts:
-    """The Hub's form: Parquet of corpus, queries and the judgments."""
+    """Yields the Hub's form: Parquet of corpus, queries and the judgments."""
 
     def rows(part: str) -> Iterator[tuple[Path, int, dict[str, Any]]]:
         for path in files:
@@ -243,6 +246,6 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 
 def _titled(row: Mapping[str, Any]) -> Any:
-    """The text of a record, after its title if it has one."""
+    """Returns the text of a record, after its title if it has one."""
     title, text = row.get("title"), row.get("text")
     return f"{title} {text}" if title and isinstance(text, str) else text

@@ -1,4 +1,4 @@
-"""What becomes of the characters of a book's file: sentences, headings, notes, and what is dropped."""
+"""Account of the characters of a book's file: sentences, headings, notes, and dropped text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from irtoolkit.datasets.novels import Novel, novel_of_edition
 
 @dataclass(frozen=True)
 class BookAccount:
-    """How the characters of a file, white space left out, are divided.
+    """The division of a file's characters, without white space.
 
     Attributes:
         novel: the book.
-        edition: its headings, paragraphs, notes and what was dropped.
+        edition: its headings, paragraphs, notes and dropped pieces.
         characters: of the file.
         in_sentences, in_headings, in_notes, in_dropped: of these, together `characters`.
     """
@@ -38,17 +38,17 @@ class BookAccount:
 
     @property
     def dropped(self) -> list[Dropped]:
-        """What was dropped, in the order of the file."""
+        """The dropped pieces, in the order of the file."""
         return sorted(self.edition.dropped, key=lambda piece: (piece.part, piece.line))
 
     @property
     def reasons(self) -> dict[str, tuple[int, int]]:
-        """Pieces and characters of what was dropped, by reason, most characters first."""
+        """Number of pieces and characters dropped, by reason, most characters first."""
         return reasons(self.edition.dropped)
 
 
 def read_account(path: StrPath) -> BookAccount:
-    """Reads a book and counts what becomes of its characters.
+    """Reads a book and counts its characters by kind.
 
     Raises:
         InputError: see `read_edition_file` and `novel_of_edition`.
@@ -58,7 +58,7 @@ def read_account(path: StrPath) -> BookAccount:
 
 
 def account_of(edition: Edition, novel: Novel) -> BookAccount:
-    """Counts what becomes of the characters of an edition."""
+    """Counts the characters of an edition by kind."""
     headings = sum(count_characters(b.text) for b in edition.text_blocks() if b.level is not None)
     return BookAccount(
         novel, edition, edition.characters,

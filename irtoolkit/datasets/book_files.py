@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 def is_book(data: Any) -> bool:
-    """Whether something is the path of a book by its name, or a folder of books."""
+    """Returns whether something is the path of a book by its name, or a folder of books."""
     if not isinstance(data, str | PathLike):
         return False
     if is_url(data):
@@ -49,7 +49,7 @@ def is_book(data: Any) -> bool:
 
 
 def book_files(paths: Sequence[StrPath]) -> list[StrPath]:
-    """The files of books; those of a folder in the order of their names.
+    """Returns the files of books; those of a folder in the order of their names.
 
     Raises:
         InputError: no such file or folder.
@@ -67,7 +67,7 @@ def book_files(paths: Sequence[StrPath]) -> list[StrPath]:
 
 
 def _books_of(folder: Path) -> list[Path]:
-    """The books of a folder; says which other files it has."""
+    """Returns the books of a folder; says which other files it has."""
     books = folder_books(folder)
     others = other_files(folder, books) if books else []
     if others:
@@ -101,7 +101,7 @@ def _read(path: StrPath) -> Novel:
 
 
 def _refuse_documents(path: StrPath) -> None:
-    """Refuses a file of JSON lines or TREC documents whose name ends as that of a book."""
+    """Raises InputError if a file of JSON lines or TREC documents has the file name of a book."""
     try:
         with open(local(path), "rb") as raw:
             start = raw.read(200).lstrip().lower()
@@ -121,7 +121,7 @@ def _folder(path: StrPath) -> str:
 
 
 def dataset_of_books(paths: Sequence[StrPath], sentences: int = LENGTH) -> Dataset:
-    """All passages of so many consecutive sentences of some books.
+    """Returns all passages of so many consecutive sentences of some books.
 
     Args:
         paths: books as plain text, Markdown, EPUB, HTML or TEI, and folders of them.
@@ -136,14 +136,14 @@ def dataset_of_books(paths: Sequence[StrPath], sentences: int = LENGTH) -> Datas
 def novel_dataset(
     novels: Novel | Sequence[Novel], length: int = LENGTH, *, name: str | None = None
 ) -> Dataset:
-    """All passages of so many consecutive sentences of one or more novels, as a dataset.
+    """Returns the passages of a fixed number of sentences of one or more novels, as a dataset.
 
-    Indexes of it are kept in irtoolkit's cache, and found again as long as the texts are the same.
+    Its indexes are stored in irtoolkit's cache, and used again as long as the texts are the same.
 
     Args:
         novels: with distinct names.
         length: sentences of a passage, from 1 to 20.
-        name: what it is called in messages; by default the books' names.
+        name: the dataset's name in messages; by default the books' names.
 
     Raises:
         InputError: two books of one name; another length.

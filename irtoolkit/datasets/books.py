@@ -25,7 +25,7 @@ class Passage(NamedTuple):
     sentences: Tuple[str, ...]  # noqa: UP006
 
     def default_text(self) -> str:
-        """The sentences, joined by a space."""
+        """Returns the sentences, joined by a space."""
         return self.text
 
 
@@ -59,11 +59,11 @@ class Book:
         return marks
 
     def text(self, start: int, length: int) -> str:
-        """The text of a passage."""
+        """Returns the text of a passage."""
         return " ".join(self.stripped[start : start + length])
 
     def passage(self, start: int, length: int) -> Passage:
-        """The document of a passage."""
+        """Returns the document of a passage."""
         sentences = tuple(self.stripped[start : start + length])
         return Passage(
             f"{self.name}:{start}+{length}",
@@ -75,23 +75,23 @@ class Book:
         )
 
     def ids(self, starts: Ints, length: int) -> list[str]:
-        """The document ids of some passages of one length."""
+        """Returns the document ids of some passages of one length."""
         return [f"{self.name}:{start}+{length}" for start in starts.tolist()]
 
     def windows(self, starts: Ints, length: int, view: str) -> list[tuple[str, ...]]:
-        """The texts of some passages of one length under a view of `BLOCK_VIEWS`."""
+        """Returns the texts of some passages of one length under a view of `BLOCK_VIEWS`."""
         stripped = self.stripped
         if view == "sentences":
             return [tuple(stripped[start : start + length]) for start in starts.tolist()]
         return [(" ".join(stripped[start : start + length]),) for start in starts.tolist()]
 
     def has(self, start: int, length: int) -> bool:
-        """Whether this is one of the book's passages."""
+        """Returns whether this is one of the book's passages."""
         row = self._marks.get(length)
         return row is not None and 0 <= start < len(row) and row[start] == 1
 
     def near(self, gold: Span, window: int, lengths: Iterable[int] | None = None) -> list[Span]:
-        """The passages whose middle is less than `window` sentences from that of a relevant passage.
+        """Returns the passages whose middle is less than `window` sentences from a relevant one's.
 
         Args:
             gold: the relevant passage.
@@ -107,14 +107,14 @@ class Book:
         return found
 
     def overlapping(self, span: Span) -> list[Span]:
-        """The passages that share a sentence with `span`."""
+        """Returns the passages that share a sentence with `span`."""
         found = []
         for length in self.starts:
             found += self._between(length, span.start - length + 1, span.stop - 1)
         return found
 
     def _between(self, length: int, low: int, high: int) -> list[Span]:
-        """The passages of a length whose first sentence is between `low` and `high`, both included."""
+        """Returns the passages of a length that start from `low` to `high`, inclusive."""
         starts = self.starts[length]
         first, last = np.searchsorted(starts, (low, high + 1))
         return [Span(self.name, start, length) for start in starts[first:last].tolist()]
@@ -130,7 +130,7 @@ SENTENCE_COLUMNS = {"text": pa.string()}
 
 
 def sentences_of(tables: Tables) -> dict[str, ColumnTexts]:
-    """The sentences of each book in the cache, read at their first use."""
+    """Returns the sentences of each book in the cache, read at their first use."""
     column, start, found = tables["sentences"]["text"], 0, {}
     for name, count in zip(*tables["books"].to_pydict().values(), strict=True):
         found[name] = ColumnTexts(column, start, count)
@@ -139,7 +139,7 @@ def sentences_of(tables: Tables) -> dict[str, ColumnTexts]:
 
 
 class Passages(Mapping[str, Passage]):
-    """All passages of some books by id; a passage is made when it is read."""
+    """All passages of some books by id, each made when it is read."""
 
     def __init__(self, books: Mapping[str, Book]) -> None:
         self._books = books
@@ -163,7 +163,7 @@ class Passages(Mapping[str, Passage]):
         return found
 
     def many(self, doc_ids: Iterable[str]) -> Iterator[Passage]:
-        """Yields the passages of those ids that exist, in the order given."""
+        """Yields the passages of those ids that exist, in the given order."""
         return (found for found in map(self._find, doc_ids) if found is not None)
 
     def _find(self, doc_id: str) -> Passage | None:
@@ -171,7 +171,10 @@ class Passages(Mapping[str, Passage]):
         return None if span is None else span[0].passage(*span[1:])
 
     def _parse(self, doc_id: str) -> tuple[Book, int, int] | None:
-        """The book, first sentence and length of the passage of an id; None where none has it."""
+        """Returns the book, first sentence and length of a passage.
+
+        None if no passage has the id.
+        """
         # Not with Span.parse: millions of ids are looked up, and a text that is no span is just missing.
         name, _, place = doc_id.rpartition(":")
         start, _, length = place.partition("+")
@@ -192,14 +195,14 @@ class Passages(Mapping[str, Passage]):
             yield book.passage(int(starts[place - first]), length)
 
     def values(self) -> "PassageValues":  # type: ignore[override]
-        """The passages in order, as a sequence that can be sliced."""
+        """Returns the passages in order, as a sequence that can be sliced."""
         return PassageValues(self, range(len(self)))
 
     def block(self, start: int, stop: int, view: str) -> tuple[list[str], list[tuple[str, ...]]]:
-        """Ids and texts of the passages from place `start` to before `stop`, without records.
+        """Returns ids and texts of the passages from `start` to before `stop`, without records.
 
         Args:
-            start, stop: places in the order of all passages.
+            start, stop: positions in the order of all passages.
             view: one of `BLOCK_VIEWS`.
         """
         ids: list[str] = []
@@ -228,7 +231,7 @@ class Passages(Mapping[str, Passage]):
                 yield from book.windows(starts[places[part] - begin], length, view)
 
     def places(self, doc_ids: Iterable[str]) -> Ints:
-        """The place of each passage in the order of all; -1 of an id that none has."""
+        """Returns the position of each passage in the order of all; -1 for an unknown id."""
         number = {(book.name, length): i for i, (book, length, _) in enumerate(self.groups)}
         found: list[tuple[int, int]] = []
         for doc_id in doc_ids:
@@ -243,7 +246,7 @@ class Passages(Mapping[str, Passage]):
         return places
 
     def sentence_ranges(self, places: Ints) -> tuple[Ints, Ints]:
-        """The first sentence of passages and one past the last, in the sentences of all books."""
+        """Returns the first sentence of passages and the one after the last, among all books'."""
         groups = np.searchsorted(self._ends, places, side="right")
         lengths = np.array([length for _, length, _ in self.groups], np.int64)
         before = np.cumsum([0, *(len(book.sentences) for book in self._books.values())])

@@ -105,7 +105,7 @@ class _TableWriter:
 
 
 def _characters(value: Any) -> int:
-    """The length of a text, or of all texts of a list together."""
+    """Returns the length of a text, or of all texts of a list together."""
     if isinstance(value, str):
         return len(value)
     return sum(map(len, value)) if isinstance(value, list) else 0
@@ -119,13 +119,13 @@ def parsed(
     *,
     version: int = 1,
 ) -> Tables:
-    """The tables of a release, mapped from the cache; a release that is not there is parsed first.
+    """Returns the tables of a release, mapped from the cache after it has been parsed once.
 
     Args:
-        kind: the name of what is parsed, such as "quoter-en"; the folder's name begins with it.
+        kind: the name of what is parsed, for example "quoter-en"; the folder's name begins with it.
         files: all files that `parse` reads.
         schemas: for each table, column names to types.
-        parse: reads the files and adds rows to the writer. If it raises, nothing is kept.
+        parse: reads the files and adds rows to the writer. If it raises, nothing is stored.
         version: the version of this kind; raise it when `parse` makes other rows of the same files.
 
     Raises:
@@ -196,7 +196,7 @@ def _key(files: Sequence[Path], schemas: Schemas, version: int) -> str:
 
 
 def files_key(kind: str, files: Sequence[Path], version: int = 1) -> str:
-    """The key of a release that is read without columns: it changes with the files and `version`."""
+    """Returns a key of a release that changes with its files and `version`."""
     return f"{kind}-{_key(files, {}, version)}"
 
 
@@ -215,7 +215,7 @@ def _open(folder: Path, schemas: Schemas) -> Tables | None:
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """A temporary folder to build in, removed unless it was renamed into the cache.
+    """Yields a temporary folder to build in, removed unless it was renamed into the cache.
 
     It is in the system's temporary folder if the cache cannot be written; mapped files stay
     readable after they are removed. What killed processes have left is removed.

@@ -1,4 +1,4 @@
-"""Sequences and mappings over the columns of a parsed release, whose records are made on demand."""
+"""Sequences and mappings over the columns of a parsed release, with records made on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class TableRows(Sequence[T], Generic[T]):
-    """Rows of a table as records, which are made when they are read."""
+    """Rows of a table as records, made when they are read."""
 
     def __init__(
         self, table: pa.Table, make: Callable[..., T], places: range | None = None
@@ -41,7 +41,7 @@ class TableRows(Sequence[T], Generic[T]):
             yield from self._records(self._places[start : start + _BATCH_ROWS])
 
     def at(self, places: Sequence[int]) -> Iterator[T]:
-        """Yields the records at some places, in the order given."""
+        """Yields the records at some positions, in the given order."""
         for start in range(0, len(places), _BATCH_ROWS):
             yield from self._records([self._places[i] for i in places[start : start + _BATCH_ROWS]])
 
@@ -70,7 +70,7 @@ def _runs(places: Sequence[int]) -> Iterator[range]:
 
 
 class ColumnTexts(Sequence[str]):
-    """Consecutive texts of a column, which are read together at the first use and then kept."""
+    """Consecutive texts of a column, which are read together at the first use and then cached."""
 
     def __init__(self, column: pa.ChunkedArray, start: int, count: int) -> None:
         self._column, self._start, self._count = column, start, count
@@ -95,7 +95,7 @@ class ColumnTexts(Sequence[str]):
 
 
 class Records(Mapping[str, T], Generic[T]):
-    """Rows by id: a mapping whose values are records, which are made when they are read."""
+    """A mapping from ids to records, made when they are read."""
 
     def __init__(self, ids: Callable[[], Sequence[str]], rows: TableRows[T]) -> None:
         """Takes the ids of all rows from `ids`, which is called once, at the first look-up."""
@@ -120,11 +120,11 @@ class Records(Mapping[str, T], Generic[T]):
         return self._rows[self._places()[key]]
 
     def values(self) -> Sequence[T]:  # type: ignore[override]
-        """The records in order, as a sequence that can be sliced."""
+        """Returns the records in order, as a sequence that can be sliced."""
         return self._rows
 
     def many(self, keys: Iterable[str]) -> Iterator[T]:
-        """Yields the records of those ids that exist, in the order given."""
+        """Yields the records of those ids that exist, in the given order."""
         index = self._places()
         places = [index[key] for key in keys if key in index]
         return self._rows.at(places)

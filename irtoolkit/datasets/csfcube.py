@@ -75,7 +75,7 @@ BENCHMARK = Benchmark(
 
 
 def statistics(release: CSFCubeRelease) -> list[Statistic]:
-    """The paper's Table 1, computed and as printed."""
+    """Returns the paper's Table 1, computed and as printed."""
     pairs = [len(release.qrels[query.query_id]) for query in release.queries]
     grades = [[q.relevance for q in release.qrels[query.query_id]] for query in release.queries]
     # The paper's row "+1" means "+1 or higher": only then do its figures agree with its data.
@@ -113,7 +113,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 
 def own(place: OwnPlace) -> ir_datasets.Dataset | None:
-    """A dataset of a folder that `irtoolkit build csfcube` has written: all queries, or a facet's."""
+    """Returns a dataset of a folder from `irtoolkit build csfcube`: all queries, or a facet's."""
     if len(place.parts) > 1 or not {*place.parts} <= {*place.about["splits"]}:
         return None
     source = ReleaseSource(

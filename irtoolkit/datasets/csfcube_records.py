@@ -41,11 +41,11 @@ class CSFCubeDoc(NamedTuple):
 
 
 class CSFCubeQuery(NamedTuple):
-    """A query paper and one facet of it.
+    """A query paper and one of its facets.
 
-    `sentences`, `labels` and `facet` together are the query of the paper's Definition 1
-    (retrieval by predefined facets); `facet_sentences` alone is that of its Definition 2
-    (retrieval by sentences). The release has the year of every query paper; data of one's own may not.
+    `sentences`, `labels` and `facet` together are the query of the paper's Definition 1 (retrieval
+    by predefined facets); `facet_sentences` alone is that of its Definition 2 (retrieval by
+    sentences). The release has the year of every query paper; users' own data may lack it.
     """
 
     query_id: str
@@ -64,7 +64,7 @@ class CSFCubeQuery(NamedTuple):
         return " ".join(self.sentences)
 
     def default_text(self) -> str:
-        """The sentences of the facet."""
+        """Returns the sentences of the facet."""
         return " ".join(self.facet_sentences)
 
 

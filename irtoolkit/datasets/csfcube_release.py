@@ -49,8 +49,8 @@ def read_csfcube(folder: Path, own: bool = False) -> CSFCubeRelease:
     """Parses and checks a release folder.
 
     Args:
-        folder: of the release.
-        own: whether these are data of one's own, which may lack years, facets, and a second fold.
+        folder: the folder.
+        own: whether these are the user's own data, which may lack years, facets, and a second fold.
 
     Raises:
         InputError: a file is truncated, mis-encoded or contradicts another; with file and line.
@@ -69,7 +69,7 @@ def read_csfcube(folder: Path, own: bool = False) -> CSFCubeRelease:
 
 @cache
 def docs_key(folder: Path) -> str:
-    """What changes with any change of the documents of a release folder."""
+    """Returns a key that changes with the documents of a release folder."""
     return files_key("csfcube", [folder / ABSTRACTS])
 
 
@@ -268,7 +268,7 @@ def _read_folds(path: Path, queries: set[str], own: bool) -> dict[str, tuple[tup
 
 
 def _damaged(path: Path, found: str, near: str) -> InputError:
-    """The error for a fault in a file, on the line that contains the text `near`."""
+    """Returns the error for a fault in a file, on the line that contains the text `near`."""
     return InputError(found, file=path, line=line_of(path, near), remedy=TRUNCATED)
 
 

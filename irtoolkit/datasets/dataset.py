@@ -1,4 +1,4 @@
-"""One object for a dataset: an ir_datasets id, a TREC qrels file, or texts in memory."""
+"""The dataset: an ir_datasets id, a TREC qrels file, or texts in memory."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from irtoolkit.runs import Qrels
 class Dataset:
     """Queries, documents, relevance judgments and candidates under one id.
 
-    Everything that an ir_datasets dataset has (`queries_iter`, `docs_iter`, `docs_store`,
-    `qrels_iter`, `has_scoreddocs`, ...) is there too.
+    It has everything that an ir_datasets dataset has too (`queries_iter`, `docs_iter`,
+    `docs_store`, `qrels_iter`, `has_scoreddocs`, ...).
 
     Attributes:
         id: the id as given, or the name of texts in memory.
         parts: the id in its parts.
         source: the ir_datasets dataset.
         in_memory: whether it was made from texts or a file and has no ir_datasets id.
-        replaced: what it has in place of the id's own: topics and qrels with the name of a file,
+        replaced: its parts that replace the id's own: topics and qrels with the name of a file,
             candidates=corpus; see `irtoolkit.datasets.replaced`.
     """
 
@@ -52,7 +52,7 @@ class Dataset:
 
     @classmethod
     def load(cls, dataset_id: str) -> Dataset:
-        """The dataset of an ir_datasets id, ours or theirs or registered, or of a folder that was built.
+        """Returns the dataset of an ir_datasets id, registered ones included, or of a built folder.
 
         Raises:
             InputError: no such id; names the nearest ones.
@@ -61,7 +61,7 @@ class Dataset:
 
     @classmethod
     def of(cls, data: Dataset | StrPath | Any) -> Dataset:
-        """The dataset that something names or is.
+        """Returns the dataset that something names or is.
 
         Args:
             data: a Dataset, an ir_datasets id, the path of a qrels file (TREC's or BEIR's), an
@@ -106,7 +106,7 @@ class Dataset:
         return hash(self.id)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its id where it has one, so that other processes read its documents themselves."""
+        """Pickles by id if it has one, so that other processes read its documents themselves."""
         if self._made is not None:
             return self._made
         if not self.in_memory:
@@ -121,28 +121,28 @@ class Dataset:
 
     @property
     def decides(self) -> dict[str, str]:
-        """What decides a run beside the id: what is replaced, and the commit of data of the hub."""
+        """Returns what decides a run besides the id: replaced parts, and the hub's commit."""
         revision = "" if self.about is None else self.about.revision
         return {**self.replaced, **({"revision": revision} if revision else {})}
 
     # -- relatives ----------------------------------------------------------------------------
 
     def view(self, name: str) -> Dataset:
-        """Another view of the dataset, such as relic/val/1-1; itself where it is that view."""
+        """Returns another view of the dataset (relic/val/1-1), or itself if it is that view."""
         return self if self.parts.shows(name) else Dataset.load(str(self.parts.view(name)))
 
     # -- what it has --------------------------------------------------------------------------
 
     def has(self, kind: str) -> bool:
-        """Whether it has "queries", "docs", "qrels" or "scoreddocs"."""
+        """Returns whether it has "queries", "docs", "qrels" or "scoreddocs"."""
         return bool(getattr(self.source, f"has_{kind}")())
 
     def queries(self) -> list[Any]:
-        """The query records in order; empty where there are none."""
+        """Returns the query records in order; empty if there are none."""
         return list(self.source.queries_iter()) if self.has("queries") else []
 
     def query_ids(self) -> list[str]:
-        """The ids of all queries in order."""
+        """Returns the ids of all queries in order."""
         return [query.query_id for query in self.queries()]
 
     @cached_property
@@ -168,10 +168,10 @@ class Dataset:
         return found
 
     def candidates(self) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-        """Yields (query ids, ids of the documents that each of them ranks); a query is in one.
+        """Yields (query ids, ids of the documents that each of them ranks); each query once.
 
-        The dataset's scoreddocs where it has them, else its whole corpus; without the documents that
-        are excluded for a query.
+        The documents are the dataset's scoreddocs if it has them, otherwise its whole corpus;
+        without those that are excluded for a query.
         """
         excluded = self.excluded_docs
         for queries, docs in self._candidate_groups():
@@ -214,7 +214,7 @@ class Dataset:
 
     @property
     def lang(self) -> str | None:
-        """The language of its documents as a code such as en or zh; None where it is not known."""
+        """The language code of its documents, for example en or zh; None if unknown."""
         handler = self._documents()
         lang: str | None = None if handler is None else handler.docs_lang()
         return lang
@@ -223,7 +223,7 @@ class Dataset:
 
     @property
     def about(self) -> Benchmark | None:
-        """What one of our benchmarks says of itself; None for other datasets."""
+        """The record of one of our benchmarks; None for other datasets."""
         record: Benchmark | None = (
             self.source.irtoolkit() if hasattr(self.source, "irtoolkit") else None
         )
@@ -231,7 +231,7 @@ class Dataset:
 
     @cached_property
     def protocol(self) -> EvaluationProtocol:
-        """How it is evaluated: its own protocol, or usual measures and plain means."""
+        """Its evaluation protocol; by default, usual measures and plain means."""
         return (
             EvaluationProtocol(DEFAULT_MEASURES) if self.about is None else self.about.protocol_of()
         )
@@ -242,20 +242,20 @@ class Dataset:
         return self.in_memory or self.about is not None or "qrels" in self.replaced
 
     def difference(self, edition: str | None = None) -> str | None:
-        """How it differs from the published data, or one edition of them; None where it does not.
+        """Returns how it differs from the published data, or one edition of them, or None.
 
-        None too where nothing is known of the published data.
+        None also if nothing is known of the published data.
         """
         if self.about is None or not self.has("queries"):
             return None
         return self.about.difference(self.queries_count(), edition)
 
     def breakdowns(self) -> list[str]:
-        """The names of its breakdowns, such as facet or book."""
+        """Returns the names of its breakdowns, such as facet or book."""
         return [] if self.about is None else list(self.about.breakdowns)
 
     def breakdown(self, name: str) -> dict[str, list[str]]:
-        """The judged queries of each part, by one of the dataset's breakdowns.
+        """Returns the judged queries of each part, by one of the dataset's breakdowns.
 
         Raises:
             InputError: it has no such breakdown.
@@ -274,7 +274,7 @@ class Dataset:
         return {part: queries for part, queries in parts.items() if queries}
 
     def known_queries(self) -> set[str]:
-        """Query ids of the dataset and of the datasets it is a part of.
+        """Returns the query ids of the dataset and of the datasets that it is a part of.
 
         A run made for csfcube may be scored on csfcube/method.
         """
@@ -294,11 +294,11 @@ class Dataset:
 
     @cached_property
     def docs_key(self) -> str | None:
-        """What changes with any change of its documents; None where only reading them tells."""
+        """Returns a key that changes with the documents; None if only reading them would tell."""
         return docs_key(self._documents())
 
     def passages(self) -> Passages | None:
-        """Its documents, where they are passages of books; None where they are others."""
+        """Returns its documents if they are passages of books, otherwise None."""
         docs = self.documents_at_hand()
         return docs if isinstance(docs, Passages) else None
 

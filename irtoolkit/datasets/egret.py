@@ -61,7 +61,7 @@ REPORTED = {"train": 65157, "dev": 1185}
 
 
 def read_egret(folder: Path) -> EgretRelease:
-    """The exemplifying units of the release in a folder; see `read_kilt`."""
+    """Returns the exemplifying units of the release in a folder; see `read_kilt`."""
     return read_kilt([folder / name for name in FILES])
 
 
@@ -81,7 +81,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 
 def own(place: OwnPlace) -> ir_datasets.Dataset | None:
-    """A dataset of a folder that `irtoolkit build egret` has written; None where it has no such one."""
+    """Returns a dataset of a folder from `irtoolkit build egret`; None if it has no such one."""
     splits = tuple(place.about["splits"])
     name, *view = place.parts or ("",)
     if name not in splits or view not in ([], ["left"]):
@@ -106,7 +106,7 @@ class _Examples:
         return self._read(self.source.folder())
 
     def record(self) -> Benchmark:
-        """The record of the dataset that has the examples alone."""
+        """Returns the record of the dataset that has the examples alone."""
 
         def statistics() -> list[Statistic]:
             return [Statistic("Examples", len(self.load().docs))]
@@ -115,7 +115,7 @@ class _Examples:
 
 
 def _dataset(examples: _Examples, split: str, view_of: str = "") -> ir_datasets.Dataset:
-    """The dataset of a split, or the view of it that shows the left context alone."""
+    """Returns the dataset of a split, or the view of it that shows the left context alone."""
     load, left_only = examples.load, bool(view_of)
 
     def judgments() -> Iterator[Qrel]:
@@ -136,7 +136,7 @@ def _dataset(examples: _Examples, split: str, view_of: str = "") -> ir_datasets.
 
 
 def _statistics(release: EgretRelease, split: str, left_only: bool) -> list[Statistic]:
-    """The figures of the paper's Table 1 for one split; lengths in words between white space."""
+    """Returns the figures of the paper's Table 1 for a split; lengths are in words."""
 
     def mean(texts: Iterator[str]) -> float:
         lengths = [len(text.split()) for text in texts]

@@ -1,4 +1,4 @@
-"""The files of EgRet: KILT's ELI5, whose answers hold the examples, and those that a build writes."""
+"""The files of EgRet: KILT's ELI5, whose answers hold the examples, and those of a build."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class ExampleQuery(NamedTuple):
         return f"{self.left} {self.right}".strip()
 
     def with_mask(self, token: str) -> str:
-        """The context with a token in place of the example (§3.1)."""
+        """Returns the context with a token in place of the example (§3.1)."""
         return f"{self.left} {token} {self.right}".strip()
 
     def default_text(self) -> str:
-        """The context."""
+        """Returns the context."""
         return self.context
 
 
@@ -81,7 +81,7 @@ class EgretRelease:
         )
 
     def queries(self, split: str, left_only: bool) -> TableRows[ExampleQuery]:
-        """The contexts of the units of a split."""
+        """Returns the contexts of the units of a split."""
 
         def make(_: int, unit_id: str, question: str, left: str, right: str) -> ExampleQuery:
             return ExampleQuery(unit_id, question, left, "" if left_only else right)
@@ -90,7 +90,7 @@ class EgretRelease:
         return TableRows(columns, make, self._parts[split])
 
     def examples(self, split: str) -> Sequence[GenericDoc]:
-        """The units of a split as documents."""
+        """Returns the units of a split as documents."""
         part = self._parts[split]
         return self.docs.values()[part.start : part.stop]
 

@@ -19,11 +19,11 @@ from irtoolkit.engines.node import SHARE
 
 
 def packed(dataset_id: str, source: Any) -> tuple[str | None, bytes | None]:
-    """What a dataset takes along beside its id: the key of its documents, and itself.
+    """Returns what another process needs besides a dataset's id: its key, and perhaps itself.
 
-    The key is None where its documents are not here. It goes along itself where others do not know
-    the id because this program has registered it with ir_datasets; None where that cannot be sent:
-    then a process that has registered it likewise finds it.
+    The key is None if its documents are not on this machine. The dataset itself is sent if other
+    processes do not know the id because this program has registered it with ir_datasets; if it
+    cannot be sent, it is None: then a process that has registered it likewise finds it.
     """
     try:
         key = _key(source)
@@ -41,10 +41,10 @@ def packed(dataset_id: str, source: Any) -> tuple[str | None, bytes | None]:
 
 
 def unpacked(dataset_id: str, key: str | None, sent: bytes | None) -> Any:
-    """The ir_datasets dataset of an id and of what `packed` gave.
+    """Returns the ir_datasets dataset of an id and a result of `packed`.
 
     Raises:
-        InputError: it is not here, or has other documents.
+        InputError: it is not on this machine, or has other documents.
     """
     try:
         if sent is not None and dataset_id not in ir_datasets.registry:
@@ -69,7 +69,7 @@ def _comes_with_ir_datasets(dataset_id: str) -> bool:
 
 
 def _lacking(dataset_id: str, error: InputError) -> InputError:
-    """The error for a dataset that the process that sent it has, and this one has not."""
+    """Returns the error for a dataset that the process that sent it has, and this one has not."""
     if dataset_id not in ir_datasets.registry:
         return InputError(
             f"no dataset {dataset_id!r}",

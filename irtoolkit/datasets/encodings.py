@@ -1,7 +1,7 @@
-"""How the bytes of a text are read: byte order marks, UTF-8, Chinese encodings, Windows-1252.
+"""Detection of text encodings: byte order marks, UTF-8, Chinese encodings, Windows-1252.
 
-Bytes are given in pieces, which may be cut anywhere, and are gone through as often as needed: a large
-file is never in memory as a whole.
+Bytes come in pieces, which may be cut anywhere, and are read as often as needed: a large file is
+never in memory as a whole.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _OTHERS = {
 
 
 class Encoding(NamedTuple):
-    """How bytes are decoded.
+    """The encoding of a text.
 
     Attributes:
-        codec, errors: as Python's `open` takes them.
-        name: what the encoding is called.
+        codec, errors: as for Python's `open`.
+        name: the name of the encoding.
     """
 
     codec: str
@@ -47,17 +47,18 @@ class Encoding(NamedTuple):
 
 
 def encoding_of(pieces: Pieces, any_kind: bool = False) -> Encoding:
-    """The encoding of a text.
+    """Returns the encoding of a text.
 
-    UTF-8 and what a byte order mark names come first, then Chinese encodings where most of the text
-    is Chinese in them, then Windows-1252, in which Western texts of other encodings are written.
+    UTF-8 and encodings with a byte order mark come first, then Chinese encodings if most of the
+    text is Chinese in them, then Windows-1252, in which Western texts of other encodings are
+    written.
 
     Args:
         pieces: yields the bytes from the beginning, each time that it is called.
-        any_kind: whether they may be a file of another kind than plain text, such as a web page.
+        any_kind: whether they may be another kind of file than plain text, for example a web page.
 
     Raises:
-        InputError: they begin as a file of another kind, or hold zero bytes, as no text does.
+        InputError: they begin like a file of another kind, or hold zero bytes, which no text does.
     """
     start = next(pieces(), b"")[:200]
     first = start.removeprefix(codecs.BOM_UTF8).lstrip().lower()
@@ -80,7 +81,7 @@ def encoding_of(pieces: Pieces, any_kind: bool = False) -> Encoding:
 
 
 def refuse_damaged(pieces: Pieces) -> None:
-    """Refuses text that is UTF-8 but for a few bytes, and text that Windows-1252 does not explain.
+    """Raises InputError if text is UTF-8 except for a few bytes, or does not fit Windows-1252.
 
     Raises:
         InputError: with the byte and its line.
@@ -139,7 +140,7 @@ def _is_mostly_eastern(codec: str, pieces: Iterator[bytes]) -> bool:
 
 
 def _first_error(pieces: Iterator[bytes]) -> int | None:
-    """Where the first byte is that is not UTF-8."""
+    """Returns the offset of the first byte that is not UTF-8."""
     decoder, before = codecs.getincrementaldecoder("utf-8")(), 0
     for piece in chain(pieces, [b""]):
         held = len(decoder.getstate()[0])

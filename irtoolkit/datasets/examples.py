@@ -1,6 +1,6 @@
 """Exemplifying units in running text, found by their markers (EgRet §2.1).
 
-A unit is the parenthesised clause with "for example" or "e.g.", or else the sentence with it.
+A unit is the parenthesised clause with "for example" or "e.g.", or otherwise the sentence with it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Example(NamedTuple):
     marker: str
 
     def context(self, words: int) -> tuple[str, str]:
-        """The last words before the unit and the first words after it, joined by spaces."""
+        """Returns the last words before the unit and the first words after it, joined by spaces."""
         return _last(self.source, self.start, words), _first(self.source, self.stop, words)
 
     @property
@@ -73,8 +73,8 @@ class Example(NamedTuple):
 def extract_examples(text: str) -> Iterator[Example]:
     """Yields the exemplifying units of a text in order; units do not overlap.
 
-    A unit of nothing but markers is left out, and so is a sentence with a parenthesised clause that
-    is a unit already.
+    A unit of markers only is left out, and so is a sentence with a parenthesised clause that is
+    already a unit.
     """
     # Most texts have no marker and need not be split into sentences.
     spans: list[tuple[int, int]] = []
@@ -98,7 +98,7 @@ def extract_examples(text: str) -> Iterator[Example]:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """The (start, stop) of each sentence of a text, without the white space between sentences."""
+    """Returns the (start, stop) of each sentence of a text, without surrounding white space."""
     spans, start = [], 0
     for match in _END.finditer(text):
         if match[0].startswith(".") and _abbreviated(text, start, match):
@@ -116,7 +116,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _abbreviated(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether the full stop of a match belongs to an abbreviation."""
+    """Returns whether the full stop of a match belongs to an abbreviation."""
     tail = text[max(start, match.start() + 1 - _LOOK_BACK) : match.start() + 1]
     if _BEFORE_NUMBER.search(tail):
         return text[match.end() : match.end() + 8].lstrip()[:1].isdigit()
@@ -130,7 +130,7 @@ def _abbreviated(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _clauses(text: str) -> dict[int, tuple[int, int]]:
-    """The innermost parentheses around each marker that is in some, by the marker's place."""
+    """Returns the innermost parentheses around each marker, by the marker's position."""
     opened: list[int] = []
     around: dict[int, int] = {}
     closed: dict[int, int] = {}
@@ -150,14 +150,14 @@ def _clauses(text: str) -> dict[int, tuple[int, int]]:
 
 
 def clip(text: str, words: int, *, end: bool) -> str:
-    """The first or last words of a text, joined by spaces."""
+    """Returns the first or last words of a text, joined by spaces."""
     # Splitting only as far as needed keeps long texts cheap.
     parts = text.rsplit(None, words)[-words:] if end else text.split(None, words)[:words]
     return " ".join(parts)
 
 
 def _last(text: str, stop: int, words: int) -> str:
-    """The last words before a place; reads only as much of the text as needed."""
+    """Returns the last words before a position; reads only as much of the text as needed."""
     reach = 16 * words
     while True:
         found = text[max(0, stop - reach) : stop].split()
@@ -167,7 +167,7 @@ def _last(text: str, stop: int, words: int) -> str:
 
 
 def _first(text: str, start: int, words: int) -> str:
-    """The first words after a place; reads only as much of the text as needed."""
+    """Returns the first words after a place; reads only as much of the text as needed."""
     reach = 16 * words
     while True:
         found = text[start : start + reach].split()
@@ -190,7 +190,7 @@ class Clipper:
         self._tokenizer = None if tokenizer == WHITESPACE else _pretrained(tokenizer)
 
     def __call__(self, text: str, *, end: bool) -> str:
-        """The first tokens of a text, or with `end` the last ones."""
+        """Returns the first tokens of a text, or with `end` the last ones."""
         # A word has at least one token, so the kept tokens are within as many words.
         text = clip(text, self._tokens, end=end)
         if self._tokenizer is None:
@@ -204,7 +204,7 @@ class Clipper:
         return cut.strip()
 
     def around(self, example: Example) -> tuple[str, str]:
-        """The truncated text before an example, and that after it."""
+        """Returns the truncated text before an example, and that after it."""
         left, right = example.context(self._tokens)
         return self(left, end=True), self(right, end=False)
 

@@ -23,8 +23,8 @@ def download_blobs(
     Args:
         repository: owner/name.
         commit: the full commit id.
-        blobs: file name, which may have folders, to git blob id; for None, the id is taken from GitHub's listing of the
-            commit.
+        blobs: file name, which may have folders, to git blob id; for None, the id is taken from GitHub's
+            listing of the commit.
         folder: the folder to create.
         under: the folder of the repository that holds the files, ending in a slash.
 

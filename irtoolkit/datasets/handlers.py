@@ -66,7 +66,7 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
         lang: str | None,
         key: Callable[[], str] | None = None,
     ) -> None:
-        """`key` returns what changes with any change of the documents, without reading them all."""
+        """Takes `key`, which returns a key of the documents without reading them all."""
         self._load, self._cls = load, with_real_types(cls)
         self._namespace, self._lang = namespace, lang
         self._key = key
@@ -84,7 +84,7 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
         return len(self._load())
 
     def docs_key(self) -> str | None:
-        """What changes with any change of the documents; None where only reading them tells."""
+        """Returns a key that changes with the documents; None if only reading them would tell."""
         return None if self._key is None else self._key()
 
     def by_id(self) -> Mapping[str, Any]:
@@ -195,10 +195,10 @@ class SharedCandidatesHandler(BaseScoredDocs):  # type: ignore[misc]
 
 
 def docs_key(handler: Any) -> str | None:
-    """What changes with any change of a handler's documents; None where only reading them tells.
+    """Returns a key that changes with a handler's documents; None if only reading them would tell.
 
-    Ours know it. Documents of ir_datasets' own datasets are in files from which it reads them once
-    they are built, and which `content_hash` reads once.
+    Our handlers know it. Documents of ir_datasets' own datasets are in files from which it reads
+    them once they are built, and which `content_hash` reads once.
     """
     if isinstance(handler, DocsHandler):
         return handler.docs_key()

@@ -17,13 +17,13 @@ _CHOICE = re.compile(r"(?:proxy|[0-9]+-way)(?:-[a-z][a-z0-9]*)?")
 
 @dataclass(frozen=True)
 class DatasetId:
-    """An ir_datasets id in its parts, such as quoter/sample/en/test/left.
+    """An ir_datasets id in its parts, for example quoter/sample/en/test/left.
 
     Attributes:
-        parts: the words between the slashes; in place of a folder of one's own, the benchmark
-            whose form it has.
-        folder: that folder as the id has it; empty for other ids. See `irtoolkit.datasets.own`.
-        lang: the language of that folder, where the published ids name theirs; empty for other ids.
+        parts: the words between the slashes; in place of a user's own folder, the benchmark
+            whose format it has.
+        folder: that folder as in the id; empty for other ids. See `irtoolkit.datasets.own`.
+        lang: the language of that folder, if the published ids name theirs; empty for other ids.
     """
 
     parts: tuple[str, ...]
@@ -32,7 +32,7 @@ class DatasetId:
 
     @classmethod
     def parse(cls, text: str) -> DatasetId:
-        """The id in a text; any text is one, whether or not a dataset has it."""
+        """Returns the id in a text; any text is one, whether or not a dataset has it."""
         own = None if text in ir_datasets.registry else own_place(text)
         if own is not None:
             return cls((own.benchmark, *own.parts), own.given, own.lang)
@@ -65,36 +65,39 @@ class DatasetId:
         return places[-1] if places else None
 
     def with_split(self, split: str) -> DatasetId | None:
-        """The same dataset in another split, without a choice among few; None where it has no split."""
+        """Returns the dataset in another split, without an N-way task; None if it has no split."""
         base = self.without_choice()
         at = base._split_at()
         return None if at is None else base._with(*base.parts[:at], split, *base.parts[at + 1 :])
 
     def without_choice(self) -> DatasetId:
-        """The dataset that an N-way choice or proxy task is derived from; itself otherwise."""
+        """Returns the dataset that an N-way choice or proxy task is derived from.
+
+        Itself otherwise.
+        """
         return self._with(*self.parts[:-1]) if _CHOICE.fullmatch(self.parts[-1]) else self
 
     def in_sample(self) -> DatasetId:
-        """The counterpart in the invented sample: csfcube/method, csfcube/sample/method."""
+        """Returns the counterpart in the invented sample: csfcube/method, csfcube/sample/method."""
         return self if self.sample else DatasetId((self.parts[0], SAMPLE, *self.parts[1:]))
 
     def choice(self) -> tuple[str, ...]:
-        """The last part, where it names an N-way choice or proxy task; empty otherwise."""
+        """Returns the last part if it names an N-way choice or proxy task, otherwise empty."""
         return self.parts[len(self.without_choice().parts) :]
 
     def view(self, name: str) -> DatasetId:
-        """A view of the dataset, such as relic/val/1-1, and of a choice, relic/val/1-1/proxy."""
+        """Returns a view of the dataset, for example relic/val/1-1; its N-way task stays."""
         return self._with(*self.without_choice().parts, name, *self.choice())
 
     def shows(self, view: str) -> bool:
-        """Whether the last part, apart from a choice, is this view."""
+        """Returns whether the last part, apart from a choice, is this view."""
         return self.without_choice().parts[-1] == view
 
     def has(self, part: str) -> bool:
-        """Whether this word is one of the parts, or the language of a folder of one's own."""
+        """Returns whether a word is one of the parts, or the language of a user's own folder."""
         return part in self.parts or part == self.lang
 
     def ancestors(self) -> Iterator[DatasetId]:
-        """The id itself, and what is left as the last parts are taken away one by one."""
+        """Yields the id itself, and what is left as the last parts are removed one by one."""
         for end in range(len(self.parts), 0, -1):
             yield self._with(*self.parts[:end])

@@ -39,11 +39,11 @@ DEFAULT_NAME = "texts"
 
 
 class _Kind(NamedTuple):
-    """What a collection of texts holds: documents or queries.
+    """The content of a collection of texts: documents or queries.
 
     Attributes:
-        noun, plural: what one text and all of them are called in messages.
-        ids: names that a record or a column may give to the id, the first found being read.
+        noun, plural: the names of one text and of all of them in messages.
+        ids: names that a record or a column may give to the id; the first one that is present is read.
         texts: names of the text.
         formats: readers of files by format.
     """
@@ -71,26 +71,26 @@ def dataset_of_texts(
     ids: Iterable[str] | None = None,
     name: str = DEFAULT_NAME,
 ) -> Dataset:
-    """A dataset of texts that are given.
+    """Returns a dataset of the given texts.
 
     Args:
-        docs: the documents, or a mapping of corpus, queries, qrels and top_ranked to data frames, such
-            as a DatasetDict. Documents are a list of strings, which get their positions "0", "1", ... as ids;
-            id to text; a data frame with an id column (doc_id, docno, _id or id) and a text column
-            (text, contents or body), below its title if it has one; records or dicts with these fields; (id, text) pairs; or the
-            path of a .jsonl, .csv, .tsv, .trec or .parquet file, plain or .gz, which is parsed into irtoolkit's
-            cache where it is large.
+        docs: the documents, or a mapping of corpus, queries, qrels and top_ranked to data frames, for
+            example a DatasetDict. Documents are a list of strings, which get their positions "0", "1", ...
+            as ids; id to text; a data frame with an id column (doc_id, docno, _id or id) and a text column
+            (text, contents or body), below its title if it has one; records or dicts with these fields;
+            (id, text) pairs; or the path of a .jsonl, .csv, .tsv, .trec or .parquet file, plain or .gz,
+            which is parsed into irtoolkit's cache if it is large.
         queries: the queries in the same forms, with query_id, qid, _id or id, and text or query.
         qrels: relevance judgments, as `Qrels.of` takes them.
         candidates: query id to the ids of the documents that it ranks, or a run or a file, as
             `irtoolkit.datasets.pools.pools_of` takes them; by default all.
-        ids: ids of the documents, where `docs` is a list of strings.
-        name: what the dataset is called in messages and records.
+        ids: ids of the documents, if `docs` is a list of strings.
+        name: the name of the dataset in messages and records.
 
     Raises:
-        InputError: no documents, an id twice, or one with white space in a file; a text that is not a string; a query without text;
-            ids that are not one for each document; a data frame without the columns; candidates
-            or judgments of a query or document that is not there.
+        InputError: no documents, an id twice, or one with white space in a file; a text that is not a
+            string; a query without text; ids that are not one for each document; a data frame without the
+            columns; candidates or judgments of an unknown query or document.
     """
     tables = tables_of(docs)
     if tables is not None:
@@ -121,7 +121,7 @@ def dataset_of_texts(
 
 
 def _reopenable(given: Any) -> Any:
-    """Returns texts as they are given, but for a pipe, which can be read only once: a copy of it."""
+    """Returns texts unchanged, or a copy of a pipe, which can be read only once."""
     return local(given) if _is_path(given) and is_pipe(given) else given
 
 
@@ -136,7 +136,7 @@ def _records(docs: Any, ids: Iterable[str] | None) -> Callable[[], Mapping[str, 
 
 
 def query_texts(queries: Any) -> dict[str, str]:
-    """Query id to text, of queries in any of the forms that `dataset_of_texts` takes.
+    """Returns query id to text, of queries in any of the forms that `dataset_of_texts` takes.
 
     Raises:
         InputError: none, an id twice, or a text that is not a string.
@@ -145,7 +145,7 @@ def query_texts(queries: Any) -> dict[str, str]:
 
 
 def dataset_at(name: str) -> Dataset:
-    """The dataset of an id that is the path of a file or folder, too.
+    """Returns the dataset of an id that is the path of a file or folder, too.
 
     Raises:
         InputError: it is only that.
@@ -207,7 +207,7 @@ def _is_path(given: Any) -> bool:
 
 
 def _twice(given: Any, name: str, kind: _Kind) -> InputError:
-    """The error for an id that occurs twice, with the lines of a file."""
+    """Returns the error for an id that occurs twice, with the lines of a file."""
     said, remedy = f"{kind.noun} {name} occurs twice", "ids must be distinct"
     if not _is_path(given):
         return InputError(said, remedy=remedy)
@@ -242,7 +242,7 @@ def _numbered(given: Any, kind: _Kind, ids: Iterable[str]) -> Iterable[tuple[Any
 
 
 def _pair(item: Any, place: int, kind: _Kind) -> tuple[Any, Any]:
-    """The id and the text of one item; of a bare string its position is the id."""
+    """Returns the id and the text of one item; of a bare string its position is the id."""
     if isinstance(item, str):
         return str(place), item
     if isinstance(item, Mapping):
@@ -289,19 +289,19 @@ def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
 
 
 def _titled(title: Any, text: Any) -> Any:
-    """A text below its title, if both are texts."""
+    """Returns a text below its title, if both are texts."""
     both = isinstance(title, str) and isinstance(text, str)
     return f"{title} {text}".strip() if both else text
 
 
 def is_text_file(name: str) -> bool:
-    """Whether a name ends as a file of texts does; dataset ids do not."""
+    """Returns whether a name ends as a file of texts does; dataset ids do not."""
     plain = split_query(name)[0] if is_url(name) else name
     return Path(without_packing(plain)).suffix.lower() in FORMATS
 
 
 def _items(path: Path, kind: _Kind) -> Iterable[Any]:
-    """The documents or topics of a file, with their lines."""
+    """Returns the documents or topics of a file, with their lines."""
     form = format_of(path)
     if form is None:
         raise InputError(

@@ -19,7 +19,7 @@ from irtoolkit.datasets.own import own_dataset
 
 
 def source_named(dataset_id: str) -> Any:
-    """The ir_datasets dataset of an id, ours or theirs or registered, of a folder, or of the hub.
+    """Returns the ir_datasets dataset of an id, a folder, or a name on the hub.
 
     Raises:
         InputError: no such id; names the nearest ones.

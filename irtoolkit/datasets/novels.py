@@ -50,10 +50,10 @@ class Chapter(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a sentence is.
+    """The position of a sentence.
 
     Attributes:
-        chapter: the title of its chapter; empty where the book has none.
+        chapter: the title of its chapter; empty if the book has none.
         number: of the chapter, from 1; 0 before the first.
         sentence: its number in the chapter, from 1.
         share: the share of the book's sentences that come before it, from 0 to below 1.
@@ -70,9 +70,9 @@ class Novel:
     """A book in sentences.
 
     Attributes:
-        name: without white space, as ids of passages have it.
-        title, author: as its header or file name says; the author may be empty.
-        lang: a code such as en; None where it is not known.
+        name: without white space, as in ids of passages.
+        title, author: from its header or file name; the author may be empty.
+        lang: a code, for example en; None if unknown.
         encoding: how its bytes were read.
         sentences: in order.
         paragraphs: the first sentence of each paragraph, ascending.
@@ -104,14 +104,14 @@ class Novel:
         return digest.hexdigest()[:40]
 
     def place(self, sentence: int) -> Place:
-        """Where a sentence is, given by its number from 0."""
+        """Returns the position of a sentence, given by its number from 0."""
         number = bisect_right([chapter.start for chapter in self.chapters], sentence)
         chapter = self.chapters[number - 1] if number else Chapter("", 0)
         share = sentence / len(self.sentences)
         return Place(chapter.title, number, sentence - chapter.start + 1, share)
 
     def book(self, length: int = LENGTH) -> Book:
-        """The book with every passage of some consecutive sentences, at most as many as it has.
+        """Returns the book with all passages of `length` sentences, at most the whole book.
 
         Raises:
             InputError: a length that is not between 1 and 20.
@@ -130,8 +130,8 @@ def read_novel(path: StrPath, *, name: str | None = None) -> Novel:
     """Reads a novel from a file.
 
     Args:
-        path: plain text, Markdown, EPUB, HTML or TEI; see `novel_of` for what it may hold.
-        name: that ids of passages begin with; by default the file's name.
+        path: plain text, Markdown, EPUB, HTML or TEI; see `novel_of` for its contents.
+        name: the beginning of ids of passages; by default the file's name.
 
     Raises:
         InputError: no such file; or see `novel_of`.
@@ -147,16 +147,16 @@ def read_novel(path: StrPath, *, name: str | None = None) -> Novel:
 def novel_of(
     data: bytes, title: str, *, name: str | None = None, most: int | None = None, file: str = ""
 ) -> Novel:
-    """A novel from the bytes of a file: plain text, Markdown, EPUB, HTML or TEI.
+    """Returns a novel from the bytes of a file: plain text, Markdown, EPUB, HTML or TEI.
 
-    Publishers' headers and footers are cut, their title, author and language kept; headings become
-    chapters, and what is between them sentences. See `irtoolkit.datasets.editions`.
+    Publishers' headers and footers are cut, except their title, author and language; headings
+    become chapters, and the text between them sentences. See `irtoolkit.datasets.editions`.
 
     Args:
         data: the bytes; text in UTF-8 or an encoding of `encodings.encoding_of`.
-        title: what it is called where its header has no title.
-        name: that ids begin with; by default made of `title`.
-        most: sentences that are taken at most.
+        title: its title if its header has none.
+        name: the beginning of ids; by default made of `title`.
+        most: largest number of sentences.
         file: the name of its file, whose end tells Markdown from plain text.
 
     Raises:
@@ -205,7 +205,7 @@ def _check_number(sentences: int, most: int) -> None:
 
 
 def _check_words(sentences: Sequence[str]) -> None:
-    """Refuses what is no prose: dots, digits, lines."""
+    """Raises InputError if most sentences have no letter, as in rows of dots or digits."""
     if not sentences:
         raise InputError("there is no sentence in it", remedy="give a text in sentences")
     worded = sum(_LETTER.search(sentence) is not None for sentence in sentences)
@@ -217,7 +217,7 @@ def _check_words(sentences: Sequence[str]) -> None:
 def _divided(
     blocks: Sequence[Block], lang: str | None
 ) -> tuple[list[str], list[int], list[Chapter]]:
-    """The sentences of blocks, the first of each paragraph, and the chapters that have some."""
+    """Returns the sentences of blocks, the first of each paragraph, and the non-empty chapters."""
     found: list[str] = []
     paragraphs: list[int] = []
     chapters: list[Chapter] = []
@@ -253,6 +253,6 @@ def _squeezed(title: str) -> str:
 
 
 def slug(title: str) -> str:
-    """A title as a name: small letters and digits of any script, joined by underscores."""
+    """Returns a title as a name: small letters and digits of any script, joined by underscores."""
     plain = unicodedata.normalize("NFKC", title).lower()
     return re.sub(r"\W+", "_", plain).strip("_")[:_NAME].strip("_") or "book"

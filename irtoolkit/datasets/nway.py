@@ -3,9 +3,9 @@
 `DATASET/N-way` ranks N candidates for each query of a dataset: its gold document and N - 1 others,
 which `irtoolkit nway` picks from the top of a run or at random. RELiC's proxy task (§4) is
 `relic/{split}/proxy`, which is 3-way; PlotRetrieval's (§5.3) is `plotretrieval/{split}/20-way`. A
-word after the number tells tasks with other candidates apart: `relic/val/proxy-errors`. A view of
-a dataset, such as `relic/val/1-1/proxy`, has the candidates of the whole one, `relic/val/proxy`,
-unless it was given its own.
+word after the number tells tasks with other candidates apart: `relic/val/proxy-errors`. A view of a
+dataset, for example `relic/val/1-1/proxy`, has the candidates of the whole one, `relic/val/proxy`,
+unless it has its own.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ MEASURES = ("Success@1",)
 
 
 class NWayCandidates(NamedTuple):
-    """The candidates of one query, in order of id, which says nothing about relevance."""
+    """The candidates of a query, in order of id, which says nothing about relevance."""
 
     query_id: str
     doc_ids: list[str]
 
 
 def parse_nway_id(dataset_id: str) -> tuple[str, int]:
-    """The dataset that an N-way dataset is derived from, and its number of candidates.
+    """Returns the dataset that an N-way dataset is derived from, and its number of candidates.
 
     Raises:
         InputError: the id does not end in /N-way or /proxy, or one of these and a word.
@@ -59,7 +59,7 @@ def parse_nway_id(dataset_id: str) -> tuple[str, int]:
 
 
 def nway_path(dataset_id: str) -> Path:
-    """The file with the picked candidates of a dataset; of a folder that was built, in the folder."""
+    """Returns the file with the picked candidates of a dataset; a built folder holds its own."""
     own = own_place(dataset_id)
     if own is not None:
         return own.folder.joinpath(OWN, *own.parts).with_suffix(".jsonl")
@@ -69,7 +69,7 @@ def nway_path(dataset_id: str) -> Path:
 
 
 def picked_as(dataset_id: str) -> str:
-    """The N-way dataset whose saved candidates a dataset has: its own, or those of the whole one."""
+    """Returns the N-way dataset whose candidates a dataset has: itself, or the whole one's."""
     if nway_path(dataset_id).is_file():
         return dataset_id
     base_id = parse_nway_id(dataset_id)[0]
@@ -83,7 +83,7 @@ def write_nway(dataset_id: str, picked: list[NWayCandidates], made: Mapping[str,
     Args:
         dataset_id: the id of the N-way dataset.
         picked: the candidates of each query.
-        made: how they were picked; kept in the file's first line.
+        made: how they were picked; stored in the file's first line.
 
     Returns:
         The file.
@@ -160,14 +160,14 @@ def _is_query(row: Any, ways: int) -> bool:
 
 
 def _judged(base_id: str) -> str:
-    """A hash of a dataset's relevant documents, which says what the candidates were picked for."""
+    """Returns a hash of a dataset's relevant documents, which candidates were picked for."""
     rows = _base(base_id).qrels_iter()
     relevant = sorted((row.query_id, row.doc_id) for row in rows if row.relevance > 0)
     return _hashed(str(relevant).encode())
 
 
 def _base(base_id: str) -> Any:
-    """The dataset that an N-way dataset is derived from; KeyError if there is none."""
+    """Returns the dataset behind an N-way dataset; raises KeyError if there is none."""
     try:
         return ir_datasets.load(base_id)
     except KeyError:
@@ -178,7 +178,7 @@ def _base(base_id: str) -> Any:
 
 
 def own_nway(dataset_id: str) -> Any:
-    """The N-way dataset of an id with a folder that was built; None of any other id.
+    """Returns the N-way dataset of an id with a folder that was built; None of any other id.
 
     Raises:
         InputError: the folder has no such dataset, or its quotations are hidden.

@@ -1,6 +1,7 @@
-"""Benchmarks in folders of one's own, as `irtoolkit build` makes them.
+"""Benchmarks in users' own folders, as made by `irtoolkit build`.
 
-Such a folder has the files of a release and `benchmark.json`, which says whose form they have:
+Such a folder has the files of a release and `benchmark.json`, which names the benchmark whose
+format they have:
 
     {"benchmark": "relic", "format": 1, "splits": ["train", "val", "test"], "hidden": []}
 
@@ -27,13 +28,13 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class OwnPlace:
-    """A dataset of such a folder.
+    """The location of a dataset of such a folder.
 
     Attributes:
-        given: the folder as the id has it.
+        given: the folder as in the id.
         folder: the folder on this machine.
-        parts: what follows the folder in the id.
-        about: what its `benchmark.json` says.
+        parts: the rest of the id.
+        about: the content of its `benchmark.json`.
     """
 
     given: str
@@ -43,17 +44,17 @@ class OwnPlace:
 
     @property
     def benchmark(self) -> str:
-        """The benchmark whose form it has."""
+        """The benchmark whose format it has."""
         return str(self.about["benchmark"])
 
     @property
     def lang(self) -> str:
-        """The code of its language; empty where its `benchmark.json` names none."""
+        """The code of its language; empty if its `benchmark.json` names none."""
         return str(self.about.get("lang", ""))
 
 
 def own_place(dataset_id: str) -> OwnPlace | None:
-    """The folder and the rest of an id; None where no folder in it is a benchmark.
+    """Returns the folder and the rest of an id; None if no folder in it is a benchmark.
 
     Raises:
         InputError: its `benchmark.json` is damaged or of a newer version.
@@ -71,7 +72,7 @@ def own_place(dataset_id: str) -> OwnPlace | None:
 
 
 def described(folder: Path) -> dict[str, Any]:
-    """What the `benchmark.json` of a folder says.
+    """Returns the content of a folder's `benchmark.json`.
 
     Raises:
         InputError: it is damaged or of a newer version.
@@ -96,7 +97,7 @@ def _is_whole(about: dict[str, Any]) -> bool:
 
 
 def own_dataset(dataset_id: str) -> Any:
-    """The ir_datasets dataset of an id with a folder; None where it names no such folder.
+    """Returns the ir_datasets dataset of an id with a folder; None if it names no such folder.
 
     Raises:
         InputError: the folder has no such dataset; or see `own_place`.

@@ -91,7 +91,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 
 def own(place: OwnPlace) -> ir_datasets.Dataset | None:
-    """A dataset of a folder that `irtoolkit build plotretrieval` has written, or None."""
+    """Returns a dataset of a folder that `irtoolkit build plotretrieval` has written, or None."""
     split, *rest = (*place.parts, "")
     how = re.fullmatch(r"(?:m([1-9][0-9]?))?/?(book)?/?", "/".join(rest))
     if split not in place.about["splits"] or how is None:
@@ -108,7 +108,7 @@ _read = cache(read_plotretrieval)
 
 
 class _Chunks:
-    """One split at one size of chunks: its files, and the documents that its datasets share."""
+    """A split at one chunk size: its files, and the documents that its datasets share."""
 
     def __init__(self, split: str, size: int, source: ReleaseSource) -> None:
         self.split, self.size, self.source = split, size, source
@@ -130,7 +130,7 @@ def _source(split: str, sample: bool) -> ReleaseSource:
 
 
 def _datasets(name: str, chunks: _Chunks) -> dict[str, ir_datasets.Dataset]:
-    """The dataset that ranks all chunks and the one that ranks the query's own book, by id."""
+    """Returns the dataset that ranks all chunks and the one of the query's own book, by id."""
     return {
         name: _dataset(chunks, own_book=False),
         f"{name}/book": _dataset(chunks, own_book=True),
@@ -178,7 +178,7 @@ def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
 
 
 def _qrels(release: PlotRelease) -> Iterator[Qrel]:
-    """The plot passages and the chunks that share a sentence with one, and the chunks around them."""
+    """Yields the plot passages, the chunks that share a sentence with one, and their neighbours."""
     for query_id, name, spans in release.golds():
         book = release.books[name]
         relevant = set(spans)
@@ -191,13 +191,13 @@ def _qrels(release: PlotRelease) -> Iterator[Qrel]:
 
 
 def _is_chunk(book: Book, passage: Span, size: int) -> bool:
-    """Whether a passage is a regular chunk of the book, and not only the plot passage of a query."""
+    """Returns whether a passage is a regular chunk, and not only a query's plot passage."""
     whole = passage.length == size or passage.stop == len(book.sentences)
     return passage.start % size == 0 and passage.length <= size and whole
 
 
 def _statistics(release: PlotRelease, split: str) -> list[Statistic]:
-    """The figures of the paper's Tables 1 and 2 for one split."""
+    """Returns the figures of the paper's Tables 1 and 2 for one split."""
     chunks = release.passages.values()
     queries = release.queries()
     # A figure with other words than NLTK's is not to be compared with the paper's.

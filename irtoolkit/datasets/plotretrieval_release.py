@@ -44,11 +44,11 @@ class PlotQuery(NamedTuple):
     spans: Tuple[str, ...]  # noqa: UP006
 
     def default_text(self) -> str:
-        """The description."""
+        """Returns the description."""
         return self.text
 
     def hides(self, name: str) -> bool:
-        """Whether a field names the relevant passages, which no retriever may see."""
+        """Returns whether a field names the relevant passages, which no retriever may see."""
         return name == "spans"
 
 
@@ -65,10 +65,10 @@ _SCHEMAS = {
 
 
 class PlotRelease:
-    """One split: its queries with their plot passages, and their books in chunks.
+    """A split: its queries with their plot passages, and their books in chunks.
 
     Attributes:
-        key: what changes with any change of the documents.
+        key: changes with the documents.
     """
 
     def __init__(self, tables: Tables, size: int) -> None:
@@ -84,7 +84,7 @@ class PlotRelease:
         self.passages = Passages(self.books)
 
     def queries(self) -> TableRows[PlotQuery]:
-        """The descriptions."""
+        """Returns the descriptions."""
 
         def make(_: int, query_id: str, text: str, book: int, spans: list[list[int]]) -> PlotQuery:
             name = self._names[book]
@@ -103,7 +103,7 @@ class PlotRelease:
         yield from TableRows(self._queries.select(["query_id", "book", "spans"]), make)
 
     def asking(self) -> dict[str, list[str]]:
-        """The ids of the queries about each book."""
+        """Returns the ids of the queries about each book."""
         asking: dict[str, list[str]] = {name: [] for name in self._names}
         columns = (self._queries[name].to_pylist() for name in ("query_id", "book"))
         for query_id, book in zip(*columns, strict=True):
@@ -116,7 +116,7 @@ def _spans(book: str, pairs: Sequence[Sequence[int]]) -> tuple[Span, ...]:
 
 
 def _golds(queries: pa.Table) -> Ints:
-    """The plot passages of all queries as an (n, 3) array: book, first sentence, length."""
+    """Returns the plot passages of all queries as an (n, 3) array: book, first sentence, length."""
     found = [np.empty((0, 3), np.int64)]
     for batch in queries.to_batches():
         # Array.to_numpy would import pandas wherever it is installed.
@@ -185,7 +185,7 @@ def _parse(folder: Path, path: Path, out: CacheWriter) -> None:
 def chunked(
     name: str, sentences: Sequence[str], golds: Iterable[Sequence[int]], size: int = CHUNK
 ) -> Book:
-    """A book whose passages are its chunks and the queries' plot passages (§4.2, step 4).
+    """Returns a book whose passages are its chunks and the queries' plot passages (§4.2, step 4).
 
     Args:
         name: the name of the book.

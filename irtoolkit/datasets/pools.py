@@ -25,11 +25,12 @@ _FORM = f'a line is {{"{QUERY}": "q1", "{DOCS}": ["d1", "d2"]}}'
 
 
 def pools_of(given: Any) -> tuple[Pools, str]:
-    """Returns query id to the ids of its candidates, and what they are called in records.
+    """Returns query id to the ids of its candidates, and their name in records.
 
     Args:
-        given: {query id: ids of documents}; a data frame with query-id and corpus-ids; a run, of which all documents are candidates; or the path
-            of a run, or of top_ranked as JSON lines or Parquet with query-id and corpus-ids.
+        given: {query id: ids of documents}; a data frame with query-id and corpus-ids; a run, all of whose
+            documents are candidates; or the path of a run, or of top_ranked as JSON lines or Parquet with
+            query-id and corpus-ids.
 
     Raises:
         InputError: no such file, none of these forms, a candidate listed twice, or no pools.
@@ -105,7 +106,7 @@ def _json_rows(file: Path) -> Iterator[tuple[Any, Any, int]]:
 
 
 def _checked(rows: Iterable[tuple[Any, Any, int | None]], file: Path | None) -> Pools:
-    """The pools of some rows, whose ids may be whole numbers."""
+    """Returns the pools of some rows, whose ids may be whole numbers."""
     found: Pools = {}
     for query, docs, line in rows:
         pool = list(map(str, docs)) if _is_list(docs) else []

@@ -91,7 +91,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 
 def own(place: OwnPlace) -> ir_datasets.Dataset | None:
-    """A dataset of a folder that `irtoolkit build quoter` has written; None where it has no such one."""
+    """Returns a dataset of a folder from `irtoolkit build quoter`; None if it has no such one."""
     parts = list(place.parts)
     lower = parts[:1] == ["lower"]
     split, *side = parts[lower:] or [""]
@@ -109,7 +109,7 @@ def own(place: OwnPlace) -> ir_datasets.Dataset | None:
 
 
 def _described(place: OwnPlace) -> tuple[str, Bounds]:
-    """The language of such a folder, and the first lines of its val and test."""
+    """Returns the language of such a folder, and the first lines of its val and test."""
     lang, bounds = place.about.get("lang"), place.about.get("bounds")
     if isinstance(lang, str) and isinstance(bounds, list):
         match bounds:
@@ -142,7 +142,7 @@ class _Language:
         return _read(path, self.lang, self.lower, self._bounds)
 
     def record(self) -> Benchmark:
-        """The record of the dataset that has the quotes alone."""
+        """Returns the record of the dataset that has the quotes alone."""
 
         def statistics() -> list[Statistic]:
             return [Statistic("Quotes", len(self.load().quotes))]
@@ -170,7 +170,7 @@ def _dataset(
 
 
 def _statistics(release: QuoterRelease, lang: str, split: str) -> list[Statistic]:
-    """The figures of the paper's Table 1 for one language and split."""
+    """Returns the figures of the paper's Table 1 for one language and split."""
     seen = {release.golds[number] for number in release.part("train")}
     asked = [release.golds[number] for number in release.part(split)]
     figures = REPORTED.get(lang, {})

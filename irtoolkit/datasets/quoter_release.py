@@ -30,7 +30,7 @@ PUBLISHED = {
 
 
 def file_of(lang: str) -> str:
-    """The name of the file of a language, as the release has it for the three that it has."""
+    """Returns the file name of a language; the release defines three."""
     return FILES.get(lang, f"{lang}.txt")
 
 
@@ -40,7 +40,7 @@ BANDS = (0, 1, 5, 10, 20, 50, 100, 150)
 
 
 def band_names() -> list[str]:
-    """The names of the bands, in order."""
+    """Returns the names of the bands, in order."""
     inner = [str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in pairwise(BANDS)]
     return [f"{name} in train" for name in (*inner, f"{BANDS[-1]}+")]
 
@@ -62,7 +62,7 @@ class QuoteQuery(NamedTuple):
         return f"{self.left} {self.right}".strip()
 
     def with_mask(self, token: str) -> str:
-        """The context with a token in place of the quote (§5.1)."""
+        """Returns the context with a token in place of the quote (§5.1)."""
         return f"{self.left} {token} {self.right}".strip()
 
     def default_text(self) -> str:
@@ -77,12 +77,12 @@ _SCHEMAS = {
 
 
 class QuoterRelease:
-    """One language: its quotes in the order they first appear, and its contexts in file order.
+    """A language: its quotes in the order they first appear, and its contexts in file order.
 
     Args:
         lang: the language.
         tables: its columns.
-        bounds: the first lines of validation and test, where they are not those of the release.
+        bounds: the first lines of validation and test, if they differ from the release's.
 
     Attributes:
         key: the key of its columns, see `irtoolkit.datasets.cache.Tables`.
@@ -99,15 +99,15 @@ class QuoterRelease:
         )
 
     def quote_id(self, number: int) -> str:
-        """The document id of a quote."""
+        """Returns the document id of a quote."""
         return f"{self._lang}-q{number + 1}"
 
     def query_id(self, number: int) -> str:
-        """The query id of a context: its language and line number."""
+        """Returns the query id of a context: its language and line number."""
         return f"{self._lang}-{number + 1}"
 
     def part(self, split: str) -> range:
-        """The contexts of a split: the published lines, or 8:1:1 in a file of another length."""
+        """Returns the contexts of a split: the published lines, or 8:1:1 in other files."""
         lines = len(self._contexts)
         *bounds, total = PUBLISHED.get(self._lang, (0, 0, -1))
         if lines != total:
@@ -120,7 +120,7 @@ class QuoterRelease:
         }[split]
 
     def queries(self, split: str, side: ContextSide | None) -> TableRows[QuoteQuery]:
-        """The queries of a split, with both sides of the context or one."""
+        """Returns the queries of a split, with both sides of the context or one."""
 
         def make(number: int, left: str, _: int, right: str) -> QuoteQuery:
             shown = (left if side != "right" else "", right if side != "left" else "")
@@ -134,7 +134,7 @@ class QuoterRelease:
             yield Qrel(self.query_id(number), self.quote_id(self.golds[number]), 1)
 
     def by_frequency(self, split: str) -> dict[str, list[str]]:
-        """The queries of a split by how often their quote is in train (§6.5, Figure 2)."""
+        """Returns the queries of a split by how often their quote is in train (§6.5, Figure 2)."""
         seen = Counter(self.golds[number] for number in self.part("train"))
         parts: dict[str, list[str]] = {}
         for name, low, high in zip(band_names(), BANDS, (*BANDS[1:], None), strict=True):
@@ -156,7 +156,7 @@ def read_quoter(
         path: the file.
         lang: en, zh, lzh, or another code.
         lower: whether to lower-case all texts before equal quotes are merged.
-        bounds: the first lines of validation and test, where they are not those of the release.
+        bounds: the first lines of validation and test, if they differ from the release's.
 
     Raises:
         InputError: a line is not left context, quote, right context; or a quote is empty.

@@ -1,4 +1,4 @@
-"""Record types as ir_datasets' own commands read them."""
+"""Record types in the form that ir_datasets' own commands read."""
 
 from __future__ import annotations
 

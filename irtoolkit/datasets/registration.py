@@ -30,14 +30,14 @@ def load_registered(dataset_id: str) -> Any:
 
 
 class _Counted:
-    """ir_datasets' metadata of a dataset, computed from its records when they are wanted."""
+    """ir_datasets' metadata of a dataset, computed from its records on demand."""
 
     def __init__(self, dataset: ir_datasets.Dataset) -> None:
         self._dataset = dataset
         self._of = cache(self._computed)
 
     def get_metadata(self, dataset_id: str, kind: ir_datasets.EntityType | str) -> dict[str, Any]:
-        """Returns number and fields of one kind of records, in the form of ir_datasets' own files."""
+        """Returns the number and fields of one kind of records, in ir_datasets' own format."""
         return self._of(ir_datasets.EntityType(kind).value)
 
     def _computed(self, kind: str) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 
 def own(place: OwnPlace) -> ir_datasets.Dataset | None:
-    """A dataset of a folder that `irtoolkit build relic` has written; None where it has no such one."""
+    """Returns a dataset of a folder from `irtoolkit build relic`; None if it has no such one."""
     name, *rest = (*place.parts, "")
     view = re.fullmatch(rf"([0-{MAX_CONTEXT}])-([0-{MAX_CONTEXT}])", "/".join(rest).rstrip("/"))
     if name not in place.about["splits"] or (rest != [""] and not view):
@@ -105,7 +105,7 @@ def own(place: OwnPlace) -> ir_datasets.Dataset | None:
 
 @cache
 def _read(path: Path, hidden: bool, state: object) -> RelicRelease:
-    """A file in the state that its stamp tells: a folder may be built again in this process."""
+    """Returns the release in a file; `state` tells versions of a rebuilt file apart."""
     return read_relic(path, hidden)
 
 
@@ -174,7 +174,7 @@ def _qrels(release: RelicRelease) -> Iterator[Qrel]:
 
 
 def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
-    """The figures of the submission's Table 1 for one split; see CANDIDATES for the release.
+    """Returns the figures of the submission's Table 1 for a split; see CANDIDATES for the release.
 
     Data of neither edition have the submission's figures beside their own.
     """
@@ -202,7 +202,7 @@ def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
 
 
 def _candidate_words(release: RelicRelease) -> float:
-    """The mean length of all passages in words."""
+    """Returns the mean length of all passages in words."""
     total = 0
     for book, length, starts in release.passages.groups:
         sums = np.cumsum([0, *(len(sentence.split()) for sentence in book.sentences)])

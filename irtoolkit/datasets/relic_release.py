@@ -35,7 +35,7 @@ _CANDIDATES = re.compile(r"([1-9][0-9]{0,3})_sentences?")
 
 
 class RelicQuery(NamedTuple):
-    """A window of literary criticism around a quotation that is masked out.
+    """A window of literary criticism around a masked quotation.
 
     `left` and `right` are the sentences before and after the quotation. The candidates are all
     passages of `length` sentences in `book`.
@@ -53,15 +53,15 @@ class RelicQuery(NamedTuple):
         return " ".join((*self.left, *self.right))
 
     def with_mask(self, token: str) -> str:
-        """The context with a token, such as a model's mask token, in place of the quotation."""
+        """Returns the context with a token, for example a mask, in place of the quotation."""
         return " ".join((*self.left, token, *self.right))
 
     def default_text(self) -> str:
-        """The context without a mask."""
+        """Returns the context without a mask."""
         return self.context
 
     def clipped(self, left: int, right: int) -> "RelicQuery":
-        """The same query with at most this many sentences on each side of the quotation."""
+        """Returns the same query with at most this many sentences on each side of the quotation."""
         return self._replace(left=self.left[len(self.left) - left :] if left < len(self.left) else self.left,
                              right=self.right[:right])  # fmt: skip
 
@@ -105,7 +105,7 @@ class RelicRelease:
         self._windows = tables["windows"]
 
     def queries(self, left: int, right: int) -> TableRows[RelicQuery]:
-        """The queries with at most this many sentences on each side."""
+        """Returns the queries with at most this many sentences on each side."""
 
         def make(
             _: int, query_id: str, book: int, length: int, before: list[str], after: list[str]
@@ -117,7 +117,7 @@ class RelicRelease:
         return TableRows(self._windows.select(columns), make)
 
     def asking(self) -> dict[tuple[str, int], list[str]]:
-        """The ids of the queries that rank the passages of each length in each book."""
+        """Returns the ids of the queries that rank the passages of each length in each book."""
         asking: dict[tuple[str, int], list[str]] = {}
         columns = (self._windows[name].to_pylist() for name in ("query_id", "book", "length"))
         for query_id, book, length in zip(*columns, strict=True):
@@ -125,7 +125,7 @@ class RelicRelease:
         return asking
 
     def golds(self) -> Iterator[tuple[str, Span]]:
-        """Yields (query id, quotation) of the queries whose quotation the release shows."""
+        """Yields (query id, quotation) of the queries whose quotation the release contains."""
         columns = (self._windows[n].to_pylist() for n in ("query_id", "book", "gold", "length"))
         for query_id, book, gold, length in zip(*columns, strict=True):
             if gold is not None:

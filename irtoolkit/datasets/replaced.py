@@ -1,4 +1,4 @@
-"""A dataset with other queries, judgments or candidates than its own."""
+"""A dataset whose queries, judgments or candidates are replaced by others."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ _QRELS = ("qrels",)
 
 
 def with_candidates(data: Dataset, candidates: Candidates) -> Dataset:
-    """The dataset, whose queries rank their pools, the whole corpus, or other candidates.
+    """Returns the dataset with its pools, the whole corpus, or other candidates.
 
     Args:
         data: a dataset.
-        candidates: "pool" or "corpus"; None keeps the dataset's own: pools where it has them. Or
+        candidates: "pool" or "corpus"; None keeps the dataset's own: pools if it has them. Or
             candidates of its queries, as `irtoolkit.datasets.pools.pools_of` takes them.
 
     Raises:
         InputError: "pool" for a dataset without pools; no such file; or candidates of other queries, or
-            that are no documents of the dataset.
+            that are not documents of the dataset.
     """
     if not (candidates is None or (isinstance(candidates, str) and candidates in _KINDS)):
         return _with_pools(data, candidates)
@@ -71,7 +71,7 @@ def with_candidates(data: Dataset, candidates: Candidates) -> Dataset:
 
 
 def _with_pools(data: Dataset, given: Any) -> Dataset:
-    """The dataset with the candidates of a file or an object."""
+    """Returns the dataset with the candidates of a file or an object."""
     pools, name = pools_of(given)
     file = name if isinstance(given, str | PathLike) else None
     queries = data.query_ids()
@@ -101,16 +101,16 @@ def _with_pools(data: Dataset, given: Any) -> Dataset:
 
 
 def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset:
-    """The documents of a dataset with the queries of a file, and without judgments.
+    """Returns the documents of a dataset with the queries of a file, and without judgments.
 
     Args:
         data: a dataset with documents.
         path: id, tab, text; TREC topics; or JSON lines; the first line shows which.
-        pools: whether a query ranks the candidates that the dataset has for its id, not the corpus.
+        pools: whether a query ranks the dataset's candidates for its id instead of the corpus.
 
     Raises:
         InputError: no such file; an id twice or not one word; a topic without text, or without
-            candidates where they are wanted.
+            candidates if they are required.
     """
     queries = _read_topics(path)
     handler = QueriesHandler(lambda: queries, GenericQuery, data.id, None)
@@ -128,9 +128,9 @@ def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset
 
 
 def with_qrels(data: Dataset, path: StrPath) -> Dataset:
-    """The dataset with the judgments of a file.
+    """Returns the dataset with the judgments of a file.
 
-    Its measures remain, and its folds where all of their queries are judged.
+    Its measures remain, and its folds if all of their queries are judged.
 
     Args:
         data: a dataset.
@@ -150,10 +150,10 @@ def with_qrels(data: Dataset, path: StrPath) -> Dataset:
 
 
 def queries_of_files(name: str, topics: StrPath, qrels: StrPath | None = None) -> Dataset:
-    """The queries of a file, without documents, and perhaps the judgments of another.
+    """Returns the queries of a file, without documents, and perhaps the judgments of another.
 
     Args:
-        name: what the dataset is called.
+        name: the name of the dataset.
         topics, qrels: see `with_topics` and `with_qrels`.
 
     Raises:

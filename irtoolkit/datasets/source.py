@@ -19,17 +19,17 @@ DATA_VARIABLE = "IRTOOLKIT_DATA"
 
 @dataclass(frozen=True)
 class ReleaseSource:
-    """The release files of one benchmark, and where they may be.
+    """The release files of a benchmark, and their possible locations.
 
     Attributes:
         benchmark: the name of the benchmark's folder under $IRTOOLKIT_DATA and in ir_datasets'
             home.
-        files: the names of the files, all of which must be there.
+        files: the names of the files, all of which are required.
         howto: one sentence that says what to get and where to put it.
-        fixed: the folder of a sample that ships with the package, or of data of one's own; no other
-            place is searched.
-        own: whether these are data of one's own; see `irtoolkit.datasets.own`.
-        download: puts the files into a folder; None for a release without a stable address.
+        fixed: the folder of a sample that ships with the package, or of users' own data; no other
+            folder is searched.
+        own: whether these are users' own data; see `irtoolkit.datasets.own`.
+        download: downloads the files into a folder; None for a release without a stable address.
     """
 
     benchmark: str
@@ -45,10 +45,10 @@ class ReleaseSource:
         return self.fixed is not None and not self.own
 
     def present(self) -> Path | None:
-        """The folder that holds the release now, or None; downloads nothing.
+        """Returns the folder that holds the release now, or None; downloads nothing.
 
         Raises:
-            InputError: a folder is there but lacks some of the files.
+            InputError: a folder exists but lacks some of the files.
         """
         url = self._url()
         if url is not None:
@@ -60,12 +60,15 @@ class ReleaseSource:
         return None
 
     def where(self) -> str | None:
-        """The folder or URL of the release, for listings; copies nothing. Errors as for `present`."""
+        """Returns the folder or URL of the release, for listings; copies nothing.
+
+        Errors as for `present`.
+        """
         folder = self._url() or self.present()
         return None if folder is None else shown(folder)
 
     def _url(self) -> str | None:
-        """The URL of the release, where $IRTOOLKIT_DATA is one and the release is there."""
+        """Returns the URL of the release, if $IRTOOLKIT_DATA is a URL that has it."""
         url = None if self.fixed is not None else url_of(os.environ.get(DATA_VARIABLE, ""))
         if url is None:
             return None
@@ -87,7 +90,7 @@ class ReleaseSource:
             )
 
     def folder(self, limit: float | None = None) -> Path:
-        """The folder that holds the release, after downloading it if that is possible and needed.
+        """Returns the folder that holds the release, downloaded if necessary and possible.
 
         Args:
             limit: the longest time to wait for a download, in seconds; None waits until it ends.
@@ -130,7 +133,7 @@ class ReleaseSource:
 
 
 def sample_source(benchmark: str, files: tuple[str, ...]) -> ReleaseSource:
-    """The invented sample of a benchmark, which ships with the package."""
+    """Returns the invented sample of a benchmark, which ships with the package."""
     folder = Path(__file__).parent / "samples" / benchmark
     return ReleaseSource(benchmark, files, "reinstall irtoolkit: its samples are damaged", folder)
 

@@ -29,8 +29,8 @@ def read_jsonl(path: Path, *, own: bool = False, skip: int = 0) -> Iterator[tupl
 
     Args:
         path: the file.
-        own: whether the user wrote it: a damaged line is to be edited then, not fetched again.
-        skip: how many lines are passed over, whatever they hold.
+        own: whether the user wrote it: a damaged line is then to be edited, not downloaded again.
+        skip: how many lines are skipped, whatever they hold.
 
     Raises:
         InputError: not UTF-8; a line is not JSON, or an object has a key twice.
@@ -101,7 +101,7 @@ class _Window:
         return self.refuse(f"not {what}")
 
     def next_character(self) -> str:
-        """The next character that is not white space; empty at the end of the file."""
+        """Returns the next character that is not white space; empty at the end of the file."""
         while self._at < len(self._text) or self._grow():
             found = self._text[self._at]
             if found not in " \t\r\n":
@@ -156,12 +156,12 @@ class _Window:
 
 
 def line_of(path: Path, text: str) -> int | None:
-    """The number of the first line that contains a text, for messages about parsed content."""
+    """Returns the number of the first line with a text, for messages about parsed content."""
     return next((number for number, line in read_lines(path) if text in line), None)
 
 
 def line_of_key(path: Path, key: str, *, last: bool = False) -> int | None:
-    """The number of the first or last line with a key of an object, however the key is escaped."""
+    """Returns the number of the first or last line with a key of an object, escaped or not."""
     forms = "|".join({re.escape(json.dumps(key, ensure_ascii=ascii)) for ascii in (True, False)})
     pattern = re.compile(rf"(?:{forms})\s*:")
     lines = [number for number, line in read_lines(path) if pattern.search(line)]
@@ -193,11 +193,11 @@ def _parse(text: str, path: Path, line: int, remedy: str) -> Any:
 
 
 def _refuse_surrogates(text: str, value: Any, where: tuple[Path, int, str]) -> None:
-    r"""Refuses half a character, such as "\ud800" alone: valid JSON, but not valid UTF-8.
+    r"""Raises InputError for half a character, "\ud800" alone: valid JSON, but not valid UTF-8.
 
     Args:
         text: the JSON.
-        value: what it is parsed to.
+        value: its parsed value.
         where: its file, its first line, and what to do.
     """
     if _SURROGATE.search(text) is None:
@@ -216,7 +216,7 @@ def _refuse_surrogates(text: str, value: Any, where: tuple[Path, int, str]) -> N
 
 
 def _line_of_half(text: str) -> int:
-    """How many lines down the first string with half a character is."""
+    """Returns how many lines down the first string with half a character is."""
     for token in _TOKEN.finditer(text):
         if token[1] and _SURROGATE.search(token[1]):
             try:
@@ -230,7 +230,7 @@ _TOKEN = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")(\s*:)?|[{}\[\]]')
 
 
 def _twin(text: str) -> tuple[int, str]:
-    """The first key that its object already has, and how many lines down it is."""
+    """Returns the first key that its object already has, and how many lines down it is."""
     objects: list[set[str]] = []
     for token in _TOKEN.finditer(text):
         if token[0] in "{[":

@@ -10,7 +10,7 @@ from irtoolkit.base.frames import is_frame
 
 
 class Tables(NamedTuple):
-    """The parts of a dataset; None for what it lacks."""
+    """The parts of a dataset; None for a missing one."""
 
     docs: Any
     queries: Any = None
@@ -29,7 +29,7 @@ _NAMES = Tables(
 def tables_of(given: Any) -> Tables | None:
     """Returns the parts of a mapping of names to data frames; None for anything else.
 
-    One table alone is the documents, whatever its name is.
+    A single table is the documents, whatever its name is.
 
     Raises:
         InputError: a table of another name, the same part twice, or no documents.

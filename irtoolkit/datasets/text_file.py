@@ -29,13 +29,13 @@ DOCUMENTS = ".jsonl, .csv, .tsv, .trec or .parquet"
 
 
 def format_of(path: Path) -> str | None:
-    """The format of a file, by the end of its name; None where it is no file of texts."""
+    """Returns the format of a file, by the end of its name; None if it is not a file of texts."""
     form = FORMATS.get(Path(without_packing(path.name)).suffix.lower())
     return "csv" if form == "tsv" and path.is_file() and is_sheet(path) else form
 
 
 def large_docs(given: StrPath) -> FileDocs | None:
-    """The documents of a file that is better not held in memory; None of another one."""
+    """Returns the documents of a file that is better not held in memory; None of another one."""
     path = local(given)
     form = format_of(path)
     is_large = form is not None and path.is_file() and path.stat().st_size >= LARGE
@@ -43,17 +43,17 @@ def large_docs(given: StrPath) -> FileDocs | None:
 
 
 class FileDocs:
-    """Calls for the documents of a file: {document id: record}, made as they are read.
+    """A callable that returns a file's documents, {document id: record}, made as they are read.
 
-    The file is parsed once, into irtoolkit's cache. Other processes get its name, not its texts, and
-    read it where they are.
+    The file is parsed once, into irtoolkit's cache. Other processes get its name, not its texts,
+    and read it on their machine.
 
     Args:
         given: a path or a URL.
         form: its format; a key of `irtoolkit.datasets.local.formats.DOC_FORMATS`.
 
     Raises:
-        InputError: the file is invalid; in another process, it is not there, or another.
+        InputError: the file is invalid; in another process, it is missing or different.
     """
 
     def __init__(self, given: StrPath, form: str) -> None:
@@ -62,14 +62,14 @@ class FileDocs:
         self._key, self._records = tables.key, _records(tables["docs"])
 
     def __call__(self) -> Mapping[str, GenericDoc]:
-        """The documents in the order of the file."""
+        """Returns the documents in the order of the file."""
         return self._records
 
     def __reduce__(self) -> Any:
         return _sent, (self._given, self._form, self._key)
 
     def holds(self, key: str) -> bool:
-        """Whether the file has the content that a key is of."""
+        """Returns whether the file has the content that a key is of."""
         return self._key == key
 
 
@@ -83,7 +83,7 @@ def _doc(doc_id: str, title: str, text: str) -> GenericDoc:
 
 
 def _sent(given: StrPath, form: str, key: str) -> FileDocs:
-    """The documents in a process that they were sent to."""
+    """Returns the documents in a process that they were sent to."""
     if not is_file(given):
         raise InputError(
             f"the machine {socket.gethostname()} has no such file", file=given,

@@ -66,7 +66,7 @@ def fetch(
     Args:
         asked: the request, without a range.
         part: the partial file.
-        most: bytes that the file may have; of one that is longer no more is read.
+        most: largest size of the file in bytes; a longer file is read no further.
         context: the certificates to trust; by default the system's.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How many words of a query a passage has: Equation 5 of PlotRetrieval (Xu et al. 2023, §4.2)."""
+"""The share of a query's words in a passage: Equation 5 of PlotRetrieval (Xu et al. 2023, §4.2)."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _RESOURCES = ("tokenizers/punkt_tab/english", "corpora/stopwords/english")
 
 
 def word_overlap(asked: Set[str], found: Set[str]) -> float:
-    """The share of a query's distinct words that are in a passage (Eq. 5); 0 without a word."""
+    """Returns the share of a query's distinct words that a passage has (Eq. 5), 0 without words."""
     return len(asked & found) / len(asked) if asked else 0.0
 
 
 def word_sets(source: WordSource, *, fold_case: bool = False) -> WordSets:
-    """What takes the distinct words from a text.
+    """Returns a function from a text to its distinct words.
 
-    "nltk" splits English text with NLTK's word_tokenize and leaves out its English stop words, as
-    the paper does, and tokens without a letter or digit. The paper says nothing of upper and lower
+    "nltk" splits English text with NLTK's word_tokenize and drops its English stop words, as the
+    paper does, and tokens without a letter or digit. The paper says nothing of upper and lower
     case. "sklearn" takes lower-case words of two or more characters without scikit-learn's stop
     words.
 
     Args:
-        source: whose tokens and stop words.
-        fold_case: whether words in upper and lower case are the same; so in "sklearn" anyway.
+        source: the library of the tokens and stop words.
+        fold_case: whether to ignore case; "sklearn" always does.
 
     Raises:
-        InputError: NLTK or its data are not here.
+        InputError: NLTK or its data are not installed.
     """
     if source == "sklearn":
         words = analyzer("word", "sklearn")
@@ -56,7 +56,7 @@ def word_sets(source: WordSource, *, fold_case: bool = False) -> WordSets:
 
 
 def missing_words(source: WordSource) -> InputError | None:
-    """What `word_sets` lacks here, or None."""
+    """Returns the error if `word_sets` lacks a library or data, otherwise None."""
     if source != "nltk":
         return None
     if find_spec("nltk") is None:

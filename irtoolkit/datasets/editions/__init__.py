@@ -1,1 +1,1 @@
-"""Editions of books and criticism as publishers and scanners give them: what is text, and what is not."""
+"""Editions of books and criticism, as published or scanned: their text without the rest."""

@@ -1,4 +1,4 @@
-"""Pages in two columns: the left one is read before the right one."""
+"""Pages in two columns, of which the left is read first."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _PROSE = re.compile(
 
 
 class Lines(Protocol):
-    """What a paragraph has here; see `headings.Paragraph`."""
+    """The parts of a paragraph used here; see `headings.Paragraph`."""
 
     @property
     def text(self) -> str: ...
@@ -39,7 +39,7 @@ class Lines(Protocol):
 
 
 def entry_key(text: str) -> str:
-    """Returns what an entry and its heading have in common: letters and digits, without a page number."""
+    """Returns the common key of an entry and its heading: letters and digits, no page number."""
     return re.sub(r"\W+", "", _PAGE.sub("", text.strip())).casefold()
 
 
@@ -69,9 +69,9 @@ def contents_of(paragraphs: Sequence[Lines], numbered: Sequence[bool]) -> tuple[
 
 
 def _end_of_entries(paragraphs: Sequence[Lines], numbered: Sequence[bool], first: int) -> int:
-    """Returns one past the last entry below the name of a table.
+    """Returns the index after the last entry below the name of a table of contents.
 
-    The table ends before prose, and where its entries come again.
+    The table ends before prose, and before its entries occur again.
     """
     seen: list[str] = []
     for number in range(first, len(paragraphs)):
@@ -88,8 +88,8 @@ def _end_of_entries(paragraphs: Sequence[Lines], numbered: Sequence[bool], first
 def _without_next(paragraphs: Sequence[Lines], first: int, last: int) -> int:
     """Returns the end of a table without the headings of the text that follows it.
 
-    If some entries have the numbers of pages, it is after the last of these; else before the first
-    entry that has much more space before it than the others.
+    If some entries have page numbers, it is after the last of these; otherwise before the first
+    entry that has much more space above it than the others.
     """
     paged = [n for n in range(first, last) if _PAGE.search(paragraphs[n].lines[-1])]
     if len(paged) > 1:

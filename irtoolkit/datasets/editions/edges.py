@@ -1,7 +1,7 @@
-"""What publishers of electronic texts put around and between texts: headers, footers, licences, notes.
+"""Publishers' additions around and between texts: headers, footers, licences, notes.
 
-A file may hold several volumes, each with a header and a footer, or go on after the footer of a part.
-A footer therefore reaches only as far as its licence does, and everything that is cut has a reason.
+A file may hold several volumes, each with a header and a footer, or go on after the footer of a
+part. A footer therefore reaches only as far as its licence does, and every cut has a reason.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _NEAR_EDGE = 150
 
 
 class Cut(NamedTuple):
-    """Lines that are no text.
+    """Lines that are not text.
 
     Attributes:
         first, last: the lines, counted from 1, both included.
-        begin, end: where they are in the text, in characters; `end` is one past the line end.
-        reason: what they are.
+        begin, end: their position in the text, in characters; `end` is one past the line end.
+        reason: their kind.
     """
 
     first: int
@@ -42,11 +42,11 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class Edges:
-    """What a publisher has put around and between the texts of a file.
+    """The publisher's additions to the texts of a file.
 
     Attributes:
-        title, author, lang: as the first header has them; empty or None if it has none.
-        cuts: lines that are no text, in order; none overlaps another.
+        title, author, lang: from the first header; empty or None if it has none.
+        cuts: lines that are not text, in order and without overlap.
     """
 
     title: str = ""
@@ -56,13 +56,13 @@ class Edges:
 
 
 class _Mark(NamedTuple):
-    """Lines that say what they are.
+    """Lines that show their kind.
 
     Attributes:
         kind: "start", "stop", "small start", "small end", "licence", "field", "credit", "note", "library".
         first, last: the lines, counted from 1.
-        begin, end: where they are, in characters.
-        at, to: lines that are not blank before it, and up to its end.
+        begin, end: their position, in characters.
+        at, to: number of non-blank lines before it, and up to its end.
     """
 
     kind: str
@@ -75,7 +75,7 @@ class _Mark(NamedTuple):
 
 
 def edges_of(lines: Iterable[str]) -> Edges:
-    """Returns what a publisher has put around and between the texts of a file.
+    """Returns the publisher's additions around and between the texts of a file.
 
     Args:
         lines: all lines with their line ends; they are read once, and few are held. A long line may come
@@ -89,7 +89,7 @@ def edges_of(lines: Iterable[str]) -> Edges:
 
 
 def without(pieces: Iterable[str], cuts: Sequence[Cut]) -> Iterator[str]:
-    """Yields a text that comes in pieces without what is cut."""
+    """Yields a text that comes in pieces, without its cuts."""
     place, number = 0, 0
     for piece in pieces:
         end, at = place + len(piece), place
@@ -192,7 +192,7 @@ class _Survey:
 
 
 def _cuts(marks: Sequence[_Mark], lines: int, characters: int, filled: int) -> list[Cut]:
-    """Returns the cuts that marks make, in order; none overlaps another."""
+    """Returns the cuts that marks make, in order and without overlap."""
     found: list[Cut] = []
     for number, mark in enumerate(marks):
         if found and mark.end <= found[-1].end:
@@ -225,7 +225,7 @@ def _cuts(marks: Sequence[_Mark], lines: int, characters: int, filled: int) -> l
 
 
 def _back(marks: Sequence[_Mark], number: int) -> _Mark:
-    """Returns where the fields and notices begin that lead up to a mark."""
+    """Returns the first of the fields and notices that lead up to a mark."""
     first = marks[number]
     for mark in reversed(marks[:number]):
         if first.at - mark.to > _GAP or mark.kind in ("stop", "note", "start", "small end"):
@@ -249,7 +249,7 @@ def _footer(marks: Sequence[_Mark], number: int) -> _Mark:
 
 
 def _with_fields(head: Sequence[str], cuts: Sequence[Cut]) -> Edges:
-    """Returns the edges with what the header, or the first lines of a text without one, say of it."""
+    """Returns the edges with title, author and language from the header or the first lines."""
     header = next((cut for cut in cuts if cut.reason == "header" and cut.end <= HEAD), None)
     if header is not None:
         lines = head[header.first - 1 : header.last]

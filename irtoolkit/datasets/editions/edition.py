@@ -1,6 +1,7 @@
-"""The text of an edition: headings, paragraphs and notes, and what was dropped, with its reason and line.
+"""The text of an edition: headings, paragraphs, notes, and dropped pieces with reason and line.
 
-Nothing is lost: each character that is no white space is in a heading, a paragraph, a note or a dropped piece.
+Nothing is lost: each character except white space is in a heading, a paragraph, a note or a dropped
+piece.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ class Block:
 
     Attributes:
         text: on one line.
-        level: of a heading: 0 of a book or part, 1 of a chapter, 2 of one without a number; else None.
-        line: where it begins in the file, from 1.
-        is_note: whether it is a note that stands apart from the text.
+        level: of a heading: 0 for a book or part, 1 for a chapter, 2 without a number; otherwise None.
+        line: its first line in the file, from 1.
+        is_note: whether it is a note apart from the text.
     """
 
     text: str
@@ -36,14 +37,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Edition:
-    """The text of a book's file and what its header says of it.
+    """The text of a book's file and the fields of its header.
 
     Attributes:
         blocks: in order.
         encoding: how the bytes were read.
-        title, author: as the header has them; empty if it has none.
-        lang: a code such as en; None if the file names no language.
-        dropped: what is no text, in the order in which it was found.
+        title, author: from the header; empty if it has none.
+        lang: a code, for example en; None if the file names no language.
+        dropped: what is not text, in the order in which it was found.
         characters: of the file, without white space.
     """
 
@@ -82,7 +83,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def reasons(dropped: Sequence[Dropped]) -> dict[str, tuple[int, int]]:
-    """Returns pieces and characters of what was dropped, by reason, most characters first."""
+    """Returns the number of dropped pieces and characters by reason, most characters first."""
     pieces: Counter[str] = Counter()
     characters: Counter[str] = Counter()
     for piece in dropped:

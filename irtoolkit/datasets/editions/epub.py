@@ -27,7 +27,7 @@ _REMEDY = "export it again as EPUB, or as plain text"
 
 
 class Package(NamedTuple):
-    """What an EPUB says of itself.
+    """The package document of an EPUB.
 
     Attributes:
         title, author: empty if it has none.

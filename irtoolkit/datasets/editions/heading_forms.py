@@ -1,4 +1,4 @@
-"""What headings look like: a name and a number, a number alone, or a name such as "Preface", in many languages."""
+"""Forms of headings: name and number, number alone, or name ("Preface"), in many languages."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ _ARTICLES = frozenset(["a", "an", "un", "une", "ein", "eine", "di", "mi"])
 
 
 class Form(NamedTuple):
-    """What a paragraph looks like if it is a heading.
+    """The form of a paragraph if it is a heading.
 
     Attributes:
-        name: of what is numbered; empty of a bare number.
+        name: the name before the number; empty for a bare number.
         level: `PART` or `CHAPTER`.
-        value: its number; 0 of one without.
-        rest: what follows the number.
-        is_firm: whether a mark or a line end comes before that.
+        value: its number; 0 without one.
+        rest: the text after the number.
+        is_firm: whether a mark or a line end comes before the rest.
         is_separate: whether a mark or a space does.
     """
 
@@ -84,7 +84,7 @@ class Form(NamedTuple):
 
 
 def form_of(text: str) -> Form | None:
-    """Returns what a text looks like if it is a heading; None of what looks like prose.
+    """Returns the form of a text as a heading; None if it looks like prose.
 
     Args:
         text: its lines, divided by line ends.
@@ -143,5 +143,5 @@ def _lesser_form(text: str) -> Form | None:
 
 
 def _bare(rest: str) -> str:
-    """Returns what follows the number of a heading, without the marks between."""
+    """Returns the text after the number of a heading, without the marks between."""
     return " ".join(_BETWEEN.sub("", rest).split())

@@ -1,8 +1,8 @@
-"""Headings of plain texts, by evidence: what ends as prose is prose, however it begins.
+"""Headings of plain texts, by evidence: what ends like prose is prose, however it begins.
 
-A heading is marked as one, or has a name and a number ("Chapter IV. The Oil"), or a number that goes on
-from that of its neighbours, or is listed in a table of contents, or is set in capitals with more space
-around it than paragraphs have.
+A heading is marked as one, or has a name and a number ("Chapter IV. The Oil"), or a number that
+continues that of its neighbours, or is listed in a table of contents, or is set in capitals with
+more space around it than paragraphs have.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _THE_END = re.compile(
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph of a text, before it is known whether it is a heading.
+    """A paragraph of a text that may be a heading.
 
     Attributes:
         text: on one line.
-        lines: as they are, without white space around them.
+        lines: without white space around them.
         line: the number of the first one.
         gap: blank lines before it.
-        level: of a heading that is marked as one, from 1; 0 of other paragraphs, -1 of those that are
-            marked as something else.
+        level: of a marked heading, from 1; 0 for other paragraphs, -1 for those marked as something
+            else.
     """
 
     text: str
@@ -85,12 +85,12 @@ def _marked_parts(paragraphs: Sequence[Paragraph]) -> list[int]:
 
 
 class _Evidence(NamedTuple):
-    """What else speaks for a heading.
+    """The remaining evidence for a heading.
 
     Attributes:
-        in_sequence: its number goes on from that of its neighbours.
+        in_sequence: its number continues that of its neighbours.
         is_listed: a table of contents has it.
-        is_spaced: it is one of several in capitals that have more space than paragraphs.
+        is_spaced: it is one of several in capitals with more space around them than paragraphs.
         follows_heading: a heading comes directly before it.
     """
 
@@ -153,7 +153,7 @@ def _is_numbered_heading(text: str, form: Form, evidence: _Evidence) -> bool:
 
 
 def _form(paragraph: Paragraph) -> Form | None:
-    """Returns what a paragraph looks like if it is a heading; None of what looks like prose."""
+    """Returns the form of a paragraph as a heading; None if it looks like prose."""
     if paragraph.level < 0 or (_is_too_long(paragraph) and not paragraph.level):
         return None
     return form_of("\n".join(paragraph.lines).lstrip("# ").rstrip("# "))
@@ -178,7 +178,7 @@ def _is_title(text: str) -> bool:
 
 
 def _neighbours(forms: Sequence[Form | None], contents: set[int]) -> set[int]:
-    """Returns the forms whose number goes on from that of the one before or after, of the same name."""
+    """Returns the forms whose number continues that of a neighbour with the same name."""
     named: dict[tuple[str, bool], list[tuple[int, int]]] = defaultdict(list)
     for number, form in enumerate(forms):
         if form is not None and form.value and number not in contents:

@@ -88,7 +88,7 @@ def parse_html(data: bytes, part: str = "") -> Pieces:
     """Reads the bytes of an HTML or XHTML document.
 
     Raises:
-        InputError: there is nothing in it, or it is no HTML.
+        InputError: it is empty, or not HTML.
     """
     from lxml import etree
 
@@ -140,12 +140,12 @@ def _xhtml(text: str) -> Any:
 
 
 def _closed(text: str) -> str:
-    """Returns a text whose empty elements are closed as HTML has them."""
+    """Returns a text whose empty elements are closed as in HTML."""
     return _EMPTY.sub(r"<\1\2></\1>", text)
 
 
 def role_of(element: Any) -> Role:
-    """Returns what an element of HTML is."""
+    """Returns the role of an HTML element."""
     tag = element.tag if isinstance(element.tag, str) else ""
     tag = tag.rpartition("}")[2].lower()
     said = _said(element)
@@ -163,7 +163,7 @@ def role_of(element: Any) -> Role:
 
 
 def _said(element: Any) -> Role | None:
-    """Returns what the attributes of an element say that it is; None if they say nothing."""
+    """Returns the role that an element's attributes give it; None if they give none."""
     attributes = element.attrib
     if not attributes:
         return None

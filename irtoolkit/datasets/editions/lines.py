@@ -42,12 +42,12 @@ class Line(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """A piece of a file that is no text.
+    """A piece of a file that is not text.
 
     Attributes:
-        reason: what it is, such as "page number".
-        line: where it is in the file, from 1; 0 if it has no lines.
-        text: what was dropped.
+        reason: its kind, for example "page number".
+        line: its line in the file, from 1; 0 if the file has no lines.
+        text: the dropped text.
         part: the document of an EPUB that it was in.
     """
 
@@ -89,10 +89,10 @@ class Joiner:
     A word that has its hyphen elsewhere in the text keeps it: "well-" and "known".
 
     Attributes:
-        known: how often each word is in the text, in small letters.
+        known: frequency of each word of the text, in lower case.
         divides: whether a hyphen at a line end is taken for a division if neither form of the word is
             known, as in scans.
-        drop: told of each hyphen that is left out.
+        drop: called with each hyphen that is left out.
     """
 
     known: Counter[str] = field(default_factory=Counter)
@@ -134,12 +134,12 @@ _EASTERN_MARKS = (
 
 
 def _is_eastern(character: str) -> bool:
-    """Returns whether a character is Chinese or Japanese, where lines are joined without a space."""
+    """Returns whether a character is Chinese or Japanese, which join without a space."""
     return EAST.match(character) is not None or (character in _EASTERN_MARKS and bool(character))
 
 
 def joiner_of(lines: Sequence[Line]) -> Joiner:
-    """Returns what joins the lines of a whole text; it divides words if most known ones say so."""
+    """Returns the joiner of a whole text; it divides words if most of the decidable ones do."""
     broken = [
         (line.text, after.text.lstrip())
         for line, after in pairwise(lines)

@@ -39,7 +39,7 @@ def without_markdown(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line
 
 
 def _is_title(found: Sequence[Line]) -> bool:
-    """Returns whether the last line may be underlined: it is text, and the line before it blank."""
+    """Returns whether the last line may be underlined: it is text after a blank line."""
     last = found[-1].text.strip()
     blank = len(found) < 2 or not found[-2].text.strip()
     return bool(last) and not last.startswith("#") and blank and len(last) < 120

@@ -1,7 +1,7 @@
-"""The blocks of a parsed HTML or TEI document: what is text, what is apart from it, and what is no text.
+"""The blocks of a parsed HTML or TEI document: text, notes apart from it, and what is dropped.
 
-The tree is gone through without recursion, so that deep ones do no harm. Nothing is fetched, and nothing in
-a document is run.
+The tree is walked without recursion, so that deep ones do no harm. Nothing is fetched, and nothing
+in a document is run.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Kind = Literal["inline", "block", "heading", "note", "drop", "break"]
 
 
 class Role(NamedTuple):
-    """What an element is.
+    """The role of an element.
 
     Attributes:
-        kind: "inline" of a part of a block; "block" begins and ends one; "heading", "note", "drop"; "break"
-            is white space.
+        kind: "inline" for a part of a block; "block" begins and ends one; "heading", "note", "drop";
+            "break" is white space.
         reason: why it is dropped.
         level: of a heading, from 1.
     """
@@ -38,9 +38,9 @@ class Piece:
     """A paragraph, heading or note of a document.
 
     Attributes:
-        text: with line ends where the document has them.
-        line: where it begins.
-        level: of a heading, from 1; else 0.
+        text: with the line ends of the document.
+        line: its first line.
+        level: of a heading, from 1; otherwise 0.
         is_note: whether it is a note.
         part: the document of an EPUB that it is in.
     """
@@ -54,12 +54,12 @@ class Piece:
 
 @dataclass
 class Pieces:
-    """What was read of a document.
+    """The content of a document.
 
     Attributes:
         pieces: in order.
-        dropped: what is no text.
-        characters: all of them, white space left out.
+        dropped: what is not text.
+        characters: their number, without white space.
     """
 
     pieces: list[Piece] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Pieces:
 
 
 class _Block(NamedTuple):
-    """A block that is open: its text so far, and what `Piece` has of it."""
+    """An open block: its text so far, and its fields of `Piece`."""
 
     text: list[str]
     line: int
@@ -77,12 +77,12 @@ class _Block(NamedTuple):
 
 
 def read_tree(root: Any, role_of: Callable[[Any], Role], part: str = "") -> Pieces:
-    """Returns the blocks of a tree of lxml.
+    """Returns the blocks of an lxml tree.
 
     Args:
         root: its root.
-        role_of: what an element is.
-        part: the name of the document in its file, for what is dropped.
+        role_of: returns the role of an element.
+        part: the name of the document in its file, for dropped pieces.
     """
     from lxml import etree
 

@@ -17,7 +17,7 @@ _LONGEST = 20
 
 
 class Text(Protocol):
-    """What a paragraph has here; see `headings.Paragraph`."""
+    """The parts of a paragraph used here; see `headings.Paragraph`."""
 
     @property
     def text(self) -> str: ...

@@ -1,7 +1,7 @@
-"""What pages have added to printed and scanned texts: numbers and running heads.
+"""Page numbers and running heads in printed and scanned texts.
 
-A line is taken for one only with evidence: brackets, a page break beside it, or numbers that go on
-from page to page and interrupt the text. A year, or a refrain in capitals, is text.
+A line is taken for one only with evidence: brackets, a page break beside it, or numbers that
+continue from page to page and interrupt the text. A year, or a refrain in capitals, is text.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _ENDED = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f\"'\u201d\u2019\u00bb)\]*]\s
 
 
 class _Line(NamedTuple):
-    """A line that may be a page's.
+    """A line that may be a page number or running head.
 
     Attributes:
         line: its number from 1.
-        place: where it is, in characters.
-        shape: of a running head; empty of a number.
-        value: of a number; None of a running head.
-        sure: whether it is set as only pages are.
+        place: its position, in characters.
+        shape: of a running head; empty for a number.
+        value: of a number; None for a running head.
+        sure: whether it is set as only page lines are.
     """
 
     line: int
@@ -59,7 +59,7 @@ class _Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Pages:
-    """What belongs to pages in a text.
+    """The page numbers and running heads of a text.
 
     Attributes:
         numbers: the lines of page numbers, counted from 1.
@@ -78,7 +78,7 @@ class Pages:
         return survey.pages()
 
     def reason(self, number: int, line: str) -> str:
-        """Returns what a line of a page is; empty of text."""
+        """Returns the kind of a page line; "" for text."""
         if number in self.numbers:
             return PAGE_NUMBER
         return RUNNING_HEAD if self.heads and shape_of(line) in self.heads else ""
@@ -127,7 +127,7 @@ class _Survey:
         return _Line(self.number, self.place, shape, None, False) if shape else None
 
     def pages(self) -> Pages:
-        """Returns what belongs to pages, after the last line."""
+        """Returns the page numbers and running heads, after the last line."""
         numbers = [line for line in self.candidates if line.value is not None]
         found = {
             line.line for line in numbers if line.sure or self._is_beside(line.line, self.breaks)
@@ -157,7 +157,7 @@ class _Survey:
         return len(run) >= _MANY and middle <= _LONGEST_PAGE and regular
 
     def _heads(self, numbers: set[int]) -> Iterator[str]:
-        """Yields the shapes of running heads: often there, and most of them where a page begins."""
+        """Yields the shapes of running heads: frequent, and mostly at the top of a page."""
         beside = sorted([*self.breaks, *numbers])
         lines: dict[str, list[int]] = defaultdict(list)
         for line in self.candidates:
@@ -179,7 +179,7 @@ class _Survey:
 
 
 def shape_of(line: str) -> str:
-    """Returns what running heads of one kind have in common; empty of other lines."""
+    """Returns the common shape of running heads of one kind; "" for other lines."""
     bare = line.strip()
     if not 3 < len(bare) <= _HEAD:
         return ""

@@ -118,7 +118,7 @@ def _without_fields(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
 
 
 def _without_pages(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
-    """Returns lines without page numbers and running heads, in whose place is a break."""
+    """Returns lines with page numbers and running heads replaced by breaks."""
     pages = Pages.of(line.text for line in lines)
     kept: list[Line] = []
     for place, line in enumerate(lines, 1):
@@ -203,11 +203,11 @@ _DOTS = re.compile(r"[.\u2026 ]+")
 def blocks_of(
     paragraphs: Sequence[Paragraph], dropped: list[Dropped], apart: frozenset[int] = frozenset()
 ) -> list[Block]:
-    """Returns headings, paragraphs and notes; tables of contents are left out.
+    """Returns headings, paragraphs and notes; tables of contents are dropped.
 
     Args:
         paragraphs: in order.
-        dropped: gets what is left out.
+        dropped: gets the dropped pieces.
         apart: those that are marked as notes.
     """
     notes = Notes(paragraphs, apart)

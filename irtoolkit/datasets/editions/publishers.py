@@ -1,4 +1,4 @@
-"""The words by which publishers' lines are known: headers, footers, licences, credits and notes."""
+"""Patterns of publishers' lines: headers, footers, licences, credits and notes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FORMS = (
 
 
 def kind_of(line: str) -> str:
-    """Returns what a line says that it is; empty of other lines."""
+    """Returns the kind of a publisher's line; "" for other lines."""
     if len(line) > 2000:
         return ""
     for kind, form in _FORMS:

@@ -80,7 +80,7 @@ def form_of(data: bytes) -> str:
 
 
 def _edition(pieces: Pieces, known: Edition) -> Edition:
-    """Returns the edition of the pieces of a document, with what is known of it."""
+    """Returns the edition of the pieces of a document, with its known fields."""
     dropped = list(pieces.dropped)
     kept = _without_publishers(pieces.pieces, dropped)
     paragraphs = [_paragraph(piece, dropped) for piece in kept]

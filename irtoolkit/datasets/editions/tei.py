@@ -1,4 +1,7 @@
-"""TEI as text: prose, verse and drama; the header's title, notes apart, and what an editor has put in dropped."""
+"""TEI as text: prose, verse and drama.
+
+The header's title, separate notes, no editorial additions.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ _SPOKEN = frozenset(["quote", "q"])
 
 
 class Header(NamedTuple):
-    """What a TEI header says.
+    """The fields of a TEI header.
 
     Attributes:
         title, author: empty if it has none.
@@ -111,7 +114,7 @@ def parse_tei(data: bytes) -> tuple[Pieces, Header]:
 
 
 def role_of(element: Any) -> Role:
-    """Returns what an element of TEI is."""
+    """Returns the role of a TEI element."""
     name = _name(element)
     if name == "head":
         return Role("heading", level=min(6, 1 + _depth(element)))
@@ -135,7 +138,7 @@ def _name(element: Any) -> str:
 
 
 def _depth(element: Any) -> int:
-    """Returns how many divisions an element's own is in."""
+    """Returns how many divisions the one of an element is nested in."""
     names = [_name(above) for above in element.iterancestors()]
     return max(0, sum(name.startswith("div") for name in names) - 1)
 
@@ -146,7 +149,7 @@ def _has_other(element: Any, name: str) -> bool:
 
 
 def _header(root: Any) -> Header:
-    """Returns what the header of a document says."""
+    """Returns the fields of a document's header."""
     found: dict[str, str] = {}
     for wanted in ("title", "author"):
         for element in root.iter(f"{{*}}{wanted}"):

@@ -27,23 +27,23 @@ _NONE = "N/A"
 
 
 class InstructedQuery(NamedTuple):
-    """A query, and what is asked of documents besides; the instruction is no part of its text."""
+    """A query with an instruction on relevant documents, which is not part of its text."""
 
     query_id: str
     text: str
     instruction: str
 
     def default_text(self) -> str:
-        """The text without the instruction."""
+        """Returns the text without the instruction."""
         return self.text
 
 
 class HubCollection:
-    """The parts of a dataset; each is read, and downloaded if need be, at its first use.
+    """The parts of a dataset on the hub, each read, and downloaded if need be, at its first use.
 
     Args:
-        repository: where the tables are.
-        selection: which of them.
+        repository: the repository with the tables.
+        selection: the selected tables.
         own_excluded: whether a document with the id of a query is excluded for it.
     """
 
@@ -53,7 +53,7 @@ class HubCollection:
         self.repository, self._selection, self._own = repository, selection, own_excluded
 
     def has(self, part: str) -> bool:
-        """Whether there is a table of a part; see `irtoolkit.datasets.hub.layout`."""
+        """Returns whether there is a table of a part; see `irtoolkit.datasets.hub.layout`."""
         return part in self._selection.parts
 
     @property
@@ -63,7 +63,7 @@ class HubCollection:
 
     @property
     def licence(self) -> str:
-        """The licence that the card states; empty if it states none."""
+        """The licence on the card; empty if it has none."""
         return self.repository.licence
 
     @property
@@ -75,26 +75,26 @@ class HubCollection:
         return sum(known) if known and len(known) == len(sizes) else None
 
     def is_here(self) -> bool:
-        """Whether all parts are in the cache, or in a folder."""
+        """Returns whether all parts are in the cache, or in a folder."""
         return all(self.repository.is_here(config) for config, _ in self._selection.parts.values())
 
     def fetch(self) -> None:
-        """Downloads what is not in the cache."""
+        """Downloads tables that are not in the cache."""
         for part in self._selection.parts:
             self._table(part)
 
     @property
     def key(self) -> str:
-        """What changes with any change of the documents."""
+        """Returns a key that changes with the documents."""
         config, split = self._selection.parts["corpus"]
         return f"hub-{self.repository.name.place}-{self.revision}-{config}-{split}"
 
     @cached_property
     def docs(self) -> Records[Any]:
-        """The documents by id.
+        """Returns the documents by id.
 
         Raises:
-            InputError: there are none, one has no id, or two have one.
+            InputError: there are none, one has no id, or two share one.
         """
         table = self._table("corpus")
         ids = self._texts(table, _IDS)
@@ -120,10 +120,10 @@ class HubCollection:
 
     @cached_property
     def queries(self) -> Sequence[Any]:
-        """The queries; those with judgments, if there are judgments of the split.
+        """Returns the queries; those with judgments, if there are judgments of the split.
 
         Raises:
-            InputError: there are none, one occurs twice, or one has no instruction where others have.
+            InputError: there are none, one occurs twice, or one has no instruction although others have.
         """
         table = self._table("queries")
         ids, texts = self._texts(table, _IDS), self._texts(table, _QUERY_TEXTS)
@@ -179,7 +179,7 @@ class HubCollection:
         return found
 
     def judgments(self) -> Iterator[GradedQrel]:
-        """The judgments of the queries."""
+        """Yields the judgments of the queries."""
         wanted = {query.query_id for query in self.queries}
         for query, docs in self.judged.items():
             if query in wanted:
@@ -187,10 +187,10 @@ class HubCollection:
 
     @cached_property
     def pools(self) -> dict[str, list[str]]:
-        """Query id to the ids of its candidates.
+        """Returns query id to the ids of its candidates.
 
         Raises:
-            InputError: a query has none, or one of them is no document.
+            InputError: a query has none, or one of them is not a document.
         """
         lists = self._lists("pools", "corpus-ids", "corpus_ids")
         found = {}
@@ -240,7 +240,7 @@ class HubCollection:
     def _texts(
         self, table: pa.Table, names: Sequence[str], missing: str | None = None
     ) -> list[str]:
-        """The texts of the first of some columns that is there."""
+        """Returns the texts of the first of some columns that is there."""
         column = self._column(table, names)
         if pa.types.is_integer(column.type):
             column = column.cast(pa.string())

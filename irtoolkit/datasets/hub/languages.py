@@ -17,11 +17,11 @@ _CODES["cmn"] = "zh"
 
 
 def two_letters(name: str) -> str | None:
-    """The code of a language as MTEB writes it, such as en for eng-Latn; None if none is known."""
+    """Returns the two-letter code of a language in MTEB's notation, en for eng-Latn, or None."""
     return _CODES.get(name.partition("-")[0])
 
 
 def language_in(words: Iterable[str]) -> str | None:
-    """The first word that names a language, as de, deu and deu-Latn do; None if none does."""
+    """Returns the first word that names a language, as de, deu and deu-Latn do, or None."""
     codes = (word if word in LANGUAGES else two_letters(word) for word in words)
     return next((code for code in codes if code is not None), None)

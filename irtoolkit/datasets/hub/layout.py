@@ -1,9 +1,9 @@
-"""The layouts of retrieval datasets on the hub: which configuration holds what.
+"""The layouts of retrieval datasets on the hub: the contents of their configurations.
 
 MTEB's, which is BEIR's with more parts: `corpus`, `queries`, `default` or `qrels`, and perhaps
-`top_ranked` (candidates of each query), `instruction` and `excluded_ids`. With several subsets, such as
-languages, each has its own parts, `de-corpus` and so on. BRIGHT's: `documents` and `examples`, whose
-splits are domains, with relevant and excluded documents in the examples.
+`top_ranked` (candidates of each query), `instruction` and `excluded_ids`. With several subsets (for
+example languages), each has its own parts, `de-corpus` and so on. BRIGHT's: `documents` and
+`examples`, whose splits are domains, with relevant and excluded documents in the examples.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def select(repository: Repository, parts: Sequence[str]) -> Selection:
     """Returns the tables of a dataset that an id's parts name: a subset and a split.
 
     Raises:
-        InputError: the layout is none of those that are known; no such subset or split; or a subset
-            has to be named and is not.
+        InputError: the layout is unknown; no such subset or split; or a subset has to be named and
+            is not.
     """
     configs = repository.configs
     if set(_BRIGHT) <= set(configs):
@@ -97,7 +97,7 @@ def _bright(repository: Repository, parts: Sequence[str]) -> Selection:
 
 
 def _subsets(configs: Collection[str]) -> list[str]:
-    """The subsets that have queries and documents; "" is a dataset without subsets."""
+    """Returns the subsets that have queries and documents; "" is a dataset without subsets."""
     found = []
     for name in _PARTS["queries"]:
         for config in configs:
@@ -111,7 +111,7 @@ def _subsets(configs: Collection[str]) -> list[str]:
 
 
 def _config(configs: Collection[str], names: Sequence[str], subset: str) -> str | None:
-    """The configuration of a part: that of the subset, else one that all subsets share."""
+    """Returns the configuration of a part: that of the subset, else one that all subsets share."""
     own = [form for name in names for form in (f"{subset}-{name}", f"{name}-{subset}")]
     if subset and names is _PARTS["qrels"]:
         own.append(subset)
@@ -120,7 +120,7 @@ def _config(configs: Collection[str], names: Sequence[str], subset: str) -> str 
 
 
 def _split(repository: Repository, config: str, words: Sequence[str], noun: str = "split") -> str:
-    """The split that a word names, else the only one, else the first of the usual names."""
+    """Returns the split that a word names, else the only one, else the first of the usual names."""
     splits = repository.splits(config)
     if len(words) > 1 or any(word not in splits for word in words):
         raise _choose(repository, noun, splits, words)
@@ -133,7 +133,7 @@ def _split(repository: Repository, config: str, words: Sequence[str], noun: str 
 
 
 def _split_of(repository: Repository, config: str, split: str) -> str:
-    """The split of another part: the one of that name, else its only one."""
+    """Returns the split of another part: the one of that name, else its only one."""
     splits = repository.splits(config)
     if split in splits:
         return split

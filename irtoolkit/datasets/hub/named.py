@@ -35,11 +35,11 @@ class _Exclusions:
 
 @cache
 def hub_dataset(dataset_id: str) -> Any:
-    """The dataset of a name on the hub, such as hf:mteb/scifact or mteb:SciFact; None of others.
+    """Returns the dataset of a name on the hub (hf:mteb/scifact, mteb:SciFact), or None.
 
     Raises:
-        InputError: no such dataset; one that is private, gated or cannot be reached; or a layout
-            that is not known.
+        InputError: no such dataset; one that is private, gated or cannot be reached; or an unknown
+            layout.
     """
     if not is_hub_name(dataset_id):
         return None
@@ -98,7 +98,7 @@ def _dataset(collection: HubCollection, about: Benchmark, lang: str | None) -> i
 
 
 def _needs(collection: HubCollection, licence: str) -> str:
-    """What a name needs before it can be used."""
+    """Returns, in words, what must be downloaded before a dataset can be used."""
     size = collection.size
     how_large = "a download" if size is None else f"a download of {size / 1e6:,.1f} MB"
     return f"downloaded when first used: {how_large}, licence {licence or NOT_STATED}"

@@ -1,4 +1,4 @@
-"""Names of datasets on the hub: hf:OWNER/NAME, with a revision, a subset and a split where there are several."""
+"""Names of datasets on the hub: hf:OWNER/NAME, with optional revision, subset and split."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HubName:
 
 
 def is_hub_name(dataset_id: str) -> bool:
-    """Whether an id names a dataset on the hub or a task of MTEB."""
+    """Returns whether an id names a dataset on the hub or a task of MTEB."""
     return dataset_id.startswith((HUB, MTEB))
 
 
@@ -59,7 +59,7 @@ def parse_hub_name(dataset_id: str) -> HubName:
 
 
 def _has_parts(folder: Path) -> bool:
-    """Whether a folder has a card, or documents beside queries."""
+    """Returns whether a folder has a card, or documents beside queries."""
     if not folder.is_dir():
         return False
     names = [path.name.partition(".")[0] for path in folder.iterdir()]

@@ -44,11 +44,11 @@ class Repository:
         return list(found)
 
     def splits(self, config: str) -> list[str]:
-        """The names of the splits of a configuration. Errors as for `configs`."""
+        """Returns the names of the splits of a configuration. Errors as for `configs`."""
         return [str(split) for split in self._builder(config).config.data_files]
 
     def table(self, config: str, split: str) -> pa.Table:
-        """The table of a split, downloaded if it is not in the cache. Errors as for `configs`."""
+        """Returns the table of a split, from the cache or the hub. Errors as for `configs`."""
         with _explained(self.name), _quiet():
             builder = self._builder(config)
             builder.download_and_prepare()
@@ -56,21 +56,21 @@ class Repository:
         return table
 
     def columns(self, config: str, split: str) -> list[str]:
-        """The names of the columns, from the card if it lists them. Errors as for `configs`."""
+        """Returns the column names, from the card if it has them. Errors as for `configs`."""
         features = self._builder(config).info.features
         return list(features) if features else list(self.table(config, split).column_names)
 
     def is_here(self, config: str) -> bool:
-        """Whether a configuration needs no download."""
+        """Returns whether a configuration needs no download."""
         return self.name.local or Path(self._builder(config).cache_dir).is_dir()
 
     def revision(self, config: str) -> str:
-        """The commit of the data, or a hash of the files of a folder."""
+        """Returns the commit of the data, or a hash of the files of a folder."""
         return str(self._builder(config).hash)
 
     @cached_property
     def licence(self) -> str:
-        """The licence that the card states; empty if it states none, or there is no card."""
+        """The licence on the card; empty if it has none, or there is no card."""
         from huggingface_hub import DatasetCard, hf_hub_download
 
         name = self.name
@@ -123,7 +123,7 @@ class Repository:
 
 
 def _bare_builder(files: list[Path], named: bool) -> tuple[str, dict[str, Any]]:
-    """A builder's name and options; splits have the names of their files, or none are named."""
+    """Returns a builder's name and options; splits are named after their files, or not at all."""
     splits: dict[str, list[str]] = {}
     for file in files:
         split = file.name.partition(".")[0].partition("-0")[0] if named else "all"
@@ -161,7 +161,7 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _explained(name: HubName) -> Iterator[None]:
-    """Makes one clear error of what the libraries raise."""
+    """Turns the libraries' exceptions into one clear error."""
     try:
         yield
     except InputError:

@@ -18,12 +18,12 @@ _OTHERS = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 
 @dataclass(frozen=True)
 class Task:
-    """What mteb knows of a task.
+    """A task in mteb.
 
     Attributes:
         name: its repository at its revision, with a subset and a split.
         about: the record of the benchmark.
-        lang: the language of its texts as a code of two letters, if it has one language.
+        lang: the two-letter code of the language of its texts, if it has one language.
         own_excluded: whether documents with the id of their query are left out.
     """
 
@@ -34,7 +34,7 @@ class Task:
 
 
 def task_named(dataset_id: str) -> Task:
-    """Returns what mteb knows of the task of an id such as mteb:SciFact or mteb:MIRACLRetrieval/de.
+    """Returns mteb's task of an id, for example mteb:SciFact or mteb:MIRACLRetrieval/de.
 
     Raises:
         InputError: mteb is not installed, or has no retrieval task of that name.
@@ -51,7 +51,7 @@ def task_named(dataset_id: str) -> Task:
 
 
 def _usual(facts: Any) -> tuple[str, ...]:
-    """The split of a task with one split and no subsets; BRIGHT's is the same for all domains."""
+    """Returns the split of a task with one split and no subsets; all BRIGHT domains share one."""
     (split,) = facts.eval_splits
     return () if isinstance(facts.eval_langs, dict) or split == "standard" else (split,)
 
@@ -95,7 +95,7 @@ def _about(facts: Any) -> Benchmark:
 
 
 def _lang(facts: Any) -> str | None:
-    """The language of a task with one language, if a code of two letters is known for it."""
+    """Returns the two-letter language code of a task with one language, if it has one."""
     from irtoolkit.datasets.hub.languages import two_letters
 
     codes = {two_letters(one) for one in facts.languages}

@@ -1,4 +1,4 @@
-"""What a file of a collection holds, and in which format, by its first lines."""
+"""The role and format of a collection's file, from its first lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _QUERIES = {"qid", "query_id", "query-id", "q_id", "topic_id", "query", "questio
 
 
 def holds_candidates(path: Path) -> bool:
-    """Whether a file has the form of a run or of top_ranked."""
+    """Returns whether a file has the form of a run or of top_ranked."""
     if is_parquet_file(path):
         return True
     try:
@@ -36,12 +36,12 @@ def holds_candidates(path: Path) -> bool:
 
 
 def is_book_file(path: Path) -> bool:
-    """Whether a file is a book by its name."""
+    """Returns whether a file is a book by its name."""
     return path.is_file() and path.suffix.lower() in SUFFIXES
 
 
 def role_of_content(path: Path) -> Role | None:
-    """Returns what a file holds; None if its first lines do not say it, or fit several."""
+    """Returns the role of a file; None if its first lines fit no role or several."""
     try:
         form = form_of_table(path)
         if form is not None:
@@ -82,7 +82,7 @@ def _role_of_columns(names: list[str]) -> Role | None:
 
 
 def _keys(path: Path) -> list[str]:
-    """The keys of the first object of JSON lines."""
+    """Returns the keys of the first object of JSON lines."""
     _, record = next(read_jsonl(path, own=True))
     return [key.lower() for key in record] if isinstance(record, dict) else []
 
@@ -99,7 +99,7 @@ def _peek(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def find_format(role: Role, path: Path) -> str:
-    """The format of a file, recognised by its first line.
+    """Returns the format of a file, recognised by its first line.
 
     Raises:
         InputError: the file cannot be read, is empty, or has no known format.

@@ -1,4 +1,4 @@
-"""Finds the files of a folder that are its documents, topics and judgments, and their formats.
+"""Search for the documents, topics and judgments of a folder, and their formats.
 
 The names of files decide, and for files whose names say nothing, their first lines. If several
 files fit, the user has to choose.
@@ -64,7 +64,7 @@ class RoleFiles:
 
 
 def format_name(form: str) -> str:
-    """A format in words."""
+    """Returns a format in words."""
     if form.startswith(BOOK):
         return f"plain text, passages of {form.removeprefix(BOOK)} sentences"
     return _FORMAT_NAMES[form]
@@ -73,7 +73,7 @@ def format_name(form: str) -> str:
 def find_role_files(
     folder: Path, given: Mapping[Role, Sequence[str] | None]
 ) -> dict[Role, RoleFiles]:
-    """The files of each role; roles without files are left out.
+    """Returns the files of each role; roles without files are left out.
 
     Args:
         folder: the folder to search.
@@ -114,7 +114,7 @@ def find_role_files(
 
 
 def unused_fields(found: RoleFiles) -> list[str]:
-    """The fields of the first record that are not used; those of other formats have no names."""
+    """Returns the unused fields of the first record; those of other formats have no names."""
     if found.form not in ("jsonl", *RECORDS):
         return []
     file = found.files[0]
@@ -183,9 +183,9 @@ def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
 
 
 def folder_books(folder: Path) -> list[Path]:
-    """Returns the books of a folder, in the order of their names; none if it has data, too.
+    """Returns the books of a folder, in the order of their names; [] if it has data, too.
 
-    Files about it, such as README.md, and images are no books.
+    Files about it, for example README.md, and images are not books.
     """
     if any(role_of_content(path) for path in _entries(folder) if path.is_file()):
         return []
@@ -195,7 +195,7 @@ def folder_books(folder: Path) -> list[Path]:
 
 
 def other_files(folder: Path, books: Collection[Path]) -> list[str]:
-    """Returns the names of what is in a folder beside its books and what is about them."""
+    """Returns the names of a folder's files other than its books and the files about them."""
     return [
         path.name for path in sorted(folder.iterdir())
         if not _is_aside(path) and path not in books
@@ -218,7 +218,7 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 def _is_aside(path: Path) -> bool:
-    """Whether a file is hidden, a copy of an editor, or about the folder."""
+    """Returns whether a file is hidden, a copy of an editor, or about the folder."""
     about = path.is_file() and bool(_IGNORED_NAME.match(path.name))
     return path.name.startswith(".") or path.name.endswith("~") or about
 
@@ -232,7 +232,7 @@ def _files_under(folder: Path) -> Iterator[Path]:
 
 
 def _shard(path: Path) -> str:
-    """A key that is the same for files whose names differ only in digits: parts of one collection."""
+    """Returns a key shared by files whose names differ only in digits: parts of one collection."""
     return re.sub(r"\d+", "0", path.name)
 
 

@@ -4,7 +4,7 @@ TREC SGML: `<DOC>` elements with a `<DOCNO>`. The text is everything else, witho
 character references resolved, as in Terrier. (Anserini and ir_datasets read only TEXT, TITLE,
 HEADLINE and seven more elements, and so nothing of a document without them.) Comments, DOCHDR,
 scripts and styles are not text. JSON lines: as BEIR and Pyserini write them. TSV: id, tab, text, as
-MS MARCO has it. CSV and Parquet: columns with the names that JSON lines have.
+in MS MARCO. CSV and Parquet: columns with the field names of JSON lines.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Doc(NamedTuple):
 
 
 def write_docs(form: str, files: Sequence[Path], out: CacheWriter) -> None:
-    """Parses and checks documents, with 8 bytes per document kept in memory.
+    """Parses and checks documents, with 8 bytes per document in memory.
 
     Args:
         form: the format; a key of `DOC_FORMATS`.
@@ -163,10 +163,7 @@ def _sgml_docs(path: Path) -> Iterator[Doc]:
 
 
 def _text_and_names(content: str) -> tuple[str, list[str]]:
-    """The text of some mark-up, with spaces in place of tags, and the content of its DOCNOs.
-
-    The time is linear in the length, however many elements are opened and never closed.
-    """
+    """Returns the text of some mark-up, spaces for tags, and the content of its DOCNOs."""
     kept, names, at = list[str](), list[str](), 0
     unclosed: set[str] = set()
     while opening := _ENCLOSED.search(content, at):
@@ -198,7 +195,7 @@ def _record_docs(records: Callable[[Path], sheets.Records], path: Path) -> Itera
 
 
 def doc_fields(record: Mapping[str, Any], path: Path, line: int) -> tuple[str, str]:
-    """The fields of JSON documents with the id and the text, chosen by the first document."""
+    """Returns the fields of id and text in JSON documents, chosen by the first document."""
     return (
         pick_field(record, DOC_IDS, "a document's id", path, line),
         pick_field(record, DOC_TEXTS, "a document's text", path, line),
@@ -218,7 +215,7 @@ def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def pick_field(
     record: Mapping[str, Any], names: Sequence[str], what: str, path: Path, line: int
 ) -> str:
-    """The first of some field names that a record has."""
+    """Returns the first of some field names that a record has."""
     found = next((name for name in names if name in record), None)
     if found is None:
         raise InputError(
@@ -228,7 +225,7 @@ def pick_field(
 
 
 def json_id(record: Mapping[str, Any], field: str, path: Path, line: int) -> str:
-    """The id in a field, which may be a whole number."""
+    """Returns the id in a field, which may be a whole number."""
     value = record.get(field)
     if isinstance(value, str):
         return value
@@ -240,7 +237,7 @@ def json_id(record: Mapping[str, Any], field: str, path: Path, line: int) -> str
 def json_text(
     record: Mapping[str, Any], field: str, path: Path, line: int, *, optional: bool = False
 ) -> str:
-    """The text in a field; if it is optional, null or a missing field gives an empty text."""
+    """Returns the text in a field; an optional one may be null or missing, and is then ""."""
     value = record.get(field)
     if isinstance(value, str):
         return value

@@ -11,10 +11,10 @@ from irtoolkit.runs import Qrels
 
 
 def read_qrels(path: StrPath) -> Qrels:
-    """Returns the judgments of a file: TREC qrels, BEIR's below their header, CSV, or Parquet.
+    """Returns the judgments of a file: TREC qrels, BEIR's with their header, CSV, or Parquet.
 
     Raises:
-        InputError: no such file, or one that has none of these forms.
+        InputError: no such file, or one in none of these formats.
     """
     path = local(path)
     if is_parquet_file(path):
@@ -26,7 +26,7 @@ def read_qrels(path: StrPath) -> Qrels:
 
 
 def is_judgments(name: str) -> bool:
-    """Whether a name is that of a CSV or Parquet file whose columns are those of judgments."""
+    """Returns whether a name is that of a CSV or Parquet file with columns of judgments."""
     if not is_file(name):
         return False
     path = local(name)

@@ -59,7 +59,7 @@ class TopicQuery(NamedTuple):
     narrative: str
 
     def default_text(self) -> str:
-        """The title, or the description of topics without a title, as in TREC-4."""
+        """Returns the title, or the description of topics without a title, as in TREC-4."""
         return self.title or self.description
 
 
@@ -85,11 +85,11 @@ class LocalCollection:
 
     @property
     def docs_key(self) -> str:
-        """What changes with any change of the documents."""
+        """Returns a key that changes with the documents."""
         return f"{self._docs_tables.key}-{'-'.join(self._entry.docs.fields)}"
 
     def doc_files(self) -> list[Path]:
-        """The files of the documents, which are unchanged since the registration."""
+        """Returns the files of the documents, which are unchanged since the registration."""
         return self._checked(self._entry.docs)
 
     @cached_property
@@ -121,7 +121,7 @@ class LocalCollection:
         return read_pools(self._checked(self._part("pools"))[0])
 
     def where(self) -> str:
-        """The folder of the collection.
+        """Returns the folder of the collection.
 
         Raises:
             InputError: one of its files is gone.
@@ -131,7 +131,7 @@ class LocalCollection:
         return str(self._entry.folder)
 
     def statistics(self) -> list[Statistic]:
-        """The numbers of documents, queries and judgments."""
+        """Returns the numbers of documents, queries and judgments."""
         found = [Statistic("Documents", len(self.docs))]
         if self._entry.topics is not None:
             found.append(Statistic("Queries", len(self.queries)))
@@ -163,7 +163,7 @@ class LocalCollection:
         return paths
 
     def _checked(self, part: PartRecord) -> list[Path]:
-        """The files of a part, after checking that they are unchanged since the registration."""
+        """Returns the files of a part, after a check that they have not changed."""
         paths = self._present(part)
         for path, known in zip(paths, part.files.values(), strict=True):
             if file_hash(path) != known:
@@ -180,18 +180,18 @@ def _rows(table: pa.Table, columns: Sequence[str], make: Callable[..., Any]) -> 
 
 
 def docs_table(form: str, files: Sequence[Path]) -> pa.Table:
-    """Documents as columns, checked; raises what `write_docs` raises."""
+    """Returns documents as columns, checked; raises the errors of `write_docs`."""
     return docs_tables(form, files)["docs"]
 
 
 def docs_tables(form: str, files: Sequence[Path]) -> Tables:
-    """The one table of `docs_table`, and its key."""
+    """Returns the one table of `docs_table`, and its key."""
     write = partial(write_docs, form, files)
     return parsed(f"docs-{form}", files, DOC_SCHEMA, write, version=_VERSIONS.get(form, 1))
 
 
 def topics_table(form: str, path: Path) -> pa.Table:
-    """Topics as columns, checked; raises what `write_topics` raises."""
+    """Returns topics as columns, checked; raises the errors of `write_topics`."""
     return parsed(
         f"topics-{form}", [path], TOPIC_SCHEMA, partial(write_topics, form, path),
         version=_TOPIC_VERSIONS.get(form, 1),
@@ -199,12 +199,12 @@ def topics_table(form: str, path: Path) -> pa.Table:
 
 
 def qrels_table(form: str, path: Path) -> pa.Table:
-    """Judgments as columns, checked by themselves; raises what `write_qrels` raises."""
+    """Returns judgments as columns, checked by themselves; raises the errors of `write_qrels`."""
     return parsed(f"qrels-{form}", [path], QREL_SCHEMA, partial(write_qrels, form, path))["qrels"]
 
 
 def file_hash(path: Path) -> str:
-    """The SHA-256 of a file; an InputError if it cannot be read."""
+    """Returns the SHA-256 of a file; an InputError if it cannot be read."""
     try:
         return content_hash(path)
     except OSError as error:
@@ -212,7 +212,7 @@ def file_hash(path: Path) -> str:
 
 
 def collection_dataset(name: str, entry: CollectionRecord) -> ir_datasets.Dataset:
-    """The ir_datasets dataset of a registered collection; opens no file."""
+    """Returns the ir_datasets dataset of a registered collection; opens no file."""
     collection = LocalCollection(name, entry)
     cls = _DOC_RECORDS[entry.docs.fields]
     docs = DocsHandler(lambda: collection.docs, cls, name, entry.lang, lambda: collection.docs_key)
@@ -243,7 +243,7 @@ def _about(name: str, collection: LocalCollection) -> Benchmark:
 
 
 def owner_of(name: str) -> str | None:
-    """Whose id this is, such as "irtoolkit's own"; None if it is free."""
+    """Returns the owner of an id, for example "irtoolkit's own"; None if it is free."""
     package = sys.modules["irtoolkit.datasets"]
     ours = {getattr(module, "NAME", None) for module in modules(package)}
     # All ids under our benchmarks' names are reserved, since some are registered later than others.

@@ -10,9 +10,9 @@ from irtoolkit.datasets.local.registry import read_registry
 
 
 def registered_books(name: str) -> tuple[list[Path], int] | None:
-    """The files of a registered collection of books, and the sentences of a passage.
+    """Returns the files of a registered collection of books, and the sentences of a passage.
 
-    None where no such collection is registered, or its documents are other files.
+    None if no such collection is registered, or its documents are other files.
 
     Raises:
         InputError: a file is gone or has changed since.

@@ -46,7 +46,7 @@ class Registration:
     Attributes:
         entry: the collection's record in the registry.
         change: whether the collection is new, replaced another one of its name, or is unchanged.
-        notes: lines that say which files were used and what else the user should know.
+        notes: lines with the files that were used and further remarks for the user.
     """
 
     entry: CollectionRecord
@@ -66,7 +66,7 @@ def register_collection(
 ) -> Registration:
     """Checks a collection and registers it as an ir_datasets id, in this and all later processes.
 
-    What was registered stays as it was until all files are checked.
+    An existing registration stays until all files are checked.
 
     Args:
         name: the id of the dataset.
@@ -75,7 +75,7 @@ def register_collection(
         lang: the language code of documents and topics.
         lenient: whether to accept judgments of documents that are not in the collection.
         replace: whether to replace the collection that is registered under the name.
-        sentences: of a passage, where the documents are books as plain text; 3 by default.
+        sentences: of a passage, if the documents are books as plain text; 3 by default.
 
     Raises:
         InputError: the name is not an id or is taken, or a file is invalid; the collection is not
@@ -118,7 +118,7 @@ def register_collection(
 
 
 def _is_book(path: StrPath) -> bool:
-    """Whether this is a book of this machine."""
+    """Returns whether this is a book of this machine."""
     if url_of(path) is not None:
         return False
     place = on_disk(path)
@@ -139,7 +139,7 @@ def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
 
 
 def _language(docs: RoleFiles) -> str | None:
-    """The language of books, as the first of them says; None of other documents."""
+    """Returns the language of books, as the first of them says; None of other documents."""
     return read_novel(docs.files[0]).lang if docs.form.startswith(BOOK) else None
 
 
@@ -149,8 +149,8 @@ def replace_collection(name: str, *, lenient: bool = False) -> Registration:
     For files that have changed. See `register_collection`.
 
     Raises:
-        InputError: no collection has the name; a file is gone or invalid, and what was registered
-            stays as it was.
+        InputError: no collection has the name; a file is gone or invalid, and the old registration
+            stays.
     """
     known = registry.record_of(name)
     parts = known.parts()
@@ -320,6 +320,6 @@ def _cross_check(
 
 
 def _first(qrels: pa.Table, column: str, wanted: set[str]) -> tuple[str, int]:
-    """The id and the line of the first judgment whose id is among `wanted`."""
+    """Returns the id and the line of the first judgment whose id is in a set."""
     rows = zip(qrels[column].to_pylist(), qrels["line"].to_pylist(), strict=True)
     return next((name, line) for name, line in rows if name in wanted)

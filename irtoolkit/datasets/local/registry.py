@@ -47,12 +47,12 @@ _REPAIR = "repair it, or delete it and register your collections again"
 
 
 def is_name(name: str) -> bool:
-    """Whether a text has the form of an ir_datasets id."""
+    """Returns whether a text has the form of an ir_datasets id."""
     return _NAME.fullmatch(name) is not None
 
 
 def is_lang(lang: str) -> bool:
-    """Whether a text has the form of a language code, such as en or zh-Hant."""
+    """Returns whether a text has the form of a language code, such as en or zh-Hant."""
     return _LANG.fullmatch(lang) is not None
 
 
@@ -75,7 +75,7 @@ class PartRecord:
     fields: tuple[str, ...]
 
     def paths(self, folder: StrPath) -> list[Path]:
-        """The files of a collection in that folder, on this machine.
+        """Returns the files of a collection in that folder, on this machine.
 
         Raises:
             InputError: the folder is a URL that cannot be read.
@@ -86,7 +86,7 @@ class PartRecord:
 
 @dataclass(frozen=True)
 class CollectionRecord:
-    """What is remembered of a registered collection.
+    """The record of a registered collection.
 
     Attributes:
         folder: the absolute path of the collection's folder, or its URL.
@@ -105,18 +105,18 @@ class CollectionRecord:
     pools: PartRecord | None = None
 
     def parts(self) -> dict[str, PartRecord]:
-        """The parts that the collection has, by "docs", "topics", "qrels" and "pools"."""
+        """Returns the parts that the collection has, by "docs", "topics", "qrels" and "pools"."""
         found = {"docs": self.docs, "topics": self.topics, "qrels": self.qrels, "pools": self.pools}
         return {role: part for role, part in found.items() if part is not None}
 
     def to_json(self) -> dict[str, Any]:
-        """The record as JSON values."""
+        """Returns the record as JSON values."""
         parts = {role: {**asdict(p), "fields": list(p.fields)} for role, p in self.parts().items()}
         return {"folder": str(self.folder), "lang": self.lang, **parts}
 
     @classmethod
     def from_json(cls, value: Any) -> CollectionRecord:
-        """Reads what `to_json` returned.
+        """Builds a record from a result of `to_json`.
 
         Raises:
             ValueError: the value is anything else.
@@ -154,7 +154,7 @@ def _part(role: str, value: Any) -> PartRecord:
 
 
 def registry_path() -> Path:
-    """The path of the file, which may not exist yet."""
+    """Returns the path of the file, which may not exist yet."""
     return Path(ir_datasets.util.home_path()).absolute() / "irtoolkit" / "registered.json"
 
 
@@ -222,7 +222,7 @@ def add_record(name: str, entry: CollectionRecord, *, replace: bool = False) -> 
 
 
 def record_of(name: str) -> CollectionRecord:
-    """The record of a collection.
+    """Returns the record of a collection.
 
     Raises:
         InputError: no collection has the name, or the file is damaged.
@@ -257,7 +257,7 @@ def drop_record(name: str) -> None:
 
 
 def _content() -> dict[str, Any]:
-    """The names and records in the file, as JSON values."""
+    """Returns the names and records in the file, as JSON values."""
     path = registry_path()
     if not path.exists():
         return {}
@@ -280,7 +280,7 @@ def _write(content: Mapping[str, Any]) -> None:
 
 
 def _locked() -> AbstractContextManager[bool]:
-    """Keeps other processes from reading what this one is about to replace."""
+    """Locks out other processes that would read what this one is about to replace."""
     return locked(
         registry_path().with_suffix(".lock"),
         remedy="make the folder writable, or set IR_DATASETS_HOME to one that is",

@@ -1,4 +1,4 @@
-"""Rows of CSV, Parquet and Arrow as records, and what their columns say that they hold.
+"""Rows of CSV, Parquet and Arrow as records, and the roles that their columns suggest.
 
 The first line of a CSV names its columns, which commas, semicolons or tabs separate.
 """
@@ -35,7 +35,7 @@ _COLUMNS = {
 
 
 def form_of_table(path: Path) -> str | None:
-    """Returns "parquet", or "arrow" for what Hugging Face's datasets keep; None for any other file."""
+    """Returns "parquet", "arrow" (Hugging Face's datasets), or None for any other file."""
     if is_parquet_file(path):
         return "parquet"
     return "arrow" if path.suffix == ".arrow" else None
@@ -51,7 +51,7 @@ def form_of_columns(path: Path) -> str | None:
 
 
 def is_sheet(path: Path) -> bool:
-    """Whether a file of text has a header of more columns than an id and a text."""
+    """Returns whether a file of text has a header of more columns than an id and a text."""
     return form_of_columns(path) == "csv" and len(column_names(path, "csv")) > 2
 
 
@@ -63,7 +63,7 @@ def column_names(path: Path, form: str) -> list[str]:
 
 
 def roles_of(names: Collection[str]) -> list[str]:
-    """Returns what a file with these columns may hold: judgments alone, or "docs" and "topics"."""
+    """Returns the roles that a file with these columns may have: judgments, or docs and topics."""
     if all(any(name in names for name in part) for part in QREL_COLUMNS):
         return ["qrels"]
     texts = {"docs": (DOC_IDS, DOC_TEXTS), "topics": (TOPIC_IDS, TOPIC_TEXTS)}
@@ -141,7 +141,7 @@ def grade_columns(names: Sequence[str], path: Path) -> list[str]:
     """Returns the columns of queries, documents and grades.
 
     Raises:
-        InputError: there is none of one of them.
+        InputError: one of them is missing.
     """
     chosen = []
     for known in QREL_COLUMNS:
@@ -156,7 +156,7 @@ def grade_columns(names: Sequence[str], path: Path) -> list[str]:
 
 
 def _header(line: str) -> list[str]:
-    """The names of the columns that a first line has."""
+    """Returns the names of the columns that a first line has."""
     try:
         row = next(csv.reader([line.strip()], delimiter=column_mark(line), strict=True), [])
     except csv.Error:
@@ -176,7 +176,7 @@ def _schema_names(path: Path) -> list[str]:
 
 
 def _used_columns(path: Path) -> Any:
-    """The Arrow table of the columns that mean something here."""
+    """Returns the Arrow table of the columns that mean something here."""
     columns = [name for name in _schema_names(path) if name.lower() in _COLUMNS]
     try:
         if form_of_table(path) == "parquet":

@@ -1,8 +1,9 @@
 """Readers of topics and judgments in the usual formats of test collections.
 
-Topics: TREC SGML, where a field of a `<top>` ends at its closing tag or at the next field, and
-fields other than title (or query), description (or question) and narrative are ignored; TREC XML, with
-`<topic>`; JSON lines, as in BEIR; TSV with id and text. Judgments: TREC's four columns, or BEIR's three columns below a header.
+Topics: TREC SGML, in which a field of a `<top>` ends at its closing tag or at the next field, and
+fields other than title (or query), description (or question) and narrative are ignored; TREC XML,
+with `<topic>`; JSON lines, as in BEIR; TSV with id and text. Judgments: TREC's four columns, or
+BEIR's three columns with a header.
 """
 
 from __future__ import annotations
@@ -112,7 +113,9 @@ def write_topics(form: str, path: Path, out: CacheWriter) -> None:
 
 
 def _sgml_topics(path: Path) -> Iterator[Topic]:
-    """TREC's topics: `<top>` with fields, or `<topic>` of XML, whose number may be an attribute."""
+    """Yields TREC's topics: `<top>` with fields, or XML `<topic>`, perhaps with a number
+    attribute.
+    """
     found = (_TOPIC.search(line) for _, line in read_lines(path))
     tag = next((match[1].lower() for match in found if match), "top")
     for line, opening, content in sgml_elements(path, tag, _SGML):

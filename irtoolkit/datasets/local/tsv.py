@@ -26,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 
 def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yields (line, id, text) of tab-separated lines; skips blank lines, and a header on the first line.
+    """Yields (line, id, text) of tab-separated lines; skips blank lines and a header.
 
-    A header names the columns of ids and texts, such as `id` and `text`. Below a blank line the same
-    words are a row. A header whose columns are separated by a semicolon or comma, as spreadsheets write
-    them, says so of all lines.
+    A header is the first line and names the columns of ids and texts, for example `id` and `text`;
+    after a blank line the same words are a row. If a semicolon or comma separates the columns of
+    the header, as in spreadsheets, it separates those of all lines.
 
     Raises:
         InputError: a line has no tab or more than one; or a first line that names only the ids.
@@ -77,7 +77,7 @@ def _not_two(fields: Sequence[str], path: Path, line: int) -> InputError:
 
 
 def _is_header(fields: Sequence[str], path: Path) -> bool:
-    """Whether a first line names the columns of ids and texts.
+    """Returns whether a first line names the columns of ids and texts.
 
     Raises:
         InputError: it names only the ids.

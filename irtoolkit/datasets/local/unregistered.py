@@ -49,14 +49,14 @@ def folder_dataset(dataset_id: str) -> Any:
 
 
 def is_folder(dataset_id: str) -> bool:
-    """Whether an id is the path of a folder, perhaps with a split."""
+    """Returns whether an id is the path of a folder, perhaps with a split."""
     return (
         not is_url(dataset_id) and bool(dataset_id) and _parts(on_disk(dataset_id))[0] is not None
     )
 
 
 def holds_documents(folder: Path) -> bool:
-    """Whether a folder has files of documents, or several of which one has to be chosen."""
+    """Returns whether a folder has files of documents, even if the user has to choose one."""
     try:
         find_role_files(folder, {})
     except InputError as error:
@@ -65,7 +65,7 @@ def holds_documents(folder: Path) -> bool:
 
 
 def _parts(place: Path) -> tuple[Path | None, dict[Role, Sequence[str] | None]]:
-    """The folder that a path names, and its choice of judgments."""
+    """Returns the folder that a path names, and its choice of judgments."""
     # Not Path.is_dir, which fails for a name that is too long for a file.
     if os.path.isdir(place):
         usual = _judgments(place, _USUAL)
@@ -76,6 +76,6 @@ def _parts(place: Path) -> tuple[Path | None, dict[Role, Sequence[str] | None]]:
 
 
 def _judgments(folder: Path, split: str) -> Path | None:
-    """The file of a split's judgments, relative to the folder."""
+    """Returns the file of a split's judgments, relative to the folder."""
     names = (f"{_QRELS}/{split}{end}" for end in (".tsv", ".txt", ".csv", ".parquet"))
     return next((Path(name) for name in names if os.path.isfile(folder / name)), None)
