@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.replaced import Candidates
     from irtoolkit.fusing.tuned import TunedFusion
-    from irtoolkit.ranking.systems import System
     from irtoolkit.retrievers.index import Index
     from irtoolkit.runs import Run
     from irtoolkit.scoring.compare import Comparison
@@ -39,12 +38,13 @@ def load(
     Args:
         data: an id such as "csfcube/sample"; or documents: a list of strings, id to text, a data
             frame, records, or the path of a .jsonl, .csv, .tsv, .trec or .parquet file; or the path of
-            a folder with such files; or books: the path of a .txt file or of a folder of them,
+            a folder with such files or of an index; or books: the path of a .txt file or of a folder of them,
             whose passages are the documents.
-        queries: with documents: the queries, in the same forms.
-        qrels: with documents: judgments, such as {query id: {document id: grade}}.
-        candidates: with documents: query id to the ids of the documents that it ranks; or a run, whose
-            documents they are, or a file of either.
+        queries: the queries of documents, in the same forms; or other queries of a dataset, which then has
+            no judgments or candidates but those that are given.
+        qrels: judgments, such as {query id: {document id: grade}}, or a file; in place of a dataset's own.
+        candidates: query id to the ids of the documents that it ranks; or a run, whose documents they
+            are, or a file of either; in place of a dataset's own.
         ids: with a list of strings: the ids of the documents; by default "0", "1", ...
         name: with documents: what the dataset is called.
         sentences: with books: sentences of a passage, from 1 to 20; 3 by default.
@@ -58,35 +58,37 @@ def load(
     from irtoolkit.datasets.local.judgments import is_judgments
     from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
     from irtoolkit.datasets.novels import LENGTH
+    from irtoolkit.datasets.replaced import with_parts
+    from irtoolkit.indexes.remote import is_index
+    from irtoolkit.ranking.index_dataset import index_dataset
 
-    given = (queries, qrels, candidates, ids)
     if isinstance(data, PathLike):
         data = str(data)
-    if is_book(data) and all(part is None for part in given):
-        return dataset_of_books([data], sentences or LENGTH)
+    if is_book(data) and ids is None:
+        books = dataset_of_books([data], sentences or LENGTH)
+        return with_parts(books, queries, qrels, candidates)
     if sentences is not None:
         raise InputError("sentences go with books", remedy="a book is a .txt file")
     named = isinstance(data, str) and (not is_text_file(data) or is_judgments(data))
-    if isinstance(data, Dataset) or named:
-        if any(part is not None for part in given):
+    if isinstance(data, Dataset) or named or hasattr(data, "docs_iter"):
+        if ids is not None:
             raise InputError(
-                "queries, qrels, candidates and ids go with documents, not with a dataset id",
-                remedy="give the documents in place of the id",
+                "ids go with a list of texts, not with a dataset", remedy="leave them out"
             )
-        if isinstance(data, str) and " " in data.strip():
+        if isinstance(data, str) and is_index(data):
+            data = index_dataset(data)
+        elif isinstance(data, str) and " " in data.strip() and not Path(data).exists():
             raise InputError(
                 f"{data[:60]!r} is not a dataset id", remedy="give texts as a list of strings"
             )
-        return Dataset.of(data)
-    if hasattr(data, "docs_iter"):
-        return Dataset.of(data)
+        return with_parts(Dataset.of(data), queries, qrels, candidates)
     return dataset_of_texts(data, queries, qrels, candidates, ids=ids, name=name)
 
 
 @checked
 def index(
     data: Any,
-    system: str | System | None = None,
+    system: Any = None,
     path: StrPath | None = None,
     *,
     ids: Iterable[str] | None = None,
@@ -129,9 +131,11 @@ def index(
     from irtoolkit.ranking.book_search import book_search, is_book_system
     from irtoolkit.ranking.build_index import DEFAULT, build
     from irtoolkit.ranking.memory_index import MemoryIndex
+    from irtoolkit.ranking.order import dataset_then_system
     from irtoolkit.ranking.systems import refuse_query_settings, system_of
     from irtoolkit.retrievers.index_sources import data_name
 
+    data, system = dataset_then_system(data, system)
     refuse_query_settings(settings)
     if is_book(data) and path is None and ids is None:
         if (system is None and not settings) or is_book_system(system):
@@ -174,7 +178,7 @@ def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Ind
 @checked
 def retrieve(
     data: Any,
-    system: str | System = "bm25",
+    system: Any = "bm25",
     *,
     depth: int | None = None,
     candidates: Candidates | int | None = None,
@@ -204,9 +208,11 @@ def retrieve(
     from irtoolkit.ranking.candidates import usual_depth
     from irtoolkit.ranking.defaults import for_dataset
     from irtoolkit.ranking.from_index import can_rank, rank_corpus
+    from irtoolkit.ranking.order import dataset_then_system
     from irtoolkit.ranking.produce import produce, rank_dataset, ranks_wanted
     from irtoolkit.ranking.systems import system_of
 
+    data, system = dataset_then_system(data, system)
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
     found = for_dataset(system_of(system, settings, dataset.parts), dataset)
@@ -232,7 +238,7 @@ def _divided(
 def rerank(
     data: Any,
     run: Any,
-    system: str | System,
+    system: Any,
     *,
     depth: int = 100,
     keep_rest: bool = False,
@@ -258,10 +264,12 @@ def rerank(
     from dataclasses import replace
 
     from irtoolkit.datasets.replaced import with_candidates
+    from irtoolkit.ranking.order import in_reranking_order
     from irtoolkit.ranking.produce import Among, rank_dataset
     from irtoolkit.ranking.systems import system_of
     from irtoolkit.runs import Run
 
+    data, run, system = in_reranking_order(data, run, system)
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
     found = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
@@ -313,6 +321,7 @@ def tune_fusion(
     data: Any,
     *runs: Any,
     measure: Any = None,
+    measures: Any = None,
     log: StrPath | None = None,
     progress: bool = True,
     **options: Any,
@@ -326,7 +335,7 @@ def tune_fusion(
     Args:
         data: a dataset with judgments, or its id.
         runs: at least two; each a Run, a file, or anything that `Run.of` takes.
-        measure: what decides; by default the one that the dataset's systems are ranked by.
+        measure, measures: what decides; by default the one that the dataset's systems are ranked by.
         log: a JSON file that what is tried is kept in; an interrupted search resumes from it.
         progress: whether to show a progress bar.
         options: methods, normalise, step, grid, folds, inner, seed, depth; see
@@ -347,13 +356,23 @@ def tune_fusion(
         raise InputError(f"tuning has no option {unknown!r}", remedy=f"it has {', '.join(known)}")
     listed = runs[0] if len(runs) == 1 and isinstance(runs[0], list | tuple) else runs
     search = FusionSearch(**options)
+    measure = _either(measure, measures)
     return tune_fusion(data, listed, search, measure=measure, log=log, progress=progress)
 
 
+def _either(first: Any, second: Any) -> Any:
+    """The measures under either of two words, "measure" and "measures"."""
+    if first is not None and second is not None:
+        raise InputError("measure and measures are the same", remedy="give one of them")
+    return second if first is None else first
+
+
+@checked
 def evaluate(
     data: Any,
     *runs: Any,
     measures: Measures | None = None,
+    measure: Measures | None = None,
     names: Sequence[str] = (),
     excluded: int | None = None,
     precision: Literal["single", "double"] = "single",
@@ -365,7 +384,8 @@ def evaluate(
             {query id: {document id: grade}}.
         runs: each a Run, a file, {query id: {document id: score}}, a data frame, a ranx.Run or
             rows; or one mapping of name to run.
-        measures: ir_measures names, e.g. "nDCG@10 AP"; by default the dataset's own.
+        measures, measure: names of ir_measures, trec_eval or ranx, e.g. "nDCG@10, AP"; by default the
+            dataset's own. Both words mean the same.
         names: one for each run; by default the runs' tags.
         excluded: the grade of documents that are left out of a run before it is scored, as -100 in
             BRIGHT's judgments; by default the one that the dataset defines as excluded.
@@ -379,16 +399,20 @@ def evaluate(
     from irtoolkit.scoring.score import score
 
     given = runs[0] if len(runs) == 1 else list(runs)
-    return score(data, given, measures, names=names, excluded=excluded, precision=precision)
+    chosen = _either(measures, measure)
+    return score(data, given, chosen, names=names, excluded=excluded, precision=precision)
 
 
+@checked
 def compare(
     data: Any,
     *runs: Any,
-    measure: str | None = None,
+    measure: Measures | None = None,
+    measures: Measures | None = None,
     baseline: str | None = None,
     test: PairedTest | None = None,
     correction: Correction = "holm",
+    alpha: float | None = None,
     names: Sequence[str] = (),
     excluded: int | None = None,
 ) -> Comparison:
@@ -396,11 +420,12 @@ def compare(
 
     Args:
         data, runs, names, excluded: see `evaluate`.
-        measure: the measure; by default the dataset's main one.
+        measure, measures: the measure; by default the dataset's main one.
         baseline: the name of the run that others are tested against; by default the first run.
         test: "student" (paired t-test), "fisher" (randomization) or "wilcoxon"; by default the first
             that belongs to the measure's figure: the t-test, and wilcoxon for a median.
         correction: for several comparisons: "holm", "bonferroni" or "none".
+        alpha: a level of significance, such as 0.05, at which the table marks the runs that differ.
 
     Raises:
         InputError: see `evaluate`; fewer than two runs, no such baseline, or a test that does not belong
@@ -412,16 +437,20 @@ def compare(
     from irtoolkit.scoring.score import score
 
     given = runs[0] if len(runs) == 1 else list(runs)
+    measure = _either(measure, measures)
     scores = score(data, given, measure, names=names, excluded=excluded)
     if len(scores) < 2:
         raise InputError("one run cannot be compared", remedy="give at least two")
     if measure is not None and len(scores.measures) != 1:
-        raise InputError(f"compare takes one measure, not {len(scores.measures)}")
+        raise InputError(
+            f"compare takes one measure, not {len(scores.measures)}",
+            remedy=f"name one: measure={next(iter(scores.measures))!r}",
+        )
     compared = compare(
         scores.evaluations, scores.main_measure, baseline=baseline or scores.systems[0],
         test=test, correction=correction, title=f"{scores.dataset.id}: {scores.averaging}",
     )  # fmt: skip
-    return replace(compared, notes=scores.notes)
+    return replace(compared, notes=scores.notes, alpha=alpha)
 
 
 @checked
@@ -430,6 +459,7 @@ def report(
     *runs: Any,
     output: StrPath | Sequence[StrPath],
     measures: Measures | None = None,
+    measure: Measures | None = None,
     names: Sequence[str] = (),
     excluded: int | None = None,
     **options: Any,
@@ -437,7 +467,7 @@ def report(
     """Writes a comparison of runs as a page that holds everything it shows, or as a table.
 
     Args:
-        data, runs, measures, excluded: see `evaluate`.
+        data, runs, measures, measure, excluded: see `evaluate`.
         output: a file, or several: .html, .tex or .md by its name.
         names: of the systems as shown, one for each run; by default the runs' tags.
         options: chart, pair, baseline, test, correction, rel, texts, order; see
@@ -469,6 +499,7 @@ def report(
     for path in files:
         check_form(path)
     given = runs[0] if len(runs) == 1 else list(runs)
+    measures = _either(measures, measure)
     scores = score(data, given, measures, names=names, excluded=excluded)
     style = {name: options.pop(name) for name in styles if name in options}
     report_scores(scores, files, ReportOptions(**options), TableStyle(**style))

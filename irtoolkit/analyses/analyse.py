@@ -10,6 +10,7 @@ from typing import Any
 from irtoolkit.analyses.base import Analysis, Findings, Given
 from irtoolkit.analyses.catalogue import find_analysis
 from irtoolkit.analyses.result import AnalysisResult
+from irtoolkit.base.arguments import checked, shown_value
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.paths import shown
@@ -19,6 +20,7 @@ from irtoolkit.experiments.rendering import SAMPLE_NOTE
 from irtoolkit.runs import Run
 
 
+@checked
 def analyse(
     analysis: Analysis | str,
     datasets: Dataset | str | Sequence[Dataset | str] = (),
@@ -53,6 +55,10 @@ def analyse(
     """
     if isinstance(analysis, str):
         analysis = find_analysis(analysis).with_settings(settings)
+    elif not isinstance(analysis, Analysis):
+        raise InputError(
+            f"{shown_value(analysis)} is no analysis", remedy="irtoolkit analyse --list lists them"
+        )
     elif settings:
         raise InputError("settings for an analysis that is made already", remedy="name it instead")
     if isinstance(datasets, Dataset | str):

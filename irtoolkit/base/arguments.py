@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import StrPath
 
 P = ParamSpec("P")
@@ -25,6 +26,7 @@ _WORDS = {
 _PLURALS = {
     "a whole number": "whole numbers", "a number": "numbers", "text": "texts", "a path": "paths",
 }  # fmt: skip
+_STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 # Characters of a wrong value that a message shows.
 _SHOWN = 60
 
@@ -46,8 +48,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         signature, hints = _expected(function)
         try:
             bound = signature.bind(*args, **kwargs)
-        except TypeError:  # Python says itself which arguments a function takes
-            return function(*args, **kwargs)
+        except TypeError as error:
+            raise _not_taken(function, signature, kwargs, str(error)) from None
         for name, value in bound.arguments.items():
             if name in hints:
                 refuse_other_type(name, value, hints[name])
@@ -114,15 +116,25 @@ def written(value: Any) -> str:
     return value if isinstance(value, str) else shown_value(value)
 
 
+def _not_taken(
+    function: Callable[..., Any], signature: inspect.Signature, named: Mapping[str, Any], said: str
+) -> InputError:
+    """The error for arguments that a function does not take."""
+    by_name = [one.name for one in signature.parameters.values() if one.kind not in _STARRED]
+    unknown = next((name for name in named if name not in by_name), None)
+    remedy = did_you_mean(unknown, by_name) if unknown is not None else ""
+    remedy += f"it takes {', '.join(by_name)}"
+    return InputError(f"{function.__name__}: {said}", remedy=remedy)
+
+
 @cache
 def _expected(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
     signature = inspect.signature(function)
     hints = _hints(function)
-    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return signature, {
         name: hints[name]
         for name, parameter in signature.parameters.items()
-        if name in hints and parameter.kind not in several
+        if name in hints and parameter.kind not in _STARRED
     }
 
 

@@ -136,8 +136,8 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "the dataset's 
     """The -m and --measures arguments of commands that score; see `measures_of`."""
     parser.add_argument(
         "-m", action="append", dest="measures", metavar="M",
-        help="a measure by its name in ir_measures (nDCG@10) or trec_eval (ndcg_cut.10, map, P.5,10);"
-        f" may be repeated; default: {default}",
+        help="a measure by its name in ir_measures (nDCG@10), trec_eval (ndcg_cut.10, map, P.5,10) or"
+        f" ranx (hit_rate@5), or several with commas; may be repeated; default: {default}",
     )  # fmt: skip
     parser.add_argument(
         "--measures", nargs="+", action="extend", metavar="M",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file
 from irtoolkit.base.paths import is_url, shown
+from irtoolkit.commands import note
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -55,6 +56,16 @@ def _add_candidates(parser: argparse.ArgumentParser, said: str) -> None:
     which.suggested = ("pool", "corpus")  # type: ignore[attr-defined]
 
 
+def swap_dataset_and_system(args: argparse.Namespace) -> None:
+    """Puts DATASET and SYSTEM into their order, if each stands in the other's place."""
+    from irtoolkit.ranking.order import dataset_then_system
+
+    first = args.dataset
+    args.dataset, args.system = dataset_then_system(args.dataset, args.system)
+    if args.dataset != first:
+        note(f"note: {shown(args.dataset)} is taken for the dataset, and {first} for the system")
+
+
 def ranked_dataset(args: argparse.Namespace) -> Dataset:
     """The dataset that a command ranks; see `add_ranked`.
 
@@ -65,11 +76,15 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
     from irtoolkit.datasets.replaced import with_candidates, with_qrels, with_topics
+    from irtoolkit.indexes.remote import is_index
+    from irtoolkit.ranking.index_dataset import index_dataset
 
     if is_book(args.dataset):
         dataset = dataset_of_books([args.dataset])
     elif is_text_file(args.dataset) and (is_url(args.dataset) or is_file(args.dataset)):
         dataset = dataset_of_texts(args.dataset, name=shown(args.dataset))
+    elif is_index(args.dataset):
+        dataset = index_dataset(args.dataset)
     else:
         dataset = Dataset.load(args.dataset)
     if args.topics is not None:
@@ -119,6 +134,7 @@ def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
     """
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.local.judgments import read_qrels
+    from irtoolkit.datasets.recognise import dataset_first
     from irtoolkit.datasets.replaced import with_candidates, with_qrels
 
     if not args.runs and (args.qrels is None or not is_file(args.dataset)):
@@ -126,6 +142,10 @@ def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
             f"RUN is missing: {args.dataset} is taken for the dataset",
             remedy="name a dataset or qrels, then the runs; see --help",
         )
+    first = args.dataset
+    args.dataset, args.runs = dataset_first(args.dataset, args.runs)
+    if args.dataset != first:
+        note(f"note: {shown(args.dataset)} is taken for the dataset, and {shown(first)} for a run")
     _check_no_measure(args.runs)
     if args.qrels is None:
         return with_candidates(Dataset.of(args.dataset), args.candidates), args.runs

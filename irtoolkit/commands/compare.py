@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
     parser.add_argument(
+        "--alpha", type=float, metavar="P",
+        help="mark the runs whose corrected p-value is at most this, such as 0.05",
+    )  # fmt: skip
+    parser.add_argument(
         "--engine", choices=("irtoolkit", "ranx"), default="irtoolkit",
         help="whose report is printed; default: irtoolkit",
     )  # fmt: skip
@@ -70,14 +74,18 @@ def execute(args: argparse.Namespace) -> None:
     if len(paths) < 2:
         raise InputError("one run cannot be compared", remedy="name at least two")
     if args.engine == "ranx":
+        args.max_p = args.alpha if args.max_p is None else args.max_p
         _by_ranx(args, dataset, paths)
         return
     if args.max_p is not None:
-        raise InputError("--max-p is ranx's", remedy="add --engine ranx")
+        raise InputError("--max-p is ranx's", remedy="add --engine ranx, or write --alpha")
     asked = measures_of(args)
     measures = parse_measures([dataset.protocol.main] if asked is None else asked)
     if len(measures) != 1:
-        raise InputError(f"compare takes one measure, not {len(measures)}")
+        raise InputError(
+            f"compare takes one measure, not {len(measures)}",
+            remedy=f"name one: -m {next(iter(measures))}",
+        )
     scores = score(dataset, paths, measures, precision=args.precision)
     (measure,) = scores.measures
     for line in scores.notes:
@@ -86,11 +94,13 @@ def execute(args: argparse.Namespace) -> None:
         scores.evaluations, measure, baseline=baseline, test=args.test,
         correction=args.correction, title=f"{dataset.id}: {scores.averaging}",
     )  # fmt: skip
+    found = replace(found, alpha=args.alpha)
     if args.format == "json":
         print_json(
                 {
                     "dataset": dataset.id, "measure": measure, "baseline": baseline,
                     "test": found.test, "correction": args.correction,
+                    **({} if found.alpha is None else {"alpha": found.alpha}),
                     "systems": [asdict(row) for row in found],
                 })  # fmt: skip
         return

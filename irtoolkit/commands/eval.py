@@ -1,7 +1,7 @@
 """Score runs on a dataset's judgments.
 
 DATASET is one of ours, any ir_datasets id, or a TREC qrels file; --qrels gives other judgments for
-it. Measures have the names of ir_measures or trec_eval. Without any the dataset's own are used.
+it. Measures have the names of ir_measures, trec_eval or ranx, in any capitals. Without any the dataset's own are used.
 Figures are averaged as its protocol says (for CSFCube, the mean of the means of its two test folds).
 As in trec_eval, only judged queries count, a judged query missing from the run counts as zero, and
 documents are ordered by score, then by id descending; --precision double compares scores as trec_eval 10

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, output_folder, parse_pairs
+from irtoolkit.commands._datasets import swap_dataset_and_system
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
@@ -88,6 +89,8 @@ def execute(args: argparse.Namespace) -> None:
 
     if args.memory < 1:
         raise InputError(f"--memory {args.memory} is not at least 1")
+    if args.system is not None:
+        swap_dataset_and_system(args)
     settings, memory, there = parse_pairs(args.settings), args.memory << 20, False
     if args.delete or args.merge or args.info or args.verify:
         if args.output is not None:

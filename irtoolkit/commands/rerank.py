@@ -59,10 +59,15 @@ def execute(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from irtoolkit.ranking.defaults import for_dataset
+    from irtoolkit.ranking.order import in_reranking_order
     from irtoolkit.ranking.output import Output
     from irtoolkit.ranking.produce import Among, has_nothing_to_do, produce
     from irtoolkit.ranking.systems import find_reranker
 
+    words = (args.dataset, args.run, args.system)
+    args.dataset, args.run, args.system = in_reranking_order(*words)
+    if words != (args.dataset, args.run, args.system):
+        note(f"note: the dataset is {args.dataset}, the run {args.run}, the system {args.system}")
     system = find_reranker(args.system, parse_pairs(args.settings), args.dataset)
     system = replace(system, depth=args.depth)
     if has_nothing_to_do(system):

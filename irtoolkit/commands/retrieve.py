@@ -35,7 +35,7 @@ from irtoolkit.commands import (
     parse_pairs,
     written,
 )
-from irtoolkit.commands._datasets import add_ranked, ranked_dataset
+from irtoolkit.commands._datasets import add_ranked, ranked_dataset, swap_dataset_and_system
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
@@ -82,6 +82,8 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.systems import find_system
 
     settings = parse_pairs(args.settings)
+    if args.dataset is not None and args.system is not None:
+        swap_dataset_and_system(args)
     if args.system is None and "index" in settings:
         # As Pyserini writes it. Settings of that name belong to a SYSTEM.
         args.dataset, args.system = settings.pop("index"), args.dataset

@@ -24,6 +24,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import is_url
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, note, parse_pairs, print_json
 from irtoolkit.commands._engines import add_engine
@@ -133,6 +134,9 @@ def _divided(words: Sequence[str]) -> tuple[list[str], str | None]:
     """
     from irtoolkit.datasets.book_files import is_book
 
+    if len(words) == 2 and not _is_place(words[0]) and _is_place(words[1]):
+        words = words[::-1]
+        note(f"note: {words[0]} is searched for {words[1]!r}")
     first, *rest = words
     text = rest.pop() if rest and not (is_book(first) and is_book(rest[-1])) else None
     if rest and not all(map(is_book, (first, *rest))):
@@ -140,6 +144,15 @@ def _divided(words: Sequence[str]) -> tuple[list[str], str | None]:
             f"{len(words) - 1} texts", remedy=f'write a text in quotes: "{" ".join(words[1:])}"'
         )
     return [first, *rest], text
+
+
+def _is_place(word: str) -> bool:
+    """Whether a word names something that can be searched."""
+    from irtoolkit.datasets.recognise import is_dataset
+    from irtoolkit.indexes.remote import is_index
+
+    # A URL is taken at its word: looking would fetch it.
+    return is_url(word) or is_index(word) or is_dataset(word)
 
 
 def _opened(places: Sequence[str], args: argparse.Namespace) -> Index:

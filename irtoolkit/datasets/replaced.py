@@ -19,7 +19,9 @@ from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandl
 from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.datasets.local.topics import TOPIC_FORMATS
+from irtoolkit.datasets.memory import query_texts
 from irtoolkit.datasets.pools import pools_of
+from irtoolkit.runs import Qrels
 
 # Which documents a query ranks: the dataset's candidates of the query, all documents, or those of a
 # file or an object; see `irtoolkit.datasets.pools.pools_of`.
@@ -139,14 +141,45 @@ def with_qrels(data: Dataset, path: StrPath) -> Dataset:
     Raises:
         InputError: no such file, or no qrels; see `Qrels.read`.
     """
-    qrels = read_qrels(path)
+    return _judged(data, read_qrels(path), shown(path))
+
+
+def _judged(data: Dataset, qrels: Qrels, name: str) -> Dataset:
+    """The dataset with judgments of a name."""
     handler = QrelsHandler(lambda: qrels, Qrel, {})
-    changed = _made(data, _QRELS, (handler,), "qrels", shown(path))
+    changed = _made(data, _QRELS, (handler,), "qrels", name)
     changed.qrels = qrels
     judged = set(qrels.query_ids)
     if not all(judged.issuperset(fold) for fold in data.protocol.folds):
         changed.protocol = EvaluationProtocol(data.protocol.measures, main=data.protocol.main)
     return changed
+
+
+def with_parts(
+    data: Dataset, queries: Any = None, qrels: Any = None, candidates: Any = None
+) -> Dataset:
+    """The dataset with other queries, judgments or candidates, in memory or in files.
+
+    Args:
+        data: a dataset.
+        queries: as `irtoolkit.datasets.memory.query_texts` takes them; they come without the dataset's
+            judgments and candidates. None keeps its own queries.
+        qrels: a file, or as `Qrels.of` takes them; None keeps its own.
+        candidates: see `with_candidates`.
+
+    Raises:
+        InputError: see there.
+    """
+    if queries is not None:
+        listed = [GenericQuery(name, text) for name, text in query_texts(queries).items()]
+        handler = QueriesHandler(lambda: listed, GenericQuery, data.id, None)
+        name = shown(queries) if isinstance(queries, str | PathLike) else "given"
+        data = _made(data, (*_POOLS, *_QUERIES, *_QRELS), (handler,), "topics", name)
+    if isinstance(qrels, str | PathLike):
+        data = with_qrels(data, qrels)
+    elif qrels is not None:
+        data = _judged(data, Qrels.of(qrels), "given")
+    return with_candidates(data, candidates)
 
 
 def queries_of_files(name: str, topics: StrPath, qrels: StrPath | None = None) -> Dataset:

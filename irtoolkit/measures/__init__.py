@@ -8,6 +8,7 @@ parsing, `calc` and `pt.Experiment` know them.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import ir_measures
 
@@ -39,3 +40,11 @@ for _, _value in plugins.each(plugins.MEASURES, _brought):
 
 # `calc` uses the default pipeline, which does not read the registry of providers.
 ir_measures.DefaultPipeline.providers.append(ir_measures.providers.register(ColumnarProvider()))
+
+
+def __getattr__(name: str) -> Any:
+    """The measures by name, those of ir_measures among them: `from irtoolkit.measures import nDCGp`."""
+    registry = ir_measures.measures.registry
+    if name not in registry:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return registry[name]

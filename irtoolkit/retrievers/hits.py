@@ -99,6 +99,13 @@ class SearchResult(Sequence[Hit]):
         """The texts, best first."""
         return [hit.text for hit in self._hits]
 
+    def to_frame(self) -> Any:
+        """The hits as a pandas DataFrame: rank, doc_id, score and text."""
+        import pandas as pd
+
+        rows = [(hit.rank, hit.doc_id, hit.score, hit.text) for hit in self._hits]
+        return pd.DataFrame(rows, columns=["rank", "doc_id", "score", "text"])
+
     def _table(self) -> TextTable:
         rows: list[list[TableCell]] = [
             [hit.rank, _short(printable(hit.doc_id)), hit.score, _short(printable(hit.text, " "))]

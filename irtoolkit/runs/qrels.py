@@ -133,6 +133,12 @@ class Qrels:
         """Whether some grade is not a whole number."""
         return self.grades.dtype.kind == "f"
 
+    def to_frame(self) -> Any:
+        """The judgments as a pandas DataFrame with query_id, doc_id and relevance."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self), columns=list(Qrel._fields))
+
     def __iter__(self) -> Iterator[Qrel]:
         grades = self.grades.tolist()
         for i, query_id in enumerate(self.query_ids):

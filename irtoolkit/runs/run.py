@@ -332,6 +332,19 @@ class Run:
         )
         return storage.write(path, table, form)
 
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame with query_id, doc_id, score and rank, best first."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "query_id": self.query_ids[self.queries],
+                "doc_id": self.doc_ids[self.docs],
+                "score": self.scores,
+                "rank": self.ranks,
+            }
+        )
+
 
 def _refuse_tag(tag: str) -> None:
     if not is_word(tag):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,8 @@ class Comparison:
         test, correction: the paired test, and the correction for several comparisons.
         title: the dataset, above the table.
         notes: warnings about the runs, below the table.
+        alpha: the level of significance; a row whose corrected p-value is at most this is marked. None
+            marks none.
     """
 
     rows: tuple[Compared, ...]
@@ -71,6 +74,23 @@ class Comparison:
     correction: Correction
     title: str = ""
     notes: tuple[Note, ...] = ()
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.alpha is not None and not 0 < self.alpha < 1:
+            raise InputError(f"alpha {self.alpha} is not between 0 and 1", remedy="0.05 is usual")
+
+    def significant(self, row: Compared) -> bool | None:
+        """Whether a row differs at the level alpha after correction; None for the baseline."""
+        if self.alpha is None or row.corrected is None:
+            return None
+        return row.corrected <= self.alpha
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame, one for each system."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.rows]).set_index("system")
 
     def __iter__(self) -> Iterator[Compared]:
         return iter(self.rows)
@@ -88,6 +108,13 @@ class Comparison:
         cells = [list(asdict(row).values()) for row in self.rows]
         if not exact:
             cells = [[*row[:5], *map(_p_value, row[5:7]), *row[7:]] for row in cells]
+        if self.alpha is not None:
+            headers.append(f"p<={self.alpha:g}")
+            marks = {True: "yes", False: "no", None: None}
+            cells = [
+                [*row, marks[self.significant(one)]]
+                for row, one in zip(cells, self.rows, strict=True)
+            ]
         title = f"{self.title}; baseline {self.baseline}" if self.title else None
         return TextTable(headers, cells, title)
 

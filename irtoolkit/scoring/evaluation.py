@@ -21,6 +21,11 @@ from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import Ranks
 from irtoolkit.scoring.measure_names import trec_measures, unknown_measure, unread
 from irtoolkit.scoring.measure_parameters import refuse_values, refuse_written
+from irtoolkit.scoring.other_names import (
+    measure_of_other_name,
+    measures_between_commas,
+    without_commas,
+)
 
 # A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
 _MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
@@ -39,14 +44,16 @@ def parse_measures(
     """Returns measures by the names under which they were requested, in order.
 
     Args:
-        text: ir_measures names separated by white space, or a sequence of names or measures;
-            or trec_eval's names, for example map, P.5,10 and official, see
-            `irtoolkit.scoring.measure_names`.
+        text: ir_measures names separated by white space or commas, in any capitals, or a sequence of
+            names or measures; or trec_eval's names, for example map, P.5,10 and official, see
+            `irtoolkit.scoring.measure_names`; or ranx's, for example hit_rate@5, see
+            `irtoolkit.scoring.other_names`.
 
     Raises:
         InputError: an unknown measure, or parameters it does not take.
     """
     if isinstance(text, str):
+        text = without_commas(text)
         names, rest = _MEASURE.findall(text), _MEASURE.sub("", text).strip()
         if rest:
             raise InputError(f"measures {text!r} hold a stray {rest!r}")
@@ -57,18 +64,37 @@ def parse_measures(
     if not names:
         raise InputError("no measures given", remedy='for example "nDCG@10 AP"')
     found: dict[str, ir_measures.Measure] = {}
-    for name in names:
+    for name in chain.from_iterable(map(_split, names)):
         try:
             found[str(name)] = _parse(name)
         except InputError:
-            # trec_eval's names are those that ir_measures does not take.
-            theirs = trec_measures(name) if isinstance(name, str) else None
+            theirs = _of_other_tools(name)
             if theirs is None:
                 raise
             for one in theirs.values():
                 refuse_values(str(name), one)
             found.update(theirs)
     return found
+
+
+def _split(name: str | ir_measures.Measure) -> Sequence[str | ir_measures.Measure]:
+    return measures_between_commas(name) if isinstance(name, str) else [name]
+
+
+def _of_other_tools(name: str | ir_measures.Measure) -> dict[str, ir_measures.Measure] | None:
+    """The measures of a name that ir_measures does not take, and trec_eval or ranx does."""
+    if not isinstance(name, str):
+        return None
+    theirs = trec_measures(name)
+    if theirs is not None:
+        return theirs
+    try:
+        other = measure_of_other_name(name)
+        if other is not None:
+            other.validate_params()
+    except (NameError, ValueError, AssertionError, KeyError, TypeError):
+        return None
+    return None if other is None else {name: other}
 
 
 def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, get_args
 
 import ir_measures
 import numpy as np
@@ -18,6 +18,7 @@ from irtoolkit.base.frames import is_frame
 from irtoolkit.base.paths import same_place, shown
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.recognise import dataset_first
 from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
@@ -174,7 +175,8 @@ def score(
     relevant documents are used: those that a run in memory carries, or those beside its file.
 
     Args:
-        data: anything that `Dataset.of` takes: an id, a qrels file, a Dataset, judgments.
+        data: anything that `Dataset.of` takes: an id, a qrels file, a Dataset, judgments. A run and a
+            dataset in each other's place are swapped.
         runs: one run, a sequence of runs, or name to run; a run is a file or anything that
             `Run.of` takes.
         measures: ir_measures names; by default the dataset's own.
@@ -187,6 +189,9 @@ def score(
         InputError: no runs, or a file given twice; a run without a judged query, or one that does
             not fit the dataset; an unknown measure or dataset; an excluded grade that no document has.
     """
+    if precision not in get_args(Precision):
+        raise InputError(f"precision {precision!r} is neither single nor double")
+    data, runs = dataset_first(data, runs)
     dataset = Dataset.of(data)
     qrels = dataset.qrels
     parsed = _parsed(dataset.protocol.measures if measures is None else measures)

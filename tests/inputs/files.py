@@ -105,7 +105,7 @@ BAD_QRELS: dict[str, tuple[bytes, str]] = {
     "latin-1": ("q1 0 d\u00e9 1\n".encode("latin-1"), "not UTF-8"),
     "NUL": (b"q1 0 d\0 1\n", "U+0000"),
     "a comment": (b"# said\n" + QRELS, "comment"),
-    "a run for qrels": (RUN, "6 fields instead of 4"),
+    "a run for qrels": (RUN, "a run, and judgments are expected"),
     "BEIR without its header": (b"q1\td1\t1\n", "3 fields instead of 4"),
     "BEIR with four columns": (b"query-id\tcorpus-id\tscore\nq1\t0\td1\t1\n", "3 tabs"),
     "BEIR's grade a word": (b"query-id\tcorpus-id\tscore\nq1\td1\thigh\n", "score 'high'"),

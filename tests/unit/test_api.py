@@ -358,7 +358,6 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ir.load(DOCS, queries=QUERIES, candidates={"1": ["z"]}), "candidate z of query 1"),
     "candidates of nobody": (
         lambda: ir.load(DOCS, queries=QUERIES, candidates={"9": ["a"]}), "query 9"),
-    "an id and queries": (lambda: ir.load("csfcube/sample", queries=QUERIES), "go with documents"),
     "a file": (lambda: ir.load("no-such.jsonl"), "no-such.jsonl: no such file"),
     "no runs": (lambda: ir.evaluate(QRELS), "no runs to score"),
     "a score": (lambda: ir.evaluate(QRELS, {"1": {"a": "high"}}), "score 'high'"),

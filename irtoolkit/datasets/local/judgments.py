@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from irtoolkit.base.files import StrPath, is_file, local
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, is_file, local, read_lines
 from irtoolkit.base.forms import is_parquet_file
-from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.sheets import column_names, form_of_columns, roles_of
-from irtoolkit.datasets.local.topics import QREL_FORMATS
+from irtoolkit.datasets.local.topics import BEIR_HEADER, QREL_FORMATS
 from irtoolkit.runs import Qrels
+from irtoolkit.runs.recognise import is_run
 
 
 def read_qrels(path: StrPath) -> Qrels:
@@ -19,8 +20,14 @@ def read_qrels(path: StrPath) -> Qrels:
     path = local(path)
     if is_parquet_file(path):
         return Qrels.read(path)
-    form = find_format("qrels", path)
-    if form == "trec":
+    if is_run(path):
+        raise InputError(
+            "a run, and judgments are expected", file=path,
+            remedy="name a dataset or a file of judgments before the runs",
+        )  # fmt: skip
+    first = next((line for _, line in read_lines(path) if line.strip()), "")
+    form = "beir" if first.split("\t") == BEIR_HEADER else form_of_columns(path)
+    if form is None:
         return Qrels.read(path)
     return Qrels.from_rows(row[:3] for row in QREL_FORMATS[form](path))
 

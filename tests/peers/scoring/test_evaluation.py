@@ -143,7 +143,6 @@ def test_an_unknown_measure_like_no_other_is_refused_with_a_place_to_look() -> N
         "AP(rel=)",
         "AP(rel=2",
         "AP)",
-        "AP,RR",
         "AP;RR",
         "AP.x",
         "AP+RR",

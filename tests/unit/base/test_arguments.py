@@ -97,12 +97,22 @@ def rank(
     return data, run, depth, others, how, fast, settings
 
 
+@checked
+def evaluate_misspelt(depth: int = 1) -> int:
+    """Returns what it is given."""
+    return depth
+
+
 def test_a_checked_function_is_what_it_was() -> None:
     given: Any = rank(1, 2, 3, "x", how="b", fast=1, k="y")  # type: ignore[arg-type]
     assert given == (1, 2, 3, ("x",), "b", 1, {"k": "y"})
     assert (rank.__name__, rank.__doc__) == ("rank", "What it is given.")
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'run'"):
+    with pytest.raises(InputError, match="rank: missing a required argument: 'run'"):
         rank(1)  # type: ignore[call-arg]
+    with pytest.raises(
+        InputError, match=r"unexpected keyword argument 'depht' \(did you mean depth\?"
+    ):
+        evaluate_misspelt(depht=3)  # type: ignore[call-arg]
     for call in (lambda: rank(1, 2, "3"), lambda: rank(1, 2, depth="3")):  # type: ignore[arg-type]
         with pytest.raises(InputError, match=r"^depth '3' is not a whole number$"):
             call()

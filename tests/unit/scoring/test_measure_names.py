@@ -116,9 +116,9 @@ def test_a_name_of_ir_measures_keeps_its_meaning() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("ndcg@10", "did you mean nDCG@10"),
+        ("ndgc@10", "did you mean nDCG@10"),
         ("ndcg_ctu.10", "did you mean ndcg_cut.10"),
-        ("recall@100", "did you mean R@100"),
+        ("recal@100", "did you mean R@100"),
         ("reciprank", "did you mean recip_rank"),
         ("relstring", "is not computed here"),
         ("utilty@5", "did you mean Utility"),

@@ -1,0 +1,43 @@
+"""Whether something is a dataset, by what it is and not by where it stands."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import is_file
+from irtoolkit.datasets.book_files import is_book
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.runs import Qrels
+from irtoolkit.runs.recognise import is_run
+
+
+def is_dataset(given: Any) -> bool:
+    """Whether something is a dataset or judgments: an object, an id, a folder, or a file but a run."""
+    if not isinstance(given, str | PathLike):
+        return isinstance(given, Dataset | Qrels) or hasattr(given, "docs_iter")
+    if is_file(given):
+        return not is_run(given)
+    if is_book(given):
+        return True
+    try:
+        Dataset.load(str(given))
+    except InputError:
+        return False
+    return True
+
+
+def dataset_first(data: Any, runs: Any) -> tuple[Any, Any]:
+    """Returns a dataset and runs in this order.
+
+    They are swapped if `data` is a run, and exactly one of the runs is a dataset or judgments. Anything
+    else stays as it is.
+    """
+    listed = list(runs) if isinstance(runs, list | tuple) else [runs]
+    if not is_run(data):
+        return data, runs
+    datasets = [one for one in listed if is_dataset(one)]
+    if len(datasets) != 1:
+        return data, runs
+    return datasets[0], [data, *(one for one in listed if one is not datasets[0])]

@@ -1,0 +1,60 @@
+"""Whether something is a run, by what it is and not by where it stands."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
+from irtoolkit.base.forms import is_parquet_file
+from irtoolkit.base.paths import is_url, on_disk
+from irtoolkit.runs.objects import RUN, is_ranx
+from irtoolkit.runs.run import Run
+
+# The fields of a row: query, Q0, document, rank, score, tag.
+_FIELDS = 6
+
+
+def is_run(given: Any) -> bool:
+    """Whether something is a run: a Run, ranx's, or a file that begins as one.
+
+    Nested dicts and data frames may be judgments as well.
+    """
+    if isinstance(given, str | PathLike):
+        return _is_run_file(str(given))
+    return isinstance(given, Run) or is_ranx(given, RUN)
+
+
+def _is_run_file(name: str) -> bool:
+    if is_url(name) or not os.path.isfile(on_disk(name)):
+        return False
+    path = Path(on_disk(name))
+    try:
+        if is_parquet_file(path):
+            return _has_ranks(path)
+        fields = next((line.split() for _, line in read_lines(path) if line.strip()), [])
+    except InputError:
+        return False
+    return len(fields) == _FIELDS and _is_number(fields[3]) and _is_number(fields[4])
+
+
+def _has_ranks(path: Path) -> bool:
+    """Whether Parquet has a column of ranks: judgments may call their grades scores, too."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return "rank" in pq.read_schema(path).names
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""Datasets, systems and runs that are given in each other's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irtoolkit as ir
+from tests.conftest import Answer
+
+Command = Callable[..., Answer]
+
+
+DOCS = {"d1": "a captain pays debts", "d2": "two sisters and a coat"}
+
+
+@pytest.fixture
+def data() -> Any:
+    return ir.load(
+        DOCS, queries={"q1": "debts", "q2": "coat"}, qrels={"q1": {"d1": 1}, "q2": {"d2": 1}}
+    )
+
+
+@pytest.fixture
+def run(data: Any) -> Any:
+    return ir.retrieve(data, "bm25")
+
+
+ORDERS: dict[str, Callable[[Any, Any], Any]] = {
+    "evaluate": lambda data, run: ir.evaluate(run, data),
+    "evaluate several": lambda data, run: ir.evaluate(run, data, run.named("other")),
+    "compare": lambda data, run: ir.compare(run, run.named("other"), data),
+    "retrieve": lambda data, _: ir.retrieve("bm25", data),
+    "rerank": lambda data, run: ir.rerank(run, data, "ql"),
+    "rerank at the end": lambda data, run: ir.rerank(data, "ql", run),
+    "index": lambda data, _: ir.index("bm25", data),
+    "index of texts": lambda *_: ir.index("bm25", ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_what_is_swapped_works(data: Any, run: Any, order: str) -> None:
+    assert len(ORDERS[order](data, run)) > 0
+
+
+def test_the_right_order_stays(data: Any, run: Any) -> None:
+    assert ir.evaluate(data, run).figures() == ir.evaluate(run, data).figures()
+    assert ir.retrieve("bm25", data) == run
+
+
+def test_in_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, irtoolkit: Command, run: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    Path("docs.csv").write_text("id,text\nd1,a captain pays debts\nd2,two sisters\n")
+    Path("topics.csv").write_text("id,text\nq1,debts\n")
+    run.write("a.run")
+    swapped = irtoolkit("eval", "a.run", "q.txt")
+    assert swapped.out == irtoolkit("eval", "q.txt", "a.run").out
+    assert swapped.err == "note: q.txt is taken for the dataset, and a.run for a run\n"
+    for words in (
+        ("retrieve", "bm25", "docs.csv", "--topics", "topics.csv", "-o", "b.run"),
+        ("index", "bm25", "docs.csv", "-o", "ix"),
+        ("search", "debts of a captain", "ix"),
+        ("rerank", "b.run", "ix", "ql", "--topics", "topics.csv", "-o", "c.run"),
+    ):
+        assert irtoolkit(*words).status == 0, words
+    only = irtoolkit("eval", "a.run", "b.run")
+    assert "a.run: a run, and judgments are expected" in only.err
+
+
+def test_documents_of_an_index(tmp_path: Path, data: Any, run: Any) -> None:
+    ir.index(data, "bm25", tmp_path / "ix")
+    stored = ir.load(tmp_path / "ix", queries={"q1": "debts", "q2": "coat"})
+    assert ir.rerank(stored, run, "ql") == ir.rerank(data, run, "ql")
+
+
+def test_other_parts_of_a_dataset(data: Any) -> None:
+    other = ir.load(
+        data, queries={"q9": "coat"}, qrels={"q9": {"d2": 1}}, candidates={"q9": ["d2"]}
+    )
+    assert (other.query_ids(), other.pools()) == (["q9"], {"q9": ["d2"]})
+    assert ir.evaluate(other, ir.retrieve(other, "bm25"), measure="RR").figures()["bm25"] == {
+        "RR": 1.0
+    }
