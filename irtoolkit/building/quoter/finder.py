@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from irtoolkit.building.quoter.letters import UNSPACED, Letters
 from irtoolkit.building.quoter.quotes import Quote
 
 # Raised when other occurrences are found.
-FORMAT = 1
+FORMAT = 2
 # Characters that are no letters between two letters of an occurrence, at most.
 GAP = 80
 # What may be within a word, and the ends of words that an apostrophe belongs to.
@@ -169,9 +170,18 @@ class Search:
             if not (_is_border(text, letters, begin) and _is_border(text, letters, end)):
                 continue
             for number, first, last in owners[string]:
-                place = self._extended(text, letters, Place(begin, end, number, first, last))
+                found = Place(begin, end, number, first, last)
+                if not self._has_borders(text, letters, found):
+                    continue
+                place = self._extended(text, letters, found)
                 if not _is_broken(letters, place):
                     yield place
+
+    def _has_borders(self, text: str, letters: Letters, place: Place) -> bool:
+        """Returns whether no word goes on from one sentence of an occurrence to the next."""
+        sizes = map(len, self.patterns.quotes[place.quote].parts[place.first : place.last - 1])
+        ends = accumulate(sizes, initial=place.begin)
+        return all(_is_border(text, letters, end) for end in ends)
 
     def _extended(self, text: str, letters: Letters, place: Place) -> Place:
         parts, line = self.patterns.quotes[place.quote].parts, letters.line
