@@ -20,7 +20,7 @@ from irtoolkit.datasets.editions.lines import WORD, Joiner
 from irtoolkit.datasets.editions.pages import BREAK, RUNNING_HEAD, Pages, without_inline
 
 # Raised when the same bytes give other paragraphs.
-FORMAT = 2
+FORMAT = 3
 _NOTE = re.compile(
     r"\s*(?:\[footnote\b|\[(\d{1,3}|[A-Z*\u2020])\]\s|[*\u2020\u2021]+\s?[A-Z\"\u201c])", re.I
 )

@@ -15,7 +15,7 @@ from irtoolkit.datasets.editions.lines import Dropped
 from irtoolkit.datasets.encodings import encoding_of
 
 # Raised when the same bytes give other headings or paragraphs.
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,12 @@ from irtoolkit.datasets.editions.lines import (
 from irtoolkit.datasets.editions.markdown import without_markdown
 from irtoolkit.datasets.editions.notes import Notes
 from irtoolkit.datasets.editions.pages import BREAK, PAGE_NUMBER, Pages, without_inline
-from irtoolkit.datasets.editions.publishers import FIELD
+from irtoolkit.datasets.editions.publishers import FIELD, NOTE, NOTE_NAMES, is_field
 
-# Captions, control characters and soft hyphens within a line.
+# Captions, notes within a paragraph, control characters and soft hyphens within a line.
 DROPPED = re.compile(
     r"\[Illustration[^\[\]]*(?:\[(?!Illustration)[^\[\]]*){0,50}\]"
+    rf"|\[(?:{NOTE_NAMES})\b[^\[\]]{{0,2000}}+\]"
     r"|[\x00-\x08\x0e-\x1b\x1f\x7f\ufeff\u200b\u2060]|\u00ad(?![ \t]*(?:\n|\Z))",
     re.I,
 )
@@ -88,10 +89,7 @@ def cleared_lines(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line]:
 
     def caption(match: re.Match[str]) -> str:
         number = lines[bisect_right(begins, match.start()) - 1].number
-        is_caption = match[0][0] == "["
-        dropped.append(
-            Dropped("caption of a picture" if is_caption else "control character", number, match[0])
-        )
+        dropped.append(Dropped(_reason(match[0]), number, match[0]))
         # The line ends stay, so that the numbers of lines do.
         return "\n" * match[0].count("\n")
 
@@ -105,13 +103,23 @@ def cleared_lines(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line]:
     return [line._replace(text=text) for line, text in zip(lines, texts, strict=True)]
 
 
+def _reason(piece: str) -> str:
+    """Returns what a piece is that `DROPPED` found."""
+    if piece[0] != "[":
+        return "control character"
+    return "caption of a picture" if piece[:13].lower() == "[illustration" else NOTE
+
+
 def _without_fields(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
     """Returns lines without those at the beginning that name title and author."""
+    among = False
     for place, (number, text, _) in enumerate(lines):
         if not text.strip() or text == BREAK or _is_rule(text):
             continue
-        if FIELD.fullmatch(text.strip()) is None or len(text) > _WRAPPED:
+        after = lines[place + 1].text if place + 1 < len(lines) else ""
+        if not (is_field(text, after) or (among and FIELD.fullmatch(text.strip()))):
             return lines
+        among = True
         dropped.append(Dropped("title and author", number, text))
         lines[place] = Line(number, "")
     return lines

@@ -172,6 +172,68 @@ def test_notes_of_transcribers_are_dropped(note: str) -> None:
     assert [piece.reason for piece in found.dropped] == ["note of a transcriber"]
 
 
+BOAT = "".join(
+    f"The ferryman counted boat {number} of the fleet. He told nobody.\n\n" for number in range(40)
+)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "[Transcriber's Note: this page was torn.]", "[Transcriber's Note: one.\n\nTwo [nested] things.]",
+        "Transcriber's Note: spelling was kept.", "Transcriber's Notes\n\nSpelling was kept.\n\nPage 3: a dot was added.",
+        "+-----------------------+\n| Transcriber's Note:   |\n|                       |\n| Spelling was kept.    |\n+-----------------------+",
+        "Anmerkungen des Bearbeiters\n\nDruckfehler wurden korrigiert.",
+    ],
+)  # fmt: skip
+def test_a_note_of_a_transcriber_ends_before_the_text_that_follows_it(note: str) -> None:
+    for before, after in (
+        ("", BOAT),
+        (BOAT, BOAT),
+        (f"CHAPTER I\n\n{BOAT}", "CHAPTER II\n\nThe end."),
+    ):
+        found = edition(f"{before}\n\n{note}\n\n{after}")
+        assert sentences(found) == sentences(edition(f"{before}\n\n{after}"))
+        assert "note of a transcriber" in {piece.reason for piece in found.dropped}
+
+
+def test_a_list_of_errors_at_the_end_is_a_note_up_to_the_footer() -> None:
+    note = "Transcriber's Notes\n\nteh for the\n\nwehel for wheel\n\nA list of plates is new.\n\n"
+    found = edition(f"{BOAT}\n\n{note}*** END OF THE PROJECT GUTENBERG EBOOK THE MILL ***{LICENCE}")
+    assert sentences(found) == sentences(edition(BOAT))
+
+
+def test_a_note_within_a_paragraph_leaves_the_paragraph() -> None:
+    found = edition(f"The wheel [Transcriber's note: sic] went round. {FILLER}")
+    assert sentences(found)[0] == "The wheel went round."
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "Title: a word that he hated.", "Author: one who writes. So said the ferryman.", "Year: 1914. The war came.",
+        "Title: The Mill was what the old man had chosen, and he\nnever changed it.", "Prepared by years of want, he ate little.",
+        "This was produced by the mill. It was flour.", "Transcriber's notes were what the monk lived by.",
+    ],
+)  # fmt: skip
+def test_prose_that_begins_as_fields_and_notices_do_is_text(prose: str) -> None:
+    found = edition(f"{prose}\n\n{FILLER}")
+    assert sentences(found)[0].startswith(prose.split(".")[0].replace("\n", " "))
+    assert not found.dropped
+    assert not found.title
+
+
+def test_the_first_line_of_an_old_header_and_other_footers_are_cut() -> None:
+    head = "The Project Gutenberg Etext of The Mill, by N. N.\n\n"
+    for stop in (
+        "End of this Etext of The Mill",
+        "\u041a\u043e\u043d\u0435\u0446 \u043a\u043d\u0438\u0433\u0438 Project Gutenberg",
+    ):
+        assert sentences(edition(f"{head}{FILLER}\n\n{stop}\n")) == sentences(edition(FILLER))
+    credits = "Produced by Ann Other at https://www.pgdp.net\n\n"
+    assert sentences(edition(f"{credits}{FILLER}")) == sentences(edition(FILLER))
+
+
 def test_pages_of_scans_are_dropped_and_years_and_refrains_are_text() -> None:
     pages = "".join(f"The miller went to the river and\n\n{page}\nTHE MILL\n\nsaw the boat number {page} there.\n\f\n" for page in range(7, 15))  # fmt: skip
     found = edition(pages)

@@ -64,7 +64,9 @@ def test_other_words_do(printed: str, tmp_path: Path) -> None:
 def test_no_word_goes_on_from_one_sentence_of_a_quote_to_the_next(tmp_path: Path) -> None:
     parts = tuple(map(letters, ("Then come in", "To the mill we go")))
     patterns = Patterns([Quote("Then come in. To the mill we go", parts, (3, 5))], 7)
-    (tmp_path / "a.txt").write_text("Then come into the mill we go; then come in to the mill we go.")
+    (tmp_path / "a.txt").write_text(
+        "Then come into the mill we go; then come in to the mill we go."
+    )
     text = look_at(TextFile(tmp_path / "a.txt", "text"))
     search = Search(patterns)
     places = [o.begin for p in pieces(text, 40, 400) for o in search.occurrences(p)]
