@@ -48,7 +48,7 @@ class TextFile:
     def opened(self) -> BinaryIO:
         """The file as plain text, open for reading; EPUB, HTML and TEI as their text."""
         with open(self.path, "rb") as raw:
-            is_text = form_of(_start_and_end(raw)) == "text"
+            is_text = form_of(_start_and_end(raw), self.path.name) == "text"
         if is_text:
             return open(self.path, "rb")
         edition = read_edition(self.path.read_bytes(), self.path.name)

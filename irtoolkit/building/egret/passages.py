@@ -124,7 +124,7 @@ def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
     """
     data = source.read()
     try:
-        if form_of(data) == "text":
+        if form_of(data, source.path.name) == "text":
             refuse_damaged(lambda: iter([data]))
         book = read_edition(data, source.path.name)
     except InputError as error:

@@ -1,7 +1,7 @@
 """Printed and scanned texts without what the page has added to them.
 
 Removed are page numbers, running heads, footnotes and their marks, citations in brackets, and the
-hyphens at the ends of lines. What is left are paragraphs, of which those set off by indentation are
+hyphens at the ends of lines; two columns are read one after the other. What is left are paragraphs, of which those set off by indentation are
 known as such. (RELiC, appendix A, names citations, headers, footers and word breaks.)
 """
 
@@ -16,7 +16,8 @@ from itertools import chain
 from irtoolkit.base.errors import InputError
 from irtoolkit.building.reading import LONGEST_LINE, Source
 from irtoolkit.building.relic.words import count_words
-from irtoolkit.datasets.editions.lines import WORD, Joiner
+from irtoolkit.datasets.editions.columns import in_one_column
+from irtoolkit.datasets.editions.lines import WORD, Joiner, Line
 from irtoolkit.datasets.editions.pages import BREAK, RUNNING_HEAD, Pages, without_inline
 
 # Raised when the same bytes give other paragraphs.
@@ -84,7 +85,9 @@ class Scan:
             InputError: at the end, where there were none.
         """
         survey = Survey.of(self.source.lines())
-        lines = _without_pages(self.source.lines(), survey.pages, self.pages, self.heads)
+        lines = _in_one_column(
+            _without_pages(self.source.lines(), survey.pages, self.pages, self.heads)
+        )
         has_letters = False
         for paragraph in _paragraphs(lines, survey, self.removed):
             self.words += count_words(paragraph.text)
@@ -142,6 +145,11 @@ def _without_pages(
         bare, marks = without_inline(line)
         removed["page numbers"] += len(marks)
         yield bare
+
+
+def _in_one_column(lines: Iterable[str]) -> Iterator[str]:
+    """Yields lines with the right column of each page after its left one."""
+    return (line.text for line in in_one_column(Line(0, text) for text in lines))
 
 
 def _paragraphs(lines: Iterable[str], survey: Survey, removed: Counter[str]) -> Iterator[Paragraph]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import mean
 
 from irtoolkit.datasets.editions.lines import Line
@@ -12,26 +12,30 @@ from irtoolkit.datasets.editions.pages import BREAK
 
 # Lines of a page in columns at least, and the share of them that have the space between columns.
 _LINES, _SHARE = 6, 0.7
+# Lines that are looked at together, at most.
+_LONGEST = 2000
 # Words of a line of a column, on average at least: cells of tables have fewer.
 _WORDS = 3
 _GAP = re.compile(r"(?<=\S)[ \t]{3,}(?=\S)")
 
 
-def in_one_column(lines: Sequence[Line]) -> list[Line]:
-    """Returns lines with the right column of each page after its left one."""
-    if not any(_GAP.search(line.text) for line in lines):
-        return list(lines)
-    return [line for page in _pages(lines) for line in _one_column(page)]
+def in_one_column(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yields lines with the right column of each page after its left one; a page is held."""
+    for page in _pages(lines):
+        if any(_GAP.search(line.text) for line in page):
+            yield from _one_column(page)
+        else:
+            yield from page
 
 
-def _pages(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yields the lines up to a page break or several blank ones, with these."""
+def _pages(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Yields the lines up to a page break or several blank ones, with these, at most `_LONGEST`."""
     page: list[Line] = []
     blank = 0
     for line in lines:
         page.append(line)
         blank = 0 if line.text.strip() else blank + 1
-        if line.text == BREAK or blank == 3:
+        if line.text == BREAK or blank == 3 or len(page) == _LONGEST:
             yield page
             page = []
     yield page

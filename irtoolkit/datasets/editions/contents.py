@@ -37,6 +37,9 @@ class Lines(Protocol):
     @property
     def gap(self) -> int: ...
 
+    @property
+    def level(self) -> int: ...
+
 
 def entry_key(text: str) -> str:
     """Returns the common key of an entry and its heading: letters and digits, no page number."""
@@ -77,7 +80,8 @@ def _end_of_entries(paragraphs: Sequence[Lines], numbered: Sequence[bool], first
     for number in range(first, len(paragraphs)):
         lines = paragraphs[number].lines
         keys = [entry_key(line) for line in lines] + [entry_key(paragraphs[number].text)]
-        again = any(one.startswith(keys[0]) for one in seen if len(keys[0]) > 4)
+        is_marked = paragraphs[number].level > 0 and keys[0] in seen
+        again = is_marked or any(one.startswith(keys[0]) for one in seen if len(keys[0]) > 4)
         if again or _is_prose(lines):
             last = _without_next(paragraphs, first, number)
             return _without_part(paragraphs, numbered, first, last)
@@ -102,11 +106,18 @@ def _without_next(paragraphs: Sequence[Lines], first: int, last: int) -> int:
     return last
 
 
+# The number of an entry without a name, with what may follow it without a space.
+_NUMERAL = re.compile(r"^(?:[ivxlc]+|\d+)\b.*")
+
+
 def _without_part(
     paragraphs: Sequence[Lines], numbered: Sequence[bool], first: int, last: int
 ) -> int:
     """Returns the end of a table without headings of another name than its entries, such as "BOOK I"."""
-    names = [paragraph.text.split()[0].casefold() for paragraph in paragraphs[first:last]]
+    names = [
+        _NUMERAL.sub("1", paragraph.text.split()[0].casefold())
+        for paragraph in paragraphs[first:last]
+    ]
     while last > first + 1 and numbered[last - 1] and names[last - first - 1] not in names[: last - first - 1]:  # fmt: skip
         last -= 1
     return last

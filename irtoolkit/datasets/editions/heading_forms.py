@@ -32,7 +32,7 @@ _LESSER = _words(
     " préface avant-propos avertissement prólogo epílogo prefacio introducción conclusión prélogo"
     " prologo epilogo prefazione introduzione conclusione förord inledning efterord voorwoord"
     " inleiding prefácio introdução przedmowa wstęp пролог эпилог предисловие введение заключение"
-    " послесловие 楔子 序 序章 序言 前言 后记 後記 引子 尾声 尾聲 終章 あとがき まえがき"
+    " послесловие index bibliography glossary 楔子 序 序章 序言 前言 后记 後記 引子 尾声 尾聲 終章 あとがき まえがき"
 )
 _NAMES = "|".join(sorted(map(re.escape, [*_PARTS, *_CHAPTERS]), key=len, reverse=True))
 _WORD = r"[^\W_]+(?:-[^\W_]+)?"
@@ -59,6 +59,8 @@ _BARE_EAST = re.compile(rf"(?P<number>{CHINESE})[\u3001\uff0e.]?")
 _SEPARATED = re.compile(r"\s*[.,:)\u2014\u2013|\uff1a\u3001-]+\s*|[ \t]*\n\s*|\s+")
 _FIRM = re.compile(r"\s*[.:\u2014\u2013|\uff1a-]|[ \t]*\n")
 _BETWEEN = re.compile(r"^[\s.,:)\u2014\u2013|\uff1a\u3001-]+")
+# The largest number without a name: "MIX" is a word.
+_LARGEST = 399
 # Words that are numbers and articles.
 _ARTICLES = frozenset(["a", "an", "un", "une", "ein", "eine", "di", "mi"])
 
@@ -103,6 +105,8 @@ def _western_form(text: str) -> Form | None:
         if value is None or not value or match["number"].lower() in _ARTICLES:
             continue
         name = match["name"].lower() if pattern is not _BARE else ""
+        if not name and value > _LARGEST:
+            continue
         rest = match["rest"]
         if not name and rest and not _FIRM.match(rest):
             continue

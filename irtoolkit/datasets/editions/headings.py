@@ -22,12 +22,16 @@ from irtoolkit.datasets.editions.heading_forms import CHAPTER, PART, UNNUMBERED,
 _CHARACTERS, _LINES = 120, 3
 # A title in a heading that ends as prose has so many words at most.
 _TITLE_WORDS = 14
+# From one number to the next at most: a scan has lost some.
+_SKIPPED = 3
 # Headings in capitals that are needed for capitals and space to be evidence.
 _FEW = 3
 # Characters of text between two of them, in the middle of all.
 _LEAST_TEXT = 1500
 
 _PROSE = re.compile(r"[.!?\u2026,;\u3002\uff01\uff1f\uff0c\uff1b\u3001\u0964:\uff1a][\"'\u201d\u2019\u00bb\u300d\u300f\u203a\u201c)\]\s]*$|[\"'\u201d\u2019\u300d\u300f]$")  # fmt: skip
+# Pages at the end of an entry of an index; four digits may be a year.
+_ENTRY = re.compile(r"[\s,](?:\d{1,3}|\d{1,3}[-\u2013]\d+|\d{1,3},? \d+)[,;.]?$")
 _CLAUSES = re.compile("[\u3002\uff01\uff1f\uff0c\uff1b]")
 _OF = re.compile(r"(?:to|by|of|zu|zur|zum|de|du|des|\u00e0|al|alla|till|\u043a)\b", re.I)
 _THE_END = re.compile(
@@ -62,13 +66,15 @@ def levels_of(paragraphs: Sequence[Paragraph]) -> tuple[list[int | None], set[in
     numbered = [form is not None and form.value > 0 for form in forms]
     contents, titles = contents_of(paragraphs, numbered)
     neighbours = _neighbours(forms, contents)
+    stray = _stray_numerals(paragraphs, forms, neighbours)
     spaced = _spaced_capitals(paragraphs, contents)
     levels: list[int | None] = []
     for number, (paragraph, form) in enumerate(zip(paragraphs, forms, strict=True)):
         after = bool(levels) and levels[-1] is not None and number - 1 not in contents
         listed = bool(titles) and entry_key(paragraph.text) in titles
         evidence = _Evidence(number in neighbours, listed, number in spaced, after)
-        levels.append(None if number in contents else _level(paragraph, form, evidence))
+        is_none = number in contents or (number in stray and not listed and not paragraph.level)
+        levels.append(None if is_none else _level(paragraph, form, evidence))
     for number in _marked_parts(paragraphs):
         levels[number] = PART
     return levels, contents
@@ -114,7 +120,7 @@ def _level(paragraph: Paragraph, form: Form | None, evidence: _Evidence) -> int 
         level = UNNUMBERED if evidence.follows_heading else CHAPTER
         return level if form is None else form.level
     # A letter may begin in capitals, too: "MY DEAR MR PIP:--
-    titled = text.isupper() and text[0].isalpha() and text[-1] not in ":-\u2014,;"
+    titled = len(text) > 1 and text.isupper() and text[0].isalpha() and text[-1] not in ":-\u2014,;"
     if titled and (evidence.follows_heading or evidence.is_spaced):
         return UNNUMBERED
     return None
@@ -193,6 +199,26 @@ def _neighbours(forms: Sequence[Form | None], contents: set[int]) -> set[int]:
     return found
 
 
+def _stray_numerals(
+    paragraphs: Sequence[Paragraph], forms: Sequence[Form | None], neighbours: set[int]
+) -> set[int]:
+    """Returns the numbers alone that go on from no other, such as the letters C, I and L of an index."""
+    alone = [
+        (number, form.value)
+        for number, form in enumerate(forms)
+        if form is not None and form.value and not form.name and not form.rest
+    ]
+    found = set()
+    for (_, before), (number, value), (_, after) in zip(
+        [(0, 0), *alone], alone, [*alone[1:], (0, 0)], strict=False
+    ):
+        is_titled = number + 1 < len(paragraphs) and paragraphs[number + 1].text.isupper()
+        is_near = is_titled or 0 < value - before <= _SKIPPED or 0 < after - value <= _SKIPPED
+        if len(alone) > 1 and number not in neighbours and not is_near:
+            found.add(number)
+    return found
+
+
 def _spaced_capitals(paragraphs: Sequence[Paragraph], contents: set[int]) -> set[int]:
     """Returns the paragraphs in capitals that have more space before them than others."""
     gaps = sorted(paragraph.gap for paragraph in paragraphs)
@@ -207,6 +233,7 @@ def _spaced_capitals(paragraphs: Sequence[Paragraph], contents: set[int]) -> set
         and not _is_too_long(paragraph)
         and not _THE_END.match(paragraph.text)
         and paragraph.text[-1] not in "!?,;:"
+        and not _ENTRY.search(paragraph.text)
     }
     distinct = Counter(paragraphs[number].text for number in found)
     if len(distinct) < _FEW:

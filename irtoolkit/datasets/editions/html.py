@@ -9,6 +9,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.editions.markup import BLOCK, BREAK, INLINE, NOTE, Pieces, Role, read_tree
+from irtoolkit.datasets.editions.note_links import linked_notes
 from irtoolkit.datasets.encodings import encoding_of, fits
 
 _HEADINGS = {f"h{level}": Role("heading", level=level) for level in range(1, 7)}
@@ -81,6 +82,7 @@ _DECLARATION = re.compile(r"^\ufeff?\s*<\?xml[^>]{0,500}\?>")
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,30});")
 _XML = frozenset(["amp", "lt", "gt", "quot", "apos"])
 _EMPTY = re.compile(r"<(script|title|style|a|div|span|p|i|b|em|strong|td|sup)\b([^<>]*?)/>", re.I)
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _CONTENTS = re.compile(r"^(?:toc|contents|table-of-contents)$", re.I)
 
 
@@ -95,14 +97,18 @@ def parse_html(data: bytes, part: str = "") -> Pieces:
     text = _decoded(data)
     root = _xhtml(text)
     if root is None:
-        parser = etree.HTMLParser(no_network=True, huge_tree=False, recover=True)
+        # The bounds of `huge_tree=False` end a tree without an error; these are wider, and checked.
+        parser = etree.HTMLParser(no_network=True, huge_tree=True, recover=True)
         try:
             root = etree.fromstring(_closed(text), parser)
         except (etree.XMLSyntaxError, ValueError) as error:
             raise InputError(f"not HTML: {error}", remedy="save it as plain text, UTF-8") from None
+        if any(error.type_name == "ERR_RESOURCE_LIMIT" for error in parser.error_log):
+            raise InputError("HTML whose elements are nested too deep", remedy="save it as plain text, UTF-8")  # fmt: skip
     if root is None:
         raise InputError("an HTML document without content", remedy="remove the file, or fill it")
-    return read_tree(root, role_of, part)
+    notes = linked_notes(root)
+    return read_tree(root, lambda element: notes.get(element) or role_of(element), part)
 
 
 def _decoded(data: bytes) -> str:
@@ -145,9 +151,8 @@ def _closed(text: str) -> str:
 
 
 def role_of(element: Any) -> Role:
-    """Returns the role of an HTML element."""
-    tag = element.tag if isinstance(element.tag, str) else ""
-    tag = tag.rpartition("}")[2].lower()
+    """Returns what an element of HTML is."""
+    tag = _name(element)
     said = _said(element)
     if said is not None:
         return said
@@ -181,7 +186,7 @@ def _said(element: Any) -> Role | None:
     listed = {"toc", "doc-toc"}.intersection(types) or any(map(_CONTENTS.match, (*classes, name)))
     if listed and element.tag not in _HEADINGS and element.tag != "body":
         return Role("drop", "table of contents")
-    if "hidden" in attributes:
+    if "hidden" in attributes or _HIDDEN.search(attributes.get("style", "")):
         return Role("drop", "hidden text")
     return None
 
@@ -189,12 +194,15 @@ def _said(element: Any) -> Role | None:
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
+def _name(element: Any) -> str:
+    tag = getattr(element, "tag", "")
+    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
 def _is_mark(element: Any) -> bool:
     """Returns whether a superscript is a link to a note."""
-    links = element.findall(".//a") or (
-        [element.getparent()] if element.getparent() is not None else []
-    )
+    links = element.findall(".//{*}a") or [element.getparent()]
     return (
-        any(getattr(link, "tag", "") == "a" and "#" in link.get("href", "") for link in links)
+        any(_name(link) == "a" and "#" in link.get("href", "") for link in links)
         and len("".join(element.itertext()).strip()) <= 5
     )

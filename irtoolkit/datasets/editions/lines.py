@@ -139,11 +139,12 @@ def _is_eastern(character: str) -> bool:
 
 
 def joiner_of(lines: Sequence[Line]) -> Joiner:
-    """Returns the joiner of a whole text; it divides words if most of the decidable ones do."""
+    """Returns what joins the lines of a whole text; it divides words if most known ones say so."""
+    filled = [line.text for line in lines if line.text.strip()]
     broken = [
-        (line.text, after.text.lstrip())
-        for line, after in pairwise(lines)
-        if _BROKEN.search(line.text) and after.text.lstrip()[:1].islower()
+        (line, after.lstrip())
+        for line, after in pairwise(filled)
+        if _BROKEN.search(line) and after.lstrip()[:1].islower()
     ]
     if not broken:
         return Joiner(divides=False)
@@ -158,5 +159,5 @@ def joiner_of(lines: Sequence[Line]) -> Joiner:
         whole += solid > divided
         parted += divided > solid
     # Without known words, many divisions say that lines were divided by a printer.
-    many = 50 * len(broken) > sum(1 for line in lines if line.text.strip())
+    many = 50 * len(broken) > len(filled)
     return Joiner(known, whole > parted or (whole == parted and many))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import unescape
 
 from irtoolkit.datasets.editions.lines import Dropped, Line
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-+)\s*")
+_TAGS = "em|i|b|u|s|strong|sup|sub|small|span|div|p|a|center|font|blockquote|img|hr|cite|q|h[1-6]"
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.I)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,30});", re.I)
 # Each leaves its first group; what is around it is dropped.
 _INLINE = (
     ("picture", re.compile(r"!\[([^\]\n]{0,500})\]\([^)\n]{0,2000}\)")),
@@ -19,6 +23,7 @@ _INLINE = (
     ),
     ("marks of emphasis", re.compile(r"(?<!\w)__(?=\S)([^_\n]{1,2000}?)(?<=\S)__(?!\w)")),
     ("escape", re.compile(r"\\([\\`*_{}\[\]()#+\-.!>])")),
+    ("tag", re.compile(rf"</?(?:{_TAGS})\b[^<>\n]{{0,300}}>()", re.I)),
     ("mark of a quotation", re.compile(r"^\s{0,3}(?:>\s?)+()")),
 )
 
@@ -60,8 +65,20 @@ def _without_comments(lines: Sequence[Line], dropped: list[Dropped]) -> Sequence
 
 
 def _without_inline(text: str, number: int, dropped: list[Dropped]) -> str:
-    if not any(mark in text for mark in "*_[\\>"):
+    if not any(mark in text for mark in "*_[\\>&"):
         return text
+
+    def write_out(match: re.Match[str]) -> str:
+        plain = unescape(match[0])
+        if plain != match[0]:
+            dropped.append(Dropped("entity", number, match[0][len(plain.strip()) :]))
+        return plain
+
+    def break_line(match: re.Match[str]) -> str:
+        dropped.append(Dropped("tag", number, match[0]))
+        return " "
+
+    text = _LINE_BREAK.sub(break_line, text)
     for reason, pattern in _INLINE:
 
         def drop(match: re.Match[str], reason: str = reason) -> str:
@@ -72,4 +89,4 @@ def _without_inline(text: str, number: int, dropped: list[Dropped]) -> str:
             return kept
 
         text = pattern.sub(drop, text)
-    return text
+    return _ENTITY.sub(write_out, text)

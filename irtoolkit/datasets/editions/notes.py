@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -11,7 +12,12 @@ _BEGIN = re.compile(
     r"|\[(?P<number>\^?\w{1,4}|\*{1,3})\]:?\s",
     re.I,
 )
+# Notes without brackets begin with the mark that is raised above the line in the text: "the mill\u00b9 stood".
+_SIGN = r"[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3}|\*{1,3}|[\u2020\u2021]{1,3}|\(\d{1,3}\)"
+_BEGIN_RAISED = re.compile(rf"(?P<name>{_SIGN}) ?(?=[^\W_]|[\"\u201c\u00ab])")
+_RAISED = re.compile(rf"(?<=[\w.,;:!?\"'\u201d\u2019\u00bb])(?P<name>{_SIGN})(?![\w*])")
 _MARK = re.compile(r"\[(?P<name>\^?\w{1,4}|\*{1,3})\]")
+_EMPHASIS = re.compile(r"(?:^|[\s(\"\u201c])\*+[^\W_]")
 # Paragraphs of a note in brackets, at most.
 _LONGEST = 20
 
@@ -37,6 +43,11 @@ class Notes:
     def __init__(self, paragraphs: Sequence[Text], apart: frozenset[int] = frozenset()) -> None:
         self.numbers: set[int] = set(apart)
         self._names: set[str] = set()
+        self._raised: set[str] = set()
+        self._add_bracketed(paragraphs)
+        self._add_raised(paragraphs)
+
+    def _add_bracketed(self, paragraphs: Sequence[Text]) -> None:
         marks = {
             match["name"]
             for p in paragraphs
@@ -55,13 +66,36 @@ class Notes:
             self.numbers.update(range(number, last))
             number = last
 
+    def _add_raised(self, paragraphs: Sequence[Text]) -> None:
+        """Adds the paragraphs that begin with a sign for which a mark before them has waited."""
+        waiting: Counter[str] = Counter()
+        for number, paragraph in enumerate(paragraphs):
+            text = paragraph.text
+            match = _BEGIN_RAISED.match(text)
+            if match is not None and "*" in text[match.end() :]:
+                continue  # emphasis
+            if match is not None and waiting[match["name"]] and number not in self.numbers:
+                waiting[match["name"]] -= 1
+                self._raised.add(match["name"])
+                self.numbers.add(number)
+            elif not _EMPHASIS.search(text):
+                waiting.update(match["name"] for match in _RAISED.finditer(text))
+
     def without_marks(self, text: str) -> tuple[str, list[str]]:
         """Returns a text without the marks that refer to notes, and these marks."""
-        if not self._names or "[" not in text:
-            return text, []
-        marks = [match[0] for match in _MARK.finditer(text) if match["name"] in self._names]
-        bare = _MARK.sub(lambda m: "" if m["name"] in self._names else m[0], text)
-        return " ".join(bare.split()), marks
+        marks: list[str] = []
+        for pattern, names in ((_MARK, self._names), (_RAISED, self._raised)):
+            if names:
+                found = [match for match in pattern.finditer(text) if match["name"] in names]
+                marks += [match[0] for match in found]
+                text = _without(text, found)
+        return (" ".join(text.split()) if marks else text), marks
+
+
+def _without(text: str, matches: Sequence[re.Match[str]]) -> str:
+    ends = [0, *(match.end() for match in matches)]
+    begins = [*(match.start() for match in matches), len(text)]
+    return "".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
 
 
 def _end(paragraphs: Sequence[Text], first: int) -> int:

@@ -15,14 +15,15 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from irtoolkit.datasets.editions.heading_forms import form_of
 from irtoolkit.datasets.editions.numbers import roman
 
 # A line in the place of what was between two pages.
 BREAK = "\f"
 PAGE_NUMBER, RUNNING_HEAD = "page number", "running head"
 _PAGE = re.compile(
-    r"(?P<open>[\s\[({<~|\u2014\u2013*-]*(?:p(?:age|g|\.)?\.?\s*)?)(?P<number>\d{1,4}|[ivxl]{1,7})"
-    r"(?P<close>[\s\])}>~|.\u2014\u2013*-]*)",
+    r"(?P<open>[\s\[({<~|\u2014\u2013*=\u2022\u00b7\u25cf-]*(?:p(?:age|g|\.)?\.?\s*|\u7b2c\s*)?)"
+    r"(?P<number>\d{1,4}|[ivxl]{1,7})(?P<close>[\s\])}>~|.\u2014\u2013*=\u2022\u00b7\u25cf\u9875\u9801-]*)",
     re.I,
 )
 _INLINE = re.compile(r"\[(?:pg|page|p\.)\s*\w{1,6}\]\s?|\{\d{1,4}\}\s?", re.I)
@@ -36,6 +37,13 @@ _STEP = 4
 _LONGEST_PAGE, _REGULAR = 5000, 2.5
 # Pages that show by their regularity alone that they are pages.
 _MANY = 8
+# Running heads that are not in capitals and have no number need more evidence: all but a few are beside a
+# page's number or break.
+_MIXED, _MOST = "~", 0.9
+# Characters from one of them to the next, in the middle of all, at least.
+_SHORTEST_PAGE = 400
+_MIXED_HEAD = re.compile(r"[^\W\d_a-z\u00df-\u00ff\u0430-\u044f][^.!?;:,\u3002\uff01\uff1f\uff0c]*")
+_WORDS = 8
 _ENDED = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f\"'\u201d\u2019\u00bb)\]*]\s*$|--$|\u2014$")
 
 
@@ -44,10 +52,10 @@ class _Line(NamedTuple):
 
     Attributes:
         line: its number from 1.
-        place: its position, in characters.
-        shape: of a running head; empty for a number.
-        value: of a number; None for a running head.
-        sure: whether it is set as only page lines are.
+        place: where it is, in characters.
+        shape: of a running head; empty of a number. It begins with `_MIXED` if it is not in capitals.
+        value: of a number; None of a running head.
+        sure: whether it is set as only pages are.
     """
 
     line: int
@@ -64,10 +72,12 @@ class Pages:
     Attributes:
         numbers: the lines of page numbers, counted from 1.
         heads: the shapes of running heads.
+        headings: lines of these shapes that are headings.
     """
 
     numbers: frozenset[int] = frozenset()
     heads: frozenset[str] = frozenset()
+    headings: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> Pages:
@@ -81,7 +91,9 @@ class Pages:
         """Returns the kind of a page line; "" for text."""
         if number in self.numbers:
             return PAGE_NUMBER
-        return RUNNING_HEAD if self.heads and shape_of(line) in self.heads else ""
+        if not self.heads or number in self.headings:
+            return ""
+        return RUNNING_HEAD if shape_of(line) in self.heads else ""
 
 
 @dataclass
@@ -95,6 +107,7 @@ class _Survey:
     place: int = 0
     _open: list[int] = field(default_factory=list)  # candidates since the last line of text
     _ended: bool = True  # whether that line ended a sentence
+    _mixed: set[str] = field(default_factory=set)  # shapes that are not in capitals
 
     def add(self, line: str) -> None:
         """Takes the next line."""
@@ -109,8 +122,11 @@ class _Survey:
         found = self._candidate(bare) if len(bare) <= _HEAD else None
         if found is not None:
             self.candidates.append(found)
-            self._open.append(found.line)
-            return
+            is_new = found.shape.startswith(_MIXED) and found.shape not in self._mixed
+            self._mixed.update([found.shape] if is_new else ())
+            if not is_new:
+                self._open.append(found.line)
+                return
         if self._open and not self._ended and bare[:1].islower():
             self.interrupts.update(self._open)
         self._open.clear()
@@ -133,7 +149,16 @@ class _Survey:
             line.line for line in numbers if line.sure or self._is_beside(line.line, self.breaks)
         }
         found |= self._in_order(numbers)
-        return Pages(frozenset(found), frozenset(self._heads(found)))
+        heads = frozenset(self._heads(found))
+        return Pages(frozenset(found), heads, frozenset(self._headings(heads)))
+
+    def _headings(self, heads: frozenset[str]) -> Iterator[int]:
+        """Yields the first lines of running heads that are headings, too, such as "CHAPTER I"."""
+        seen: set[str] = set()
+        for line in self.candidates:
+            if line.shape in heads and line.shape not in seen and _FORM in line.shape:
+                yield line.line
+            seen.add(line.shape)
 
     def _in_order(self, numbers: list[_Line]) -> set[int]:
         """Returns the lines of numbers that go on from page to page."""
@@ -159,17 +184,25 @@ class _Survey:
     def _heads(self, numbers: set[int]) -> Iterator[str]:
         """Yields the shapes of running heads: frequent, and mostly at the top of a page."""
         beside = sorted([*self.breaks, *numbers])
-        lines: dict[str, list[int]] = defaultdict(list)
+        shaped: dict[str, list[_Line]] = defaultdict(list)
         for line in self.candidates:
             if line.shape:
-                lines[line.shape].append(line.line)
-        for shape, places in lines.items():
-            if len(places) < _OFTEN:
+                shaped[line.shape].append(line)
+        for shape, lines in shaped.items():
+            if len(lines) < _OFTEN:
                 continue
-            known = sum(
-                place in self.interrupts or self._is_beside(place, beside) for place in places
+            known = sum(self._is_beside(line.line, beside) for line in lines)
+            if shape.startswith(_MIXED):
+                sizes = [other.place - line.place for line, other in pairwise(lines)]
+                most = min(_MOST * len(lines), len(lines) - 1)  # the first one may be a title
+                if known >= most and median(sizes) >= _SHORTEST_PAGE:
+                    yield shape
+                continue
+            known += sum(
+                line.line in self.interrupts and not self._is_beside(line.line, beside)
+                for line in lines
             )
-            if 2 * known >= len(places):
+            if 2 * known >= len(lines):
                 yield shape
 
     def _is_beside(self, line: int, others: list[int]) -> bool:
@@ -184,10 +217,28 @@ def shape_of(line: str) -> str:
     if not 3 < len(bare) <= _HEAD:
         return ""
     letters = re.sub(r"[^\w ]|\d", "", bare).strip()
-    numbered = re.match(r"\d{1,4}\s+\D|.*\D\s\d{1,4}$", bare) is not None
-    if len(letters) < 4 or not (letters.isupper() or (numbered and bare[:1] not in "\"'\u201c")):
+    if len(letters) < 4:
         return ""
-    return letters.casefold()
+    numbered = re.match(r"\d{1,4}\s+\D|.*\D\s\d{1,4}$", bare) is not None
+    in_capitals = letters.isupper()
+    if not (in_capitals or (numbered and bare[:1] not in "\"'\u201c")):
+        words = bare.split()
+        is_title = len(words) <= _WORDS and _MIXED_HEAD.fullmatch(bare) is not None
+        # "The Silent Ferry", but not "The ferry went", which text goes on from.
+        is_title = is_title and not any(word[0].islower() for word in words if len(word) > 3)
+        return f"{_MIXED}{_form(bare)}{letters.casefold()}" if is_title else ""
+    return f"{_form(bare)}{letters.casefold()}"
+
+
+# In the shape of a line that has the form of a heading, with its number: no two chapters have one shape.
+_FORM = "#"
+
+
+def _form(bare: str) -> str:
+    form = form_of(bare)
+    if form is None or not form.name or not form.value or form.rest.isdigit():
+        return ""
+    return f"{_FORM}{form.value}"
 
 
 def without_inline(line: str) -> tuple[str, list[str]]:

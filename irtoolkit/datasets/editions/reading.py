@@ -53,7 +53,7 @@ def read_edition(data: bytes, name: str, most: int = ALL_BYTES) -> Edition:
     Raises:
         InputError: they are no book of these forms, damaged, protected, or beyond the bounds of `epub`.
     """
-    form = form_of(data)
+    form = form_of(data, name)
     if form == "epub":
         pieces, package = parse_epub(data, most)
         return _edition(pieces, Edition((), "utf-8", package.title, package.author, package.lang))
@@ -65,8 +65,13 @@ def read_edition(data: bytes, name: str, most: int = ALL_BYTES) -> Edition:
     return read_plain(data, Path(name).suffix.lower() in MARKDOWN)
 
 
-def form_of(data: bytes) -> str:
-    """Returns the form of a book by how it begins: "epub", "html", "tei" or "text"."""
+def form_of(data: bytes, name: str = "") -> str:
+    """Returns the form of a book by how it begins: "epub", "html", "tei" or "text".
+
+    Args:
+        data: its bytes.
+        name: of its file; its end says what a part of a web page is.
+    """
     if data.startswith(b"PK\x03\x04") and b"application/epub+zip" in data[:200]:
         return "epub"
     if data.startswith(b"PK\x03\x04") and b"META-INF/container.xml" in data[-(1 << 16) :]:
@@ -76,7 +81,8 @@ def form_of(data: bytes) -> str:
         return "html"
     if start.startswith((b"<?xml", b"<tei", b"<!--", b"<!doctype")):
         return "html" if b"<html" in start or b"<!doctype html" in start else "tei"
-    return "text"
+    is_web = Path(name).suffix.lower() in (".html", ".htm", ".xhtml")
+    return "html" if is_web and start.startswith(b"<") else "text"
 
 
 def _edition(pieces: Pieces, known: Edition) -> Edition:

@@ -195,7 +195,10 @@ def test_what_is_hostile_or_damaged_is_refused(data: bytes, said: str) -> None:
 
 def test_deep_trees_and_pictures_do_no_harm() -> None:
     deep = "<html><body>" + "<div>" * 20_000 + "<p>She came.</p>"
-    assert read_edition(deep.encode(), "x").characters <= 8
+    with pytest.raises(InputError, match="nested too deep"):
+        read_edition(deep.encode(), "x")
+    deep = "<html><body>" + "<div>" * 500 + "<p>She came.</p>"
+    assert [block.text for block in read_edition(deep.encode(), "x").blocks] == ["She came."]
     found = read(
         epub({"1.xhtml": XHTML.format(CHAPTER.format(1))}, {"OEBPS/a.jpg": bytes(20 << 20)})
     )
@@ -225,3 +228,44 @@ def test_searching_building_and_serving_an_epub(tmp_path: Path) -> None:
     entry, is_new = shelf.add_upload(data, "mill.epub")
     assert is_new
     assert entry.collection.novels[0].title == "The Mill"
+
+
+def test_footnotes_that_only_links_mark_are_notes() -> None:
+    page = (
+        '<p>The mill<a href="#n1" id="r1"><sup>1</sup></a> stood. It<a href="#n2" id="r2">[2]</a> fell.</p>'
+        '<p id="n1"><a href="#r1">1</a>. An old mill.</p><ol><li id="n2"><p><a href="#r2">2</a> Late.</p></li></ol>'
+    )
+    found = read(epub({"1.xhtml": XHTML.format(page)}))
+    assert [note.text for note in found.notes] == ["1. An old mill.", "2 Late."]
+    assert "The mill stood." in novel_of_edition(found, "x").sentences
+    contents = '<p id="t1"><a href="#c1">1</a> The Oil</p><h2 id="c1"><a href="#t1">1</a> The Oil</h2><p>It went out.</p>'
+    assert not read_edition(f"<html><body>{contents}</body></html>".encode(), "x").notes
+
+
+def test_contents_of_an_epub_leave_its_headings() -> None:
+    contents = "<h2>Contents</h2><p>One</p><p>Two</p>"
+    chapters = {
+        f"{n}.xhtml": XHTML.format(f"<h2>{n}</h2><p>She came. He went.</p>") for n in ("One", "Two")
+    }
+    found = read(epub({"0.xhtml": XHTML.format(contents), **chapters}))
+    assert [block.text for block in found.blocks if block.level is not None] == ["One", "Two"]
+
+
+def test_hidden_text_and_parts_of_web_pages() -> None:
+    found = read_edition(
+        b'<h2>One</h2><p style="display: none">secret</p><p>She came.</p>', "x.html"
+    )
+    assert [block.text for block in found.blocks] == ["One", "She came."]
+    assert [piece.reason for piece in found.dropped] == ["hidden text"]
+
+
+def test_tags_and_entities_of_markdown_are_dropped() -> None:
+    found = read_edition(b"# One\n\nA <em>mill</em> &amp; a <br>wheel.\n", "x.md")
+    assert [block.text for block in found.blocks] == ["One", "A mill & a wheel."]
+    assert (
+        found.characters
+        == 7
+        + len("Amill&awheel.")
+        + sum(len("".join(piece.text.split())) for piece in found.dropped)
+        - 4
+    )

@@ -305,3 +305,69 @@ def test_notes_are_apart_from_the_text() -> None:
         "[2] Nobody knows why.",
     ]
     assert "[3]" in " ".join(sentences(edition(f"The mark [3] stays. {FILLER}")))
+
+
+@pytest.mark.parametrize("mark", ["\u00b9", "\u2020", "*", "(1)"])
+def test_notes_that_begin_with_the_mark_in_the_text_are_notes(mark: str) -> None:
+    found = edition(
+        f"The mill{mark} stood there. {FILLER}\n\n{mark} It burned in 1850.\n\n{FILLER}"
+    )
+    assert sentences(found)[0] == "The mill stood there."
+    assert [note.text for note in found.notes] == [f"{mark} It burned in 1850."]
+    listed = edition(f"{FILLER}\n\n{mark} First came he.\n\n{mark} Then came she.")
+    assert not listed.notes
+    assert not edition(f"The *mill* is 5 m\u00b2 wide.*\n\n*So* it is.\n\n{FILLER}").notes
+
+
+def page_of(number: int, head: str, text: str) -> str:
+    return f"{head}\n\n{text}\n\n{number}\n\f\n"
+
+
+def test_running_heads_in_small_letters_are_dropped_beside_numbers_and_breaks() -> None:
+    text = f"{BOAT[:900]}\nThe ferryman went and"
+    found = edition("".join(page_of(n, "The Silent Ferry", text) for n in range(7, 15)))
+    assert "Silent" not in " ".join(sentences(found))
+    refrain = "".join(f"{BOAT[:900]}\n\nThe bells rang out\n\n" for _ in range(6))
+    assert not edition(refrain).dropped
+
+
+def test_headings_at_page_breaks_are_headings_and_no_running_heads() -> None:
+    chapters = [f"Chapter {n}" for n in range(1, 9)]
+    assert headings(edition("\f".join(f"{one}\n\n{BOAT}" for one in chapters))) == chapters
+    pages = [f"CHAPTER {n}\n\n{BOAT}\f" for n in ("I", "II") for _ in range(6)]
+    found = edition("".join(pages))
+    assert headings(found) == ["CHAPTER I", "CHAPTER II"]
+    assert [piece.reason for piece in found.dropped] == ["running head"] * 10
+
+
+@pytest.mark.parametrize("number", ["\u7b2c{}\u9875", "\u2022 {} \u2022", "= {} =", "{}"])
+def test_page_numbers_of_any_setting_are_dropped(number: str) -> None:
+    pages = (
+        f"{BOAT}The wheel went\n\n{number.format(n)}\n\nround again.\n\n" for n in range(11, 16)
+    )
+    assert sentences(edition("".join(pages))).count("The wheel went round again.") == 5
+
+
+def test_words_that_pages_and_paragraphs_divide_are_whole() -> None:
+    text = "".join(
+        f"{BOAT[:300]}.\n\nThen the whe-\n\n{n}\n\nels turned.\n\n" for n in range(5, 15)
+    )
+    assert sentences(edition(text)).count("Then the wheels turned.") == 10
+    assert "The wheels turned." in sentences(edition(f"The whe\u00ad\n\nels turned. {FILLER}"))
+
+
+def test_letters_and_entries_of_an_index_are_no_headings() -> None:
+    entries = "".join(
+        f"{letter}\n\n{letter}lder, 12, 40\n{letter}nder, 7\n\n" for letter in "BCDILVX"
+    )
+    found = edition(f"CHAPTER I\n\n{BOAT}CHAPTER II\n\n{BOAT}INDEX\n\n{entries}")
+    assert headings(found) == ["CHAPTER I", "CHAPTER II", "INDEX"]
+    assert headings(edition(f"{FILLER}\n\nMIX\n\n{FILLER}")) == []
+
+
+def test_a_table_of_contents_whose_entries_have_numbers_and_pages_is_dropped() -> None:
+    names = [f"{n}.--THE {name}" for n, name in zip(("I", "II", "III", "IV"), ("OIL", "WICK", "LAMP", "DARK"), strict=True)]  # fmt: skip
+    table = "\n\n".join(f"  {name}      {9 * n + 3}" for n, name in enumerate(names))
+    body = "".join(f"CHAPTER {n}.\n\n{BOAT}" for n in ("I", "II", "III", "IV"))
+    found = edition(f"CONTENTS.\n\n\n  CHAPTER      PAGE\n\n{table}\n\n\n\n{body}")
+    assert headings(found) == ["CHAPTER I.", "CHAPTER II.", "CHAPTER III.", "CHAPTER IV."]
