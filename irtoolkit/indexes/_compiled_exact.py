@@ -53,6 +53,20 @@ def exact_scores(query: Any, own: float, docs: Any, kind: int, places: Any, out:
         out[at] = _similarity(out[at], squares[places[at]], own, kind)
 
 
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def _product(one: Any, other: Any) -> float:
+    total = 0.0
+    for at in range(len(one)):
+        total += np.float64(one[at]) * np.float64(other[at])
+    return total
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def exact_score(query: Any, own: float, doc: Any, square: float, kind: int) -> Any:
+    """Returns the similarity of two vectors, of which the squared lengths are given."""
+    return _similarity(_product(query, doc), square, own, kind)
+
+
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def exact_rows(
     queries: Any, docs: Any, kind: int, pairs: Any, begin: int, end: int, out: Any

@@ -106,7 +106,7 @@ def greatest_values(block: Any, k: int, out: Any) -> None:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _needed(bound: float, base: float, share: float) -> float:
+def needed(bound: float, base: float, share: float) -> float:
     """Returns a value below which no product v stands for a score that reaches a bound.
 
     It stands for scores up to v + base + share |v|.
@@ -140,7 +140,7 @@ def sift(block: Any, first: int, live: Any, off: Any, kept: Any, least: Any) -> 
                 break
             if bounds[row] != bound:
                 bound = bounds[row]
-                typed[0] = _bits_of(_needed(bound, own[0], own[1]), block, 0)
+                typed[0] = _bits_of(needed(bound, own[0], own[1]), block, 0)
             part = block[row, begin : begin + _PART]
             _mark(part, typed[0], marks)
             for at in range(len(part) if len(live) else 0):
@@ -236,7 +236,7 @@ def count_before(
         # A product above this is that of a greater score.
         high = score + base
         high += 2 * share * abs(high) + 1e-6 * abs(high)
-        bounds[0, number] = _bits_of(_needed(score, base, share), block, 0)
+        bounds[0, number] = _bits_of(needed(score, base, share), block, 0)
         bounds[1, number] = _bits_of(high, block, 1)
     marks, above = np.zeros(STAY, np.uint8), np.zeros(STAY, np.uint8)
     near, found = np.empty(STAY + 1, np.int64), np.empty(STAY)

@@ -17,7 +17,8 @@ from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.base.threads import pool
-from irtoolkit.indexes.rounding import packed
+from irtoolkit.indexes.maxsim import Matching
+from irtoolkit.indexes.rounding import Packed, packed
 from irtoolkit.indexes.vectors import VectorShard
 
 Similarity = Literal["cosine", "dot", "l2"]
@@ -74,13 +75,19 @@ class Comparison:
             self._compare(made.T, shard.squares, queries.squares)
             return made
         made = np.empty((queries.size, len(shard)))
+        cosine = self.similarity == "cosine"
+        matching = Matching(queries.rows, queries.starts, cosine, self.total, self.without)
         if shard.has_one_each and queries.has_one_each:
             for first, last in shard.blocks():
                 docs = shard.rows(first, last).astype(np.float64)
                 block = np.matmul(queries.doubles, docs.T, out=made[:, first:last])
                 self._compare(block.T, shard.squares[first:last], queries.squares)
+        elif self.similarity != "l2" and matching.is_possible(shard):
+            matching.fill(shard, made)
         else:
             self._match(queries, shard, made)
+        if self.average and not (shard.has_one_each and queries.has_one_each):
+            made /= np.diff(queries.starts)[:, None]
         return made
 
     def _match(self, queries: QueryVectors, shard: VectorShard, made: Floats) -> None:
@@ -100,8 +107,6 @@ class Comparison:
             self._compare(products, shard.squares[begin:end], queries.squares)
             own = made[:, first:last]
             matched(products, starts, queries.starts, self.total, self.without, own)
-            if self.average:
-                own /= np.diff(queries.starts)[:, None]
 
         with _one_thread_each(), pool(cores()) as workers:
             for _ in workers.map(part, shard.blocks(many * max(1, shard.vectors.shape[1]))):
@@ -196,6 +201,11 @@ class QueryVectors:
         """Returns queries with vectors as a model makes them."""
         rows = packed(vectors)
         return cls(rows.vectors, rows.squares, starts, comparison)
+
+    @property
+    def rows(self) -> Packed:
+        """The vectors and their squared lengths."""
+        return Packed(self.vectors, None, self.squares)
 
     @property
     def doubles(self) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.base.rows import by_rows
 from irtoolkit.indexes.comparison import QueryVectors
-from irtoolkit.indexes.proposals import Block, Proposals
+from irtoolkit.indexes.proposals import LONGEST, Block, Proposals
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.runs.top_k import TieOrder, before, first_unwritable, top_k, top_k_of_some
 
@@ -23,8 +23,6 @@ _QUERIES = 512
 _MANY, _FEW = 1 << 13, 8
 # Exact scores held at once.
 _CELLS = 1 << 25
-# Lengths above which a product in single precision may overflow.
-LONGEST = 1e15
 _EVERY = np.empty(0, np.uint8)
 
 
@@ -142,9 +140,11 @@ class _Search:
     def run(self, proposals: Proposals, wanted: tuple[Ints, Ints], guessed: bool = True) -> Best:
         """Returns the best documents, and the ranks of wanted ones."""
         guess = np.full(self._queries.size, -np.inf)
-        kept = Kept(proposals.guess(self._queries, self._depth) if guessed else guess, self._depth)
+        kept = Kept(
+            proposals.guess(self._queries.rows, self._depth) if guessed else guess, self._depth
+        )
         targets = _Targets(wanted, self._tied, self._exact)
-        for block in proposals.blocks(self._queries):
+        for block in proposals.blocks(self._queries.rows):
             kept.take(block)
             self._count(block, targets)
         kept.finish()

@@ -16,7 +16,7 @@ import numpy as np
 
 from irtoolkit.base.ids import Floats, Singles
 from irtoolkit.base.rows import by_rows
-from irtoolkit.indexes.comparison import QueryVectors
+from irtoolkit.indexes.rounding import Packed
 from irtoolkit.indexes.vectors import VectorShard
 
 # Documents whose products are made at once; with some queries they stay in the processor's cache.
@@ -27,6 +27,10 @@ _ROWS = 1 << 17
 _HALF_STEP, _HALF_STEP_OF_BF16 = 2.0**-24, 2.0**-8
 # One in so many documents, and at least so many, are multiplied to guess how high the best are.
 _SHARE, _LEAST = 16, 1 << 11
+# By so many standard deviations the documents in a sample may be fewer than those that are expected.
+_MARGIN = 3.5
+# Lengths above which a product in single precision may overflow.
+LONGEST = 1e15
 
 
 class Block(NamedTuple):
@@ -45,10 +49,10 @@ class Block(NamedTuple):
 
 
 class Proposals:
-    """The documents of a shard, ready to be multiplied fast.
+    """The vectors of a shard, ready to be multiplied fast.
 
     Args:
-        shard: documents with one vector each.
+        shard: the documents; to search them, with one vector each.
         cosine: whether vectors are scaled to length 1.
         half: whether documents are held in bf16 where the processor multiplies it fast.
     """
@@ -62,7 +66,12 @@ class Proposals:
         if half and _has_fast_bf16():
             self._make_half()
 
-    def blocks(self, queries: QueryVectors) -> Iterator[Block]:
+    @property
+    def is_half(self) -> bool:
+        """Whether vectors are held in bf16."""
+        return self._half is not None
+
+    def blocks(self, queries: Packed) -> Iterator[Block]:
         """Yields the products with all documents."""
         asked, off = self._asked(queries)
         for first in range(0, len(self._shard), _DOCS):
@@ -70,17 +79,23 @@ class Proposals:
             docs = self._scaled(first, last) if self._half is None else self._half[first:last]
             yield Block(first, _bits(asked, docs), off)
 
-    def guess(self, queries: QueryVectors, depth: int) -> Floats:
-        """Returns (q,) products that somewhat more than `depth` documents should have."""
+    def transposed(self, queries: Packed, first: int, last: int) -> Block:
+        """Returns the (b, r) products of some vectors with all of the queries."""
+        asked, off = self._asked(queries)
+        docs = self._scaled(first, last) if self._half is None else self._half[first:last]
+        return Block(first, _bits(docs, asked), off)
+
+    def guess(self, queries: Packed, depth: int) -> Floats:
+        """Returns (q,) scores that somewhat more than `depth` documents should reach."""
         from irtoolkit.indexes._compiled_nearest import greatest_values
 
-        asked, _ = self._asked(queries)
-        share = len(self._sample) / len(self._shard)
-        expected = depth * share
-        rank = min(len(self._sample), int(1.25 * expected + 4 * expected**0.5) + 2)
-        bits, made = _bits(asked, self._sample), np.empty(queries.size)
+        asked, (base, share) = self._asked(queries)
+        expected = depth * len(self._sample) / len(self._shard)
+        rank = min(len(self._sample), int(expected + _MARGIN * expected**0.5) + 2)
+        bits, made = _bits(asked, self._sample), np.empty(len(asked))
         by_rows(lambda rows: greatest_values(bits[rows], rank, made[rows]), bits)
-        return made
+        lowest: Floats = made - base - share * np.abs(made)
+        return lowest
 
     @cached_property
     def _sample(self) -> Any:
@@ -96,7 +111,7 @@ class Proposals:
         rows = self._shard.rows(first, last)
         return _unit(rows, self._lengths[first:last]) if self._cosine else rows
 
-    def _asked(self, queries: QueryVectors) -> tuple[Any, tuple[Floats, Floats]]:
+    def _asked(self, queries: Packed) -> tuple[Any, tuple[Floats, Floats]]:
         """Returns queries as they are multiplied, and how far off their products can be."""
         asked = queries.vectors
         if self._cosine:

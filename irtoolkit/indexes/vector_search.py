@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.contents import DocumentVectors
-from irtoolkit.indexes.nearest import LONGEST, Kept
-from irtoolkit.indexes.proposals import Block, Proposals
+from irtoolkit.indexes.nearest import Kept
+from irtoolkit.indexes.proposals import LONGEST, Block, Proposals
 from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, least_keys
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.vectors import VectorShard
@@ -111,7 +111,7 @@ class VectorSearch(Sharded):
         """Yields products with the documents of a shard, in single precision."""
         how = queries.comparison
         if how.similarity != "l2" and shard.has_one_each and queries.has_one_each:
-            yield from Proposals(shard, how.similarity == "cosine", half=False).blocks(queries)
+            yield from Proposals(shard, how.similarity == "cosine", half=False).blocks(queries.rows)
             return
         for first, last in shard.blocks():
             scores, off = how.proposed(queries, shard, (first, last), self._longest)

@@ -27,11 +27,15 @@ class VectorShard:
         scales: (r,) what int8 vectors are multiplied by, or None.
         squares: (r,) the squared length of each vector.
         starts: (d+1,) where the vectors of each document begin.
+        is_mapped: whether they are on disk.
     """
 
     def __init__(self, rows: Packed, starts: Ints) -> None:
         self.vectors, self.scales, self.squares = rows
         self.starts = starts
+        self.is_mapped = False
+        # What stays in memory with the vectors, to multiply them fast.
+        self.prepared: dict[bool, Any] = {}
 
     @classmethod
     def open(cls, folder: Path) -> VectorShard:
@@ -53,7 +57,9 @@ class VectorShard:
             scales = mapped(folder / "scales.npy")
             check_finite(scales, folder / "scales.npy", (rows,))
             scales = scales.astype(np.float32, copy=False)
-        return cls(Packed(vectors, scales, squares), starts)
+        shard = cls(Packed(vectors, scales, squares), starts)
+        shard.is_mapped = True
+        return shard
 
     @classmethod
     def of(cls, blocks: Iterable[tuple[Any, Ints]], stored: Stored = "fp32") -> VectorShard:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.indexes import nearest, proposals
+from irtoolkit.indexes import maxsim, nearest, proposals
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
 from irtoolkit.indexes.nearest import Searched, ShardSearch
 from irtoolkit.indexes.proposals import Proposals
@@ -112,7 +112,7 @@ def test_products_are_no_further_off_than_they_can_be(
         if half:
             pytest.importorskip("torch")
         patch.setattr(proposals, "_has_fast_bf16", lambda: half)
-        for block in Proposals(shard, cosine).blocks(queries):
+        for block in Proposals(shard, cosine).blocks(queries.rows):
             bits = block.bits.astype(np.int32) << 16 if half else block.bits
             values = bits.view(np.float32).astype(np.float64)
             off = block.off[0][:, None] + block.off[1][:, None] * np.abs(values)
@@ -131,3 +131,39 @@ def test_a_score_that_is_not_finite_comes_first() -> None:
     )
     assert found.places[0, 0] == 7
     assert np.isnan(found.scores[0, 0])
+
+
+@settings(max_examples=min(EXAMPLES, 60), deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    made=st.sampled_from(DOCUMENTS),
+    how=st.sampled_from(
+        [
+            Comparison("cosine"),
+            Comparison("dot", total=True),
+            Comparison("dot", total=True, average=True),
+            Comparison("dot", total=True, without=0),
+        ]
+    ),
+    stored=st.sampled_from(["fp32", "fp16", "int8"]),
+)
+@pytest.mark.parametrize("half", [False, True])
+def test_the_most_similar_vectors_are_those_of_all_products(
+    half: bool, seed: int, made: Any, how: Comparison, stored: Any
+) -> None:  # fmt: skip
+    draw = np.random.default_rng(seed)
+    width = int(draw.choice([1, 3, 32, 70]))
+    vectors = made(draw, width)
+    counts = np.diff(np.sort(draw.integers(0, 700, 40)), prepend=0, append=700)
+    asked = np.concatenate([vectors[:9], draw.normal(size=(4, width)), np.abs(vectors[9:11])])
+    shard = VectorShard.of([(vectors, counts)], stored)
+    queries = QueryVectors.of(asked, np.array([0, 1, 7, 15]), how)
+    with pytest.MonkeyPatch.context() as patch:
+        if half:
+            pytest.importorskip("torch")
+        patch.setattr(proposals, "_has_fast_bf16", lambda: half)
+        patch.setattr(maxsim, "_WORTH", 1)
+        patch.setattr(maxsim, "_CELLS", 1000)
+        found = how.scores(queries, shard)
+        patch.setattr(maxsim.Matching, "is_possible", lambda *_: False)
+        np.testing.assert_array_equal(found, how.scores(queries, shard))

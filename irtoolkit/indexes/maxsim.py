@@ -1,0 +1,82 @@
+"""Texts of several vectors: products in few bits say which are compared exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.rows import by_rows
+from irtoolkit.indexes.proposals import LONGEST, Block, Proposals
+from irtoolkit.indexes.rounding import Packed
+from irtoolkit.indexes.vectors import VectorShard
+
+# Products that are made at once.
+_CELLS = 1 << 21
+# Vectors of queries that are worth a copy of the documents' in bf16.
+_WORTH = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """Queries that score documents by the most similar vector for each of theirs.
+
+    Attributes:
+        queries: the vectors of all queries.
+        starts: (q+1,) where those of each query begin.
+        cosine: whether similarity is the cosine, else the product.
+        total: whether similarities are summed, else the greatest counts.
+        without: the similarity of a document without vectors.
+    """
+
+    queries: Packed
+    starts: Ints
+    cosine: bool
+    total: bool
+    without: float
+
+    def is_possible(self, shard: VectorShard) -> bool:
+        """Returns whether no product in single precision can overflow."""
+        longest = float(np.sqrt(self.queries.squares.max(initial=0)))
+        return max(shard.longest, longest) < LONGEST
+
+    def fill(self, shard: VectorShard, scores: Floats) -> None:
+        """Fills in the (q, d) scores of the documents of a shard."""
+        proposals, vectors = self._proposals(shard), max(1, _CELLS // len(self.queries.vectors))
+        for first, last in shard.blocks(vectors * max(1, shard.vectors.shape[1])):
+            begin, end = int(shard.starts[first]), int(shard.starts[last])
+            block = proposals.transposed(self.queries, begin, end)
+            self._fill_block(shard, (first, last), block, scores)
+
+    def _fill_block(
+        self, shard: VectorShard, bounds: tuple[int, int], block: Block, scores: Floats
+    ) -> None:
+        """Fills in the scores of some documents, given the products of their vectors."""
+        from irtoolkit.indexes._compiled_exact import COSINE, DOT
+        from irtoolkit.indexes._compiled_maxsim import most_similar
+
+        (first, last), begin, end = bounds, block.first, block.first + len(block.bits)
+        starts = np.asarray(shard.starts[first : last + 1]) - begin
+        docs = shard.rows(begin, end), np.asarray(shard.squares[begin:end])
+        queries = self.queries.vectors, self.queries.squares
+        exact = queries, docs, COSINE if self.cosine else DOT
+        how = np.asarray(self.starts), self.total, self.without
+
+        def part(rows: slice) -> None:
+            some = starts[rows.start : rows.stop + 1]
+            most_similar(block.bits, block.off, exact, some, first + rows.start, how, scores)
+
+        by_rows(part, block.bits, last - first)
+
+    def _proposals(self, shard: VectorShard) -> Proposals:
+        """Returns what multiplies the vectors of a shard; in bf16 it stays with them in memory."""
+        if shard.is_mapped:
+            return Proposals(shard, self.cosine, half=False)
+        known: Proposals | None = shard.prepared.get(self.cosine)
+        if known is not None:
+            return known
+        made = Proposals(shard, self.cosine, half=len(self.queries.vectors) >= _WORTH)
+        if made.is_half:
+            shard.prepared[self.cosine] = made
+        return made
