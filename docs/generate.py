@@ -3,9 +3,9 @@
     python docs/generate.py            # writes them
     python docs/generate.py --check    # lists what is out of date, with exit status 1
 
-reference/commands.md and reference/models.md are written as a whole, and so are the pages of results/,
+reference/commands.md, models.md and python.md and all-pages.md are written as a whole, and so are the pages of results/,
 from what `irtoolkit reproduce --format json` printed: benchmarks/results/reproduce. In retrievers.md, measures.md
-and training.md of the same folder, and in how-to/scale.md, only the tables between markers are: the
+and training.md of the same folder, in how-to/scale.md, in index.md and in README.md, only the tables between markers are: the
 text around them is written by hand. A retriever or measure without a marker gets a section at the end of its page, with
 its docstring. The core install of irtoolkit suffices.
 """
@@ -21,6 +21,8 @@ from pathlib import Path
 
 import birco_tables
 import book_tables
+import front_tables
+import python_reference
 import quality_tables
 import robustness_tables
 import scale_tables
@@ -76,10 +78,14 @@ def pages() -> dict[str, str]:
         "how-to/scale.md": scale_tables.blocks(),
         "how-to/serve.md": scale_tables.reader_blocks(),
         "how-to/models.md": scale_tables.backend_blocks(),
+        "index.md": {"published": (front_tables.published(""), "")},
+        "../README.md": {"published": (front_tables.published("docs/"), "")},
     }
     return {
         "reference/commands.md": command_page(),
         "reference/models.md": model_page(),
+        "reference/python.md": HEAD + python_reference.page(),
+        "all-pages.md": f"{HEAD}# All pages\n\n{front_tables.all_pages()}",
         **result_pages(),
         **{name: filled(name, blocks) for name, blocks in filled_in.items()},
     }

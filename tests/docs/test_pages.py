@@ -45,7 +45,6 @@ NEEDS = "# needs: "
 # A collection that the README registers, as whoever runs the tests may have done.
 OWN = "npl"
 # A name that the site documents from its docstring, and its members.
-_DOCUMENTED = re.compile(r"^::: (\S+)\n(?:    options:\n      members: \[(.*)\])?", re.MULTILINE)
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
@@ -266,27 +265,42 @@ def test_settings_of_a_base_with_a_table_of_its_own_are_left_out() -> None:
     assert [row.split("`")[1] for row in rows] == ["kind", "on", "prompt", "many"]
 
 
+def python_names() -> list[Any]:
+    sections: dict[str, list[Any]] = generate.python_reference.SECTIONS
+    return [name for names in sections.values() for name in names]
+
+
 def test_the_python_reference_has_every_name_of_the_front_door() -> None:
-    page = (REFERENCE / "python.md").read_text("utf-8")
-    named = {line.rpartition(".")[2] for line in page.splitlines() if line.startswith("::: ")}
+    named = {name.path.rpartition(".")[2] for name in python_names()}
     assert set(front.__all__) - {"__version__"} <= named
     assert len(named) <= 50
 
 
 def test_every_name_of_the_python_reference_exists() -> None:
-    page = (REFERENCE / "python.md").read_text("utf-8")
-    found = _DOCUMENTED.findall(page)
-    assert len(found) >= 20
-    for dotted, members in found:
-        module, _, name = dotted.rpartition(".")
+    assert len(python_names()) >= 20
+    for name in python_names():
+        module, _, last = name.path.rpartition(".")
         if "pyterrier" in module:
             pytest.importorskip("pyterrier")
-        value = getattr(importlib.import_module(module), name)
-        assert value.__doc__, dotted
-        for member in filter(None, members.split(", ")):
+        value = getattr(importlib.import_module(module), last)
+        assert value.__doc__, name.path
+        for member in name.members:
             assert getattr(value, member, None) is not None or member in value.__annotations__
             declared = inspect.getattr_static(value, member, None)
-            assert declared is None or declared.__doc__, f"{dotted}.{member}"
+            assert declared is None or declared.__doc__, f"{name.path}.{member}"
+
+
+def test_the_python_reference_is_read_without_a_site() -> None:
+    page = (REFERENCE / "python.md").read_text("utf-8")
+    assert ":::" not in page
+    for name in python_names():
+        assert f'<a id="{name.path}"></a>' in page
+    shown = sections(page)["Functions"]
+    fuse = shown[shown.index("### fuse") :]
+    signature = fuse.partition("```python\n")[2].partition("```")[0]
+    names = list(inspect.signature(front.fuse).parameters)
+    assert re.findall(r"^\s*\*{0,2}(\w+):", signature, re.MULTILINE) or names[0] in signature
+    assert all(name in signature for name in names)
 
 
 def sections(page: str) -> dict[str, str]:
@@ -374,10 +388,8 @@ def test_the_figures_of_csfcube_are_those_of_the_paper() -> None:
 
 
 def anchors(page: str) -> set[str]:
-    """The anchors of the headings, and of the names that the site documents from docstrings."""
-    found: set[str] = set()
-    for name, members in _DOCUMENTED.findall(page):
-        found |= {name, *(f"{name}.{member}" for member in members.split(", "))}
+    """The anchors of the headings, and those that a page sets itself."""
+    found: set[str] = set(re.findall(r'<a id="([^"]+)">', page))
     for heading in re.findall(r"^#+ (.+)$", _FENCE.sub("", page), re.MULTILINE):
         slug = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         number = sum(1 for other in found if re.fullmatch(rf"{re.escape(slug)}(-\d+)?", other))
