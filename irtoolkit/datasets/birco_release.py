@@ -203,7 +203,7 @@ def _of_pickle(files: list[Path]) -> _Parts:
 
 
 def _of_lines(files: list[Path]) -> _Parts:
-    """Yields the same rows in BEIR's form: corpus.jsonl, queries.jsonl and qrels.tsv."""
+    """Returns the same rows in BEIR's form: corpus.jsonl, queries.jsonl and qrels.tsv."""
     corpus, queries, qrels = files
 
     def texts(path: Path) -> Iterator[Row]:
@@ -216,7 +216,7 @@ def _of_lines(files: list[Path]) -> _Parts:
 
 
 def _of_parquet(files: list[Path]) -> _Parts:
-    """Yields the Hub's form: Parquet of corpus, queries and the judgments."""
+    """Returns the Hub's form: Parquet of corpus, queries and the judgments."""
 
     def rows(part: str) -> Iterator[tuple[Path, int, dict[str, Any]]]:
         for path in files:

@@ -1,1 +1,1 @@
-"""Where work on shards is done: in this process, in several, or on a Ray cluster."""
+"""Execution of work on shards: in this process, in several, or on a Ray cluster."""

@@ -26,16 +26,16 @@ def engine(
 
     Args:
         name: "local" (this process), "processes" (of this machine), "ray", or an engine of another
-            package. By default "ray" with an address, else `$IRTOOLKIT_ENGINE`, else "ray" where
-            `$RAY_ADDRESS` names a cluster, else "processes" where there are several workers, else
+            package. By default "ray" with an address, else `$IRTOOLKIT_ENGINE`, else "ray" if
+            `$RAY_ADDRESS` names a cluster, else "processes" if there are several workers, else
             "local".
-        workers: how many pieces are worked on at once; by default `$IRTOOLKIT_WORKERS`, else one for
+        workers: number of pieces of work at once; by default `$IRTOOLKIT_WORKERS`, else one for
             each core or CPU of the cluster.
         address: of a Ray cluster: host:port, ray://host:port or auto; by default `$RAY_ADDRESS`, else
             a Ray is started on this machine and stopped at the end.
 
     Raises:
-        InputError: no such engine, a number of workers that is none, an address for another engine
+        InputError: no such engine, an invalid number of workers, an address for another engine
             than Ray; Ray is not installed, does not answer, or has another version.
     """
     count = wanted_workers(workers)
@@ -73,10 +73,10 @@ def _name(
 
 
 def wanted_workers(given: int | None = None) -> int | None:
-    """How many pieces are to be worked on at once: as given, else `$IRTOOLKIT_WORKERS`, else None.
+    """Returns the number of pieces of work at once: as given, else `$IRTOOLKIT_WORKERS`, else None.
 
     Raises:
-        InputError: a number of workers that is none.
+        InputError: an invalid number of workers.
     """
     text = os.environ.get(WORKERS, "")
     if given is None and text:

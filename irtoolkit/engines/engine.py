@@ -14,11 +14,11 @@ R = TypeVar("R")
 
 
 class Engine(Protocol):
-    """Does independent pieces of work; the results are the same wherever they are made.
+    """An engine, which does independent pieces of work with the same results wherever it runs.
 
     Attributes:
         name: "local", "processes" or "ray".
-        workers: pieces that are worked on at once.
+        workers: number of pieces of work at once.
     """
 
     name: str
@@ -34,28 +34,28 @@ class Engine(Protocol):
         gpus: float = 0.0,
         together: bool = False,
     ) -> Iterator[R]:
-        """What some work gives for each item, in the order of the items.
+        """Yields the result of some work for each item, in the order of the items.
 
         Only a few results per worker are held at once. Work on an item may be done more than once,
         because a worker may die, so it must be idempotent: what it writes appears whole, under a
-        name that says what it is.
+        name that identifies its content.
 
-        A worker keeps the work from item to item, so what an object loads and keeps in itself is
-        loaded once in each worker. Within a piece of work, and between the results of a `map`, the
-        engine does what it is given in the same process. What workers log and warn of is shown
+        A worker keeps the work from item to item, so whatever an object loads and keeps in itself
+        is loaded once in each worker. Within a piece of work, and between the results of a `map`,
+        the engine does further work in the same process. Logs and warnings of workers are shown
         once; their progress bars are not, so show one over the results.
 
         Args:
-            work: a function, or a picklable object that can be called; large things that it needs,
-                such as texts in memory, are sent to each worker once.
+            work: a function, or a picklable object that can be called; large things that it needs, for
+                example texts in memory, are sent to each worker once.
             items: picklable, and small: paths and numbers rather than texts. They are read as
-                workers need them, one more than these are at.
-            gpus: GPUs that each piece of work needs, where there are any.
+                workers need them, one ahead.
+            gpus: GPUs that each piece of work needs, if there are any.
             together: whether the pieces wait for each other. Then all are begun at once, none is done
                 again, and the first that fails ends the others.
 
         Raises:
-            InputError: what the work raises, with the worker's machine; or a worker that dies
+            InputError: an error of the work, with the worker's machine; or a worker that dies
                 again and again.
             WorkerKilledError: `together`, a worker has died.
         """
@@ -67,7 +67,7 @@ _LOCAL = LocalEngine()
 
 
 def current() -> Engine:
-    """The engine of the innermost `using`, otherwise this process."""
+    """Returns the engine of the innermost `using`, otherwise this process."""
     return _CURRENT.get() or _LOCAL
 
 

@@ -1,4 +1,4 @@
-"""The GPUs of this machine, found without loading a numeric library."""
+"""The GPUs of this machine, detected without loading a numeric library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DRIVER = Path("/proc/driver/nvidia/gpus")
 
 
 def visible_gpus() -> list[str]:
-    """What CUDA_VISIBLE_DEVICES may name: the GPUs that this process may use."""
+    """Returns the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     if given is not None:
         names = [name.strip() for name in given.split(",")]
@@ -28,17 +28,17 @@ def visible_gpus() -> list[str]:
 
 
 def granted(ray: Any, gpus: float) -> float:
-    """The GPUs to ask a Ray cluster for: what nobody has would be waited for without end.
+    """Returns the GPUs to request of a Ray cluster: if it has none, a request would wait for ever.
 
     Args:
         ray: the module, joined to the cluster.
-        gpus: GPUs that each piece of work needs, where there are any.
+        gpus: GPUs that each piece of work needs, if there are any.
     """
     return gpus if gpus and ray.cluster_resources().get("GPU") else 0.0
 
 
 def workers_lack_gpus() -> bool:
-    """Whether work goes to machines without any GPU, so that this process takes none either."""
+    """Returns whether all workers lack GPUs, so that this process uses none either."""
     lacks = getattr(current(), "lacks_gpus", None)
     if lacks is None or not lacks():
         return False

@@ -25,7 +25,7 @@ class LocalEngine:
         gpus: float = 0.0,
         together: bool = False,
     ) -> Iterator[R]:
-        """What some work gives for each item, in the order of the items.
+        """Yields the result of some work for each item, in the order of the items.
 
         Raises:
             InputError: several items `together`: one process would wait for itself.

@@ -1,4 +1,4 @@
-"""What workers on other machines take over from the driver, and what is wrong where they cannot."""
+"""The driver's settings that workers on other machines take over, and errors if they cannot."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SHARE = "every node needs the same files at the same path: share their folder, o
 
 
 class Driver(NamedTuple):
-    """The process that the workers work for.
+    """The driver, the process that the workers work for.
 
     Attributes:
         version: of irtoolkit.
         ray: the version of Ray.
-        environment: variables that say where data are and how libraries behave.
+        environment: variables with the location of data and the behaviour of libraries.
     """
 
     version: str
@@ -69,11 +69,11 @@ def node() -> str:
 
 
 def located(error: Exception, lacking: str = "") -> Exception:
-    """An error of a worker with the name of its machine; a file that it lacks is an InputError.
+    """Returns a worker's error with the name of its machine; InputError for a missing file.
 
     Args:
-        error: what was raised.
-        lacking: the working folder of the driver, where this machine has none such.
+        error: the exception.
+        lacking: the working folder of the driver, if this machine lacks it.
     """
     where = f"on {node()}{f', which has no folder {lacking}' if lacking else ''}"
     if isinstance(error, InputError):

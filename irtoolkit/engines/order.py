@@ -10,14 +10,14 @@ from irtoolkit.engines.work import Items, Outcome
 
 
 class Pool(Protocol):
-    """Workers that are given pieces of work by their numbers."""
+    """Workers that take pieces of work by number."""
 
     def start(self, number: int) -> None:
         """Gives the piece of a number to a worker."""
         ...
 
     def finished(self) -> list[tuple[int, bytes]]:
-        """Waits until pieces are done; their numbers with what `perform` has returned.
+        """Waits until pieces are done; returns their numbers with the results of `perform`.
 
         Raises:
             InputError: workers die of a piece again and again.
@@ -26,10 +26,10 @@ class Pool(Protocol):
 
 
 def in_order(items: Items[Any], pool: Pool, *, running: int, held: int) -> Iterator[Outcome]:
-    """The outcomes of the pieces of some items in order.
+    """Yields the outcomes of the pieces of some items in order.
 
     Args:
-        items: what the pieces are of; the next is read while workers are at those before it.
+        items: the items of the pieces; the next is read while workers are at those before it.
         pool: the workers.
         running: pieces that are given to the pool at once.
         held: pieces that are started before the first of them has been taken.
@@ -51,11 +51,11 @@ def in_order(items: Items[Any], pool: Pool, *, running: int, held: int) -> Itera
 
 
 def all_at_once(items: Items[Any], pool: Pool) -> Iterator[Outcome]:
-    """The outcomes of pieces that wait for each other, in order; only that of the first that fails.
+    """Yields the outcomes of pieces that wait for each other, in order, or only the first failure.
 
     Args:
-        items: what the pieces are of.
-        pool: the workers, of which so many are free.
+        items: the items of the pieces.
+        pool: the workers, enough of which are free.
     """
     done: dict[int, Outcome] = {}
     count = 0

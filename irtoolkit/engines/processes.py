@@ -46,13 +46,13 @@ _PATIENCE = 5.0
 
 
 class ProcessEngine:
-    """Does pieces of work in processes that stay until it is closed; an `Engine`.
+    """An `Engine` of processes on this machine that stay until it is closed.
 
     The workers share the cores: each has cores // workers threads. One that is killed is replaced,
-    and only what it was at is done again. A script needs no `if __name__ == "__main__"`.
+    and only its current piece is done again. A script needs no `if __name__ == "__main__"`.
 
     Args:
-        workers: how many processes; by default one for each core.
+        workers: number of processes; by default one for each core.
     """
 
     name = "processes"
@@ -65,16 +65,17 @@ class ProcessEngine:
 
     @property
     def workers(self) -> int:
-        """How many processes work at once."""
+        """The number of processes."""
         return self._count
 
     def map(
         self, work: Callable[[T], R], items: Iterable[T],
         *, gpus: float = 0.0, together: bool = False,
     ) -> Iterator[R]:  # fmt: skip
-        """What some work gives for each item, in order; see `Engine`.
+        """Yields the result of some work for each item, in order; see `Engine`.
 
-        A `map` within another is done in this process. Of several GPUs each worker sees one.
+        A `map` within another runs in this process. If there are several GPUs, each worker sees
+        one.
         """
         if self._mapping:
             yield from LocalEngine().map(work, items, together=together)
@@ -121,10 +122,10 @@ class ProcessEngine:
 
 
 class _Worker:
-    """A process.
+    """A worker process.
 
     Attributes:
-        number: of the piece that it is at, or None.
+        number: of its current piece, or None.
         begun: whether it has received that piece.
         served: whether it has done one before.
     """
@@ -144,7 +145,7 @@ class _Worker:
         theirs.close()
 
     def send(self, key: str, packed: bytes, number: int, item: Any) -> None:
-        """Gives it a piece of work. One that has died takes it too, and does nothing."""
+        """Sends it a piece of work; sending to a process that has died does nothing."""
         message = pickle.dumps((key, None if self.knows == key else packed, item))
         self.number, self.knows, self.begun = number, key, False
         with suppress(OSError):
@@ -245,9 +246,9 @@ def _surroundings(place: int, count: int) -> dict[str, str]:
 
 @contextmanager
 def _starting() -> Iterator[None]:
-    """Keeps a process that starts from running the user's script, as Python would have it do.
+    """Keeps a process that starts from running the user's script, as Python would make it.
 
-    Nor does Ctrl-C reach it before it can ignore that.
+    Ctrl-C does not reach it either before it can ignore that.
     """
     masks = hasattr(signal, "pthread_sigmask")
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if masks else None
@@ -262,7 +263,7 @@ def _starting() -> Iterator[None]:
 
 
 def _serve(pipe: connection.Connection, surroundings: dict[str, str]) -> None:
-    """A worker: does what comes through the pipe until it is asked to end."""
+    """Runs a worker: does the work that comes through the pipe until it is told to end."""
     # Ctrl-C is the driver's to act upon; a terminal sends it to workers too.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
@@ -282,7 +283,7 @@ def _serve(pipe: connection.Connection, surroundings: dict[str, str]) -> None:
 
 
 def _received(pipe: connection.Connection) -> bytes:
-    """The next message; nothing at the end."""
+    """Returns the next message; b"" at the end."""
     try:
         return pipe.recv_bytes()
     except EOFError:

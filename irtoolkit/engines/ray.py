@@ -58,20 +58,20 @@ class RayEngine:
 
     @property
     def workers(self) -> int:
-        """How many pieces are worked on at once; it grows and shrinks with the cluster."""
+        """The number of pieces of work at once; it grows and shrinks with the cluster."""
         return self._count or max(1, int(self._connection.ray.cluster_resources().get("CPU", 1)))
 
     def lacks_gpus(self) -> bool:
-        """Whether no node of the cluster has a GPU."""
+        """Returns whether no node of the cluster has a GPU."""
         return not self._connection.ray.cluster_resources().get("GPU")
 
     def map(
         self, work: Callable[[T], R], items: Iterable[T],
         *, gpus: float = 0.0, together: bool = False,
     ) -> Iterator[R]:  # fmt: skip
-        """What some work gives for each item, in order; see `Engine`.
+        """Yields the result of some work for each item, in order; see `Engine`.
 
-        A `map` within another is done in this process.
+        A `map` within another runs in this process.
         """
         if self._mapping:
             yield from LocalEngine().map(work, items, together=together)
@@ -166,7 +166,7 @@ class _Pool:
         return found
 
     def cancel(self) -> None:
-        """Ends the tasks that nobody waits for any more."""
+        """Cancels tasks whose results are no longer needed."""
         for reference in () if self._connection.lost else self._under_way:
             try:
                 self._ray.cancel(reference, force=True)

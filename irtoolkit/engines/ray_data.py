@@ -28,10 +28,10 @@ def mapped(
     workers: int,
     gpus: float,
 ) -> Iterator[tuple[int, bytes]]:
-    """The number of each item, and what the work gives for it, as results come.
+    """Yields the number of each item, and the result of the work for it, as results come.
 
     Raises:
-        InputError: what the work raises, with the node; or actors that die again and again.
+        InputError: an error of the work, with the node; or actors that die again and again.
     """
     import ray
 
@@ -100,7 +100,7 @@ def _results(data: Any) -> Iterator[tuple[int, bytes]]:
 
 
 class _Actor:
-    """A worker; it prepares when the first item comes, so that what fails then is reported."""
+    """A worker, which prepares when the first item comes, so that failures are reported."""
 
     def __init__(self, packed: bytes, driver: Driver) -> None:
         self._packed, self._driver = packed, driver
@@ -121,7 +121,7 @@ class _Actor:
         )
 
     def _done(self, item: bytes) -> bytes | InputError:
-        """What the work gives, or why it does not."""
+        """Returns the result of the work, or the error."""
         try:
             self._driver.followed()
         except InputError as other:
@@ -138,7 +138,7 @@ class _Actor:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Ray Data without its own bars and reports; there is one bar, of the whole work."""
+    """Silences Ray Data's own bars and reports; there is one bar, of the whole work."""
     import ray
 
     context, log = ray.data.DataContext.get_current(), logging.getLogger("ray.data")

@@ -1,7 +1,7 @@
-"""Ray nodes that start on a busy machine, too.
+"""Ray nodes that start even on a busy machine.
 
-Ray waits 30 seconds for a node that it starts, and the node's raylet 15 for its helpers in Python before
-it aborts. A busy machine needs longer for both, and Ray has no setting for either.
+Ray waits 30 seconds for a node that it starts, and the node's raylet 15 for its helpers in Python
+before it aborts. A busy machine needs longer for both, and Ray has no setting for either.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LATE = "timed out during startup"
 
 @contextmanager
 def patient_start() -> Iterator[None]:
-    """Has nodes that this process starts waited for while they live, and started again where they die."""
+    """Waits for nodes that this process starts while they live, and restarts those that die."""
     from ray._private import services
     from ray._private.node import Node
 
@@ -43,7 +43,7 @@ def patient_start() -> Iterator[None]:
 
 
 def _begun(node: Any, begin: Any, args: Any, kwargs: Any) -> None:
-    """Starts a node, and again where one of its processes dies before the head knows it."""
+    """Starts a node, and again if one of its processes dies before the head knows the node."""
     for left in reversed(range(_TRIES)):
         # A start writes into what it is given.
         given, named = copy.deepcopy((args, kwargs)) if left else (args, kwargs)
@@ -58,7 +58,7 @@ def _begun(node: Any, begin: Any, args: Any, kwargs: Any) -> None:
 
 
 def _known(node: Any, found: Any, *where: Any) -> Any:
-    """What the head knows of a node, once it does.
+    """Returns the head's record of a node, once it has one.
 
     Raises:
         RuntimeError: the head does not know it, and a process of it has died, or none was started here.

@@ -1,4 +1,4 @@
-"""Joining a Ray cluster, or starting one on this machine, with one clear line where that fails."""
+"""Connection to a Ray cluster, or to one started on this machine; failures are one clear line."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _AUTHENTICATION = "RAY_AUTH_MODE"
 
 @dataclass
 class Connection:
-    """A cluster that this process has joined.
+    """A connection to a cluster.
 
     Attributes:
         ray: the module.
-        head: host and port of the head, where they are known.
+        head: host and port of the head, if known.
         ours: whether `close` leaves the cluster, because it was joined here and not by the program,
             whose process no lost cluster ends.
         authentication: `$RAY_AUTH_MODE` as it was before.
-        lost: whether the head has stopped to answer.
+        lost: whether the head has stopped answering.
     """
 
     ray: Any
@@ -82,7 +82,7 @@ class Connection:
         self._left.set()
 
     def _silence(self) -> float:
-        """Seconds since the head has answered; 0 where nobody looks."""
+        """Returns the seconds since the head has answered; 0 if it is not watched."""
         return time.monotonic() - self._answered if self.head is not None else 0.0
 
     def _watch(self) -> None:
@@ -107,7 +107,7 @@ class Connection:
 def connect(address: str | None, workers: int) -> Connection:
     """Joins the cluster at an address, or `$RAY_ADDRESS`, or starts a Ray here.
 
-    A Ray that the program has joined already is taken as it is.
+    A Ray that the program has already joined is used as it is.
 
     Args:
         address: host:port, ray://host:port, auto (a cluster that runs on this machine) or local.
@@ -166,7 +166,7 @@ def _authenticate(mode: str | None) -> None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Keeps what Ray prints when it starts from users: errors are raised, and told in our words.
+    """Hides from users what Ray prints when it starts: errors are raised in our words.
 
     Later it would print to standard output, among results, that workers have died, whose work is
     done again.
@@ -181,7 +181,7 @@ def _unheard() -> Iterator[None]:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keeps what this process does when it is asked to end.
+    """Keeps this process's own handling of signals that end it.
 
     Ray would exit with status 15 while it begins, and print a stack and abort later.
     """
@@ -207,7 +207,7 @@ def _head(ray: Any) -> tuple[str, int] | None:
 
 
 def _with_port(address: str) -> str:
-    """An address whose port, where it has none, is the one that Ray takes by default."""
+    """Returns an address with a port, by default Ray's."""
     place = address.partition("://")[2] or address
     if address in ("auto", "local") or ":" in place:
         return address
@@ -215,7 +215,7 @@ def _with_port(address: str) -> str:
 
 
 def _refuse_silent(address: str) -> None:
-    """Refuses an address where no Ray answers, which Ray would wait for a minute or more."""
+    """Refuses an address without a Ray, for which Ray would wait a minute or more."""
     host, _, port = (address.partition("://")[2] or address).rpartition(":")
     if not port.isdecimal():
         raise InputError(f"--address {address} is not HOST:PORT", remedy="such as 10.0.0.1:6379")
@@ -240,7 +240,7 @@ def _answers(host: str, port: int, patience: float = _PATIENCE) -> bool:
 
 
 def _speaks(host: str, port: int) -> bool:
-    """Whether a server speaks HTTP/2, as Ray does: it greets with its settings, a frame of type 4."""
+    """Returns whether a server speaks HTTP/2, as Ray does, by its greeting: a frame of type 4."""
     if os.environ.get("RAY_USE_TLS", "0") == "1":
         return True
     try:

@@ -18,18 +18,18 @@ Prepare = Callable[[], Work]
 def stream(
     engine: Engine, prepare: Prepare, items: Iterable[bytes], *, gpus: float = 0.0
 ) -> Iterator[tuple[int, bytes]]:
-    """The number of each item, from 0, and what the work gives for it, as results come.
+    """Yields the number of each item, from 0, and the result of the work for it, as results come.
 
     Items are read as workers need them, so the memory of this process does not grow with them.
 
     Args:
-        engine: whose workers do it. On a Ray cluster Ray Data moves items and results.
+        engine: the engine of the workers. On a Ray cluster Ray Data moves items and results.
         prepare: makes the work, once in each worker.
         items: of some megabytes at most.
-        gpus: GPUs that each worker needs, where there are any.
+        gpus: GPUs that each worker needs, if there are any.
 
     Raises:
-        InputError: what the work raises, or a worker that dies again and again.
+        InputError: an error of the work, or a worker that dies again and again.
     """
     if engine.name == "ray":
         from irtoolkit.engines.ray_data import mapped

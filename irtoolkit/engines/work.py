@@ -1,4 +1,4 @@
-"""One piece of work as a worker does it, and the results in order as the driver takes them."""
+"""A piece of work in a worker, and the ordered results in the driver."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Said(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What a piece of work has given, or why it has not.
+    """The result of a piece of work, or its error.
 
     Attributes:
         value: the result.
-        error: what the work has raised; None where it has a result.
-        said: what it has logged, and its warnings.
+        error: the exception; None if there is a result.
+        said: its log messages and warnings.
     """
 
     value: Any = None
@@ -50,7 +50,7 @@ class Outcome:
 
 
 def pack(work: Callable[..., Any]) -> bytes:
-    """A function or a callable object as bytes; functions of a notebook or script too.
+    """Returns a function or a callable object as bytes; functions of a notebook or script too.
 
     Relative paths in it mean the same in the process that unpacks it: see `unpack`.
 
@@ -70,16 +70,16 @@ def pack(work: Callable[..., Any]) -> bytes:
 
 
 def unpack(packed: Any) -> Any:
-    """The work that `pack` was given. This process works in the packing process's folder from now on.
+    """Returns the work packed by `pack`, and moves to the packing process's working folder.
 
-    On a machine without that folder it works in an empty one, where no relative path leads anywhere.
+    On a machine without that folder it is an empty one, in which no relative path leads anywhere.
     """
     return pickle.loads(packed)[1]
 
 
 @dataclass
 class _Folder:
-    """A working folder: who unpickles it, enters it, before what comes after it is unpickled."""
+    """A working folder, which is entered when unpickled, before anything after it is unpickled."""
 
     path: str
 
@@ -102,7 +102,7 @@ def _entered(path: str) -> None:
 
 
 def lacking() -> str:
-    """The folder in which the driver works, where this machine has none such."""
+    """Returns the driver's working folder if this machine lacks it, otherwise ""."""
     return _lacking
 
 
@@ -124,9 +124,9 @@ def perform(key: str, packed: Any, item: Any, located: Located | None = None) ->
 
     Args:
         key: tells one `map` from another.
-        packed: the work as `pack` gives it; not read where the worker has it already.
-        item: what the work is called with.
-        located: where the machine may be another than the driver's.
+        packed: the work from `pack`; not read if the worker has it already.
+        item: the argument of the work.
+        located: adds the machine to errors, if it may be another than the driver's.
     """
     global _last
     with _listening() as said:
@@ -146,7 +146,10 @@ def perform(key: str, packed: Any, item: Any, located: Located | None = None) ->
 
 
 def _portable(error: Exception) -> Exception:
-    """An error that arrives as it is; of one that cannot be sent, its type and its message."""
+    """Returns an error that arrives as it is.
+
+    Of one that cannot be sent, its type and its message.
+    """
     if isinstance(error, InputError):
         return error
     trace = "".join(traceback.format_exception(error))
@@ -160,7 +163,7 @@ def _portable(error: Exception) -> Exception:
 
 @contextmanager
 def _listening() -> Iterator[list[Said]]:
-    """Gathers what is logged, and the warnings, in place of showing them."""
+    """Collects log messages and warnings instead of showing them."""
     said: list[Said] = []
 
     class Gatherer(logging.Handler):
@@ -178,16 +181,16 @@ def _listening() -> Iterator[list[Said]]:
 
 
 class Reporter:
-    """Shows what workers have said: the same message of several workers once."""
+    """Shows the messages of workers: the same message of several workers once."""
 
     def __init__(self) -> None:
         self._seen: set[Said] = set()
 
     def value(self, outcome: Outcome) -> Any:
-        """The result of a piece of work.
+        """Returns the result of a piece of work.
 
         Raises:
-            Exception: what the work has raised.
+            Exception: the work's exception.
         """
         for said in outcome.said:
             if said not in self._seen:
@@ -209,7 +212,7 @@ class Items(Generic[T]):
     """The items of a `map` by their numbers, read from an iterable as they are needed.
 
     Attributes:
-        total: how many there are; None where only reading them tells.
+        total: their number; None if only reading them would tell.
     """
 
     def __init__(self, items: Iterable[T]) -> None:
@@ -218,7 +221,7 @@ class Items(Generic[T]):
         self._kept: dict[int, T] = {}
 
     def has(self, number: int) -> bool:
-        """Whether there is an item of a number."""
+        """Returns whether there is an item of a number."""
         while self._read <= number:
             try:
                 self._kept[self._read] = next(self._left)
@@ -228,7 +231,7 @@ class Items(Generic[T]):
         return True
 
     def __getitem__(self, number: int) -> T:
-        """An item that there is."""
+        """Returns an item that there is."""
         self.has(number)
         return self._kept[number]
 
@@ -238,13 +241,13 @@ class Items(Generic[T]):
 
 
 class WorkerKilledError(InputError):
-    """The error for a piece of work that workers die of.
+    """The error for a piece of work that kills its workers.
 
     Args:
         items: those of a `map`.
         number: of the piece among them.
         times: how often it was tried.
-        lost: why its result cannot be had, where it is not the worker that has died.
+        lost: why its result is lost, unless the worker has died.
 
     Attributes:
         number: of the piece among the items of its `map`.

@@ -1,1 +1,1 @@
-"""Pretrained models: what is known of them, where they are, and how texts become their outputs."""
+"""Pretrained models: their facts, their weights, and the encoding of texts."""

@@ -1,4 +1,4 @@
-"""Triton's kernels of packed encoders; where there is no Triton, `irtoolkit.models._packed_plain`.
+"""Triton's kernels of packed encoders; without Triton, `irtoolkit.models._packed_plain`.
 
 Each has a plain counterpart of the same name and arguments there, with which tests compare it.
 """
@@ -46,18 +46,18 @@ def add_norm(
     made: Any, before: Any, norm: tuple[Any, Any, float], dropped: float, seeds: Any, number: int,
     keep: bool, kind: Any,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """(n, width) of `made`, with dropout, added to `before` and normalised.
+    """Returns (n, width) of `made`, with dropout, added to `before` and normalised.
 
     Args:
         made, before: (n, width).
         norm: weight, bias and epsilon.
-        dropped: the share that dropout takes.
-        seeds, number: seeds of dropout, and which of them it is.
-        keep: whether what `add_norm_back` needs is kept.
-        kind: a torch type that the sum is given in.
+        dropped: dropout probability.
+        seeds, number: seeds of dropout, and the index of this one.
+        keep: whether to keep what `add_norm_back` needs.
+        kind: torch type of the result.
 
     Returns:
-        The sum normalised; the same before weight and bias; (n,) what it was multiplied by.
+        The normalised sum; the same before weight and bias; (n,) its scale factors.
     """
     rows, width = made.shape
     out = torch.empty_like(made, dtype=kind)
@@ -112,7 +112,10 @@ def _add_norm_back(  # type: ignore[no-untyped-def]
 def add_norm_back(
     grad: Any, normed: Any, scales: Any, weight: Any, dropped: float, seeds: Any, number: int
 ) -> tuple[Any, Any, Any]:
-    """Gradients of `add_norm`: of `made`, of `before`, and (3, width) of weight, bias, sum of `made`."""
+    """Returns the gradients of `add_norm`: of `made`, of `before`, and (3, width) sums.
+
+    The sums are the gradients of weight and bias, and the sum of `made`'s gradient.
+    """
     rows, width = grad.shape
     to_before = torch.empty_like(normed)
     to_made = torch.empty_like(normed) if dropped > 0 else to_before

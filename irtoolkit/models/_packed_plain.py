@@ -1,4 +1,4 @@
-"""What `irtoolkit.models._packed_kernels` computes, in plain torch: slower, on any device."""
+"""The functions of `irtoolkit.models._packed_kernels` in plain torch: slower, on any device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def add_norm(
     made: Any, before: Any, norm: tuple[Any, Any, float], dropped: float, seeds: Any, number: int,
     keep: bool, kind: Any,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """(n, width) of `made`, with dropout, added to `before` and normalised."""
+    """Returns (n, width) of `made`, with dropout, added to `before` and normalised."""
     weight, bias, epsilon = norm
     summed = made.float() * _kept(made, dropped, seeds, number) + before.float()
     apart = summed - summed.mean(1, keepdim=True)
@@ -23,7 +23,7 @@ def add_norm(
 def add_norm_back(
     grad: Any, normed: Any, scales: Any, weight: Any, dropped: float, seeds: Any, number: int
 ) -> tuple[Any, Any, Any]:
-    """Gradients of `add_norm`: of `made`, of `before`, and (3, width) of weight, bias, sum of `made`."""
+    """Returns the gradients of `add_norm`: of `made`, of `before`, and (3, width) sums."""
     own, x = grad.float(), normed.float()
     weighed = own * weight
     along = (weighed * x).mean(1, keepdim=True)
@@ -34,7 +34,7 @@ def add_norm_back(
 
 
 def _kept(like: Any, dropped: float, seeds: Any, number: int) -> Any:
-    """What dropout multiplies by, always the same for the same seed."""
+    """Returns the factor of dropout, always the same for the same seed."""
     if dropped == 0:
         return 1.0
     draw = torch.Generator(like.device).manual_seed(int(seeds[number]))

@@ -1,4 +1,4 @@
-"""Models as functions from a batch of texts to what they make of each."""
+"""Models as functions from a batch of texts to an output for each."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Adapter(Protocol):
     """A loaded model.
 
     Attributes:
-        device: where it computes.
+        device: the device it computes on.
         limit: tokens after which an item is cut; None cuts none.
-        similarity: what its authors compare its vectors by, where the model says so.
-        separator: its separator token, where it has one.
+        similarity: the similarity that its authors compare its vectors by, if the model says so.
+        separator: its separator token, if it has one.
     """
 
     device: str
@@ -59,17 +59,17 @@ class Adapter(Protocol):
     def similarity(self) -> str | None: ...
 
     def lengths(self, items: Sequence[Item]) -> Ints:
-        """(n,) tokens of each item before anything is cut."""
+        """Returns (n,) tokens of each item, uncut."""
 
     def __call__(self, items: Sequence[Any]) -> list[Output]:
-        """What the model makes of each item of one batch, or of its tokens."""
+        """Returns the model's output for each item of one batch, or for its tokens."""
 
 
 class Tokenized:
-    """What models with a tokenizer share.
+    """The common part of models with a tokenizer.
 
     Attributes:
-        reader: what reads texts ahead of a GPU, where there is one that reads as the model does.
+        reader: reads texts ahead of a GPU, if there is a reader that agrees with the model.
     """
 
     reader: Reader | None = None
@@ -84,7 +84,7 @@ class Tokenized:
         self.separator: str | None = getattr(self.tokenizer, "sep_token", None)
 
     def read(self, items: Sequence[Item]) -> tuple[Sequence[Any], Ints]:
-        """Items as this is best called with them, and (n,) tokens of each before anything is cut."""
+        """Returns items in the form that suits this model best, and (n,) tokens of each, uncut."""
         if self.device == "cpu" or not hasattr(self, "prepared"):
             return items, self.lengths(items)
         # One after another: while the GPU computes some items, others are read, and not all at once.
@@ -155,7 +155,7 @@ class SentenceModel(Tokenized):
             return OUTPUTS[self._kind](shortened(features, self._model))
 
     def prepared(self, items: Sequence[Item]) -> Any:
-        """A batch as the model reads it."""
+        """Returns a batch as the model reads it."""
         with READING:
             return self._model.preprocess(list(items), prompt=self._asked, **self._task)
 
@@ -176,7 +176,7 @@ class SentenceModel(Tokenized):
             return features["token_embeddings"], mask
 
     def _features(self, items: Sequence[Item]) -> tuple[dict[str, Any], Any]:
-        """What the model makes of a batch, and the mask of its padding."""
+        """Returns the model's output for a batch, and the mask of its padding."""
         from sentence_transformers.util import batch_to_device
 
         if self.reader is not None and isinstance(items[0], Tokens):
@@ -227,7 +227,7 @@ class Plain(Tokenized):
         return output.last_hidden_state, batch["attention_mask"].bool()
 
     def prepared(self, items: Sequence[Item]) -> Any:
-        """A batch as the model reads it."""
+        """Returns a batch as the model reads it."""
         texts = [self.prompt + str(item) for item in items]
         with READING:
             return self.tokenizer(
@@ -235,7 +235,7 @@ class Plain(Tokenized):
             )
 
     def _output(self, items: Sequence[Item]) -> tuple[Any, Any]:
-        """What the transformer makes of a batch, and the batch."""
+        """Returns the transformer's output for a batch, and the batch."""
         import torch
 
         if self.reader is not None and isinstance(items[0], Tokens):

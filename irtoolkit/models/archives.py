@@ -23,11 +23,11 @@ def take(archive: Path, members: Mapping[str, tuple[Path, int | None, str | None
 
     Args:
         archive: a wheel, .zip or .tgz.
-        members: exact name of a member to the file to write, the size and the SHA-256 that it must
-            have. Names in the archive decide no path: no member is written elsewhere.
+        members: exact name of a member to the file to write, and its expected size and SHA-256. Names
+            in the archive never decide a path: no member is written elsewhere.
 
     Raises:
-        InputError: the archive is damaged or lacks a member, or a member is no file, or has another
+        InputError: the archive is damaged or lacks a member, or a member is not a file, or has another
             size or hash.
     """
     left = dict(members)
@@ -48,7 +48,7 @@ def take(archive: Path, members: Mapping[str, tuple[Path, int | None, str | None
 
 
 class _Member:
-    """A member that is opened only where it is wanted."""
+    """A member of an archive, opened only if needed."""
 
     def __init__(self, opened: object, member: object) -> None:
         self._opened, self._member = opened, member
@@ -62,7 +62,7 @@ class _Member:
 
 @contextmanager
 def _opened(archive: Path) -> Iterator[Iterator[tuple[str, int, _Member]]]:
-    """The plain files of an archive: name, size, member."""
+    """Yields the plain files of an archive: name, size, member."""
     if archive.name.endswith((".tgz", ".tar.gz")):
         with tarfile.open(archive, "r:gz") as tar:
             yield ((each.name, each.size, _Member(tar, each)) for each in tar if each.isreg())
@@ -98,7 +98,7 @@ def _copy(
 
 
 def join(pieces: list[Path], target: Path) -> None:
-    """Puts pieces of an archive end to end in a new file, which appears only when it is whole."""
+    """Concatenates pieces of an archive in a new file, which appears only when it is complete."""
     with atomic_path(target) as part, open(part, "wb") as out:
         for piece in pieces:
             with open(piece, "rb") as stream:

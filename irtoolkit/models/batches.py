@@ -50,24 +50,24 @@ class Batches:
         done: Callable[[int], object],
         parts: Parts | None = None,
     ) -> list[Output]:
-        """What the model makes of each item.
+        """Returns the model's output for each item.
 
         The batches depend on the items alone, and so do the outputs, to the last bit, on a CPU.
 
         Args:
             items: texts or pairs.
             lengths: (n,) tokens of each, uncut.
-            done: called with a number of items whenever so many more are done.
-            parts: where batches are kept until all are done, and found again.
+            done: called with the number of items whenever more are done.
+            parts: stores batches until all are done, for resumption.
 
         Raises:
-            InputError: one item alone is more than the device's memory holds.
+            InputError: a single item exceeds the device's memory.
         """
         cut = lengths if self._model.limit is None else np.minimum(lengths, self._model.limit)
         outputs: list[Output | None] = [None] * len(items) if parts is None else parts.read()
 
         def begin(batch: Ints) -> Callable[[], None]:
-            """Computes a batch; gives what takes it in, which waits where it must."""
+            """Computes a batch; returns a function that waits for it and takes it in."""
             if all(outputs[at] is not None for at in batch):
                 return lambda: self._done(batch, None, done, parts)
             self.before()
@@ -108,7 +108,7 @@ class Batches:
         done(len(batch))
 
     def _split(self, lengths: Ints) -> Iterator[Ints]:
-        """Batches of indices, the longest items first: what does not fit shows at once."""
+        """Yields batches of indices, the longest items first: what does not fit shows at once."""
         order = np.argsort(-lengths, kind="stable")
         start = 0
         while start < len(order):
@@ -118,7 +118,7 @@ class Batches:
             start += size
 
     def _bear(self, items: Sequence[Item | Tokens], longest: int) -> list[Output]:
-        """Applies the model to a batch; to its halves where the memory does not suffice."""
+        """Applies the model to a batch, or to its halves if memory is too small."""
         outputs: list[Output] = []
 
         def refused(item: int) -> InputError:
@@ -139,7 +139,7 @@ class Batches:
 
 
 def _size(item: Item | Tokens) -> str:
-    """How long an item is, for messages."""
+    """Returns the length of an item in words, for messages."""
     if isinstance(item, Tokens):
         return f"{len(item.ids)} tokens"
     return f"{len(str(item))} characters"
@@ -156,7 +156,7 @@ def _leave_out_cudnn() -> None:
 
 
 class _Pools:
-    """How many pools there are, and torch's threads before the first of them."""
+    """The number of open pools, and torch's number of threads before the first of them."""
 
     lock = threading.Lock()
     count = threads = 0

@@ -1,8 +1,8 @@
-"""Published checkpoints that transformers does not load, made into folders that it does.
+"""Conversion of published checkpoints that transformers does not load into folders that it does.
 
 Each layout has a function from the published files to a folder of transformers or
-sentence-transformers. Weights are copied as they are; what a layout leaves out, its tokenizer and
-configuration, is that of the model which it started from.
+sentence-transformers. Weights are copied unchanged; a missing tokenizer or configuration is that of
+the model from which training started.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def convert(layout: str, source: Path, output: Path, base: str = BASE) -> None:
     Args:
         layout: a key of LAYOUTS.
         source: the file or folder, as its authors publish it.
-        output: the folder, which must not be there yet.
-        base: folder or hub id of the model whose tokenizer and configuration are taken.
+        output: the folder, which must not exist yet.
+        base: folder or hub id of the model that supplies the tokenizer and configuration.
 
     Raises:
-        InputError: the output is there; a file is missing or damaged, or of another model.
+        InputError: the output exists; a file is missing or damaged, or of another model.
     """
     with new_folder(output) as folder:
         if not source.exists():
@@ -137,7 +137,7 @@ def _crealm(source: Path, folder: Path, base: str) -> None:
 
 
 def _bert_key(name: str) -> str | None:
-    """The name that transformers has for a variable of BERT."""
+    """Returns the name that transformers has for a variable of BERT."""
     fixed = {
         "embeddings/word_embeddings": "embeddings.word_embeddings.weight",
         "embeddings/position_embeddings": "embeddings.position_embeddings.weight",
@@ -184,7 +184,7 @@ def _dpr_msmarco(source: Path, folder: Path, base: str) -> None:
 
 
 def _berm(source: Path, folder: Path, base: str) -> None:
-    """BERM (Xu et al. 2023): a RoBERTa whose <s> goes through a linear head and a layer norm."""
+    """Writes BERM (Xu et al. 2023): RoBERTa with a linear head and a layer norm on <s>."""
     import torch
 
     weights = state_of(source)
@@ -205,16 +205,16 @@ def _berm(source: Path, folder: Path, base: str) -> None:
 
 
 def _lora(source: Path, folder: Path, base: str) -> None:
-    """An adapter, which names its base model itself."""
+    """Writes a model with its LoRA adapter, which names its base model itself."""
     write_lora(source, folder, None if base == BASE else base)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A form in which checkpoints are published.
+    """A format in which checkpoints are published.
 
     Attributes:
-        about: what is in it.
+        about: its contents.
         write: writes the files of a folder, given the source, the folder and the base model.
     """
 

@@ -1,4 +1,4 @@
-"""What converters of published checkpoints share: finding files, and writing folders."""
+"""Common parts of the converters of published checkpoints: finding files, writing folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from irtoolkit.models.own_code import check_own_code
 
 @contextmanager
 def new_folder(output: Path) -> Iterator[Path]:
-    """A folder to write a model into, which is there as `output` once everything is written.
+    """Yields a folder to write a model into; it becomes `output` once complete.
 
     Raises:
         InputError: the output is there.
@@ -31,7 +31,7 @@ def new_folder(output: Path) -> Iterator[Path]:
 
 
 def only_file(source: Path, pattern: str) -> Path:
-    """The one file of a kind: the source itself, or in its folder or below."""
+    """Returns the one file of a kind: the source itself, or in its folder or below."""
     if source.is_file():
         return source
     found = sorted(source.rglob(pattern))
@@ -46,7 +46,7 @@ def only_file(source: Path, pattern: str) -> Path:
 
 
 def base_parts(name: str) -> tuple[Any, Any]:
-    """The configuration and the tokenizer of the model that a checkpoint started from."""
+    """Returns the configuration and the tokenizer of the model that a checkpoint started from."""
     import transformers
 
     folder = presets.model_folder(presets.Preset(name))
@@ -62,7 +62,7 @@ def base_parts(name: str) -> tuple[Any, Any]:
 
 
 def state_of(folder: Path) -> dict[str, Any]:
-    """The weights of a checkpoint of transformers, of any class."""
+    """Returns the weights of a checkpoint of transformers, of any class."""
     saved = folder / "model.safetensors"
     if saved.is_file():
         from safetensors.torch import load_file
@@ -111,7 +111,7 @@ class Side(NamedTuple):
     """The transformer of one side.
 
     Attributes:
-        folder: where it is, until it is part of another folder.
+        folder: its folder, until it is part of another folder.
         length: tokens after which a text is cut; None is as many as it has positions for.
     """
 
@@ -125,7 +125,7 @@ class Projection(NamedTuple):
     Attributes:
         weight: (out, in).
         bias: (out,).
-        activation: what its output goes through.
+        activation: applied to its output.
     """
 
     weight: Any
@@ -139,9 +139,9 @@ def save_projected(
     """Writes a sentence-transformers folder: the first token's vector, projected and normalised.
 
     Args:
-        folder: where it is written.
+        folder: the folder to write.
         body: the transformer, whose folder is removed.
-        projections: the layers, in their order.
+        projections: the layers, in order.
         norm: weight and bias of the layer norm behind them.
     """
     import torch
@@ -182,7 +182,7 @@ def save_two_encoders(folder: Path, query: Side, document: Side) -> None:
 
 
 def _read_first(side: Side) -> list[Any]:
-    """A transformer and the pooling of its first token."""
+    """Returns a transformer and the pooling of its first token."""
     from sentence_transformers.base.modules import Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling
 

@@ -1,8 +1,8 @@
-"""Where texts are cut that have more tokens than a model reads.
+"""Truncation of texts that have more tokens than a model reads.
 
-Tokenizers of transformers cut the end off, or the start. A query with a mask loses its mask, or the
-context on one side of it, in that way: here both sides are cut, and the mask is in the middle of
-what stays.
+Tokenizers of transformers cut the end off, or the start. A query with a mask may so lose its mask,
+or the context on one side of it: here both sides are cut, and the mask is in the middle of the
+rest.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ CutOff = Literal["end", "start", "sides"]
 
 @dataclass(frozen=True)
 class Cut:
-    """How the texts of one side are cut.
+    """The way in which texts of one side are truncated.
 
     Attributes:
         off: what is cut off: the "end" of a text, its "start", or both "sides".
-        around: what stays in the middle where both sides are cut, such as a mask token. A text
+        around: what stays in the middle if both sides are cut, for example a mask token. A text
             without it is cut at its end.
         special: whether the special tokens at both ends count as tokens of the text and are cut off
             with it, as in RELiC's released code. Its "start" leaves the first of them.
@@ -35,23 +35,23 @@ class Cut:
 
 
 class Span(NamedTuple):
-    """The places from `begin` to before `end`."""
+    """The positions from `begin` to before `end`."""
 
     begin: int
     end: int
 
 
 def kept_span(count: int, room: int, off: CutOff, middle: Span | None) -> Span:
-    """The tokens that stay of a text.
+    """Returns the tokens of a text that remain.
 
     Args:
         count: tokens of the text.
-        room: tokens that there is room for; at least 0.
+        room: the most tokens that may remain; at least 0.
         off: see `Cut`.
-        middle: where `Cut.around` is among the tokens; None of a text without it.
+        middle: position of `Cut.around` among the tokens; None for a text without it.
 
-    With `room` tokens and the mask at place m those from m - room // 2 on stay, or the first or the
-    last `room` of them where this would go beyond the text.
+    With `room` tokens and the mask at position m those from m - room // 2 on remain, or the first
+    or the last `room` of them if this would go beyond the text.
     """
     if count <= room:
         return Span(0, count)
@@ -66,15 +66,15 @@ def kept_span(count: int, room: int, off: CutOff, middle: Span | None) -> Span:
 
 
 def cutting_tokenizer(tokenizer: Any, cut: Cut, prompt: str = "") -> Any:
-    """A copy of a tokenizer that cuts long texts in another way, wherever it is asked to truncate.
+    """Returns a copy of a tokenizer that truncates long texts in another way.
 
     Args:
         tokenizer: a fast tokenizer of transformers.
-        cut: how.
-        prompt: what is put before each text by the caller, and is never cut off.
+        cut: the way of truncation.
+        prompt: put before each text by the caller, and never cut off.
 
     Raises:
-        InputError: the tokenizer does not tell where its tokens are in a text.
+        InputError: the tokenizer does not give the offsets of its tokens in a text.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise InputError(
@@ -121,7 +121,7 @@ class _Cutting:
     def _kept(
         self, text: str, offsets: Sequence[tuple[int, int]], special: Sequence[int], limit: int
     ) -> Iterator[int]:
-        """The places of the tokens that stay of a text with too many."""
+        """Yields the places of the tokens that stay of a text with too many."""
         count, cut = len(special), self._cut
         head = next((i for i in range(count) if not special[i]), count)
         tail = next((i for i in range(count - head) if not special[count - 1 - i]), 0)
@@ -139,24 +139,24 @@ class _Cutting:
         yield from range(count - tail, count)
 
     def _padded(self, coded: Any, padding: Any, limit: int, tensors: str | None) -> Any:
-        """Rows of one length, as the tokenizer's own call gives them."""
+        """Returns rows of one length, as the tokenizer's own call does."""
         width = limit if padding == "max_length" else None
         return self.pad(coded, padding=padding, max_length=width, return_tensors=tensors)  # type: ignore[attr-defined]
 
 
 def _find(text: str, around: str | None, start: int) -> Span:
-    """The characters of the first occurrence of what stays in the middle; none without."""
+    """Returns the characters of the first `around` in a text; an empty span without one."""
     begin = -1 if around is None else text.find(around, start)
     return Span(0, 0) if begin < 0 or around is None else Span(begin, begin + len(around))
 
 
 def with_tokenizer(module: Any, reader: Any, tokenizer: Any) -> Any:
-    """A module of torch that shares everything with another but the tokenizer of one part.
+    """Returns a torch module that shares everything with another except the tokenizer of one part.
 
     Args:
         module: the module, which is not changed.
         reader: the part, a Transformer of sentence-transformers.
-        tokenizer: what it reads texts with.
+        tokenizer: its new tokenizer.
     """
     if module is reader:
         made = copy.copy(module)

@@ -1,4 +1,4 @@
-"""Encoding: texts in, what a model makes of them out, each text once and for all."""
+"""Encoding: from texts to a model's outputs, each computed only once."""
 
 from __future__ import annotations
 
@@ -117,10 +117,10 @@ class Encoder:
 
     @property
     def similarity(self) -> str:
-        """What the vectors are compared by: the preset's, else the model's own, else the cosine.
+        """The similarity of the vectors: the preset's, or else the model's own, or else the cosine.
 
         Raises:
-            InputError: the model's own is none of cosine, dot and l2.
+            InputError: the model's own is not cosine, dot or l2.
         """
         known: dict[str | None, str] = {
             theirs: ours for ours, theirs in presets.COMPARED_AS.items()
@@ -136,31 +136,31 @@ class Encoder:
 
     @property
     def similarity_of_model(self) -> str | None:
-        """What the model itself says that its outputs are compared by."""
+        """The similarity that the model itself specifies for its outputs."""
         return self._model.similarity
 
     def text(self, segments: Sequence[str]) -> str:
-        """A text's segments joined as the model wants them."""
+        """Returns a text's segments joined as the model wants them."""
         join = self.preset.join
         return ((self._model.separator or " ") if join == "sep" else join).join(segments)
 
     def before_each_batch(self, call: Callable[[], object]) -> None:
-        """Sets what is called before each batch: it may wait, or raise to stop the encoding."""
+        """Sets a function to call before each batch: it may wait, or raise to stop."""
         self._batches.before = call
 
     def encode(
         self, items: Iterable[Item], *, what: str = "texts", count: int | None = None
     ) -> Encodings:
-        """What the model makes of each item; what it has made before comes from disk.
+        """Returns the model's output for each item; earlier outputs come from disk.
 
-        New outputs are written in shards as they are made, so that an interrupted encoding
-        resumes there. Processes that encode the same items at once share the work, and so do the
-        workers of the engine: see `irtoolkit.models.spread`.
+        New outputs are written in shards as they are made, so that an interrupted encoding resumes
+        there. Processes that encode the same items at once share the work, and so do the workers of
+        the engine: see `irtoolkit.models.spread`.
 
         Args:
-            items: texts, or pairs of texts; they are not held all at once.
-            what: what they are, for the progress bar and the report of those that were cut.
-            count: how many they are, where that is known.
+            items: texts, or pairs of texts; they are not all in memory at once.
+            what: their name, for the progress bar and the report of truncated ones.
+            count: their number, if known.
         """
         keys: list[bytes] = []
         hidden = True if count == 1 else None
@@ -171,19 +171,20 @@ class Encoder:
         return rows
 
     def is_kept(self, items: Sequence[str]) -> bool:
-        """Whether what the model makes of all these texts is on disk."""
+        """Returns whether the model's outputs for all these texts are on disk."""
         self._store.refresh()
         return all(self._store.has([key_of(item) for item in items]))
 
     def once(self, items: Sequence[Item]) -> list[Output]:
-        """What the model makes of a few items, which is neither looked for nor kept on disk.
+        """Returns the model's output for a few items, without the store on disk.
 
-        For texts that come one at a time and do not come again, such as the queries of a server.
+        For texts that come one at a time and do not come again, as queries of a server do.
         """
         return self._batches(items, self._model.lengths(items), lambda count: None)
 
     def prepare(self, blocks: Iterable[Iterable[Item]], *, what: str, count: int | None) -> None:
-        """Puts what the model makes of texts on disk, where `encode` of each block will find it.
+        """Writes the model's outputs for texts to disk, from which `encode` of each block reads
+        them.
 
         Memory does not grow with the number of blocks.
         """
@@ -192,7 +193,7 @@ class Encoder:
             self._settle(chain.from_iterable(chunks), bar)
 
     def shard(self, data: bytes) -> bytes:
-        """What the model makes of a chunk of texts, in a worker: the file of a shard."""
+        """Returns the file of a shard with a worker's outputs for a chunk of texts."""
         chunk = unpacked(data)
         parts = Parts(self._store.folder, chunk.keys)
         made = table_bytes(shard_table(chunk.keys, *self._made(chunk, parts, lambda _: None)))
@@ -213,7 +214,7 @@ class Encoder:
             self._settled(chunk, bar, wait=True)
 
     def _settled_here(self, chunks: Iterable[Chunk], bar: Any) -> list[Chunk]:
-        """Sees to the outputs of all chunks but those that another process is at, which it gives."""
+        """Encodes all chunks except those that another process is encoding, which it returns."""
         if self._model.device == "cpu":
             return [chunk for chunk in chunks if not self._settled(chunk, bar, wait=False)]
         return put_off(chunks, lambda chunk: self._settled(chunk, bar, wait=False))
@@ -249,7 +250,7 @@ class Encoder:
     def _made(
         self, chunk: Chunk, parts: Parts, done: Callable[[int], object]
     ) -> tuple[Ints, list[Output]]:
-        """(n,) tokens of each text, and what the model makes of it, as it is stored."""
+        """Returns (n,) tokens of each text, and the model's output for it, as it is stored."""
         read = getattr(self._model, "read", None)
         items, lengths = (
             read(chunk.items) if read else (chunk.items, self._model.lengths(chunk.items))
@@ -279,11 +280,11 @@ class Encoder:
 
 @dataclass(frozen=True)
 class _Loading:
-    """Loads the model in a worker, which may be another machine.
+    """A function that loads the model in a worker, which may be another machine.
 
     Attributes:
         how: how texts are encoded there.
-        store: name of the vector store, which says what decides the outputs.
+        store: name of the vector store, which depends on all that decides the outputs.
     """
 
     how: EncoderSettings

@@ -1,4 +1,4 @@
-"""ERNIE-Search (Lu et al. 2022) as PaddleNLP publishes it, made into a folder of transformers."""
+"""Conversion of ERNIE-Search (Lu et al. 2022), as published by PaddleNLP, for transformers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def write_ernie(source: Path, folder: Path, base: str) -> None:
 
 
 def _ernie_key(name: str) -> str | None:
-    """The name that transformers has for a parameter of PaddleNLP's ERNIE; None of any other."""
+    """Returns transformers' name of a parameter of PaddleNLP's ERNIE, or None."""
     name = re.sub(r"^(ernie\.)+", "", name)
     if name.startswith("classifier."):
         return name
@@ -71,7 +71,7 @@ def _ernie_key(name: str) -> str | None:
 
 
 def _ernie_config(folder: Path, weights: Mapping[str, Any]) -> Any:
-    """The configuration beside the weights; what it leaves out is that of their shapes."""
+    """Returns the configuration beside the weights; missing values follow from their shapes."""
     import transformers
 
     said = presets.read_model_json(str(folder), "config.json")
@@ -90,7 +90,7 @@ def _ernie_config(folder: Path, weights: Mapping[str, Any]) -> Any:
 
 
 def _second_of_two(tokenizer: Any) -> Any:
-    """A tokenizer that gives a text as PaddleNLP does: [CLS] [SEP] text [SEP], in segments 0 0 1 1."""
+    """Returns a tokenizer like PaddleNLP's: [CLS] [SEP] text [SEP], in segments 0 0 1 1."""
     import transformers
     from tokenizers import Tokenizer
     from tokenizers.processors import TemplateProcessing

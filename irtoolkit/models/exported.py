@@ -1,4 +1,4 @@
-"""Which backend a model is run by, and the file of an exported model. Imports no library."""
+"""The backend that runs a model, and the file of an exported model. Imports no library."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _RUNTIMES = {"onnx": "onnxruntime", "openvino": "openvino"}
 
 
 def chosen_backend(backend: Backend, location: str | None) -> str:
-    """The backend to run a model with: torch where the folder has weights for it, else an exported one.
+    """Returns the backend for a model: torch if it has weights for it, or else an exported one.
 
     Args:
         backend: "torch", "onnx", "openvino", or "auto" to choose.
-        location: folder of the model; None of one that is not here.
+        location: folder of the model; None if it is not on this machine.
 
     Raises:
         InputError: there is no such backend, or the folder has weights for another one.
@@ -56,7 +56,7 @@ def _is_of_torch(path: Path) -> bool:
 
 
 def exported_file(location: str, backend: str) -> Path:
-    """The exported model of a folder.
+    """Returns the file of an exported model in a folder.
 
     Raises:
         InputError: there is none.
@@ -72,7 +72,7 @@ def exported_file(location: str, backend: str) -> Path:
 
 
 def versions(backend: str) -> dict[str, str]:
-    """The versions of the libraries that a model is run with, by package.
+    """Returns the versions of the libraries that a model is run with, by package.
 
     Raises:
         InputError: that of the backend is not installed.

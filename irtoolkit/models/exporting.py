@@ -37,13 +37,13 @@ _SHAPE = (2, 9)
 
 
 class Differences(NamedTuple):
-    """How far an exported transformer is from torch's, as the largest difference of an output.
+    """The largest differences between the outputs of an exported transformer and torch's.
 
     Attributes:
         exported: in single precision.
-        rounded: in int8; None where it was not rounded.
+        rounded: in int8; None if it was not rounded.
 
-    Both are shares of the largest output, or of 1 where that is larger.
+    Both are shares of the largest output, or of 1 if that is larger.
     """
 
     exported: float
@@ -94,7 +94,7 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
 
 
 def copy_around(location: str, folder: Path) -> None:
-    """Copies what a model's folder has beside the weights of its transformer."""
+    """Copies the files in a model's folder other than the weights of its transformer."""
     ignored = shutil.ignore_patterns(*_LEFT_OUT)
     shutil.copytree(
         location, folder, dirs_exist_ok=True,
@@ -103,7 +103,7 @@ def copy_around(location: str, folder: Path) -> None:
 
 
 def refuse_without(library: str) -> None:
-    """Raises InputError where a library of the extra onnx is not installed."""
+    """Raises InputError if a library of the extra onnx is not installed."""
     from importlib.util import find_spec
 
     if find_spec(library) is None:
@@ -168,7 +168,7 @@ def example(made: Any, words: Any, shape: tuple[int, int]) -> dict[str, Any]:
 
 
 def difference(made: Any, inputs: dict[str, Any], folder: Path) -> float:
-    """The largest difference between outputs of torch and of the exported file."""
+    """Returns the largest difference between outputs of torch and of the exported file."""
     import torch
 
     from irtoolkit.models.runtimes import load_exported
@@ -196,7 +196,7 @@ def _round(file: Path) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Within it the libraries that export say nothing of their steps."""
+    """Silences the exporting libraries within the block."""
     names = [name for name in logging.root.manager.loggerDict if name.startswith(("torch", "onnx"))]
     loggers = [logging.getLogger(name) for name in ("", *names)]
     levels = [logger.level for logger in loggers]

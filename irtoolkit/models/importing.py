@@ -1,4 +1,4 @@
-"""Weights for torch out of an ONNX file: what `exporting` does, the other way round.
+"""Conversion of ONNX files into weights for torch, the reverse of `exporting`.
 
 Encoders in package registries often come as ONNX alone, which runs but cannot be trained.
 """
@@ -36,19 +36,19 @@ Array = NDArray[Any]
 
 
 def import_onnx(model: str, output: Path) -> float:
-    """Writes the folder of a dense encoder or cross-encoder with weights that torch loads and trains.
+    """Writes the folder of a dense encoder or cross-encoder with weights that torch trains.
 
     Args:
         model: a preset, a folder, or a hub id, whose weights are an ONNX file.
-        output: the folder, which must not be there yet.
+        output: the folder, which must not exist yet.
 
     Returns:
-        How far the transformer's outputs are from those of the ONNX file, as a share of the largest.
-        An int8 file is further away, since it also rounds what flows between its layers.
+        The difference of the transformer's outputs from those of the ONNX file, as a share of the
+        largest. It is larger for an int8 file, which also rounds activations.
 
     Raises:
         InputError: onnx or the model is missing; it has no ONNX file, or one whose weights are not
-            those of its configuration; or the output is there.
+            those of its configuration; or the output exists.
     """
     for library in ("onnx", "onnxruntime"):
         refuse_without(library)
@@ -99,7 +99,7 @@ def _file_of(model: str, location: str) -> Path:
 
 @contextmanager
 def _refusing(what: str, file: Path) -> Iterator[None]:
-    """Within it whatever a library raises, each for files of its own kind, is one InputError."""
+    """Turns any exception of a library within the block into an InputError."""
     try:
         yield
     except InputError:
@@ -112,7 +112,7 @@ def _refusing(what: str, file: Path) -> Iterator[None]:
 
 
 def _filled(kind: str, config: Any, weights: dict[str, Array], file: Path) -> Any:
-    """The transformer of a configuration with weights."""
+    """Returns the transformer of a configuration with weights."""
     import torch
     import transformers
 
@@ -127,7 +127,7 @@ def _filled(kind: str, config: Any, weights: dict[str, Array], file: Path) -> An
 
 
 def _empty(kind: str, config: Any, transformers: Any) -> Any:
-    """A transformer without weights; of an encoder without the pooler that nothing reads."""
+    """Returns a transformer without weights; an encoder without its unused pooler."""
     maker = getattr(transformers, _MAKERS[kind])
     if kind == "dense":
         try:
@@ -138,7 +138,7 @@ def _empty(kind: str, config: Any, transformers: Any) -> Any:
 
 
 def _write_modules(folder: Path, preset: Preset) -> None:
-    """Writes the pooling of a preset, and what else sentence-transformers does with a transformer."""
+    """Writes a preset's pooling and sentence-transformers' other modules around a transformer."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Transformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
@@ -166,7 +166,7 @@ def _write_modules(folder: Path, preset: Preset) -> None:
 
 
 def _weights(file: Path) -> tuple[dict[str, Array], bool]:
-    """The parameters in an ONNX file by torch's names, and whether they were in int8.
+    """Returns the parameters in an ONNX file by torch's names, and whether they were in int8.
 
     Biases, norms and embeddings keep their names. A matrix of a product is transposed and may have
     lost its name: it has that of the bias which is added to the product.
@@ -195,7 +195,7 @@ def _weights(file: Path) -> tuple[dict[str, Array], bool]:
 
 
 def _single(name: str, held: dict[str, Array]) -> Array:
-    """An initializer in single precision, if it was in int8 and has a scale."""
+    """Returns an initializer in single precision, if it was in int8 and has a scale."""
     value, base = held[name], name.removesuffix(_QUANTISED)
     if base == name or base + _SCALE not in held:
         return value
@@ -205,7 +205,7 @@ def _single(name: str, held: dict[str, Array]) -> Array:
 
 
 def _readers(graph: Any) -> dict[str, list[Any]]:
-    """The nodes that read each value."""
+    """Returns the nodes that read each value."""
     readers: dict[str, list[Any]] = {}
     for node in graph.node:
         for name in node.input:
@@ -214,7 +214,7 @@ def _readers(graph: Any) -> dict[str, list[Any]]:
 
 
 def _bias_of(node: Any, readers: dict[str, list[Any]], held: dict[str, Array]) -> str | None:
-    """The name of the bias that is added to a product."""
+    """Returns the name of the bias that is added to a product."""
     if node.op_type == "Gemm":
         return next((name for name in node.input[2:] if name.endswith(".bias")), None)
     return next(
@@ -224,7 +224,7 @@ def _bias_of(node: Any, readers: dict[str, list[Any]], held: dict[str, Array]) -
 
 
 def _sums(node: Any, readers: dict[str, list[Any]]) -> Iterator[Any]:
-    """The additions to a product, past the scaling of one in int8."""
+    """Yields the additions to a product, past the scaling of one in int8."""
     for reader in (one for name in node.output for one in readers.get(name, ())):
         if reader.op_type == "Add":
             yield reader
@@ -233,5 +233,5 @@ def _sums(node: Any, readers: dict[str, list[Any]]) -> Iterator[Any]:
 
 
 def _as_torch(node: Any) -> bool:
-    """Whether a product has its matrix as torch has it: output by input."""
+    """Returns whether a product has its matrix as torch has it: output by input."""
     return any(one.name == "transB" and one.i for one in node.attribute)

@@ -60,7 +60,7 @@ def in_int8(rows: Any, weights: Any) -> Any:
 
 
 def in_fp32(rows: Any, weights: Any) -> Any:
-    """What `in_int8` gives, to the bit, by products of fp32 matrices."""
+    """Returns the result of `in_int8`, to the bit, from products of fp32 matrices."""
     pairs = zip(rows.split(_EXACT, 1), weights.split(_EXACT, 0), strict=True)
     parts = [some.float() @ others.float() for some, others in pairs]
     if len(parts) == 1:
@@ -70,10 +70,7 @@ def in_fp32(rows: Any, weights: Any) -> Any:
 
 @cache
 def int8_is_faster() -> bool:
-    """Whether this CPU multiplies int8 faster than fp32, by a trial of some milliseconds.
-
-    Without VNNI or the like, torch multiplies int8 in plain loops, which is tens of times slower.
-    """
+    """Returns whether this CPU multiplies int8 faster than fp32, after a trial of milliseconds."""
     rows, weights = (torch.ones(size, dtype=torch.int8) for size in ((128, 512), (512, 512)))
 
     def seconds(multiply: Callable[[Any, Any], Any]) -> float:
@@ -87,8 +84,8 @@ def int8_is_faster() -> bool:
 def to_int8(module: torch.nn.Module) -> None:
     """Replaces the linear layers of a module, in place.
 
-    Those whose sizes are no multiples of 8 stay as they are, and so does all that is not a linear
-    layer: attention, normalisation, activations and embeddings.
+    Layers whose sizes are not multiples of 8 stay unchanged, and so does everything that is not a
+    linear layer: attention, normalisation, activations and embeddings.
     """
     for name, child in module.named_children():
         if type(child) is not torch.nn.Linear:
@@ -98,6 +95,6 @@ def to_int8(module: torch.nn.Module) -> None:
 
 
 def _steps(rows: Any) -> Any:
-    """(n, 1) What a step of each row is worth; above 0 where the row has only zeros."""
+    """Returns (n, 1) the step size of each row; above 0 even if the row has only zeros."""
     largest = rows.abs().amax(1, keepdim=True)
     return largest.div_(_STEPS).clamp_(min=torch.finfo(torch.float32).tiny)

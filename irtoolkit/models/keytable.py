@@ -1,7 +1,7 @@
-"""Sorted keys of texts with the places of their outputs, in memory or mapped from a file.
+"""Sorted keys of texts with the locations of their outputs, in memory or mapped from a file.
 
-A table is derived from shards. Its file can be deleted at any time, and what it says of a text is
-compared with the key that the shard itself holds, so damage leads to no other text's output.
+A table is derived from shards. Its file can be deleted at any time, and its entry for a text is
+compared with the key that the shard itself holds, so damage never yields another text's output.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class KeyTable:
 
     @classmethod
     def of(cls, name: str, keys: Words) -> KeyTable:
-        """The table of one shard; of a key that is there twice the first row counts."""
+        """Returns the table of one shard; of a key that is there twice the first row counts."""
         order = np.lexsort((keys[:, 1], keys[:, 0]))
         high, low = keys[order].T
         return cls((name,), *_first(high, low, order.astype(np.int64)))
@@ -84,9 +84,10 @@ class KeyTable:
 def merged(
     tables: Sequence[KeyTable], alive: Collection[str], folder: Path | None = None
 ) -> KeyTable:
-    """One table of several, in memory or, given a folder, in a file there.
+    """Merges several tables into one, in memory or, given a folder, in a file there.
 
-    A key that several tables hold is taken from the first of them. Only shards that are alive count.
+    A key that several tables hold is taken from the first of them. Only shards that are alive
+    count.
 
     Raises:
         InputError: the disk refuses.
@@ -105,7 +106,7 @@ def merged(
 def _in_order(
     tables: Sequence[KeyTable], moved: Sequence[Ints]
 ) -> Iterator[tuple[Words, Words, Ints]]:
-    """The rows of all tables in ascending order, a part of all possible keys at a time."""
+    """Yields the rows of all tables in ascending order, a part of all possible keys at a time."""
     parts = max(1, -(-sum(map(len, tables)) // _MERGED))
     bounds = [i * (1 << 64) // parts for i in range(1, parts)]
     cuts = [
@@ -155,7 +156,7 @@ def _write(folder: Path, names: tuple[str, ...], parts: Any, most: int) -> KeyTa
 
 
 def read(path: Path) -> KeyTable | None:
-    """A table mapped from its file; None where the file is damaged or of another format."""
+    """Returns a table mapped from its file; None if the file is damaged or of another format."""
     try:
         with open(path, "rb") as file:
             head = file.read(len(_MAGIC) + 32)

@@ -1,4 +1,4 @@
-"""What models say of themselves, and what can be set on them: prompts, lengths, options."""
+"""Settings that models carry or accept: prompts, lengths, options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LENGTHS: dict[Side, str] = {"query": "query_length", "document": "document_leng
 
 
 def own_prompt(model: Any, side: Side) -> str | None:
-    """The prompt that sentence-transformers' encode_query and encode_document would use."""
+    """Returns the prompt that sentence-transformers' encode_query or encode_document uses."""
     prompts = dict(getattr(model, "prompts", None) or {})
     return saved_prompt(prompts, getattr(model, "default_prompt_name", None), side)
 
@@ -23,8 +23,8 @@ def saved_prompt(prompts: Mapping[str, Any], default: str | None, side: Side) ->
 
     Args:
         prompts: by name.
-        default: name of the prompt of texts of any side.
-        side: whose prompt.
+        default: name of the prompt for texts of any side.
+        side: the side.
     """
     names = ("query",) if side == "query" else ("document", "passage", "corpus")
     for name in (*names, *([default] if default else [])):
@@ -34,7 +34,7 @@ def saved_prompt(prompts: Mapping[str, Any], default: str | None, side: Side) ->
 
 
 def reader_of(model: Any, kind: Kind, side: Side) -> Any:
-    """The module that reads texts of a side: a model with two encoders has one for each."""
+    """Returns the module that reads texts of a side; a model may have one for each."""
     first = model if kind == "cross" else model[0]
     routes = getattr(first, "sub_modules", {})
     return routes[side][0] if side in routes else first
@@ -95,7 +95,7 @@ def set_options(model: Any, options: dict[str, Any]) -> None:
 
 
 def position_limit(model: Any) -> int:
-    """Tokens that a transformer has positions for."""
+    """Returns the number of tokens that a transformer has positions for."""
     most = int(getattr(model.config, "max_position_embeddings", None) or 1 << 30)
     for module in model.modules():
         # RoBERTa's positions begin after its padding token's.

@@ -1,4 +1,4 @@
-"""Loading weights with the libraries' own loaders, and refusing what they would accept in silence."""
+"""Loading of weights by the libraries' own loaders, with checks of what they accept in silence."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LOADING = threading.Lock()
 
 
 def torch_device(device: str | None, backend: str = "torch") -> str:
-    """The torch device to use: the one named, else this process's GPU, else the CPU.
+    """Returns the torch device: the one given, or else this process's GPU, or else the CPU.
 
-    Where workers have no GPU, none is taken: texts are encoded on one kind of device. Exported
-    models run on the CPU.
+    If workers have no GPU, none is used: texts are encoded on one kind of device. Exported models
+    run on the CPU.
     """
     import torch
 
@@ -57,10 +57,7 @@ def torch_device(device: str | None, backend: str = "torch") -> str:
 
 
 def chosen_precision(precision: Precision, device: str, backend: str = "torch") -> str:
-    """The precision that is computed in: bf16 on a GPU that has it, else fp16; fp32 on a CPU.
-
-    An exported model has the precision that it was exported in, which is "exported" here.
-    """
+    """Returns the precision of computation: bf16 on a GPU that has it, else fp16; fp32 on a CPU."""
     import torch
 
     if precision not in get_args(Precision):
@@ -83,20 +80,20 @@ def load_model(
     location: str, make: Callable[[], Any], precision: str, device: str, pooled: bool = False,
     new_head: bool = False,
 ) -> Any:  # fmt: skip
-    """A model made by `make`, checked, in a precision and on a device.
+    """Returns a model made by `make`, checked, in a precision and on a device.
 
     Args:
         location: folder or hub id, for the messages.
-        make: calls the library's loader; gives a torch module with a `tokenizer`.
-        precision: "fp32", "bf16", "fp16" or "int8", of the transformer alone; what follows it, pooling
-            and projections, is computed in fp32. "published" leaves the weights as they are.
+        make: calls the library's loader; returns a torch module with a `tokenizer`.
+        precision: "fp32", "bf16", "fp16" or "int8", of the transformer alone; pooling and projections
+            are computed in fp32. "published" leaves the weights as they are.
         device: a torch device.
-        pooled: whether the transformer's own pooler is read.
-        new_head: whether what stands upon the transformer may be new, because it is to be trained.
+        pooled: whether the transformer's own pooler is used.
+        new_head: whether the head on the transformer may be new, because it is to be trained.
 
     Raises:
-        InputError: weights are not those that training wrote; the loader fails, or wants to run code
-            of the model's; weights that the architecture asks for are not in the checkpoint; there
+        InputError: weights are not those that training wrote; the loader fails, or needs to run code
+            of the model's; weights of the architecture are missing from the checkpoint; there
             is no tokenizer, or another model's; a weight is not finite.
     """
     from huggingface_hub.utils import enable_progress_bars
@@ -132,7 +129,7 @@ def load_model(
 
 
 def open_model(kind: Kind, location: str, trusted: bool = False, **how: Any) -> Any:
-    """A model of sentence-transformers, which may have modules of ours.
+    """Returns a model of sentence-transformers, which may have modules of ours.
 
     Args:
         kind: "dense", "late", "sparse" or "cross".
@@ -140,8 +137,8 @@ def open_model(kind: Kind, location: str, trusted: bool = False, **how: Any) -> 
         trusted: whether code that comes with it may run.
         how: more for sentence-transformers' class.
 
-    sentence-transformers imports modules of other packages only where any code of the folder's
-    choice may run; here none may but ours.
+    sentence-transformers imports modules of other packages only if any code of the folder's choice
+    may run; here only ours may.
     """
     import sentence_transformers
 
@@ -167,12 +164,12 @@ def open_model(kind: Kind, location: str, trusted: bool = False, **how: Any) -> 
 
 
 def has_our_modules(location: str) -> bool:
-    """Whether a model has modules that sentence-transformers does not know by itself."""
+    """Returns whether a model has modules that sentence-transformers does not know by itself."""
     return any(name.startswith(_OURS) for name in _module_names(location))
 
 
 def _module_names(location: str) -> list[str]:
-    """The classes of a model's modules, those of its routes too."""
+    """Returns the classes of a model's modules, those of its routes too."""
     listed = read_model_json(location, "modules.json").get("", [])
     names = [str(each.get("type")) for each in listed if isinstance(each, dict)]
     for path in Path(location).rglob("router_config.json"):
@@ -183,7 +180,7 @@ def _module_names(location: str) -> list[str]:
 
 @contextmanager
 def _absent_weights(pooled: bool, new_head: bool) -> Iterator[list[tuple[str, set[str]]]]:
-    """What transformers' loader would initialise at random: (architecture, weights)."""
+    """Yields the weights that transformers would initialise at random: (architecture, weights)."""
     from transformers import PreTrainedModel
 
     found: list[tuple[str, set[str]]] = []
@@ -268,7 +265,7 @@ def _placed(model: Any, precision: str, device: str) -> Any:
 
 
 def _in_single(module: Any, args: Any, output: Any) -> Any:
-    """What a transformer gives, in fp32 again."""
+    """Returns a transformer's output in fp32."""
     import torch
 
     def single(value: Any) -> Any:
@@ -284,7 +281,7 @@ def _in_single(module: Any, args: Any, output: Any) -> Any:
 
 
 def transformers_in(model: Any, tokenizer: Any = None) -> Iterator[tuple[Any, Any]]:
-    """The outermost transformers models inside a module, each with the tokenizer nearest to it.
+    """Yields the outermost transformers models in a module, each with the tokenizer nearest to it.
 
     Exported ones are among them, which have a configuration but no weights.
     """

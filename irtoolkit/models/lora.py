@@ -28,12 +28,12 @@ def write_lora(source: Path, folder: Path, base: str | None = None) -> None:
 
     Args:
         source: the adapter's folder, as PEFT saves it.
-        folder: where the model is written.
-        base: folder or hub id of the base model; by default the one that the adapter names.
+        folder: the folder to write.
+        base: folder or hub id of the base model; by default the adapter's.
 
     Raises:
-        InputError: there is no LoRA adapter, it is of another model or has an unknown form, or the
-            base model is not here.
+        InputError: there is no LoRA adapter, it is of another model or has an unknown format, or the
+            base model is not on this machine.
     """
     about = _checked(source)
     weights = _weights(source)
@@ -52,7 +52,7 @@ def write_lora(source: Path, folder: Path, base: str | None = None) -> None:
 
 
 def _checked(source: Path) -> dict[str, Any]:
-    """Returns an adapter's settings, of which all are known here."""
+    """Returns an adapter's settings; raises InputError if one is not supported."""
     about = presets.read_model_json(str(source), "adapter_config.json")
     if about.get("peft_type") != "LORA" or about.get("task_type") not in _MAKERS:
         raise InputError(
@@ -79,7 +79,7 @@ def _weights(source: Path) -> dict[str, Any]:
 
 
 def _added(weights: dict[str, Any], scale: float) -> dict[str, Any]:
-    """Returns what is added to each weight: the product of its two factors, times a number."""
+    """Returns the update of each weight: the scaled product of its two factors."""
     factors: dict[str, dict[str, Any]] = {}
     for name, value in weights.items():
         found = _FACTOR.fullmatch(name)

@@ -72,12 +72,12 @@ class Lexicon:
     sememes: tuple[str, ...]
 
     def number(self) -> dict[str, int]:
-        """Each word's number, from 1."""
+        """Returns each word's number, from 1."""
         return {word: i for i, word in enumerate(self.words, 1)}
 
 
 def read_lexicon(path: StrPath) -> Lexicon:
-    """A file of lines `word<TAB>sememe sememe ...`, UTF-8, plain or .gz.
+    """Returns a file of lines `word<TAB>sememe sememe ...`, UTF-8, plain or .gz.
 
     A word of several lines (a line for each of its senses, say) has the sememes of all of them,
     each once. Words are compared in lower case.
@@ -109,7 +109,7 @@ def read_lexicon(path: StrPath) -> Lexicon:
 
 
 def write_lexicon(path: StrPath, lexicon: Lexicon) -> None:
-    """Writes what `read_lexicon` reads, with the words and sememes in the same order."""
+    """Writes a lexicon for `read_lexicon`, with the words and sememes in the same order."""
     with atomic_text(path) as out:
         for word, own in lexicon.words.items():
             out.write(f"{word}\t{' '.join(lexicon.sememes[i] for i in own)}\n")
@@ -118,10 +118,10 @@ def write_lexicon(path: StrPath, lexicon: Lexicon) -> None:
 class SememeTransformer(Transformer):  # type: ignore[misc]
     """A transformer that adds the mean of a word's sememes to the embeddings of its tokens.
 
-    With S(w) the sememes of a word w, the input embedding x of each of its tokens becomes
-    x + alpha / |S(w)| * (the sum of the embeddings of S(w)) (QuoteR §5.3, eq. 6). The embeddings
-    of sememes are drawn from a normal distribution with the deviation that the transformer's own
-    are initialised with, and are trained.
+    With S(w) the sememes of a word w, the input embedding x of each of its tokens becomes x + alpha
+    / |S(w)| * (the sum of the embeddings of S(w)) (QuoteR §5.3, eq. 6). The embeddings of sememes
+    are drawn from a normal distribution with the deviation of the transformer's own initialisation,
+    and are trained.
 
     With lookup="longest", words are the longest sequences of the pre-tokenizer's words that the
     lexicon has, found from left to right. BERT's splits English at spaces and punctuation, and
@@ -134,7 +134,7 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
         model_name_or_path: see sentence-transformers' Transformer.
         lexicon: words and their sememes.
         alpha: weight of the sememes.
-        lookup: what has sememes, see `irtoolkit.models.sememe_words`.
+        lookup: which words have sememes, see `irtoolkit.models.sememe_words`.
     """
 
     config_keys = [*Transformer.config_keys, "alpha", "lookup"]  # noqa: RUF012 as in the library
@@ -150,10 +150,10 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
     def of(
         cls, transformer: Any, lexicon: Lexicon, alpha: float, lookup: Lookup = "longest"
     ) -> Any:
-        """Gives a transformer sememes. It is changed, so that nothing is loaded twice.
+        """Adds sememes to a transformer, in place, so that nothing is loaded twice.
 
         Raises:
-            InputError: its tokenizer does not tell where tokens stand in a text.
+            InputError: its tokenizer does not give the offsets of tokens in a text.
         """
         transformer.__class__ = cls
         transformer._take(lexicon, alpha, lookup)
@@ -183,7 +183,7 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
     def preprocess(
         self, inputs: Sequence[Any], prompt: str | None = None, **how: Any
     ) -> dict[str, Any]:
-        """What the transformer reads, and `sememe_words`: (n, t) each token's word, or 0."""
+        """Returns the transformer's inputs, and `sememe_words`: (n, t) each token's word, or 0."""
         features: dict[str, Any] = super().preprocess(inputs, prompt=prompt, **how)
         if not inputs:
             return features
@@ -213,7 +213,7 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
         return features
 
     def _added(self, words: Tensor) -> Tensor:
-        """(n, t, d) what is added to the embeddings of tokens."""
+        """Returns (n, t, d) the mean sememe embeddings added to those of tokens."""
         distinct, which = torch.unique(words, return_inverse=True)
         begins = self._begins[(distinct - 1).clamp(min=0)]
         sizes = torch.where(distinct > 0, self._begins[distinct] - begins, 0)

@@ -21,16 +21,16 @@ _LAST = "Relevant:"
 
 
 def is_t5(folder: str) -> bool:
-    """Whether a model is a T5 with its decoder."""
+    """Returns whether a model is a T5 with its decoder."""
     names = read_model_json(folder, "config.json").get("architectures") or [""]
     return str(names[0]) in ("T5ForConditionalGeneration", "MT5ForConditionalGeneration")
 
 
 class MonoT5(Tokenized):
-    """monoT5 (Nogueira et al. 2020, §3): "Query: q Document: d Relevant:", and the first word of the answer.
+    """monoT5 (Nogueira et al. 2020, §3): "Query: q Document: d Relevant:", and its first word.
 
-    The two outputs are the logits of false and of true. A pair that is too long loses the end of its
-    document, and never what follows it.
+    The two outputs are the logits of false and of true. A pair that is too long loses the end of
+    its document, never the words after it.
     """
 
     similarity: str | None = None

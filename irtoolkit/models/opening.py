@@ -35,22 +35,22 @@ _RETRIEVERS = {"late": "late", "sparse": "sparse", "cross": "cross-encoder"}
 
 @dataclass(frozen=True)
 class AdapterSettings:
-    """How a model encodes texts.
+    """The settings with which a model encodes texts.
 
     Attributes:
         device: torch device that the model computes on.
         precision: "fp32", "bf16", "fp16" or "int8".
         pooling: how the token vectors of a plain transformer become one; "sparta" for SPARTA's
-            sparse vectors. A sentence-transformers model pools as it says itself.
+            sparse vectors. A sentence-transformers model has its own pooling.
         prompt: text put before each text; by default the model's own.
         limit: number of tokens after which a text is truncated; by default the model's own.
         options: options of a late-interaction model, ("expansion", bool) and ("skiplist", bool); or
             of a dense one that makes vectors of parts of a text, ("unit", "sentences" or "tokens")
             and ("skiplist", bool), see `irtoolkit.models.part_vectors`.
-        cut: how a longer text is cut; None cuts it as the model itself does, at its end.
-        backend: what runs the model: "torch", "onnx" or "openvino".
+        cut: how a longer text is cut; None cuts it at its end, as the model itself does.
+        backend: the backend that runs the model: "torch", "onnx" or "openvino".
         trusted: whether code that comes with the model may run.
-        task: what a model with an adapter for each task calls the side's; by default the side's name.
+        task: the name of the side in a model with an adapter for each task; by default the side's.
     """
 
     device: str
@@ -123,7 +123,7 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
 def _of_parts(
     location: str, side: Side, settings: AdapterSettings, options: dict[str, Any]
 ) -> Adapter:
-    """A dense model that makes vectors of parts of a text."""
+    """Returns a dense model that makes vectors of parts of a text."""
     model = load_adapter(location, "dense", side, replace(settings, options=()))
     if not isinstance(model, SentenceModel | Plain):
         raise InputError(
@@ -145,7 +145,7 @@ def _refuse_unexported(location: str, settings: AdapterSettings) -> None:
 
 @dataclass(frozen=True)
 class _Source:
-    """What decides a model in memory.
+    """The key of a model in memory.
 
     Attributes:
         location: folder or hub id.
@@ -154,8 +154,8 @@ class _Source:
         precision, device: see `irtoolkit.models.loading`.
         limit: a limit is set on the model itself, so models with different limits are different.
         options: options of a late-interaction model.
-        pooled: whether the transformer's own pooler is read.
-        backend: what runs it.
+        pooled: whether the transformer's own pooler is used.
+        backend: the backend that runs it.
         trusted: whether code that comes with it may run.
     """
 
@@ -174,7 +174,7 @@ class _Source:
 # The two encoders of a task, and no more: weights are large.
 @lru_cache(maxsize=2)
 def _opened(source: _Source) -> Any:
-    """A model of sentence-transformers, or a plain transformer."""
+    """Returns a model of sentence-transformers, or a plain transformer."""
     location, kind, trusted = source.location, source.kind, source.trusted
     # An exported model has no code of its own to run.
     check_own_code(location, trusted and source.backend == "torch", source.backend == "torch")
@@ -194,7 +194,7 @@ def _opened(source: _Source) -> Any:
 
 
 def _pack(model: Any, kind: Kind | None) -> None:
-    """Lets a model compute without padding, unless vectors of padding are wanted: ColBERT's queries."""
+    """Lets a model compute without padding, unless padding has vectors, as in ColBERT's queries."""
     expansion = getattr(model[0], "query_expansion", None) if kind == "late" else None
     if not expansion or expansion.get("attend"):
         pack(model)
@@ -227,7 +227,7 @@ def _transformer(location: str, backend: str, trusted: bool) -> Any:
 
 
 def _writer(location: str) -> Any:
-    """A T5 with its decoder."""
+    """Returns a T5 with its decoder."""
     import transformers
 
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(location, trust_remote_code=False)
@@ -236,7 +236,7 @@ def _writer(location: str) -> Any:
 
 
 def _check_dense(location: str, said: Kind | None) -> None:
-    """Refuses a model that makes no vectors of texts, whose transformer alone would be taken.
+    """Checks that a model makes vectors of texts, and is not just used for its transformer.
 
     Raises:
         InputError: it is a cross-encoder, or makes term weights or vectors of tokens.

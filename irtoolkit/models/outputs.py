@@ -1,4 +1,4 @@
-"""From what models make of a batch to the arrays of each text."""
+"""Conversion of a model's output for a batch into arrays for each text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irtoolkit.models.shards import Output
 
 
 def shortened(features: dict[str, Any], model: Any) -> dict[str, Any]:
-    """What a model made, with the dimensions or terms that it is configured to keep."""
+    """Returns a model's output with the dimensions or terms that it is configured to keep."""
     from sentence_transformers.util import select_max_active_dims
 
     if (width := getattr(model, "truncate_dim", None)) is not None:
@@ -32,7 +32,7 @@ def dense_rows(matrix: Any) -> list[Output]:
 
 
 def arriving(tensor: Any) -> NDArray[Any]:
-    """A tensor as an array on the CPU; a GPU's has its values once `mark` has been waited for."""
+    """Returns a tensor as an array on the CPU, whose values are ready after `mark`."""
     import torch
 
     if not tensor.is_cuda:
@@ -43,7 +43,7 @@ def arriving(tensor: Any) -> NDArray[Any]:
 
 
 def mark(device: str) -> Callable[[], object]:
-    """What waits for all that has been begun on a device until now."""
+    """Returns a function that waits for all work begun on a device so far."""
     import torch
 
     if not device.startswith("cuda"):

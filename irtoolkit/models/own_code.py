@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 def check_own_code(location: str, trusted: bool = False, setting: bool = True) -> None:
-    """Refuses a model that comes with code of its own, unless it is trusted; then says what runs.
+    """Refuses a model that comes with code of its own, unless it is trusted; then logs what runs.
 
     transformers would load such a model as a class of its own that has the same weights, and
     compute something else.
@@ -51,7 +51,7 @@ def check_own_code(location: str, trusted: bool = False, setting: bool = True) -
 
 
 def check_code_ran(location: str, model: Any, trusted: bool) -> None:
-    """Refuses a model with code of its own of which nothing was used.
+    """Refuses a model with code of its own if none of it was used.
 
     Raises:
         InputError: it was loaded as a class of transformers, as its code has none for this purpose.
@@ -67,7 +67,7 @@ def check_code_ran(location: str, model: Any, trusted: bool) -> None:
 
 
 def _own_classes(folder: Path) -> Iterator[str]:
-    """Yields the classes of a model's own that its files name, each with its file."""
+    """Yields the model's own classes that its files name, each with its file."""
     for place in _folders(folder):
         for name in _FILES:
             classes = read_model_json(str(place), name).get("auto_map")
@@ -117,5 +117,5 @@ def _named(classes: Any) -> Iterator[str]:
 
 
 def _is_own(kind: type) -> bool:
-    """Whether a class, or one that it is made of, comes from a model's code."""
+    """Returns whether a class, or a base of it, comes from a model's code."""
     return any(base.__module__.partition(".")[0] == _RUN for base in kind.__mro__)

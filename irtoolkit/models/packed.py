@@ -1,7 +1,7 @@
-"""Encoders of BERT's shape on a GPU without padding: the tokens of a batch stand end to end.
+"""Encoders of BERT's shape on a GPU without padding: the tokens of a batch are concatenated.
 
-Embeddings, poolings and heads are the libraries' own and see batches as they know them. Between them
-the layers compute tokens alone, and what would be padding is zeros afterwards.
+Embeddings, poolings and heads are the libraries' own and see ordinary batches. Between them the
+layers compute tokens alone, and padding positions are zeros afterwards.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _WIDEST_HEAD = 256
 
 
 class Layout(NamedTuple):
-    """Where the tokens of a batch are.
+    """The positions of the tokens of a batch.
 
     Attributes:
         shape: of the batch with padding.
-        at: (t,) places of its tokens in it, or None where nothing is padding.
-        starts: (n+1,) where each text's tokens begin among all tokens.
+        at: (t,) positions of its tokens in it, or None if there is no padding.
+        starts: (n+1,) first token of each text among all tokens.
         longest: tokens of the longest.
     """
 
@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(mask: Any, device: Any) -> Layout:
-    """The layout of a batch with an (n, t) mask of its tokens, an array on the CPU."""
+    """Returns the layout of a batch with an (n, t) mask of its tokens, an array on the CPU."""
     import torch
 
     counts = mask.astype(bool).sum(1)
@@ -58,7 +58,7 @@ def layout_of(mask: Any, device: Any) -> Layout:
 
 
 def with_layout(mask: Any, values: Any) -> Any:
-    """A mask on a device that knows its layout, so that nobody waits for its values."""
+    """Returns a mask on a device with its layout, so that no caller waits for its values."""
     mask.packed_layout = layout_of(values, mask.device)
     return mask
 
@@ -90,7 +90,7 @@ def unpack(model: Any) -> None:
 
 
 def _is_known(module: Any) -> bool:
-    """Whether a module is a transformer of BERT's shape with nothing else in its layers."""
+    """Returns whether a module is a transformer of BERT's shape with no extras in its layers."""
     from torch.nn import Parameter
 
     from irtoolkit.models.packed_layer import PARAMETERS, parameters
@@ -158,7 +158,7 @@ class _Packed:
         self._weights = LayerWeights(encoder, precision)
 
     def fits(self, kwargs: dict[str, Any]) -> bool:
-        """Whether a batch can be computed so: nothing but the last layer's tokens is wanted."""
+        """Returns whether a batch can be computed so: only the last layer's tokens are needed."""
         others = (
             "output_hidden_states",
             "output_attentions",
@@ -189,7 +189,7 @@ class _Packed:
         )
 
     def _layers(self, tokens: Any, layout: Layout) -> Any:
-        """Tokens behind the layers."""
+        """Returns the tokens after all layers."""
         import torch
 
         from irtoolkit.models import packed_layer
@@ -213,7 +213,7 @@ class _Packed:
 
 
 def _on(device: Any) -> Any:
-    """Kernels are begun on this GPU, which need not be the thread's own."""
+    """Returns a context for kernels on a tensor's GPU, which may not be the thread's own."""
     import torch
 
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
@@ -241,7 +241,7 @@ class LayerWeights:
         self._originals: list[Any] = []
 
     def __call__(self) -> list[Any]:
-        """The weights of each layer; where parameters have changed they are copied again."""
+        """Returns the weights of each layer; copies them again if parameters have changed."""
         import torch
 
         first = self._parameters[0][0]
@@ -261,7 +261,7 @@ class LayerWeights:
         return LayerWeights(copy.deepcopy(self._encoder, memo), self._precision)
 
     def parameters(self, number: int) -> list[Any]:
-        """Those of a layer."""
+        """Returns the parameters of a layer."""
         return self._parameters[number]
 
     def _make(self) -> None:

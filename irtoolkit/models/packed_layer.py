@@ -1,8 +1,9 @@
-"""One layer of BERT over the tokens of a batch end to end, forwards and backwards.
+"""A layer of BERT over the concatenated tokens of a batch, forward and backward.
 
 Products are computed in the precision of the tokens, and sums, means and softmax in fp32. Attention
-is FlashAttention's over texts of unequal length. Backwards it is written out, so that a layer is
-one node of torch's graph: few operations are begun, and gradients of weights are added up in fp32.
+is FlashAttention's over texts of unequal length. The backward pass is written out, so that a layer
+is one node of torch's graph: few operations are started, and gradients of weights are summed in
+fp32.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from torch.nn import functional
 
 
 class Weights(NamedTuple):
-    """Weights of a layer in the precision that is computed in; those of norms as they are.
+    """The weights of a layer in the precision of computation; those of norms unchanged.
 
     Attributes:
         qkv, qkv_bias: of queries, keys and values, one below the other.
-        joined, joined_bias: what brings the heads together.
+        joined, joined_bias: the projection that joins the heads.
         wide, wide_bias, narrow, narrow_bias: of the two layers behind attention.
         norms: weight, bias and epsilon of both norms.
     """
@@ -39,16 +40,16 @@ class Weights(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How a layer is applied.
+    """The inputs of a layer besides tokens and weights.
 
     Attributes:
-        starts: (n+1,) where each text's tokens begin, as int32.
+        starts: (n+1,) first token of each text, as int32.
         longest: tokens of the longest.
         heads: of attention.
-        dropped: shares that dropout takes of attention and of what is added.
+        dropped: dropout probabilities of attention and of the residual branches.
         seeds: seeds of dropout, two for each layer.
         number: the layer's.
-        last: whether it is the last, whose tokens are given in fp32.
+        last: whether it is the last, whose tokens are returned in fp32.
     """
 
     starts: Any
@@ -61,7 +62,7 @@ class Shape(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What the way back needs of the way there."""
+    """Intermediate results of the forward pass for the backward pass."""
 
     x: Any
     qkv: Any
@@ -76,7 +77,7 @@ class Kept(NamedTuple):
 
 
 def forwards(x: Any, weights: Weights, shape: Shape, keep: bool) -> tuple[Any, Kept | None]:
-    """(t, width) of tokens after a layer, and what the way back needs."""
+    """Returns (t, width) of tokens after a layer, and what the backward pass needs."""
     kernels, dropped, number = _kernels(x.device.type), shape.dropped[1], 2 * shape.number
     qkv = functional.linear(x, weights.qkv, weights.qkv_bias)
     attended = _attention(x).forwards(qkv, shape)
@@ -141,7 +142,7 @@ PARAMETERS = (
 
 
 def parameters(layer: Any) -> list[Any]:
-    """A layer's parameters in the order of `PARAMETERS`, without those that it lacks."""
+    """Returns a layer's parameters in the order of `PARAMETERS`, without those that it lacks."""
     known = dict(layer.named_parameters())
     return [known[name] for name in PARAMETERS if name in known]
 
@@ -169,7 +170,7 @@ class Layer(torch.autograd.Function):
 
 
 def _of_weights(grad: Any, given: Any) -> Any:
-    """The gradient of weights that `given` was multiplied by, in fp32."""
+    """Returns the gradient of weights that `given` was multiplied by, in fp32."""
     if grad.is_cuda and grad.dtype != torch.float32:
         return torch.mm(grad.T, given, out_dtype=torch.float32)
     return (grad.T @ given).float()
@@ -177,7 +178,7 @@ def _of_weights(grad: Any, given: Any) -> Any:
 
 @cache
 def _kernels(device: str) -> Any:
-    """The module of the kernels for a type of device: Triton's on a GPU, else plain torch."""
+    """Returns the module of the kernels for a device type: Triton's on a GPU, else torch."""
     if device == "cuda" and find_spec("triton") is not None:
         return import_module("irtoolkit.models._packed_kernels")
     return import_module("irtoolkit.models._packed_plain")

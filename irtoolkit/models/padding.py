@@ -8,7 +8,7 @@ from irtoolkit.base.errors import InputError
 
 
 def set_padding(location: str, model: Any, tokenizer: Any) -> None:
-    """Pads with the end token if there is no padding token, as GPT-2 and Llama have none.
+    """Pads with the end token if there is no padding token, as in GPT-2 and Llama.
 
     Padding is masked, so it may be any token; sentence-transformers takes the same one.
 

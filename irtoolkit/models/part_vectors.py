@@ -1,4 +1,4 @@
-"""Vectors of the parts of a text that is read as a whole: of its sentences, or of its tokens."""
+"""Vectors of the sentences or tokens of a text that is read as a whole."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _Place = tuple[int, int]
 
 
 def with_spans(pieces: Sequence[str], chosen: Sequence[bool], joiner: str, first: str) -> Item:
-    """Pieces of a text as one text, and which of its characters belong to the chosen ones.
+    """Returns pieces as one text, with the character spans of the chosen ones.
 
     Args:
         pieces: sentences, say; at least one.
         chosen: which of them get a vector.
-        joiner: stands between two pieces.
-        first: stands between the first and the second piece.
+        joiner: text between two pieces.
+        first: text between the first and the second piece.
     """
     text, spans = pieces[0], [(0, len(pieces[0]))]
     for number, piece in enumerate(pieces[1:]):
@@ -40,19 +40,19 @@ def with_spans(pieces: Sequence[str], chosen: Sequence[bool], joiner: str, first
 
 
 class PartVectors:
-    """A dense model, whose token vectors are averaged in each sentence, or taken as they are.
+    """A dense model whose token vectors are averaged in each sentence, or used as they are.
 
-    An item of sentences is a text with the places of those that get a vector, as `with_spans` has
-    it. A sentence that is cut off with the end of its text has none. A document of whose sentences
-    none is left, and a text without a token of its own, has the mean of all that the model reads,
-    special tokens included.
+    An item of sentences is a text with the spans of those that get a vector, from `with_spans`. A
+    sentence that is cut off with the end of its text has no vector. A document with no sentence
+    left, and a text without a token of its own, has the mean of all that the model reads, special
+    tokens included.
 
     An item of tokens is a text. Their vectors are scaled to length 1. Special tokens have none,
     unless the text has no others.
 
     Args:
         model: a dense model.
-        unit: what gets a vector.
+        unit: the parts that get a vector.
         side: whether texts are queries or documents.
         punctuation: whether tokens of punctuation alone get a vector.
     """
@@ -87,7 +87,10 @@ class PartVectors:
         return self._sentences(items, places, states, mask)
 
     def _places(self, texts: Sequence[str]) -> list[list[_Place]]:
-        """Where the tokens that the model reads are in each text; those of the prompt lie before."""
+        """Returns the positions in each text of the tokens that the model reads.
+
+        The prompt's are negative.
+        """
         prompt, limit = self._model.prompt, self.limit
         cut = {"truncation": False} if limit is None else {"truncation": True, "max_length": limit}
         with READING:
@@ -114,7 +117,7 @@ class PartVectors:
         return rows
 
     def _keeps(self, text: str, begin: int, end: int) -> bool:
-        """Whether a token gets a vector."""
+        """Returns whether a token gets a vector."""
         if end <= begin or begin < 0:
             return False
         return self._punctuation or not all(map(_is_punctuation, text[begin:end]))

@@ -1,4 +1,4 @@
-"""Outputs of a chunk of texts that are on disk before the whole chunk is: what a kill does not cost.
+"""Outputs that are on disk before their whole chunk is, so that an interruption costs little.
 
 A part holds whole batches, so that the batches that remain, and thus all outputs, are those of an
 encoding that was never interrupted, to the last bit.
@@ -39,7 +39,7 @@ class Parts:
         self._last = time.monotonic()
 
     def read(self) -> list[Output | None]:
-        """What an interrupted encoding has made of each text, or None."""
+        """Returns an interrupted encoding's output for each text, or None."""
         found: list[Output | None] = [None] * len(self._keys)
         if not self._folder.is_dir():
             return found
@@ -52,7 +52,7 @@ class Parts:
         return found
 
     def add(self, batch: Ints, outputs: Sequence[Output]) -> None:
-        """Takes in what was made of a batch of texts, given by their places in the chunk."""
+        """Adds the outputs for a batch of texts, given by their positions in the chunk."""
         with self._lock:
             self._made += zip(batch.tolist(), outputs, strict=True)
             if time.monotonic() - self._last < _SECONDS or len(self._made) == len(self._keys):
@@ -71,7 +71,7 @@ class Parts:
 
 
 def _outputs(shard: Shard) -> list[Output]:
-    """The arrays of each text of a shard, copied out of the file."""
+    """Returns the arrays of each text of a shard, copied out of the file."""
     columns = [shard.column(number) for number in range(shard.arrays)]
     return [
         tuple(flat[starts[row] : starts[row + 1]].copy() for flat, starts in columns)

@@ -30,7 +30,7 @@ _UNWANTED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*"]
 
 
 def in_hub_cache(hub_id: str) -> str | None:
-    """The folder of a model in the hub's cache, where there are weights among its files."""
+    """Returns the folder of a model in the hub's cache, if its files include weights."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -43,7 +43,7 @@ def in_hub_cache(hub_id: str) -> str | None:
 
 
 def fetched_from_hub(hub_id: str) -> str:
-    """The folder of a model in the hub's cache, after fetching what is not there.
+    """Returns the folder of a model in the hub's cache, after downloading missing files.
 
     Raises:
         InputError: the hub cannot be reached, or has no such model.
@@ -58,26 +58,26 @@ def fetched_from_hub(hub_id: str) -> str:
 
 
 def is_hub_id(name: str) -> bool:
-    """Whether a name has the form of a hub id with an owner: OWNER/NAME."""
+    """Returns whether a name has the form of a hub id with an owner: OWNER/NAME."""
     fits = _HUB_ID.fullmatch(name) is not None and len(name) <= _LONGEST_ID
     return fits and "--" not in name and ".." not in name
 
 
 def has_model(folder: Path) -> bool:
-    """Whether a folder has the files of a model, or folders of its encoders that have."""
+    """Returns whether a folder has the files of a model, or folders of its encoders that have."""
     return any(any(folder.glob(f"{place}{name}")) for place in ("", "*/") for name in _MARKS)
 
 
 def hub_is_off() -> bool:
-    """Whether the hub's library may not use the network."""
+    """Returns whether the hub's library may not use the network."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 
 def fingerprint(location: str) -> str:
-    """A hash of the files in a folder.
+    """Returns a hash of the files in a folder.
 
     Raises:
-        InputError: there is no model in it; it may be a home, which nobody wants read to the last byte.
+        InputError: there is no model in it; a home folder, for example, should not be read in full.
     """
     folder = Path(location)
     # The folders of the hub's cache are named by commit, and fetched ones by their files' hashes.
@@ -94,15 +94,15 @@ def fingerprint(location: str) -> str:
 
 
 def weight_sums(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file of weights in a model's folder, by its path there."""
+    """Returns the SHA-256 of each file of weights in a model's folder, by its path there."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in _WEIGHTS)
     return {path.relative_to(folder).as_posix(): _sum(path) for path in files}
 
 
 def refuse_changed(location: str) -> None:
-    """Refuses a trained or converted model whose weights are not those that were written.
+    """Raises InputError if a trained or converted model's weights are not those once written.
 
-    Those of models that were made before there were hashes of them are taken as they are.
+    Models that have no record of hashes, from older versions, are accepted.
 
     Args:
         location: the folder of a model, or of one of its two encoders; anything else has no record.
@@ -126,7 +126,7 @@ def refuse_changed(location: str) -> None:
 
 
 def _recorded(record: Path) -> dict[str, str]:
-    """The hashes in the record of a model; none where there is no record with them."""
+    """Returns the hashes in the record of a model; {} if there is no record with them."""
     try:
         found = load_json(record.read_text("utf-8"))[WEIGHTS]
     except (OSError, ValueError, KeyError, TypeError):
@@ -141,7 +141,7 @@ def _sum(path: Path) -> str:
 
 @cache
 def _hash_file(name: str, stamp: tuple[int, int]) -> str:
-    """The SHA-256 of a file, which is read once in a process while its size and time stay."""
+    """Returns the SHA-256 of a file, cached while its size and time stay the same."""
     return sha256(name)
 
 
@@ -155,7 +155,7 @@ def _hash_files(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
 
 
 def read_model_json(location: str, name: str) -> dict[str, Any]:
-    """A JSON file of a model's folder; empty where there is none, and {"": list} where it is a list.
+    """Returns a JSON file of a model's folder; {} if it is missing, and {"": list} if it is a list.
 
     Raises:
         InputError: it is not JSON.

@@ -24,7 +24,7 @@ def _greatest(output: Any, batch: Any, mask_id: int | None) -> Any:
 
 
 def _last(output: Any, batch: Any, mask_id: int | None) -> Any:
-    """The vector of the last token that is no padding, on whichever side that stands."""
+    """Returns the vector of the last token that is not padding, whichever side is padded."""
     import torch
 
     mask = batch["attention_mask"]
@@ -33,7 +33,7 @@ def _last(output: Any, batch: Any, mask_id: int | None) -> Any:
 
 
 def _at_mask(output: Any, batch: Any, mask_id: int | None) -> Any:
-    """The vector of the first mask token; of the first token where a text has none (QuoteR §5.1)."""
+    """Returns the vector of the first mask token, or of the first token (QuoteR §5.1)."""
     import torch
 
     places = (batch["input_ids"] == mask_id).int().argmax(dim=1)
@@ -69,7 +69,7 @@ def implied_pooling(preset: Preset) -> str | None:
 
 
 def report_implied_pooling(preset: Preset, name: str) -> None:
-    """Logs how a plain transformer is pooled if nothing says it."""
+    """Logs how a plain transformer is pooled if its files do not say it."""
     pooling = implied_pooling(preset)
     if pooling is not None:
         _log.warning(

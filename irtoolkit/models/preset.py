@@ -1,4 +1,4 @@
-"""The record of what is known of a published model."""
+"""The record of a published model."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ Side = Literal["query", "document"]
 
 @dataclass(frozen=True)
 class Preset:
-    """What is known of a published model; see models.toml.
+    """The facts about a published model; see models.toml.
 
     Attributes:
-        id: hub id or folder, of the document encoder where there are two.
-        name: of the preset; empty of a model of which nothing is known.
+        id: hub id or folder, of the document encoder if there are two.
+        name: of the preset; empty for a model without a preset.
         alias: another name that a paper gives it.
-        query: that of the query encoder, where it is another one.
-        kind: what it makes of a text.
-        package: a Python package that carries the weights, and its function that says where.
+        query: that of the query encoder, if it is another one.
+        kind: the kind of its outputs.
+        package: a Python package that carries the weights, and its function that returns their location.
         extra: irtoolkit's extra that installs this package.
-        pooling: how token vectors become one, where the weights are a plain transformer.
+        pooling: how token vectors become one, if the weights are a plain transformer.
         similarity: of two vectors, as its authors compute it.
-        query_prompt, document_prompt: put before a text; {instruction} in that of queries is where
-            the instruction stands, see `irtoolkit.models.prompts`.
-        instruction: what its queries are for unless a setting or a dataset says it.
-        bare_prompt: the query prompt where there is no instruction at all.
-        retriever: what ranks with it, where that is not the first choice for its kind.
+        query_prompt, document_prompt: put before a text; {instruction} in that of queries marks the
+            position of the instruction, see `irtoolkit.models.prompts`.
+        instruction: its queries' instruction unless a setting or a dataset has one.
+        bare_prompt: the query prompt if there is no instruction at all.
+        retriever: the retriever for it, if that is not the first choice for its kind.
         settings: those of that retriever, as `--set` takes them.
         query_task, document_task: the task of one side, in a model with an adapter for each task.
         query_length, doc_length: tokens after which a text is cut.
-        cuts_special: whether what a text has too many is cut off with the special tokens at its ends.
-        join: what stands between the segments of a text; "sep" is the model's separator token.
-        parameters: how many, as "109M".
-        source: where its facts come from.
-        paper: where the system stands in which paper.
+        cuts_special: whether truncation also cuts off the special tokens at the ends.
+        join: text between the segments of a text; "sep" is the model's separator token.
+        parameters: their number, as "109M".
+        source: the source of these facts.
+        paper: the papers with results of the system, and where.
         licence: of the weights, as their publisher states it.
-        converted: how weights that are published in a form of their own are made loadable.
-        unpublished: what to do where no weights are published.
+        converted: how weights in a format of their own are made loadable.
+        unpublished: what to do if no weights are published.
         note: what a user must know.
     """
 
@@ -77,7 +77,7 @@ class Preset:
         return self.query_task if side == "query" else self.document_task
 
     def side(self, side: Side) -> Preset:
-        """The model that encodes one side."""
+        """Returns the model that encodes one side."""
         if side == "document" or self.query is None:
             return replace(self, query=None)
         # What a package carries is the other encoder.

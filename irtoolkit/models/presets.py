@@ -1,4 +1,4 @@
-"""Published models by the names that papers give them, and where their weights are."""
+"""Published models by the names that papers give them, and the location of their weights."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def presets() -> dict[str, Preset]:
 
 @cache
 def aliases() -> dict[str, str]:
-    """Other names of presets, each with the preset's own name."""
+    """Returns other names of presets, each with the preset's own name."""
     return {preset.alias: name for name, preset in presets().items() if preset.alias}
 
 
 def find_preset(name: str, weights: str | None = None, query_weights: str | None = None) -> Preset:
-    """What is known of a model.
+    """Returns the record of a model.
 
     Args:
-        name: a preset, or the hub id that one preset has; any other name is a folder or hub id of
-            which nothing is known.
-        weights: folder or hub id to take in place of the preset's, of the document encoder where
+        name: a preset, or the hub id that one preset has; any other name is a folder or hub id
+            without further facts.
+        weights: folder or hub id to use in place of the preset's, of the document encoder if
             there are two; or a folder with both, see TWO_ENCODERS.
         query_weights: that of the query encoder.
     """
@@ -74,7 +74,10 @@ def find_preset(name: str, weights: str | None = None, query_weights: str | None
 
 
 def preset_name(name: str) -> str | None:
-    """The preset that a name means: its own name, an alias, or the hub id of one preset alone; else None."""
+    """Returns the preset that a name means: its name, its alias, or a hub id of it alone.
+
+    Else None.
+    """
     if name in presets():
         return name
     if name in aliases():
@@ -86,10 +89,10 @@ def preset_name(name: str) -> str | None:
 
 
 def missing_weights(preset: Preset, setting: str | None = None) -> str | None:
-    """What keeps a model from being loaded here, or None. Fetches nothing.
+    """Returns why a model cannot be loaded here, or None. Downloads nothing.
 
     Args:
-        preset: what is known of the model.
+        preset: the record of the model.
         setting: the setting that takes another folder; by default weights for a preset, else model.
     """
     lacking = _missing_weights(preset)
@@ -148,10 +151,10 @@ def require_kind(preset: Preset, kind: Kind) -> None:
 
 
 def model_folder(preset: Preset) -> str:
-    """The folder that one model is loaded from; fetches it from the hub where that is allowed.
+    """Returns the folder that one model is loaded from, downloaded from the hub if allowed.
 
     Raises:
-        InputError: it is not here and cannot be fetched.
+        InputError: it is not on this machine and cannot be downloaded.
     """
     found = place_of(preset)
     if found is not None:
@@ -168,14 +171,14 @@ def model_folder(preset: Preset) -> str:
 
 
 def source_of(preset: Preset) -> Source | None:
-    """The packages that have the weights of a preset, unless others are taken in their place."""
+    """Returns the packages with a preset's weights, unless it has other weights."""
     known = presets().get(preset.name)
     taken = known is not None and known.id == preset.id
     return sources().get(preset.name) if taken else None
 
 
 def kind_of(name: str, default: Kind) -> Kind:
-    """The kind of a model: a preset's, or what the files of one that is here say of it."""
+    """Returns the kind of a model: a preset's, or that in the files of a local one."""
     preset = preset_name(name)
     if preset is not None:
         return presets()[preset].kind
@@ -188,7 +191,7 @@ def kind_of(name: str, default: Kind) -> Kind:
 
 
 def said_kind(location: str) -> Kind | None:
-    """What the files of a model say that it makes of a text; None where they do not say it."""
+    """Returns the kind of outputs that a model's files declare, or None."""
     saved = read_model_json(location, "config_sentence_transformers.json").get("model_type")
     if saved == "ColBERT":  # PyLate's
         return "late"
@@ -204,7 +207,7 @@ def said_kind(location: str) -> Kind | None:
 
 
 def weights_hash(preset: Preset) -> str | None:
-    """A hash of a model's files, or None for one that is not here."""
+    """Returns a hash of a model's files, or None for one that is not here."""
     folders = [place_of(part) for part in _parts(preset)]
     known = [places.fingerprint(folder) for folder in folders if folder is not None]
     if len(known) < len(folders):
@@ -221,7 +224,7 @@ def _parts(preset: Preset) -> list[Preset]:
 
 
 def place_of(preset: Preset) -> str | None:
-    """The folder of a model's files on this machine; None of one without weights here."""
+    """Returns the folder of a model's files on this machine; None of one without weights here."""
     if preset.package is not None:
         module, _, function = preset.package.partition(":")
         if find_spec(module) is not None:

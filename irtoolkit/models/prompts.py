@@ -1,4 +1,4 @@
-"""Prompts: the text before queries and documents, with the instruction that stands in it."""
+"""Prompts: the text before queries and documents, with the instruction in it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INSTRUCTED = re.compile(r"(Instruct: ?).+(\n ?Query: ?)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Template:
-    """A prompt with names in braces where something stands in it.
+    """A prompt with names in braces that are replaced by values.
 
     Attributes:
         parts: literal texts, each with the name that follows it.
@@ -79,10 +79,10 @@ class Prompts:
     """The prompts that settings give a model; see `irtoolkit.retrievers.neural.Neural`.
 
     Attributes:
-        query: the text before each query, with {instruction} where the instruction stands and
-            {field} where a field of the query's record does; None is the preset's, else the model's.
+        query: the text before each query, with {instruction} for the instruction and
+            {field} for a field of the query's record; None is the preset's, else the model's.
         document: the text before each document; None likewise.
-        instruction: what the query is for, with {field} as in `query`; None is the preset's.
+        instruction: the purpose of the query, with {field} as in `query`; None is the preset's.
     """
 
     query: str | None = None
@@ -130,7 +130,7 @@ class Prompts:
     def within(self, template: Template) -> Template:
         """Returns the prompt of a language model with the query prompt and the instruction in it.
 
-        The instruction stands where the prompt has {instruction}, else before it.
+        The instruction replaces {instruction} in the prompt, or else precedes the prompt.
         """
         if self.query is not None:
             before = Template.of(_with_breaks(self.query))
@@ -143,7 +143,7 @@ class Prompts:
         return Template((*instruction.parts, ("\n\n", None), *template.parts))
 
     def takes_instruction(self, preset: Preset) -> bool:
-        """Whether the query prompt has a place for an instruction."""
+        """Returns whether the query prompt has a place for an instruction."""
         template = replace(self, instruction="")._query_template(preset)
         return template is not None and INSTRUCTION in template.names
 
@@ -157,7 +157,7 @@ class Prompts:
         return {setting: text for setting, text in texts.items() if text}
 
     def _query_template(self, preset: Preset) -> Template | None:
-        """Returns the template of the query prompt, before an instruction stands in it."""
+        """Returns the template of the query prompt, before the instruction is filled in."""
         if self.query is not None:
             return Template.of(_with_breaks(self.query))
         if preset.query_prompt is not None:
@@ -178,7 +178,7 @@ def preset_prompt(preset: Preset, side: Side) -> str | None:
 
 
 def leaves_out_prompt(folder: str) -> bool:
-    """Whether the pooling of a model leaves out the tokens of the prompt."""
+    """Returns whether the pooling of a model leaves out the tokens of the prompt."""
     modules: list[Any] = read_model_json(folder, "modules.json").get("", [])
     paths = [str(each.get("path")) for each in modules if isinstance(each, dict)]
     settings = [read_model_json(folder, f"{path}/config.json") for path in paths if path]
@@ -196,7 +196,7 @@ def _saved_prompt(preset: Preset, side: Side) -> str | None:
 
 
 def _no_place(preset: Preset, template: Template | None) -> InputError:
-    """The error for an instruction that stands nowhere."""
+    """Returns the error for an instruction that has no place in the prompt."""
     prompt = (
         "it has no query prompt" if template is None else f"its query prompt is {template.text!r}"
     )
@@ -207,5 +207,5 @@ def _no_place(preset: Preset, template: Template | None) -> InputError:
 
 
 def _with_breaks(text: str) -> str:
-    r"""Returns a text with line breaks where a shell's argument has \n."""
+    r"""Returns a text with line breaks for each \n of a shell's argument."""
     return text.replace("\\n", "\n")

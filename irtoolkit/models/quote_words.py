@@ -20,7 +20,7 @@ _DEVIATION = 0.1
 
 
 def read_about(path: StrPath) -> dict[str, list[str]]:
-    """The topics and the author of each quote in a file.
+    """Returns the topics and the author of each quote in a file.
 
     A line is a quote, a tab, its topics separated by semicolons, and perhaps a tab and its author.
     Topics or author may be empty.
@@ -51,7 +51,7 @@ def read_about(path: StrPath) -> dict[str, list[str]]:
 
 
 class QuoteWords(WordVectors):
-    """Word vectors to which the mean vector of a text's topics and author is added.
+    """Word vectors plus the mean vector of a text's topics and author.
 
     Args:
         about: the names of the topics and the author of each text, compared in lower case; other

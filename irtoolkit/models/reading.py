@@ -1,8 +1,9 @@
-"""Reading texts once, ahead of a GPU: tokens in place of texts, without padding.
+"""Tokenization ahead of a GPU: each text is read once, without padding.
 
-The libraries' own way makes lists of Python numbers of every batch, and a text's length has to be known
-before its batch is; on a GPU that takes longer than the model. Here the tokenizer itself is called, with
-many texts in all threads at once. It is used where it reads some of the texts as the model does.
+The libraries' own way makes lists of Python numbers of every batch, and a text's length has to be
+known before its batch is; on a GPU that takes longer than the model. Here the tokenizer itself is
+called, with many texts in all threads at once. It is used if it reads a sample of the texts as the
+model does.
 """
 
 from __future__ import annotations
@@ -38,16 +39,17 @@ class Tokens(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads texts for a model.
+    """A tokenizing reader of texts for a model.
 
     Attributes:
-        whole: the tokenizer, which cuts nothing.
-        cutting: the same, which cuts what is longer than the model takes.
+        whole: the tokenizer, without truncation.
+        cutting: the same, with truncation at the model's limit.
         limit: tokens after which a text is cut.
-        behind: tokens that stand behind each text, and behind one that is cut, too.
+        behind: number of tokens after each text, even a truncated one.
         prompt: text put before each text.
         padding: number of the token that fills a batch.
-        rest: what the model reads besides, the same for all texts, and whether it reads types.
+        rest: the model's other inputs, the same for all texts.
+        typed: whether it reads token types.
     """
 
     whole: Any
@@ -60,7 +62,7 @@ class Reader:
     typed: bool
 
     def __call__(self, items: Sequence[Any]) -> tuple[list[Tokens], Ints]:
-        """The tokens of texts or pairs, and (n,) how many each has before it is cut."""
+        """Returns the tokens of texts or pairs, and (n,) the number of tokens of each, uncut."""
         items = [
             (self.prompt + item[0], item[1]) if isinstance(item, tuple) else self.prompt + item
             for item in items
@@ -82,7 +84,7 @@ class Reader:
         return [Tokens(*each) for each in zip(ids, types, strict=True)], lengths
 
     def cut(self, tokens: NDArray[np.int32]) -> NDArray[np.int32]:
-        """A text's tokens without those beyond the limit; what stands behind each text stays."""
+        """Returns a text's tokens without those beyond the limit; tokens after each text stay."""
         if self.limit is None or len(tokens) <= self.limit:
             return tokens
         kept = tokens[: self.limit].copy()
@@ -91,7 +93,7 @@ class Reader:
         return kept
 
     def features(self, texts: Sequence[Tokens], device: str) -> dict[str, Any]:
-        """A batch as the model reads it, on a device."""
+        """Returns a batch as the model reads it, on a device."""
         import torch
 
         counts = np.fromiter((len(text.ids) for text in texts), np.int64, len(texts))
@@ -120,13 +122,13 @@ def reader_of(
     tokenizer: Any, limit: int | None, prompt: str, prepare: Callable[[list[Any]], Any],
     items: Sequence[Any],
 ) -> Reader | None:  # fmt: skip
-    """What reads texts as a model does, or None where the model has a way of its own.
+    """Returns a reader that reads texts as a model does, or None if the model has a way of its own.
 
     Args:
         tokenizer: the model's.
         limit, prompt: the model's.
         prepare: makes a batch as the model itself does.
-        items: texts, of which some are read both ways.
+        items: texts, some of which are read both ways.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if not hasattr(backend, "encode_batch_fast") or not items or tokenizer.pad_token_id is None:
@@ -157,20 +159,20 @@ def reader_of(
 
 
 def _behind(whole: Any) -> int:
-    """How many tokens stand behind each text."""
+    """Returns the number of special tokens after each text."""
     special = whole.encode("a").special_tokens_mask
     return next((place for place, own in enumerate(reversed(special)) if not own), 0)
 
 
 def _arrays(lists: Sequence[Sequence[int]]) -> list[NDArray[np.int32]]:
-    """Lists of numbers as arrays, which are made all at once."""
+    """Converts lists of numbers to arrays, all at once."""
     bounds = np.cumsum([len(each) for each in lists])
     flat = np.fromiter(chain.from_iterable(lists), np.int32, int(bounds[-1]) if len(lists) else 0)
     return np.split(flat, bounds[:-1])
 
 
 def _copy(backend: Any, limit: int | None) -> Any:
-    """A tokenizer that is nobody else's, which fills nothing and cuts after so many tokens."""
+    """Returns a copy of a tokenizer without padding that truncates after so many tokens."""
     from tokenizers import Tokenizer
 
     made = Tokenizer.from_str(backend.to_str())

@@ -1,4 +1,4 @@
-"""Where a file of a package is on PyPI, npm, or the index that pip, uv or npm are configured with."""
+"""URLs of packages' files on PyPI, npm, or the index that pip, uv or npm are configured with."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST = 1 << 26
 
 
 def request(url: str, **headers: str) -> urllib.request.Request:
-    """A request with the credentials of the URL, of npm's or of .netrc, which no redirect gets."""
+    """Returns a request with the URL's, npm's or .netrc's credentials; redirects get none."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     made = urllib.request.Request(
@@ -52,7 +52,7 @@ def context() -> ssl.SSLContext:
 
 
 def address(package: Package) -> str:
-    """The URL of a package's archive.
+    """Returns the URL of a package's archive.
 
     Raises:
         InputError: no configured index can be reached, or none has the file.
@@ -97,7 +97,7 @@ def _on_npm(package: Package) -> str:
 
 
 def _listed(index: str, name: str) -> Iterator[tuple[str, str]]:
-    """The files of a package on an index: name and URL."""
+    """Yields the files of a package on an index: name and URL."""
     url = f"{index.rstrip('/')}/{name}/"
     page, kind, final = _page(f"{url}index.html" if url.startswith("file:") else url, _SIMPLE)
     if kind.endswith("json"):
@@ -112,7 +112,7 @@ def _listed(index: str, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _kept(url: str, index: str) -> str:
-    """A URL of the index's own host with the index's credentials."""
+    """Returns a URL, with the index's credentials if it is on the index's own host."""
     user, at, host = urlsplit(index).netloc.rpartition("@")
     parts = urlsplit(url)
     same = at and parts.netloc == host and parts.scheme == urlsplit(index).scheme
@@ -120,7 +120,7 @@ def _kept(url: str, index: str) -> str:
 
 
 def _page(url: str, accept: str) -> tuple[str, str, str]:
-    """A page's text, its type, and its address after redirects."""
+    """Returns a page's text, its type, and its address after redirects."""
     with urllib.request.urlopen(
         request(url, Accept=accept), timeout=TIMEOUT_SECONDS, context=context()
     ) as answer:
@@ -167,13 +167,13 @@ def _from_netrc(host: str) -> tuple[str | None, str]:
 
 
 def _plain(url: str) -> str:
-    """A URL without credentials."""
+    """Returns a URL without credentials."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def reason(error: Exception) -> str:
-    """What is wrong, in a few words."""
+    """Returns the reason of an error, in a few words."""
     if isinstance(error, urllib.error.HTTPError):
         return f"HTTP {error.code} {error.reason}"
     if isinstance(error, urllib.error.URLError):

@@ -1,7 +1,7 @@
-"""What pip, uv and npm are configured with: indexes, certificates, tokens.
+"""The configuration of pip, uv and npm: indexes, certificates, tokens.
 
-Their settings are read from the environment and from their files; of pip's, the user's before the
-machine's. Nothing of a current folder is read: a project that one happens to be in decides nothing.
+Their settings are read from the environment and from their files; pip's user file before the
+machine's. Nothing in the current folder is read: the project it belongs to decides nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NPM = "https://registry.npmjs.org"
 
 
 def pypi_indexes() -> list[str]:
-    """The indexes to ask, in order: the main one, then others."""
+    """Returns the indexes to ask, in order: the main one, then others."""
     uv = _uv_files()
     main = (
         _first("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
@@ -38,12 +38,12 @@ def pypi_indexes() -> list[str]:
 
 
 def certificates() -> str | None:
-    """The file of certificates to trust; None for the system's."""
+    """Returns the file of certificates to trust; None for the system's."""
     return _first("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE") or _pip("cert")
 
 
 def npm_registry(package: str) -> str:
-    """The registry of a package, which may be that of its scope, without a slash at the end."""
+    """Returns the registry of a package or its scope, without a slash at the end."""
     known = _npmrc()
     scope = package.partition("/")[0] if package.startswith("@") else ""
     found = (
@@ -56,7 +56,7 @@ def npm_registry(package: str) -> str:
 
 
 def npm_token(url: str) -> str | None:
-    """The token that .npmrc has for a registry, longest address first."""
+    """Returns the token that .npmrc has for a registry, longest address first."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     folders = f"//{host}{parts.path}".split("/")
@@ -73,7 +73,7 @@ def _first(*names: str) -> str | None:
 
 
 def _split(*names: str) -> Iterator[str]:
-    """The URLs of variables; uv's may have a name before."""
+    """Yields the URLs of variables; uv's may be preceded by a name."""
     for name in names:
         for url in os.environ.get(name, "").split():
             before, _, after = url.partition("=")
@@ -81,7 +81,7 @@ def _split(*names: str) -> Iterator[str]:
 
 
 def _pip(setting: str) -> str | None:
-    """A setting of pip's files, the nearest first."""
+    """Returns a setting of pip's files, the nearest first."""
     config, home = os.environ.get("PIP_CONFIG_FILE"), Path.home()
     if config == os.devnull:
         return None
@@ -114,7 +114,7 @@ def _system_folders() -> list[str]:
 
 
 def _uv_files() -> list[tuple[str, bool]]:
-    """The indexes of uv's own files: URL, and whether it is the main one."""
+    """Returns the indexes of uv's own files: URL, and whether it is the main one."""
     base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     found: list[tuple[str, bool]] = []
     for place in (base / "uv" / "uv.toml", Path("/etc/uv/uv.toml")):
@@ -130,7 +130,7 @@ def _uv_files() -> list[tuple[str, bool]]:
 
 
 def _npmrc() -> dict[str, str]:
-    """The lines `key=value` of the user's .npmrc."""
+    """Returns the lines `key=value` of the user's .npmrc."""
     named = _first("npm_config_userconfig", "NPM_CONFIG_USERCONFIG")
     try:
         lines = (Path(named) if named else Path.home() / ".npmrc").read_text("utf-8").splitlines()

@@ -1,8 +1,8 @@
-"""Models that are exported as ONNX (or OpenVINO) files, run by onnxruntime or OpenVINO.
+"""Exported ONNX (or OpenVINO) models, run by onnxruntime or OpenVINO.
 
-sentence-transformers has a backend of each name, which needs Optimum; Optimum's releases ask for
-older versions of transformers than this package. So the files are opened here, as modules of torch
-that sentence-transformers and our own adapters call like any transformer.
+sentence-transformers has a backend for each, which needs Optimum; Optimum's releases require older
+versions of transformers than this package. So the files are opened here, as torch modules that
+sentence-transformers and our own adapters call like any transformer.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Run = Callable[[dict[str, Any]], Mapping[str, Any]]
 class Exported(torch.nn.Module):
     """An exported transformer.
 
-    Where its int8 ranges are measured as it runs, texts are given to it one by one: the output for
-    a text is then the same whatever else is in its batch.
+    If its int8 ranges are measured as it runs, texts are given to it one by one: the output for a
+    text is then the same whatever else is in its batch.
 
     Attributes:
         config: its configuration, a `PretrainedConfig`.
@@ -73,7 +73,7 @@ class Exported(torch.nn.Module):
         )
 
     def _one_by_one(self, given: dict[str, Any], mask: Any) -> dict[str, Any]:
-        """The outputs of a batch whose texts are read without padding and alone."""
+        """Returns the outputs of a batch whose texts are read one by one without padding."""
         rows, width = mask.shape
         made: dict[str, Any] = {}
         for row in range(rows):
@@ -89,12 +89,12 @@ class Exported(torch.nn.Module):
 
 
 def load_exported(backend: str, model_name_or_path: str, config: Any = None, **_: Any) -> Exported:
-    """The exported model of a folder.
+    """Returns the exported model of a folder.
 
     Args:
         backend: "onnx" or "openvino".
         model_name_or_path: the folder; the name is sentence-transformers'.
-        config: its configuration, where that has been read.
+        config: its configuration, if it has been read.
 
     Raises:
         InputError: the library is not installed, or there is no exported model.
@@ -164,7 +164,7 @@ def _on_openvino(file: Path) -> tuple[Run, frozenset[str]]:
 
 
 def _is_dynamic(file: Path) -> bool:
-    """Whether a file names the operator of int8 ranges that are measured as the model runs."""
+    """Returns whether a file has the operator that measures int8 ranges as the model runs."""
     kept = b""
     with open(file, "rb") as stream:
         while piece := stream.read(1 << 20):

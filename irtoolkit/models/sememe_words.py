@@ -15,7 +15,7 @@ _MARKS = ("``", "''")
 def words_of_tokens(
     lookup: Lookup, text: str, coded: Any, numbers: Mapping[str, int], longest: int
 ) -> list[int]:
-    """The number of each token's word, 0 for a token without one.
+    """Returns the number of each token's word, 0 for a token without one.
 
     Args:
         lookup: "longest" takes the longest sequences of the pre-tokenizer's words that are known,
@@ -82,7 +82,7 @@ def _nltk_words(text: str, numbers: Mapping[str, int]) -> list[tuple[int, int, i
 
 
 def _in_spans(spans: list[tuple[int, int, int]], coded: Any) -> list[int]:
-    """The number of the span that each token begins in, 0 for one outside all spans."""
+    """Returns the number of the span that each token begins in, 0 for one outside all spans."""
     found = []
     left = iter(spans)
     span = next(left, None)

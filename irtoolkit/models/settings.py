@@ -1,4 +1,4 @@
-"""How texts are encoded."""
+"""The settings of encoding."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ Stored = Literal["fp32", "fp16", "int8"]
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """How texts are encoded.
+    """The settings with which texts are encoded.
 
     Attributes:
         model: preset, folder or hub id.
         weights, query_weights: other weights than the preset's; see `irtoolkit.models.presets.find_preset`.
-        kind: what the model makes of a text.
-        side: "query" or "document", for models that take them differently.
+        kind: the kind of the model's outputs.
+        side: "query" or "document", for models that treat them differently.
         pooling: of the token vectors of a plain transformer; by default the preset's.
         length: tokens after which a text is cut; by default the preset's, else the model's own.
         prompt: put before each text; by default the preset's, else the model's own.
         precision: "fp32", "bf16", "fp16" or "int8"; "auto" is fp32 on a CPU and bf16 (fp16) on a
             GPU.
-        stored: how vectors are kept on disk; "int8" has a scale for each vector.
+        stored: the format of vectors on disk; "int8" has a scale for each vector.
         options: of late interaction, or of parts of a text; see `irtoolkit.models.opening.load_adapter`.
         device: by default a GPU when there is one.
-        batch_tokens: tokens at once; by default by the device.
+        batch_tokens: tokens at once; the default depends on the device.
         cut: how a longer text is cut; by default at its end.
-        backend: "torch", "onnx" or "openvino"; "auto" is torch where the model has weights for it.
+        backend: "torch", "onnx" or "openvino"; "auto" is torch if the model has weights for it.
         trusted: whether code that comes with the model may run.
     """
 
@@ -56,9 +56,10 @@ class EncoderSettings:
 
 
 def length_of(how: EncoderSettings, known: Preset, saved: bool) -> int | None:
-    """The tokens after which texts are cut: those asked for, else the preset's; None is the model's.
+    """Returns the tokens after which texts are cut: the setting's, the preset's, or None.
 
-    A sentence-transformers folder that takes the place of a preset's weights has a length of its own.
+    A sentence-transformers folder that replaces a preset's weights has a length of its own, as has
+    every model with None.
     """
     if how.length is not None and how.length < 1:
         raise InputError(f"a length of {how.length} tokens is not at least 1")

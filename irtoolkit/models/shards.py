@@ -1,4 +1,4 @@
-"""What a model made of texts, on disk: files of some thousand texts, found by the texts' hashes.
+"""Stored outputs of a model: files of some thousand texts, found by the texts' hashes.
 
 A shard is an Arrow file that is mapped into memory, not read. Its name holds the hash of its
 content, so damage is found; it appears whole or not at all; and any number of processes may write
@@ -32,7 +32,7 @@ SUFFIX = ".arrow"
 
 
 def key_of(text: str) -> bytes:
-    """The key of a text.
+    """Returns the key of a text.
 
     Raises:
         InputError: it cannot be written as UTF-8.
@@ -48,7 +48,7 @@ def key_of(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Shard:
-    """One file."""
+    """A file of outputs."""
 
     path: Path
 
@@ -82,9 +82,9 @@ class Shard:
         return len(self._columns)
 
     def column(self, number: int) -> tuple[NDArray[Any], Ints]:
-        """The rows of all texts end to end, and (n+1,) where each text's begin.
+        """Returns the concatenated rows of all texts, and (n+1,) the first row of each.
 
-        A row is one number, or a vector where the model makes vectors of a text's parts.
+        A row is one number, or a vector if the model makes vectors of a text's parts.
         """
         return self._columns[number]
 
@@ -100,7 +100,7 @@ class Shard:
         return found
 
     def is_sound(self) -> bool:
-        """Whether the file holds what was written."""
+        """Returns whether the file holds what was written."""
         with suppress(FileNotFoundError):  # another process may have found it damaged
             return self._is_whole()
         return False
@@ -110,7 +110,7 @@ class Shard:
 
 
 def shard_table(keys: Sequence[bytes], lengths: Ints, outputs: Sequence[Output]) -> Any:
-    """What a model made of some texts as an Arrow table: their keys, their tokens, their arrays."""
+    """Returns a model's outputs for some texts as an Arrow table: keys, tokens, arrays."""
     import pyarrow as pa
 
     columns: dict[str, Any] = {
@@ -128,7 +128,7 @@ def shard_table(keys: Sequence[bytes], lengths: Ints, outputs: Sequence[Output])
 
 
 def table_bytes(table: Any) -> bytes:
-    """An Arrow table as the content of a file."""
+    """Returns an Arrow table as the content of a file."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -140,11 +140,11 @@ def write_shard(
     folder: Path, keys: Sequence[bytes], lengths: Ints, outputs: Sequence[Output],
     chunk: Sequence[bytes] | None = None,
 ) -> Shard:  # fmt: skip
-    """Writes what a model made of some texts.
+    """Writes a model's outputs for some texts.
 
     Args:
-        folder: where it goes.
-        keys, lengths, outputs: of each text, its key, its tokens, and the arrays made of it.
+        folder: the folder to write to.
+        keys, lengths, outputs: of each text, its key, its tokens, and its arrays.
         chunk: what this process has locked, if that is more: two chunks may lack the same texts.
 
     Raises:
@@ -186,17 +186,17 @@ def _write(table: Any, sink: Any) -> None:
 
 
 def name_of(keys: Sequence[bytes]) -> str:
-    """A name for a file or a lock of some texts."""
+    """Returns a name for a file or a lock of some texts."""
     return hashlib.sha256(b"".join(keys)).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
 class Encodings:
-    """What a model made of some texts, in their order; mapped from disk, not held.
+    """A model's outputs for some texts, in order; mapped from disk, not in memory.
 
     Attributes:
-        shards: where the outputs are.
-        shard, row: (n,) the shard of each text, and its place there.
+        shards: the shards of the outputs.
+        shard, row: (n,) the shard of each text, and its row there.
     """
 
     shards: Sequence[Shard]
@@ -218,7 +218,7 @@ class Encodings:
         return found
 
     def digest(self) -> str:
-        """A hash of what these are: the model under its parameters, and the texts in order."""
+        """Returns a hash of the model with its parameters, and of the texts in order."""
         keys = np.empty((len(self), KEY_BYTES), np.uint8)
         for shard, here in self._by_shard():
             own = np.frombuffer(shard.keys.buffers()[1], np.uint8).reshape(-1, KEY_BYTES)
@@ -227,7 +227,7 @@ class Encodings:
         return hashlib.sha256(folder.encode() + keys.tobytes()).hexdigest()
 
     def distinct(self) -> tuple[Encodings, Ints]:
-        """Each text once, in order of first appearance, and (n,) where among them each of these is."""
+        """Returns each text once, in order of first appearance, and (n,) each one's index there."""
         _, first, inverse = np.unique(
             self.shard << 32 | self.row, return_index=True, return_inverse=True
         )
@@ -261,7 +261,7 @@ class Encodings:
         return np.empty((0, 0), np.float32) if made is None else made
 
     def ragged(self, number: int) -> tuple[NDArray[Any], Ints]:
-        """One array of each text end to end, and (n+1,) where each text's begins."""
+        """Returns one array of each text, concatenated, and (n+1,) the start of each."""
         counts = np.empty(len(self), np.int64)
         for shard, here in self._by_shard():
             starts = shard.column(number)[1]

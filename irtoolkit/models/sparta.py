@@ -1,4 +1,4 @@
-"""SPARTA: the weights of a document's terms, made from a plain transformer."""
+"""SPARTA: the weights of a document's terms, from a plain transformer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Sparta(Tokenized):
     """SPARTA (Zhao et al. 2021, equations 2 to 4), as BEIR runs it.
 
     The weight of a term in a document is log(1 + max(0, the greatest dot product of the term's
-    input embedding with a token's output)); the `kept` heaviest terms stay, special tokens never.
-    A query is its tokens, each as often as it occurs. Padding takes no part, so that a document
-    has one representation whatever it is encoded with; in BEIR's code it does.
+    input embedding with a token's output)); the `kept` heaviest terms stay, special tokens never. A
+    query is its tokens, each as often as it occurs. Padding takes no part, so that a document has
+    one representation whatever its batch; in BEIR's code it does.
     """
 
     similarity: str | None = "dot"

@@ -1,8 +1,8 @@
-"""Encoding by the workers of an engine: chunks of texts go out, shards of the vector store come back.
+"""Encoding by the workers of an engine: chunks of texts go out, shards of outputs come back.
 
-Chunks are those of an encoding in one process, and so are the batches in them; a worker computes each
-batch on one thread, as one process does. So the outputs are the same to the last bit, wherever they
-are made, on processors of one kind.
+Chunks are those of an encoding in one process, and so are the batches in them; a worker computes
+each batch on one thread, as one process does. So the outputs are the same to the last bit, wherever
+they are computed, on processors of one kind.
 
 Shards return to this process, which writes them: workers need not see the vector store.
 """
@@ -34,13 +34,13 @@ def chunked(
     done: Callable[[int], object],
     keys: list[bytes] | None = None,
 ) -> Iterator[Chunk]:
-    """Items in chunks of a size, each item once.
+    """Yields items in chunks of a size, each item once.
 
     Args:
         items: texts, or pairs of texts.
         size: items of a chunk.
-        done: called with the number of items that were there before.
-        keys: takes in the keys of all items.
+        done: called with the number of repeated items.
+        keys: receives the keys of all items.
     """
     seen: set[bytes] = set()
     chunk = Chunk([], [])
@@ -65,10 +65,10 @@ class Workers(NamedTuple):
     """The workers that chunks go to.
 
     Attributes:
-        engine: whose workers they are.
+        engine: their engine.
         prepare: loads the model in a worker.
         here: encodes a chunk in this process, given also the keys that are locked.
-        gpus: GPUs that each worker needs, where there are any.
+        gpus: GPUs that each worker needs, if there are any.
     """
 
     engine: Engine
@@ -86,12 +86,12 @@ class _Sent(NamedTuple):
 
 
 class Spread:
-    """Encodes chunks of texts that are not in the vector store, by workers.
+    """Distributes chunks of texts that are not in the vector store to workers.
 
     Args:
-        store: where shards go.
+        store: receives the shards.
         workers: the workers.
-        done: called with a number of texts whenever so many more are there.
+        done: called with a number of texts whenever more are done.
     """
 
     def __init__(self, store: Store, workers: Workers, done: Callable[[int], object]) -> None:
@@ -104,7 +104,7 @@ class Spread:
         self._put_off: list[Chunk] = []
 
     def __call__(self, chunks: Iterable[Chunk]) -> list[Chunk]:
-        """Encodes what is missing; returns the chunks that other processes are at."""
+        """Encodes what is missing; returns the chunks that other processes are encoding."""
         try:
             missing = self._missing(chunks)
             first = list(islice(missing, 2))
@@ -128,7 +128,7 @@ class Spread:
             self._done(len(keys))
 
     def _missing(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """What is missing of each chunk, which stays locked."""
+        """Yields the missing part of each chunk, which stays locked."""
         for whole in chunks:
             new, lock = self._new(whole), ExitStack()
             if new:
@@ -147,7 +147,7 @@ class Spread:
             yield Chunk(keys, [whole.items[place] for place in new])
 
     def _new(self, chunk: Chunk) -> list[int]:
-        """The texts that are neither in the store nor at a worker."""
+        """Returns the texts that are neither in the store nor at a worker."""
         known = zip(chunk.keys, self._store.has(chunk.keys), strict=True)
         return [
             place
@@ -157,7 +157,7 @@ class Spread:
 
 
 def packed(chunk: Chunk) -> bytes:
-    """A chunk as it is sent to a worker, as an Arrow file; `unpacked` is its reverse."""
+    """Returns a chunk as it is sent to a worker, as an Arrow file; `unpacked` is its reverse."""
     import pyarrow as pa
 
     pairs = [item if isinstance(item, tuple) else (item, None) for item in chunk.items]
@@ -170,7 +170,7 @@ def packed(chunk: Chunk) -> bytes:
 
 
 def unpacked(data: bytes) -> Chunk:
-    """The chunk that a worker gets."""
+    """Returns the chunk that a worker gets."""
     import pyarrow as pa
 
     table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
@@ -184,5 +184,5 @@ def _split(keys: bytes) -> list[bytes]:
 
 
 def _as_one(first: str, second: str) -> str:
-    """A pair of texts as what is hashed: no two pairs are the same."""
+    """Returns one text for a pair of texts, to be hashed: no two pairs are the same."""
     return f"{len(first)} {first}{second}"

@@ -23,11 +23,12 @@ _LOCK = "keys.lock"
 
 
 class Store:
-    """The shards of one folder: what one model under one set of parameters made of texts.
+    """The shards of one folder: outputs of one model under one set of parameters.
 
     Keys are found by binary search in a few sorted tables that are mapped from disk, each at least
     twice as large as the next (O'Neil et al. 1996, §2, with whole tables merged at once). The keys
-    of the newest shards are in memory. Opening lists the folder and reads no shard that a table has.
+    of the newest shards are in memory. Opening lists the folder and reads no shard that a table
+    has.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -61,7 +62,7 @@ class Store:
         self._compact()
 
     def has(self, keys: Sequence[bytes]) -> list[bool]:
-        """Whether each key's output is here and sound. Shards that are damaged are deleted."""
+        """Returns whether each key's output is stored and sound; deletes damaged shards."""
         words = words_of(keys)
         while True:
             shard, row = self._find(words)
@@ -74,7 +75,7 @@ class Store:
                 return [bool(found) for found in shard >= 0]
 
     def rows(self, keys: Iterable[bytes]) -> Encodings:
-        """The outputs of texts, every one of which is here."""
+        """Returns the outputs of texts, all of which are stored."""
         words = words_of(list(keys))
         for _ in range(2):
             shard, row = self._find(words)
@@ -87,12 +88,18 @@ class Store:
 
     @contextmanager
     def locked(self, keys: Sequence[bytes], wait: bool) -> Iterator[bool]:
-        """Whether this process alone may now make the outputs of these texts; see `locked`."""
+        """Yields whether this process alone may now make the outputs of these texts.
+
+        See `locked`.
+        """
         with locked(self.folder / f"{name_of(keys)}.lock", wait, remove=True) as mine:
             yield mine
 
     def places(self, keys: Sequence[bytes]) -> tuple[Ints, Ints]:
-        """(n,) the shard that tables name for each key, or -1, and (n,) the row; nothing is checked."""
+        """Returns (n,) each key's shard in the tables, or -1, and (n,) the row.
+
+        Nothing is checked.
+        """
         return self._find(words_of(keys))
 
     def _find(self, keys: Words) -> tuple[Ints, Ints]:
@@ -111,7 +118,7 @@ class Store:
         return shard, row
 
     def _agree(self, keys: Words, shard: Ints, row: Ints) -> bool:
-        """Whether sound shards hold the keys where tables say so; damaged tables are deleted."""
+        """Returns whether sound shards hold the keys as tables say; damaged tables are deleted."""
         order = np.argsort(shard, kind="stable")
         order = order[np.searchsorted(shard[order], 0) :]
         numbers, begins = np.unique(shard[order], return_index=True)
@@ -124,7 +131,7 @@ class Store:
         return True
 
     def _rebuild(self) -> None:
-        """Makes all tables again of what the shards hold."""
+        """Rebuilds all tables from the shards."""
         for table in self._tables:
             if table.path is not None:
                 with suppress(OSError):
@@ -206,7 +213,7 @@ class Shards(Sequence[Shard]):
         self._open: dict[int, Shard] = {}
 
     def numbers(self, names: Sequence[str]) -> Ints:
-        """The number of each of some shards, or -1 for one that is not there."""
+        """Returns the number of each of some shards, or -1 for one that is not there."""
         fresh = [name for name in names if name not in self._number]
         self._number.update(zip(fresh, range(len(self), len(self) + len(fresh)), strict=True))
         self._names += fresh

@@ -39,7 +39,7 @@ class TurnTransformer(nn.Module):
         self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
 
     def forward(self, words: Tensor, kept: Tensor) -> Tensor:
-        """(n, d) vectors of texts.
+        """Returns (n, d) vectors of texts.
 
         Args:
             words: (n, t, d) vectors of words.
@@ -143,7 +143,7 @@ class QuoteTransformer(InputModule):  # type: ignore[misc]
 
     @staticmethod
     def name_of(text: str) -> str:
-        """A hash of a text."""
+        """Returns a hash of a text."""
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **_: Any) -> Any:
@@ -173,7 +173,7 @@ class QuoteTransformer(InputModule):  # type: ignore[misc]
         return features
 
     def _encoded(self) -> Tensor:
-        """(quotes, d) vectors of all quotes; kept outside training."""
+        """Returns (quotes, d) vectors of all quotes; cached outside training."""
         # What inference has computed has no gradient, and cannot be part of one.
         if self._known is not None and not torch.is_grad_enabled():
             return self._known
@@ -211,6 +211,6 @@ class QuoteTransformer(InputModule):  # type: ignore[misc]
 
 
 def _where(how: dict[str, Any]) -> dict[str, Any]:
-    """The keywords that say where a module's files are."""
+    """Returns the keywords for the location of a module's files."""
     names = ("subfolder", "token", "cache_folder", "revision", "local_files_only")
     return {name: how[name] for name in names if name in how}

@@ -11,8 +11,8 @@ from sentence_transformers.sentence_transformer.modules import WordEmbeddings
 class WordVectors(WordEmbeddings):  # type: ignore[misc]
     """Vectors of words for one of two encoders.
 
-    The library's own passes everything that it is given to its tokenizer, which refuses the side
-    of a text that a Router tells.
+    The library's own class passes all its arguments to its tokenizer, which refuses the side of a
+    text from a Router.
     """
 
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **_: Any) -> Any:

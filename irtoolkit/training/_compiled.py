@@ -1,6 +1,6 @@
-"""Compiled loops of training, which numpy does not do fast; see `irtoolkit.runs._order_kernels`.
+"""Compiled loops of training that NumPy is slow at; see `irtoolkit.runs._order_kernels`.
 
-Sets are rows of whole numbers that ascend, end to end: `starts` are their offsets.
+Sets are rows of ascending whole numbers, concatenated: `starts` are their offsets.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ _NAME = "default"
 
 
 def add_adapters(model: Any, recipe: Recipe) -> None:
-    """Adds a recipe's adapters to the transformers of a model, and freezes what is under them.
+    """Adds a recipe's adapters to the transformers of a model, and freezes the weights under them.
 
-    Heads and projections upon a transformer stay trainable, because they may be new.
+    Heads and projections on a transformer stay trainable, because they may be new.
 
     Raises:
         InputError: peft is not installed, or no layer has one of the names.
@@ -80,7 +80,7 @@ def take_quantized(whole: Any, model: Any) -> None:
 
 
 def merge_adapters(model: Any) -> Any:
-    """A model whose adapters are added to the weights under them, as one without adapters; in place.
+    """Merges the adapters of a model into the weights under them, in place; returns the model.
 
     Raises:
         InputError: the sum is not finite.

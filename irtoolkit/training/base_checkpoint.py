@@ -21,12 +21,12 @@ _STARTS: dict[Kind, tuple[Kind, ...]] = {
 
 
 def start_of(recipe: Recipe, side: Side) -> str:
-    """The name of the base model of a side."""
+    """Returns the name of the base model of a side."""
     return recipe.query_start or recipe.start if side == "query" else recipe.start
 
 
 def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
-    """The preset of a side's base model, and its folder or hub id.
+    """Returns the preset of a side's base model, and its folder or hub id.
 
     Raises:
         InputError: the base model is missing or has no weights for torch, or a model of the recipe's
@@ -69,7 +69,7 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
 
 
 def open_checkpoint(recipe: Recipe, folder: str, new_head: bool = False, **options: Any) -> Any:
-    """A model of the recipe's kind, in fp32 on the CPU.
+    """Returns a model of the recipe's kind, in fp32 on the CPU.
 
     Args:
         recipe: gives the kind.

@@ -28,15 +28,15 @@ def build_model(
     recipe: Recipe, seed: int, device: str | None = None, texts: Iterable[str] = (),
     docs: Sequence[str] = (),
 ) -> Any:  # fmt: skip
-    """The model that a recipe trains, before training.
+    """Returns the model that a recipe trains, before training.
 
     Args:
-        recipe: what the model is made of.
+        recipe: the definition of the model.
         seed: seed of the parts that are not in a checkpoint: the head of a cross-encoder, ColBERT's
             projection, sememes.
         device: torch device; by default a GPU if there is one.
-        texts: texts whose words a model without a checkpoint knows.
-        docs: texts of the documents, for a model that knows each by itself.
+        texts: texts with the vocabulary of a model without a checkpoint.
+        docs: texts of the documents, for a model with a vector for each of them.
 
     Returns:
         A SentenceTransformer, MultiVectorEncoder, SparseEncoder or CrossEncoder in fp32. Once saved,
@@ -60,7 +60,7 @@ def build_model(
 
 
 def segment_separator(recipe: Recipe) -> str:
-    """The separator of the segments of a text for a recipe's base model.
+    """Returns the separator of the segments of a text for a recipe's base model.
 
     Raises:
         InputError: it is the separator token of the base model, and this is missing or has none.
@@ -113,7 +113,7 @@ def freeze_documents(model: Any, frozen: bool = True) -> None:
 
 
 class _Unchanged:
-    """Replaces the `train` method of a module whose mode must not change."""
+    """A replacement of the `train` method of a module whose mode must not change."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -203,9 +203,9 @@ _BUILDERS: dict[str, Callable[[Recipe], Any]] = {
 
 
 def _set_lengths(model: Any, recipe: Recipe) -> None:
-    """Sets the lengths that are saved with a model: the recipe's, else the preset's.
+    """Sets the lengths that are saved with a model: the recipe's, or else the preset's.
 
-    Where neither gives a length, the model keeps its own.
+    If neither gives a length, the model keeps its own.
     """
     known = {side: presets.find_preset(start_of(recipe, side)) for side in SIDES}
     lengths: dict[Side, int | None] = {
@@ -236,7 +236,7 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
 
 
 def _cut_around_mask(model: Any, recipe: Recipe) -> None:
-    """Makes a model read masked queries as retrieval does: what is too long is cut on both sides.
+    """Makes a model truncate masked queries as retrieval does: on both sides of the mask.
 
     A cross-encoder reads pairs, which are cut at their ends.
     """

@@ -18,7 +18,7 @@ _RETRIEVERS = {
 
 
 def model_card(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str:
-    """The model card, in the format of the Hugging Face Hub.
+    """Returns the model card, in the format of the Hugging Face Hub.
 
     Args:
         recipe: the recipe of the model.

@@ -77,11 +77,11 @@ class TrainingFolder:
         return {_BEFORE: plan[_BEFORE]} if _BEFORE in plan else {}
 
     def restarted(self) -> bool:
-        """Whether a training with --restart was interrupted here."""
+        """Returns whether a training with --restart was interrupted here."""
         return (self.folder / _RESTARTED).is_file()
 
     def stage(self, number: int) -> StageFolder:
-        """The folder of one stage, numbered from 1."""
+        """Returns the folder of one stage, numbered from 1."""
         return StageFolder(self.folder / f"stage-{number}")
 
     def remove(self) -> None:
@@ -105,7 +105,7 @@ class StageFolder:
         return self.folder / "model"
 
     def best(self, step: int) -> Path:
-        """The folder of the model at a step whose evaluation was the best so far."""
+        """Returns the folder of the model at a step whose evaluation was the best so far."""
         return self.folder / f"best-{step}"
 
     def remove_bests(self, keep: int | None = None) -> None:
@@ -115,7 +115,7 @@ class StageFolder:
                 shutil.rmtree(path, ignore_errors=True)
 
     def record(self) -> dict[str, Any] | None:
-        """The record of the stage, or None while it is not complete."""
+        """Returns the record of the stage, or None while it is not complete."""
         path = self.folder / _DONE
         return read_training_record(path) if path.is_file() else None
 
@@ -128,7 +128,7 @@ class StageFolder:
         self.remove_bests()
 
     def last_checkpoint(self) -> Path | None:
-        """The newest complete checkpoint; incomplete ones are deleted."""
+        """Returns the newest complete checkpoint; incomplete ones are deleted."""
         found = None
         for path in self._checkpoints():
             if (path / _COMPLETE).is_file():
@@ -138,7 +138,7 @@ class StageFolder:
         return found
 
     def checkpoint(self, step: int) -> Path:
-        """The folder of the checkpoint at a step."""
+        """Returns the folder of the checkpoint at a step."""
         return self.folder / f"checkpoint-{step}"
 
     def complete(self, step: int, state: Mapping[str, Any]) -> None:
@@ -148,7 +148,7 @@ class StageFolder:
 
     @staticmethod
     def state(checkpoint: Path) -> dict[str, Any]:
-        """The monitor's state at a complete checkpoint."""
+        """Returns the monitor's state at a complete checkpoint."""
         return read_training_record(checkpoint / _COMPLETE)
 
     def _checkpoints(self) -> list[Path]:
@@ -157,7 +157,7 @@ class StageFolder:
 
 
 def model_saver(model: Any) -> Callable[[str], Any]:
-    """A function that saves a model in a folder, without the model card of its library."""
+    """Returns a function that saves a model in a folder, without the model card of its library."""
     return partial(model.save_pretrained, create_model_card=False)
 
 
@@ -166,7 +166,7 @@ def save_atomically(save: Callable[[str], Any], folder: Path) -> None:
 
     Args:
         save: saves the model in the folder that it is given.
-        folder: where the model goes.
+        folder: the folder of the model.
     """
     new, old = folder.with_name(f"{folder.name}.partial"), folder.with_name(f"{folder.name}.old")
     if old.exists() and not folder.exists():  # interrupted between the two renames below
@@ -181,7 +181,7 @@ def save_atomically(save: Callable[[str], Any], folder: Path) -> None:
 
 
 def read_training_record(path: Path) -> dict[str, Any]:
-    """The content of a JSON file that training has written.
+    """Returns the content of a JSON file that training has written.
 
     Raises:
         InputError: the file is damaged.
@@ -198,14 +198,14 @@ def read_training_record(path: Path) -> dict[str, Any]:
 
 
 def _without_held(plan: Any) -> Any:
-    """A plan without the setting that a training may go on with otherwise."""
+    """Returns a plan without the setting that a training may go on with otherwise."""
     if isinstance(plan, Mapping):
         return {key: _without_held(value) for key, value in plan.items() if key != _HELD}
     return [_without_held(value) for value in plan] if isinstance(plan, list | tuple) else plan
 
 
 def first_difference(old: Any, new: Any) -> str | None:
-    """The first difference between two plans, in words; None if they are equal."""
+    """Returns the first difference between two plans, in words; None if they are equal."""
     return _difference(comparable(old), comparable(new), "")
 
 

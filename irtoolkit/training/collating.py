@@ -41,7 +41,7 @@ class Collator:
         return {**self._inner(items), ROWS: numbers}
 
     def _negatives(self, row: int) -> Ints:
-        """The negatives of a row."""
+        """Returns the negatives of a row."""
         if self._stage.negatives == "random":
             return draw_negatives(self._rows, row, self._stage.count, self._seed, self._epoch())
         if self._rows.negatives is not None:
@@ -51,29 +51,32 @@ class Collator:
 
 
 def _texts(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The texts of query, positive, negative_1, ..."""
+    """Returns the texts of query, positive, negative_1, ..."""
     found = {"query": rows.queries[row], "positive": rows.docs[int(rows.golds[row])]}
     return [found | {f"negative_{i}": rows.docs[int(doc)] for i, doc in enumerate(others, 1)}]
 
 
 def _numbered(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The query with the number of its document as the label."""
+    """Returns the query with the number of its document as the label."""
     return [{"query": rows.queries[row], "label": int(rows.golds[row])}]
 
 
 def _margins(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The texts; the labels are the teacher's score of the positive minus that of each negative."""
+    """Returns the texts.
+
+    The labels are the teacher's score of the positive minus that of each negative.
+    """
     scores = _scores(rows, row)
     return [_texts(rows, row, others)[0] | {"label": [scores[0] - score for score in scores[1:]]}]
 
 
 def _scored(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The texts; the labels are the teacher's scores of the documents."""
+    """Returns the texts; the labels are the teacher's scores of the documents."""
     return [_texts(rows, row, others)[0] | {"label": _scores(rows, row)}]
 
 
 def _pairs(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The query with each document; the label is 1 for the relevant document, else 0."""
+    """Returns the query with each document; the label is 1 for the relevant document, else 0."""
     docs = [int(rows.golds[row]), *map(int, others)]
     return [
         {"query": rows.queries[row], "document": rows.docs[doc], "label": int(i == 0)}
@@ -82,7 +85,10 @@ def _pairs(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
 
 
 def _list(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The query with its documents; the labels are 1 for the first, relevant one, else 0."""
+    """Returns the query with its documents.
+
+    The labels are 1 for the first, relevant one, else 0.
+    """
     docs = [int(rows.golds[row]), *map(int, others)]
     labels = [1.0] + [0.0] * len(others)
     return [

@@ -36,11 +36,7 @@ class Conflicts:
         self._width = count + len(exclusions.word_sets)
 
     def clusters(self, groups: Ints) -> Ints:
-        """The number of each row's cluster; conflicting rows of a group are in the same cluster.
-
-        Args:
-            groups: (n,) group of each row; rows of different groups never meet.
-        """
+        """Returns each row's cluster number; conflicting rows of a group share a cluster."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -62,7 +58,7 @@ class Conflicts:
         return np.asarray(labels[: len(groups)], np.int64)
 
     def _within(self, groups: Ints) -> tuple[Ints, Ints, Ints, Ints, int]:
-        """The keys made distinct for each group.
+        """Makes the keys distinct for each group.
 
         Returns:
             The rows that bring and that exclude keys, the keys that they bring and exclude, and

@@ -31,7 +31,10 @@ class EveryDocument(nn.Module):
         self._documents = model.preprocess(list(texts), task="document")
 
     def forward(self, sentence_features: Features, labels: Tensor) -> Tensor:
-        """The loss of a batch of queries; the labels are (n,) numbers of their documents."""
+        """Returns the loss of a batch of queries.
+
+        The labels are (n,) numbers of their documents.
+        """
         from sentence_transformers.util import batch_to_device
 
         (features,) = sentence_features

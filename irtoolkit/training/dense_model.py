@@ -1,4 +1,4 @@
-"""Dense models before training: one vector for each text."""
+"""Dense models before training, which map each text to one vector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irtoolkit.training.recipes import Recipe
 
 
 def dense_model(recipe: Recipe) -> Any:
-    """The SentenceTransformer of a recipe of kind dense that starts from a checkpoint."""
+    """Returns the SentenceTransformer of a recipe of kind dense that starts from a checkpoint."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Router
 
@@ -50,12 +50,12 @@ def dense_model(recipe: Recipe) -> Any:
 
 
 def scratch_model(recipe: Recipe, texts: Iterable[str], docs: Sequence[str], seed: int) -> Any:
-    """The SentenceTransformer of a recipe that starts from no checkpoint.
+    """Returns the SentenceTransformer of a recipe that starts from no checkpoint.
 
     Args:
         recipe: a recipe of kind dense.
-        texts: the texts whose words it knows.
-        docs: the texts of the documents, for a model that knows each by itself.
+        texts: the texts with its vocabulary.
+        docs: the texts of the documents, for a model with a vector for each of them.
         seed: seed of the vectors of words that no file gives.
     """
     from sentence_transformers import SentenceTransformer
@@ -75,14 +75,14 @@ def scratch_model(recipe: Recipe, texts: Iterable[str], docs: Sequence[str], see
 
 
 def _route(model: Any, side: Side) -> list[Any]:
-    """The modules that a text of a side passes through."""
+    """Returns the modules that a text of a side passes through."""
     first, *rest = model
     routes = getattr(first, "sub_modules", {})
     return [*routes[side], *rest] if side in routes else [first, *rest]
 
 
 def _pooled(modules: list[Any], pooling: str, preset: Preset, folder: str) -> list[Any]:
-    """Modules with the given pooling in place of their own."""
+    """Returns modules with the given pooling in place of their own."""
     from sentence_transformers.base.modules import Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling
 
@@ -130,7 +130,7 @@ def _add_sememes(modules: list[Any], recipe: Recipe) -> None:
 
 
 def _prompts(opened: dict[str, Any], starts: dict[Side, tuple[Preset, str]]) -> dict[str, str]:
-    """The prompts put before the texts: the preset's, else the model's own."""
+    """Returns the prompts before the texts: the preset's, or else the model's own."""
     query, document = (preset_prompt(starts[side][0], side) for side in SIDES)
     if query is None and document is None and opened["query"] is opened["document"]:
         return dict(opened["document"].prompts)

@@ -37,9 +37,9 @@ _NONE_NEAR = 2.0
 
 
 class DuplicateFinder:
-    """Finds the documents that are near duplicates of others or overlap them.
+    """An index that finds documents that are near duplicates of others or overlap them.
 
-    Documents are added one by one; of each its words and its place in a book are kept.
+    Documents are added one by one; the words and the position in a book of each are stored.
     """
 
     def __init__(self, near: float | None) -> None:
@@ -84,7 +84,7 @@ class DuplicateFinder:
         return len(self._ends) - 1
 
     def exclusions(self, queries: Ints, golds: Ints, count: int) -> Exclusions:
-        """The documents that each query excludes.
+        """Returns the documents that each query excludes.
 
         They are its relevant documents, and unless `near` is None their near duplicates and the
         passages that share a sentence with one of them.
@@ -112,7 +112,7 @@ class DuplicateFinder:
         )
 
     def _word_sets(self) -> tuple[Ints, Ragged]:
-        """The number of each document's word set, and the words of each set, rarest first."""
+        """Returns each document's word set number, and the words of each set, rarest first."""
         ends = np.frombuffer(self._ends, np.int64)
         if self._near > 1:
             return np.arange(len(self)), Ragged(np.zeros(len(self) + 1, np.int64), ends[:0])
@@ -165,7 +165,7 @@ class DuplicateFinder:
         return Ragged.grouped(first, second, count)
 
     def _overlapping(self, docs: Ints) -> Ragged:
-        """The other documents that share a sentence with each of some documents."""
+        """Returns the other documents that share a sentence with each of some documents."""
         books, starts, stops = np.frombuffer(self._spans, np.int64).reshape(-1, 3).T
         order = np.lexsort((starts, books))
         far = int(stops.max(initial=0)) + 1
@@ -206,7 +206,7 @@ def _blocks(ends: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _signatures(sets: Ragged, near: float, wanted: Bools) -> tuple[Ints, Ints]:
-    """Signatures of word sets: two near duplicates have at least one in common.
+    """Returns signatures of word sets: two near duplicates have at least one in common.
 
     Near duplicates differ in few words. So among the first few words of each, the rarest, there is
     one that the other has too; with one more word there are two, and a pair of rare words is far
@@ -239,7 +239,7 @@ def _signatures(sets: Ragged, near: float, wanted: Bools) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class _SignatureMaker:
-    """Makes the signatures of word sets: single words, and pairs of words.
+    """A maker of signatures of word sets: single words, and pairs of words.
 
     Attributes:
         sets: the words of each set, rarest first.
@@ -269,7 +269,7 @@ class _SignatureMaker:
         return np.concatenate([[0], np.cumsum(self.single + self.pairs)])
 
     def make(self, begin: int, end: int) -> tuple[Ints, Ints]:
-        """The signatures of sets `begin` to `end`, and the number of the set of each."""
+        """Returns the signatures of sets `begin` to `end`, and the number of the set of each."""
         from irtoolkit.training._compiled import ALONE, pairs_of
 
         here = slice(begin, end)
@@ -283,7 +283,10 @@ class _SignatureMaker:
 
 
 def words_of(text: str) -> set[str]:
-    """The words that documents are compared by; in Chinese and Japanese, pairs of characters."""
+    """Returns the words that documents are compared by.
+
+    In Chinese and Japanese, pairs of characters.
+    """
     found = set(_WORD.findall(text.lower()))
     if not text.isascii():
         for word in [word for word in found if len(word) > 2 and _EAST.search(word)]:
@@ -293,7 +296,7 @@ def words_of(text: str) -> set[str]:
 
 
 def _span(doc_id: str) -> Span | None:
-    """The span that a document id names, if it names one."""
+    """Returns the span that a document id names, if it names one."""
     if ":" in doc_id and "+" in doc_id:
         with suppress(InputError):
             return Span.parse(doc_id)

@@ -18,7 +18,7 @@ class Exclusions:
 
     They are stored as keys, so that one key excludes thousands of documents with the same words. A
     document has two keys: the number of its word set, and `word_set_count` plus its own number. A
-    query excludes the documents of which it has a key.
+    query excludes each document that has one of its keys.
 
     Attributes:
         word_sets: (m,) number of the set of words of each document; documents with the same words
@@ -42,7 +42,7 @@ class Exclusions:
         return cls(np.arange(total), total, Ragged.of([sorted({*row}) for row in docs]))
 
     def of_query(self, query: int) -> Ints:
-        """The documents that a query excludes, ascending."""
+        """Returns the documents that a query excludes, ascending."""
         keys = self.keys[query]
         cut = int(np.searchsorted(keys, self.word_set_count))
         same_words = [self.docs_of_word_set[number] for number in keys[:cut].tolist()]
@@ -59,7 +59,7 @@ class Exclusions:
         return found
 
     def restrict(self, docs: Ints) -> Exclusions:
-        """The exclusions among some documents only, which get new numbers.
+        """Returns the exclusions among some documents only, which get new numbers.
 
         Args:
             docs: the documents, ascending; the first one becomes number 0.

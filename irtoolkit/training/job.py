@@ -14,7 +14,7 @@ from irtoolkit.training.validation import Validation
 
 
 class DivergedError(InputError):
-    """The error for a training whose loss or measure is no finite number."""
+    """The error for a training whose loss or measure is not a finite number."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class StageData:
     Attributes:
         stage: the stage.
         rows: the rows to train on.
-        validation: what the model is evaluated on during training; None if it is not evaluated.
+        validation: the data for evaluation during training; None if the model is not evaluated.
     """
 
     stage: Stage
@@ -84,10 +84,10 @@ class StageJob:
         return self.data.rows
 
     def doc_texts(self) -> list[str]:
-        """The texts of the documents of the rows, in memory."""
+        """Returns the texts of the documents of the rows, in memory."""
         return [self.rows.docs[i] for i in range(len(self.rows.docs))]
 
     @property
     def validation(self) -> Validation | None:
-        """What the model is evaluated on during training."""
+        """The data for evaluation during training."""
         return self.data.validation

@@ -16,7 +16,7 @@ QUERY_FLOPS, DOC_FLOPS = 5e-5, 3e-5
 
 @dataclass(frozen=True)
 class LossCase:
-    """What a loss is made for.
+    """The inputs of a loss.
 
     Attributes:
         model: the model to train.
@@ -186,7 +186,7 @@ def listwise(case: LossCase) -> Any:
 
 
 def _of_vectors(case: LossCase, loss: Any) -> Any:
-    """A loss over one vector for each text, regularised or in chunks as the stage needs it."""
+    """Returns a loss over one vector for each text, regularised or in chunks as the stage says."""
     from irtoolkit.training import loss_modules
 
     if case.kind == "sparse":
@@ -195,7 +195,7 @@ def _of_vectors(case: LossCase, loss: Any) -> Any:
 
 
 def _regularised(case: LossCase, loss: Any) -> Any:
-    """A loss with SPLADE's FLOPS regularisers (Formal et al. 2021)."""
+    """Returns a loss with SPLADE's FLOPS regularisers (Formal et al. 2021)."""
     from sentence_transformers.sparse_encoder import losses
 
     from irtoolkit.training.loss_modules import Flops

@@ -21,7 +21,7 @@ Features = Iterable[dict[str, Any]]
 
 
 def is_distributed() -> bool:
-    """Whether several processes share a batch."""
+    """Returns whether several processes share a batch."""
     distributed = torch.distributed
     if not (distributed.is_available() and distributed.is_initialized()):
         return False
@@ -49,7 +49,7 @@ def row_by_row(name: str, scale: float = 1.0) -> TensorSimilarity:
 
 
 def distance(a: Tensor, b: Tensor) -> Tensor:
-    """(n,) Euclidean distances, with gradient 0 where two vectors are equal."""
+    """Returns (n,) Euclidean distances, with gradient 0 if two vectors are equal."""
     length: Tensor = torch.linalg.vector_norm(a - b, dim=-1)
     return length
 
@@ -112,7 +112,10 @@ class AllDocuments(nn.Module):
         self.register_buffer("matrix", matrix.detach().clone(), persistent=False)
 
     def forward(self, sentence_features: Features, labels: Tensor) -> Tensor:
-        """The loss of a batch of queries; the labels are (n,) numbers of their documents."""
+        """Returns the loss of a batch of queries.
+
+        The labels are (n,) numbers of their documents.
+        """
         (features,) = sentence_features
         vectors = self.model(features)["sentence_embedding"]
         return self.compute_loss_from_embeddings([vectors], labels)
@@ -130,9 +133,9 @@ def triplet_loss(model: Any, margin: float) -> Any:
 
 
 def cached(loss: Any, rows: int) -> Any:
-    """A loss with cached gradients, which holds the activations of a few rows (Gao et al. 2021).
+    """Returns a loss with cached gradients, which holds the activations of a few rows.
 
-    Its value and its gradients are those of the given loss.
+    Its value and its gradients are those of the given loss (Gao et al. 2021).
 
     Args:
         loss: a loss over vectors.
@@ -206,7 +209,7 @@ def sampled_tokens(model: Any, scale: float) -> nn.Module:
 
 
 def own_documents(model: Any, scale: float) -> TensorSimilarity:
-    """MaxSim of each query with each of its own documents: (n, documents)."""
+    """Returns (n, documents) MaxSim of each query with each of its own documents."""
     return _scoring(model, "kd_scores", scale)
 
 
@@ -254,7 +257,7 @@ class Listwise(nn.Module):
         self, inputs: tuple[Sequence[str], Sequence[Sequence[str]]], labels: Sequence[Tensor],
         prompt: str | None = None, task: str | None = None,
     ) -> Tensor:  # fmt: skip
-        """The mean over the queries of -log softmax at the document with label 1.
+        """Returns the mean over the queries of -log softmax at the document with label 1.
 
         Args:
             inputs: the queries, and the documents of each.
@@ -280,5 +283,5 @@ class Listwise(nn.Module):
 
 
 def _firsts(scores: Tensor) -> Tensor:
-    """The label of each row: the relevant document is the first."""
+    """Returns the label of each row: the relevant document is the first."""
     return torch.zeros(len(scores), dtype=torch.long, device=scores.device)

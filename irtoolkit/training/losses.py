@@ -1,4 +1,4 @@
-"""The losses that models are trained with: what each needs, and the settings that fit it.
+"""The losses of training, with their requirements and the settings that fit them.
 
 Their modules are in `irtoolkit.training.loss_modules`, and `irtoolkit.training.loss_makers` makes
 them for a stage.
@@ -23,7 +23,7 @@ Layout = Literal["texts", "numbered", "margins", "scores", "pairs", "list"]
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss and what it needs.
+    """A loss with its requirements.
 
     Attributes:
         name: value of the setting `loss`.
@@ -63,7 +63,7 @@ class Loss:
 def make_loss(
     model: Any, stage: Stage, kind: Kind, documents: Any = None, texts: Sequence[str] = ()
 ) -> Any:
-    """The torch module of a stage's loss, for sentence-transformers' trainers.
+    """Returns the torch module of a stage's loss, for sentence-transformers' trainers.
 
     If several processes share a batch equally, the mean of their losses, and of their gradients, is
     that of one process with the whole batch.

@@ -30,7 +30,7 @@ _PERTURBED = 0.05
 
 
 def lstm(recipe: Recipe, pooling: str, reader: Any) -> list[Any]:
-    """The modules of an LSTM in one direction with pooled states.
+    """Returns the modules of an LSTM in one direction with pooled states.
 
     Args:
         recipe: gives the size of the state.
@@ -48,11 +48,13 @@ def lstm(recipe: Recipe, pooling: str, reader: Any) -> list[Any]:
 def transform(
     recipe: Recipe, texts: Iterable[str], docs: Sequence[str], seed: int
 ) -> tuple[list[Any], list[Any]]:
-    """The modules of contexts and of quotes of Transform (Wang et al. 2021), with the same words.
+    """Returns the modules of contexts and of quotes of Transform (Wang et al. 2021).
+
+    Both have the same vocabulary.
 
     Args:
         recipe: gives the size of states and the length of quotes.
-        texts: texts whose words are known.
+        texts: texts with the vocabulary.
         docs: the quotes.
         seed: seed of the vectors of words that no file gives.
     """
@@ -91,13 +93,13 @@ FROM_SCRATCH: dict[str, Callable[..., Any]] = {"lstm": lstm, "nnqr": lstm, **KNO
 def encoder_maker(
     recipe: Recipe, texts: Iterable[str], seed: int
 ) -> Callable[[str, Side], list[Any]]:
-    """A function that makes encoders with the same words.
+    """Returns a function that makes encoders with the same vocabulary.
 
     It maps a pooling and a side to modules of sentence-transformers.
 
     Args:
         recipe: gives the network, and may give a file of word vectors.
-        texts: texts whose words the encoders know; all other words share one vector.
+        texts: texts with the vocabulary of the encoders; all other words share one vector.
         seed: seed of the vectors of words that no file gives.
 
     Raises:
@@ -136,13 +138,13 @@ class _About:
         self._used = False
 
     def noting(self, texts: Iterable[str]) -> Iterator[str]:
-        """The texts, of which some should be quotes."""
+        """Yields the texts, of which some should be quotes."""
         for text in texts:
             self._used = self._used or text.lower() in self.names
             yield text
 
     def refuse_strangers(self) -> None:
-        """Raises InputError where no text is one of the quotes."""
+        """Raises InputError if no text is one of the quotes."""
         if self.names and not self._used:
             raise InputError(
                 f"none of its {len(self.names)} quotes is among the training texts",
@@ -151,7 +153,7 @@ class _About:
 
 
 def vocabulary(texts: Iterable[str]) -> list[str]:
-    """The words of some texts by descending frequency, then in alphabetical order."""
+    """Returns the words of some texts by descending frequency, then in alphabetical order."""
     reader = _reader()
     counts: Counter[str] = Counter()
     for text in texts:
@@ -165,7 +167,7 @@ def vocabulary(texts: Iterable[str]) -> list[str]:
 def read_vectors(
     path: StrPath, wanted: frozenset[str] | set[str]
 ) -> dict[str, NDArray[np.float32]]:
-    """The vectors of some words in a file of word vectors.
+    """Returns the vectors of some words in a file of word vectors.
 
     Each line is a word and the numbers of its vector, as in GloVe's files; the file is plain or
     .gz. A first line with two numbers, as word2vec writes it, is skipped. Of two lines with the
@@ -213,7 +215,7 @@ def read_vectors(
 
 
 def _parted(line: str, width: int) -> list[str]:
-    """A word and its numbers; some words in GloVe's files contain spaces."""
+    """Returns a word and its numbers; some words in GloVe's files contain spaces."""
     return line.rstrip().rsplit(" ", width)
 
 
@@ -236,13 +238,13 @@ def _vectors(
 
 
 def _known(name: str, wanted: set[str]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of some words of a file, or of word vectors that have been fetched."""
+    """Returns the vectors of some words of a file, or of word vectors that have been fetched."""
     source = word_source(name)
     return read_vectors(name, wanted) if source is None else fetched_vectors(source, wanted)
 
 
 def _reader() -> Any:
-    """A tokenizer that splits texts into lower-case words, and Chinese into characters, like BERT's."""
+    """Returns a tokenizer for lower-case words, and for Chinese characters like BERT's."""
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.normalizers import BertNormalizer

@@ -27,7 +27,7 @@ def check_recipe(recipe: Recipe) -> None:
 
 
 def _check_measure(stage: Stage) -> None:
-    """Refuses a measure that cannot be computed, or by whose name no figure will be found."""
+    """Refuses a measure that cannot be computed, or whose figures have other names than its own."""
     if stage.measure is None:
         return
     found = parse_measures([stage.measure])

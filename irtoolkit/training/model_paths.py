@@ -21,7 +21,7 @@ _ADDED: dict[str, dict[str, Any]] = {
 
 
 def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Path:
-    """The default folder of the model that a recipe with some settings trains.
+    """Returns the default folder of the model that a recipe with some settings trains.
 
     Args:
         recipe: name of the recipe, or path of its file.
@@ -41,7 +41,7 @@ def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Pa
 
 
 def trained_by(folder: Path, recipe: Recipe) -> bool:
-    """Whether the model in a folder was trained by a recipe with the same settings."""
+    """Returns whether the model in a folder was trained by a recipe with the same settings."""
     try:
         made = load_json((folder / RECORD).read_text("utf-8"))["plan"]["settings"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -50,7 +50,7 @@ def trained_by(folder: Path, recipe: Recipe) -> bool:
 
 
 def comparable(plan: Any) -> Any:
-    """A plan as JSON without the settings that are None.
+    """Returns a plan as JSON without the settings that are None.
 
     So a plan stays the same if a later version of irtoolkit adds a setting that is None by default,
     or one whose value in earlier versions is known.
@@ -65,5 +65,5 @@ def comparable(plan: Any) -> Any:
 
 
 def is_trained(folder: Path) -> bool:
-    """Whether a folder has a model whose training is complete."""
+    """Returns whether a folder has a model whose training is complete."""
     return (folder / RECORD).is_file()

@@ -41,7 +41,7 @@ class ModelRetriever(Retriever):
         return _SCORERS[self.kind](self, queries, task)
 
     def in_precision(self) -> Any:
-        """A context in which the model computes in the given precision."""
+        """Returns a context in which the model computes in the given precision."""
         import torch
 
         return torch.autocast(
@@ -50,7 +50,7 @@ class ModelRetriever(Retriever):
         )  # fmt: skip
 
     def encode(self, texts: Sequence[str], query: bool) -> Any:
-        """The vectors of queries or of documents; equal texts are encoded once."""
+        """Returns the vectors of queries or of documents; equal texts are encoded once."""
         distinct = list(dict.fromkeys(texts))
         place = {text: i for i, text in enumerate(distinct)}
         encode = self.model.encode_query if query else self.model.encode_document
@@ -65,7 +65,7 @@ class ModelRetriever(Retriever):
         return made[rows] if isinstance(made, np.ndarray) else made[rows].float()
 
     def texts_of(self, task: Task, doc: Ints) -> list[str]:
-        """The texts of some documents, with their segments joined."""
+        """Returns the texts of some documents, with their segments joined."""
         return [self.join.join(segments) for segments in task.docs[doc]]
 
 
@@ -106,7 +106,7 @@ def _shared_vectors(retriever: ModelRetriever, task: Task) -> Any:
 
 
 def _by_model(retriever: ModelRetriever, queries: list[str], task: Task) -> Scorer:
-    """The scorer of late and sparse models, with the model's own similarity."""
+    """Returns the scorer of late and sparse models, with the model's own similarity."""
     vectors = retriever.encode(queries, query=True)
 
     def candidates(doc: Ints) -> Block:
@@ -123,7 +123,7 @@ def _by_model(retriever: ModelRetriever, queries: list[str], task: Task) -> Scor
 
 
 def _cross(retriever: ModelRetriever, queries: list[str], task: Task) -> Scorer:
-    """The scorer of cross-encoders, which read queries and documents together."""
+    """Returns the scorer of cross-encoders, which read queries and documents together."""
     import torch
 
     def candidates(doc: Ints) -> Block:

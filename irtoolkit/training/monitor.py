@@ -50,7 +50,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
     # -- state ----------------------------------------------------------------------------------
 
     def best(self) -> dict[str, Any] | None:
-        """The best evaluation so far, the first of equal ones; None if there is none."""
+        """Returns the best evaluation so far, the first of equal ones; None if there is none."""
         if self._job.validation is None or not self.evaluations:
             return None
         measure = self._job.validation.measure
@@ -58,7 +58,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         return min(self.evaluations, key=lambda found: sign * found["figures"][measure])
 
     def exhausted(self) -> bool:
-        """Whether the stage's patience is exhausted: no better evaluation for so many."""
+        """Returns whether the stage's patience is exhausted: no better evaluation for so many."""
         best, patience = self.best(), self._job.stage.patience
         if best is None or patience is None:
             return False

@@ -13,7 +13,7 @@ from irtoolkit.training.training_set import TrainingSet
 
 
 def mine_negatives(ranked: Ragged, exclusions: Exclusions, count: int) -> Ints:
-    """The highest ranked documents of each query that it does not exclude: hard negatives.
+    """Returns the highest ranked documents of each query that it does not exclude: hard negatives.
 
     Args:
         ranked: the documents of each query, best first.
@@ -89,7 +89,7 @@ def check_negatives(rows: TrainingSet, stage: Stage) -> None:
 
 
 def random_generator(*numbers: int) -> np.random.Generator:
-    """A generator of random numbers, seeded with some whole numbers."""
+    """Returns a generator of random numbers, seeded with some whole numbers."""
     return np.random.default_rng([number % (1 << 64) for number in numbers])
 
 

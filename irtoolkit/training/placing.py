@@ -99,7 +99,7 @@ class OpenBatches:
         return None
 
     def room(self) -> Ints:
-        """The batches with room, each repeated as often as it takes another row."""
+        """Returns the batches with room, each repeated as often as it takes another row."""
         repeated = [
             batch
             for level, here in enumerate(self._by_room)
@@ -134,7 +134,7 @@ class RowPlacer:
         """Places rows in batches until all batches are full.
 
         Args:
-            active: the rows to place; other rows are taken where these do not fit.
+            active: the rows to place; other rows are taken if these do not fit.
             room: number of rows that each batch takes.
             random: generator of random numbers.
 

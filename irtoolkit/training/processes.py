@@ -33,13 +33,13 @@ class ProcessRank:
 
     @classmethod
     def of_environment(cls) -> ProcessRank:
-        """The rank of this process, as its launcher sets it."""
+        """Returns the rank of this process, as its launcher sets it."""
         here = launch()
         return cls(here.rank, here.size)
 
 
 def is_first_process() -> bool:
-    """Whether this process is the one that writes files and messages."""
+    """Returns whether this process is the one that writes files and messages."""
     return ProcessRank.of_environment().rank == 0
 
 
@@ -49,7 +49,7 @@ def world_size() -> int:
 
 
 def process_device(device: str | None) -> str:
-    """The torch device of this process: the given one, else its GPU, else the CPU.
+    """Returns the torch device of this process: the given one, else its GPU, else the CPU.
 
     Raises:
         InputError: there is no such device, or several processes would share one GPU.
@@ -81,7 +81,7 @@ def wait_for_all(device: str) -> None:
 
 @contextmanager
 def noticing_lost_peers() -> Iterator[None]:
-    """Turns what torch raises when another process has ended into one line.
+    """Turns torch's exception for an ended peer process into one clear error.
 
     Raises:
         LostPeerError: another process of this training has ended.
@@ -105,10 +105,10 @@ def noticing_lost_peers() -> Iterator[None]:
 def average_gradients(model: Any) -> None:
     """Replaces a model's gradients by their mean over all processes.
 
-    Those of a sharded model have been averaged as they were computed. DistributedDataParallel wants
-    one call of the model in a step, and the losses of sentence-transformers make more: it refuses
-    them, or sends gradients ten times; around losses of our own it would give the same weights, and
-    be no faster (`benchmarks/gradients.py`).
+    Those of a sharded model have already been averaged. DistributedDataParallel requires one call
+    of the model in a step, and the losses of sentence-transformers make more: it refuses them, or
+    sends gradients ten times; around losses of our own it would give the same weights, and be no
+    faster (`benchmarks/gradients.py`).
     """
     if world_size() == 1:
         return
@@ -168,7 +168,7 @@ def _refusal(folder: Path, held: ExitStack) -> InputError | None:
 
 
 def from_first(value: Any) -> Any:
-    """The value that the first process has, in every process."""
+    """Returns the value that the first process has, in every process."""
     if world_size() == 1:
         return value
     import torch

@@ -1,7 +1,7 @@
-"""Training of a linear map of queries alone, upon an encoder whose vectors are known.
+"""Training of a linear map of queries alone, on top of a frozen encoder.
 
-A query's vector q becomes q + Wq, where W begins as zero: the map begins as the identity, and weight
-decay draws it there. Documents keep their vectors, so an index of theirs need not be made again.
+A query's vector q becomes q + Wq, where W begins as zero: the map begins as the identity, and
+weight decay draws it there. Documents keep their vectors, so their index need not be rebuilt.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAP = "map.safetensors"
 
 
 class KnownVectors(InputModule):  # type: ignore[misc]
-    """The vectors that a frozen encoder makes of texts, each made once and kept in the vector store.
+    """A frozen encoder's vectors of texts, each computed once and stored in the vector store.
 
     Args:
         encoder: the encoder of one side.
@@ -45,7 +45,7 @@ class KnownVectors(InputModule):  # type: ignore[misc]
         self.tokenizer = None
 
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **_: Any) -> Any:
-        """The vectors of texts; the encoder has its own prompt."""
+        """Returns the vectors of texts; the encoder has its own prompt."""
         texts = [str(text) for text in inputs]
         new = [text for text in dict.fromkeys(texts) if text not in self._place]
         if new:
@@ -79,12 +79,12 @@ class QueryMap(Module):  # type: ignore[misc]
 
 
 class MappedForm:
-    """How a recipe with `query_map` is held in training, as `TrainedForm` is for others.
+    """The model of a recipe with `query_map` in training, as `TrainedForm` is for others.
 
     Args:
         recipe: the recipe.
         device: of this process.
-        texts: queries and documents of the training set, whose vectors are made at once.
+        texts: queries and documents of the training set, whose vectors are computed at once.
 
     Attributes:
         model: known vectors and the map, which is trained.
@@ -119,11 +119,11 @@ class MappedForm:
         """Does nothing: vectors have no padding."""
 
     def measured(self, saved: Any) -> Any:
-        """The model that is evaluated in place of the saved one: the same vectors, made faster."""
+        """Returns the model to evaluate instead of the saved one, with the same vectors, faster."""
         return self.model
 
     def saved(self) -> Any:
-        """The base model with the map upon its queries."""
+        """Returns the base model with the map upon its queries."""
         weight = self._map.change.weight.detach().cpu()
         width = len(weight)
         dense = Dense(width, width, bias=False, activation_function=torch.nn.Identity())
@@ -157,7 +157,7 @@ Form = TrainedForm | MappedForm
 
 
 def _encoder(recipe: Recipe, side: Side, device: str) -> Encoder:
-    """The encoder of one side of the base model, as retrieval has it."""
+    """Returns the encoder of one side of the base model, as retrieval has it."""
     return Encoder(EncoderSettings(
         recipe.start, "dense", side, device=device,
         pooling=None if recipe.pooling == "own" else recipe.pooling, precision=recipe.precision,

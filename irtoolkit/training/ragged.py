@@ -1,4 +1,4 @@
-"""Rows of whole numbers that differ in length, stored end to end in one array."""
+"""Rows of whole numbers that differ in length, concatenated in one array."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Ragged:
 
     @classmethod
     def of(cls, rows: Sequence[Iterable[int]]) -> Ragged:
-        """The given rows, unchanged."""
+        """Builds rows from sequences, unchanged."""
         listed = [np.fromiter(row, np.int64) for row in rows]
         ends = np.cumsum([0, *map(len, listed)])
         return cls(ends, np.concatenate([np.empty(0, np.int64), *listed]))
 
     @classmethod
     def grouped(cls, owners: Ints, values: Ints, count: int) -> Ragged:
-        """One row for each of `count` owners: its distinct values, ascending.
+        """Builds one row for each of `count` owners: its distinct values, ascending.
 
         Args:
             owners, values: (k,) pairs of a row and a value in it.
@@ -50,7 +50,7 @@ class Ragged:
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> Ints:
-        """The values of one row."""
+        """Returns the values of one row."""
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
     @property
@@ -64,7 +64,7 @@ class Ragged:
         return np.repeat(np.arange(len(self)), self.sizes)
 
     def take(self, rows: Ints) -> tuple[Ints, Ints]:
-        """The values of some rows.
+        """Returns the values of some rows.
 
         Returns:
             For each value the index in `rows` of its row, and the value; two parallel arrays.
@@ -72,7 +72,7 @@ class Ragged:
         return self.stretch(self.offsets[rows], self.offsets[rows + 1])
 
     def stretch(self, begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
-        """The values of some stretches of `values`, which may cross rows.
+        """Returns the values of some stretches of `values`, which may cross rows.
 
         Args:
             begins, ends: (k,) first position of each stretch, and one past its last.
@@ -87,7 +87,7 @@ class Ragged:
 
 
 def distinct(values: Ints) -> Ints:
-    """The distinct values, ascending; several times faster than np.unique."""
+    """Returns the distinct values, ascending; several times faster than np.unique."""
     ordered = np.sort(values)
     new = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]
     found: Ints = ordered[new]
@@ -95,7 +95,7 @@ def distinct(values: Ints) -> Ints:
 
 
 def is_among(values: Ints, ordered: Ints) -> Bools:
-    """Whether each of some values is in `ordered`, whose values ascend."""
+    """Returns whether each of some values is in `ordered`, whose values ascend."""
     if not len(ordered):
         return np.zeros(len(values), bool)
     places = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)

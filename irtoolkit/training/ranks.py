@@ -23,11 +23,11 @@ from irtoolkit.training.trainer import TrainedModel, train
 
 @dataclass(frozen=True)
 class _Rank:
-    """One of the processes that train together.
+    """A process among those that train together.
 
     Attributes:
         rank, size: its number, and how many there are.
-        place: a file that all of them reach, where they meet.
+        place: the rendezvous file, which all of them can access.
     """
 
     rank: int
@@ -37,14 +37,14 @@ class _Rank:
 
 @dataclass(frozen=True)
 class _Training:
-    """Trains as one of several processes; what a worker is given."""
+    """The work of one of several training processes, which is sent to a worker."""
 
     recipe: Recipe
     out: str
     options: Mapping[str, Any]
 
     def __call__(self, one: _Rank) -> TrainedModel | LostPeerError:
-        """The model; of a process that has lost another one, only that, as the other says why."""
+        """Returns the trained model; if another process was lost, only the error for that."""
         variables = {
             "RANK": str(one.rank), "WORLD_SIZE": str(one.size),
             # A worker sees its own GPU only.
@@ -69,12 +69,12 @@ def train_with(
     """Trains in several workers of an engine, which share each batch.
 
     Args:
-        engine: whose workers train; all of them must reach the folder of the model.
+        engine: the engine of the workers; all of them must have access to the folder of the model.
         count: number of workers; an engine with fewer waits in vain and says so.
         recipe, out, options: see `train`.
 
     Raises:
-        InputError: what `train` raises; or a worker was killed, and the others have been ended.
+        InputError: an error of `train`; or a worker was killed, and the others have been ended.
     """
     folder = Path(out).expanduser().absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -103,9 +103,9 @@ def train_with(
 
 
 def ranks_of(engine: Engine, workers: int | None) -> int:
-    """How many workers train: as many as are wanted, else one for each GPU, else one.
+    """Returns how many workers train: the given number, or else one for each GPU, or else one.
 
-    The number of pieces that an engine was asked to work on at once is wanted, too.
+    The number of workers set for the engine counts as given.
     """
     if workers is None:
         workers = wanted_workers()
@@ -113,7 +113,7 @@ def ranks_of(engine: Engine, workers: int | None) -> int:
 
 
 def in_this_process(engine: Engine, workers: int | None) -> bool:
-    """Whether to train here: one worker alone without a GPU would only be farther away."""
+    """Returns whether to train here: one worker alone without a GPU would only be farther away."""
     return engine.name == "local" or (ranks_of(engine, workers) == 1 and not _visible(engine))
 
 
@@ -133,7 +133,7 @@ def _visible(engine: Engine) -> int:
 
 
 def _leave() -> None:
-    """Ends what the libraries keep of a group of processes, so that those that wait notice."""
+    """Leaves the libraries' process group, so that processes that wait for this one notice."""
     import torch
 
     if torch.distributed.is_initialized():

@@ -1,4 +1,4 @@
-"""Texts of a batch as tokens, by the tokenizer itself where that gives the model's own batches."""
+"""Fast tokenization of batches by the tokenizer itself, if that gives the model's own batches."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from irtoolkit.models.reading import Reader, reader_of
 
 
 class FastReading:
-    """Stands in place of a model's `preprocess`, which makes lists of Python numbers.
+    """A replacement of a model's `preprocess`, which makes lists of Python numbers.
 
     Args:
         model: the model in training, of sentence-transformers.
         kind: its kind.
-        own: its own way, for what is not read so.
+        own: its own `preprocess`, for all other inputs.
     """
 
     def __init__(self, model: Any, kind: Kind, own: Callable[..., dict[str, Any]]) -> None:
@@ -27,7 +27,7 @@ class FastReading:
     def __call__(
         self, texts: Sequence[Any], prompt: str | None = None, task: str | None = None, **more: Any
     ) -> dict[str, Any]:
-        """The features of a batch of texts; see sentence-transformers."""
+        """Returns the features of a batch of texts; see sentence-transformers."""
         own = partial(self._own, prompt=prompt, task=task, **more)
         key = prompt, task, tuple(sorted(more.items()))
         if key not in self._readers:

@@ -1,4 +1,4 @@
-"""The recipes that come with irtoolkit, and recipes in files of one's own, in TOML."""
+"""The recipes that come with irtoolkit, and users' own recipes in TOML files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def recipe_names() -> list[str]:
 
 
 def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
-    """A recipe with the given settings.
+    """Returns a recipe with the given settings.
 
     Args:
         name: one of `recipe_names()`, or the path of a .toml file.
@@ -81,7 +81,7 @@ def _parsed(cls: type[Recipe | Stage], settings: Mapping[str, Any], owner: str) 
 
 
 def recipe_variables(name: str) -> dict[str, tuple[str, list[str]]]:
-    """The variables of a recipe: the default and the values of each."""
+    """Returns the variables of a recipe: the default and the values of each."""
     found = _read(_path(name)).get("variables", {})
     return {key: (str(value["default"]), list(value["values"])) for key, value in found.items()}
 

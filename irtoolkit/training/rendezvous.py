@@ -1,4 +1,4 @@
-"""Where the processes of a training meet: torch's variables, made of those of the launcher."""
+"""The rendezvous of the processes of a training: torch's variables, from the launcher's."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _FIRST_PORT, _PORTS = 15000, 15000
 
 
 def torch_variables(here: Launch, env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment variables by which torch finds the other processes of a launch.
+    """Returns the environment variables by which torch finds the other processes of a launch.
 
     Args:
         here: this process.
         env: the environment variables; `MASTER_ADDR` and `MASTER_PORT` are kept.
 
     Raises:
-        InputError: nothing tells where process 0 is.
+        InputError: the address of process 0 is unknown.
     """
     address = env.get("MASTER_ADDR") or _address(here, env)
     port = env.get("MASTER_PORT") or _port(here, env)
@@ -69,7 +69,7 @@ def _port(here: Launch, env: Mapping[str, str]) -> str:
 
 
 def first_host(nodes: str) -> str:
-    """The first host of a list as Slurm writes it: n007 of "n[007-010,012],m1"."""
+    """Returns the first host of a list as Slurm writes it: n007 of "n[007-010,012],m1"."""
     found = re.match(r"([^,\[]*)(?:\[([^\],-]+)[^\]]*\])?([^,\[]*)", nodes.strip())
     return "".join(part or "" for part in found.groups()) if found else ""
 
@@ -78,7 +78,7 @@ def meet(backend: str) -> None:
     """Joins the other processes of this launch.
 
     Raises:
-        InputError: nothing tells where they meet, or some of them did not arrive in time.
+        InputError: the rendezvous is unknown, or some processes did not arrive in time.
     """
     import torch
     from torch.distributed.rendezvous import rendezvous

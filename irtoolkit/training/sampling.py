@@ -2,8 +2,8 @@
 
 With some losses the relevant documents and mined negatives of all rows of a batch serve every row
 as negatives. If a stage has `apart`, rows that conflict (see `irtoolkit.training.conflicts`) are
-then in different batches. Rows are dealt by clusters of conflicting rows; where a cluster has more rows than there
-are batches, its rows are placed one by one.
+then in different batches. Rows are dealt by clusters of conflicting rows; if a cluster has more
+rows than there are batches, its rows are placed one by one.
 
 The number of batches of an epoch is determined beforehand, so that it is the same in every epoch:
 as many as the batch size and the largest number of mutually conflicting rows require, and more if
@@ -83,10 +83,7 @@ class BatchSampler:
         return sum(len(group) for group in self._groups if not group.batches)
 
     def have_two_documents(self, rows: TrainingSet) -> bool:
-        """Whether a batch has rows with different relevant documents, which are negatives of each other.
-
-        Documents with the same text are equal: no loss tells them apart.
-        """
+        """Returns whether a batch has rows with different relevant documents, as negatives need."""
         return any(
             group.largest_batch > 1
             and differ(rows.docs[int(gold)] for gold in rows.golds[group.rows])
@@ -149,7 +146,7 @@ class _Group:
         return int(self._room().max()) if self.batches else 0
 
     def plan(self, epoch: int) -> list[Ints]:
-        """The rows of each batch."""
+        """Returns the rows of each batch."""
         if not self.batches:
             return []
         random = random_generator(*self._seed, epoch, _PLACING)
@@ -191,7 +188,7 @@ class _Group:
         self.batches = 0
 
     def _can_place(self) -> bool:
-        """Whether a placement was found in a few tries; keeps it."""
+        """Returns whether a placement was found in a few tries; keeps it."""
         if self._world == 1 and self._largest <= self.batches:
             return True  # dealing cannot fail
         for attempt in range(TRIES):
@@ -202,7 +199,10 @@ class _Group:
         return False
 
     def _place(self, random: Generator, turn: int) -> Ints | None:
-        """The batch of each row, -1 for a row that is left out; None if batches stay open."""
+        """Returns the batch of each row, -1 for a row that is left out.
+
+        None if batches stay open.
+        """
         active, room = self._active(turn), self._room()
         if self._largest <= self.batches:
             dealt = deal(self._clusters[active], room, random)
@@ -218,7 +218,7 @@ class _Group:
         return self._world * (whole + (np.arange(self.batches) < rest))
 
     def _active(self, turn: int) -> Ints:
-        """The rows that are not left out in a turn; rows are left out in turns."""
+        """Returns the rows that are not left out in a turn; rows are left out in turns."""
         rest = len(self.rows) - self._units * self._world
         each = np.arange(len(self.rows))
         if not rest:
@@ -228,7 +228,7 @@ class _Group:
 
 
 def differ(texts: Iterable[str]) -> bool:
-    """Whether any two of some texts are different."""
+    """Returns whether any two of some texts are different."""
     each = iter(texts)
     first = next(each, None)
     return any(text != first for text in each)

@@ -11,7 +11,7 @@ from irtoolkit.models.packed import with_layout
 
 
 def sent(data: Any, device: torch.device, name: str = "") -> Any:
-    """A batch on a GPU, where its masks know which of its tokens are padding.
+    """Moves a batch to a GPU, with the layout of its padding attached to its masks.
 
     Args:
         data: tensors, in mappings and sequences.
@@ -48,7 +48,7 @@ class Awaited:
             self._event = torch.cuda.current_stream(tensor.device).record_event()
 
     def value(self) -> float:
-        """The number, once it is computed."""
+        """Returns the number, once it is computed."""
         if self._event is not None:
             self._event.synchronize()
         return float(self._there)

@@ -50,7 +50,7 @@ _ARRAYS = (
 
 
 def build_training_set(stage: Stage, join: str = " ", trusted: bool = False) -> TrainingSet:
-    """The rows of a stage: pairs of a query and a document relevant to it.
+    """Returns the rows of a stage: pairs of a query and a document relevant to it.
 
     A set that was built before from the same data is mapped from the cache.
 
@@ -97,7 +97,7 @@ def _check(stage: Stage) -> None:
 
 
 def _key(stage: Stage, source: RowSource, join: str) -> str:
-    """A hash of everything that decides the rows."""
+    """Returns a hash of everything that decides the rows."""
     settings = [
         stage.query, stage.doc, stage.around, stage.length, stage.near, stage.pairs,
         stage.negatives, stage.count, stage.needs_all_documents, join,
@@ -214,7 +214,7 @@ def _selected(texts: MappedTexts, places: Ints) -> Sequence[str]:
 
 
 def _scored(rows: TrainingSet, teacher: str, trusted: bool) -> TrainingSet:
-    """A training set with a teacher's scores: its logits, or the second class's log-odds of two."""
+    """Returns a training set with a teacher's scores: its logit, or the log-odds of its two."""
     from irtoolkit.models.encoder import Encoder, EncoderSettings
 
     if rows.negatives is None:

@@ -10,10 +10,10 @@ from irtoolkit.training.processes import world_size
 
 
 def shard(model: Any) -> None:
-    """Shares the weights of a model among all processes, in place.
+    """Shards the weights of a model over all processes, in place.
 
-    The layers of its transformers are gathered one at a time, and let go after their computation;
-    what is outside of them is gathered for the whole step.
+    The layers of its transformers are gathered one at a time, and released after their computation;
+    weights outside them are gathered for the whole step.
 
     Args:
         model: the same in all processes, on the device that trains it.
@@ -31,14 +31,14 @@ def shard(model: Any) -> None:
 
 
 def whole(weights: Any) -> Any:
-    """All of a tensor of which each process has a part; every process must ask for it."""
+    """Returns a whole tensor that is sharded over all processes; each of them must call this."""
     from torch.distributed.tensor import DTensor
 
     return weights.full_tensor() if isinstance(weights, DTensor) else weights
 
 
 def save_shards(folder: str, model: Any, optimizer: Any) -> None:
-    """Saves what every process has of a model and its optimizer; all of them call it."""
+    """Saves every process's part of a model and its optimizer; all of them call it."""
     from torch.distributed.checkpoint.state_dict import get_state_dict
     from torch.distributed.checkpoint.state_dict_saver import save
 

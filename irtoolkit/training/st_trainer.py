@@ -171,7 +171,7 @@ def _trainer_class(kind: Kind) -> Any:
 
 
 def make_trainer(job: StageJob, form: Form, monitor: TrainingMonitor) -> Any:
-    """The trainer of a stage.
+    """Returns the trainer of a stage.
 
     Args:
         job: the stage to train.

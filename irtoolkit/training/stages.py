@@ -67,7 +67,7 @@ def _train(job: StageJob) -> None:
 
 
 def _form(job: StageJob) -> Form:
-    """The model as it is held in training."""
+    """Returns the model as it is held in training."""
     if job.recipe.query_map:
         from irtoolkit.training.query_map import MappedForm
 
@@ -77,7 +77,7 @@ def _form(job: StageJob) -> Form:
 
 
 def _initial_model(job: StageJob) -> Any:
-    """The model that the stage starts from."""
+    """Returns the model that the stage starts from."""
     recipe, device = job.recipe, job.options.device
     if job.previous is None:
         docs = job.doc_texts() if recipe.start in KNOWING else ()
@@ -130,7 +130,7 @@ def _explain_memory(job: StageJob) -> Iterator[None]:
 
 @contextmanager
 def _explain_start(job: StageJob) -> Iterator[None]:
-    """Turns an error for lack of memory, before there is a model, into one that says what to lower."""
+    """Turns an out-of-memory error, before there is a model, into one that says what to lower."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""The model in training and the one that is saved, which differ where weights are shared or adapted."""
+"""The model in training and the saved one, which differ if weights are sharded or adapted."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ADAPTED = "trained.safetensors"
 
 
 class TrainedForm:
-    """How a recipe's model is held in training, and how the model that is saved is made of it.
+    """The model of a recipe in training, and its conversion into the model that is saved.
 
     Without adapters and shards the two are the same.
 
     Args:
-        model: what the stage starts from, which is changed in place.
+        model: the model that the stage starts from, which is changed in place.
         recipe: says whether there are adapters, 4-bit weights and shards.
         device: of this process.
         frozen: whether its document encoder is not trained.
@@ -55,7 +55,7 @@ class TrainedForm:
             sharding.shard(model)
 
     def pack(self, recipe: Recipe) -> None:
-        """Lets the model be trained without padding: in bf16 on a GPU, where its layers are BERT's alone."""
+        """Makes BERT's layers train without padding, in bf16 on a GPU; does nothing otherwise."""
         import torch
 
         other = self.sharded or self.adapted or recipe.checkpointing or recipe.kind == "late"
@@ -64,7 +64,7 @@ class TrainedForm:
             pack(self.model, torch.bfloat16)
 
     def saved(self) -> Any:
-        """The model as it is evaluated and saved; every process must ask for it.
+        """Returns the model as it is evaluated and saved; every process must ask for it.
 
         Returns:
             A model without shards and adapters. Other processes than the first may get None.
@@ -79,7 +79,7 @@ class TrainedForm:
         return (adapters.merge_adapters(made) if self.adapted else made).to(self._device)
 
     def measured(self, saved: Any) -> Any:
-        """The model that is evaluated, given the one that is saved."""
+        """Returns the model to evaluate, given the saved one."""
         return saved
 
     def save(self, folder: str) -> None:
@@ -99,7 +99,7 @@ class TrainedForm:
         self.model.load_state_dict(load_file(Path(folder) / _ADAPTED), strict=False)
 
     def _trained(self) -> dict[str, Any]:
-        """The weights that are trained, on the CPU, of the first process alone if it has another copy."""
+        """Returns the trained weights on the CPU, in the first process; {} in all others."""
         found = {}
         for name, weights in self.model.named_parameters():
             if weights.requires_grad:

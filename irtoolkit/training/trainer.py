@@ -105,7 +105,7 @@ def train(
 def _trained(
     recipe: Recipe, folder: Path, work: TrainingFolder, options: TrainOptions
 ) -> TrainedModel:
-    """The model of a training, which exists or is trained now."""
+    """Returns the model of a training, which exists or is trained now."""
     data, plan = prepare(recipe)
     if not options.restart and not work.restarted():
         existing = _existing(folder, plan)
@@ -172,7 +172,7 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
 
 
 def _existing(folder: Path, plan: dict[str, Any]) -> TrainedModel | None:
-    """The model that exists already, or None. It must be of the same training."""
+    """Returns the model that exists already, or None. It must be of the same training."""
     if not is_trained(folder):
         return None
     record = read_training_record(folder / RECORD)
@@ -194,7 +194,7 @@ def _refuse_other_files(folder: Path) -> None:
 
 
 def prepare(recipe: Recipe) -> tuple[list[StageData], dict[str, Any]]:
-    """The data of each stage of a recipe, and everything that decides the weights, as JSON.
+    """Returns the data of each stage of a recipe, and everything that decides the weights, as JSON.
 
     Raises:
         InputError: the recipe does not fit the data, or its base model is missing.
@@ -214,10 +214,10 @@ def _stage_data(recipe: Recipe, stage: Stage, join: str) -> StageData:
 
 
 def split_rows(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
-    """The rows to train on and the rows held out.
+    """Returns the rows to train on and the rows held out.
 
-    Whole groups are held out if batches are grouped, else whole queries. Rows of further datasets
-    (`extra`) are not held out, and trained on only if they ask none of what is held out.
+    Whole groups are held out if batches are grouped, otherwise whole queries. Rows of further
+    datasets (`extra`) are not held out, and trained on only if their query is not held out.
 
     Raises:
         InputError: one of the two parts is empty.

@@ -70,7 +70,7 @@ class TrainingSet:
     Attributes:
         queries: (n,) text of each row's query.
         golds: (n,) number of each row's relevant document.
-        groups: (n,) number of each row's group, such as the book that it is from.
+        groups: (n,) number of each row's group, for example its book.
         docs: (m,) texts of the documents.
         query_of: (n,) number of each row's query, from 0 to q - 1.
         query_names: (n,) id of each row's query, memory-mapped.
@@ -79,7 +79,7 @@ class TrainingSet:
         pool_of: (q,) number of each query's pool.
         pools: the documents of each pool, ascending.
         fingerprint: SHA-256 of everything above.
-        what: where the rows come from, for messages.
+        what: the source of the rows, for messages.
         negatives: (n, count) mined negatives of each row; None if there are none.
         scores: (n, 1 + count) a teacher's scores of each row's relevant document and negatives;
             None without a teacher.
@@ -115,7 +115,7 @@ class TrainingSet:
         return id_array(list(self.doc_names))
 
     def excluded(self, row: int) -> Ints:
-        """The documents that may not be negatives of a row, ascending.
+        """Returns the documents that may not be negatives of a row, ascending.
 
         They are the relevant documents of its query; with `near` also their near duplicates, and
         passages that share a sentence with one of them.
@@ -123,19 +123,19 @@ class TrainingSet:
         return self.exclusions.of_query(int(self.query_of[row]))
 
     def pool(self, row: int) -> Ints:
-        """The documents that a row's random negatives are drawn from, ascending.
+        """Returns the documents that a row's random negatives are drawn from, ascending.
 
         They are the candidates of its query that are in the set.
         """
         return self.pools[int(self.pool_of[self.query_of[row]])]
 
     def name(self, row: int) -> str:
-        """A name of a row, for messages."""
+        """Returns a name of a row, for messages."""
         doc = self.doc_names[int(self.golds[row])]
         return f"query {self.query_names[row]} with document {doc}"
 
     def select(self, rows: Ints) -> TrainingSet:
-        """A training set of some of the rows, in the given order, with all documents."""
+        """Returns a training set of some of the rows, in the given order, with all documents."""
         digest = hashlib.sha256(self.fingerprint.encode() + np.asarray(rows, np.int64).tobytes())
         return replace(
             self,

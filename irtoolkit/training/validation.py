@@ -72,7 +72,7 @@ class Validation:
         return digest.hexdigest()
 
     def __call__(self, model: Any, kind: Kind, precision: str = "fp32") -> dict[str, float]:
-        """The figure of a model for each measure."""
+        """Returns the figure of a model for each measure."""
         batch = _ON_CPU if model.device.type == "cpu" else self.batch
         training = model.training
         model.eval()
@@ -89,12 +89,12 @@ class Validation:
         return found["model"].figures()
 
     def _relevant(self) -> dict[str, list[str]]:
-        """The relevant documents of each query."""
+        """Returns the relevant documents of each query."""
         return _relevant(self.qrels)
 
 
 def _relevant(qrels: Qrels) -> dict[str, list[str]]:
-    """The relevant documents of each query."""
+    """Returns the relevant documents of each query."""
     relevant: dict[str, list[str]] = {}
     for i, query_id in enumerate(qrels.query_ids):
         rows = slice(qrels.offsets[i], qrels.offsets[i + 1])
@@ -104,7 +104,7 @@ def _relevant(qrels: Qrels) -> dict[str, list[str]]:
 
 
 def make_validation(stage: Stage, held: TrainingSet | None, join: str = " ") -> Validation | None:
-    """The validation of a stage, or None if the stage has no measure.
+    """Returns the validation of a stage, or None if the stage has no measure.
 
     Args:
         stage: gives the measure, and the dataset unless rows are held out.
@@ -168,7 +168,7 @@ class _SingleSegments(Sequence[Segments]):
 
 
 def _narrowed(task: Task, qrels: Qrels, ways: int | None) -> Task:
-    """A task in which each query ranks its relevant documents and others drawn at random.
+    """Returns a task in which each query ranks its relevant documents and others drawn at random.
 
     The same queries and documents are always narrowed alike.
 
@@ -195,7 +195,7 @@ def _narrowed(task: Task, qrels: Qrels, ways: int | None) -> Task:
 
 
 def _held_out(rows: TrainingSet, grouped: bool) -> Task:
-    """A task with held-out rows as queries, and the documents of these rows as candidates.
+    """Returns a task with held-out rows as queries, and the documents of these rows as candidates.
 
     If `grouped`, the candidates of a row are the documents of its group.
     """

@@ -17,7 +17,7 @@ Vectors = dict[str, NDArray[np.float32]]
 
 
 def word_source(name: str) -> Source | None:
-    """The word vectors of a name that can be fetched; None of a file.
+    """Returns the word vectors of a name that can be fetched; None of a file.
 
     Raises:
         InputError: they are not here.
@@ -34,7 +34,7 @@ def word_source(name: str) -> Source | None:
 
 
 def fetched_vectors(source: Source, wanted: Set[str]) -> Vectors:
-    """The vectors of some words of fetched ones; of two rows with the same word the first counts.
+    """Returns downloaded vectors of some words; of two rows with the same word the first counts.
 
     Raises:
         InputError: they have none of the words.

@@ -1,1 +1,1 @@
-"""Language models that write texts, and the store of what they wrote."""
+"""Language models that write texts, and the store of their answers."""

@@ -38,18 +38,18 @@ def answer_place(tokens: Sequence[str], reasons: bool = False) -> int | None:
 
 
 def is_word(token: str) -> bool:
-    """Whether a token has a letter or a digit, and is no space, quote or asterisk before a word."""
+    """Returns whether a token has a letter or a digit, unlike a space, quote or asterisk."""
     return any(character.isalnum() for character in token)
 
 
 def alternatives_of(choice: Mapping[str, Any]) -> dict[str, float] | None:
-    """Tokens with their log-probabilities at the place of a choice's first word.
+    """Returns tokens with their log-probabilities at the position of a choice's first word.
 
     Args:
         choice: of an answer in OpenAI's chat completions protocol.
 
     Returns:
-        None where the server gives no log-probabilities; empty where the choice has no word.
+        None if the server gives no log-probabilities; empty if the choice has no word.
     """
     said = choice.get("logprobs")
     content = said.get("content") if isinstance(said, dict) else None
@@ -66,7 +66,7 @@ def alternatives_of(choice: Mapping[str, Any]) -> dict[str, float] | None:
 
 
 def _pair(item: Any) -> tuple[str, float] | None:
-    """A token and its log-probability, or None where there is none."""
+    """Returns a token and its log-probability, or None if either is missing."""
     token, value = (item.get("token"), item.get("logprob")) if isinstance(item, dict) else (0, 0)
     if not isinstance(token, str) or isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -76,17 +76,17 @@ def _pair(item: Any) -> tuple[str, float] | None:
 
 
 def log_odds(alternatives: Mapping[str, float], yes: str, no: str) -> float | None:
-    """The logarithm of how much likelier one word is than another.
+    """Returns the log odds of one word against another.
 
-    Tokens count that are the word but for case, spaces and punctuation. A word that is not listed
-    is taken to be as likely as the least likely token that is, which is the most that it can be.
+    Tokens that equal the word except for case, spaces and punctuation count. A word that is not
+    listed is taken to be as likely as the least likely token that is, which is its upper bound.
 
     Args:
         alternatives: tokens with the natural logarithms of their probabilities.
         yes, no: the words.
 
     Returns:
-        None where neither word is listed.
+        None if neither word is listed.
     """
     found = [_total(alternatives, word) for word in (yes, no)]
     if found == [None, None]:
@@ -97,7 +97,7 @@ def log_odds(alternatives: Mapping[str, float], yes: str, no: str) -> float | No
 
 
 def bare(token: str) -> str:
-    """A token without case and what stands around a word."""
+    """Returns a token in lower case without the characters around its word."""
     return token.strip(_AROUND).casefold()
 
 
@@ -107,7 +107,7 @@ def _total(alternatives: Mapping[str, float], word: str) -> float | None:
 
 
 def summed(values: Iterable[float]) -> float:
-    """The logarithm of the sum of probabilities that are given as logarithms."""
+    """Returns the logarithm of the sum of probabilities given as logarithms."""
     listed = list(values)
     most = max(listed)
     return most + math.log(sum(math.exp(value - most) for value in listed))

@@ -1,4 +1,4 @@
-"""A store on disk of what a language model has answered to each text.
+"""A store on disk of a language model's answers to texts.
 
 Answers are lines of JSON, appended in batches; an interrupted job resumes with the texts that have
 no answer yet.
@@ -46,12 +46,12 @@ class Answers:
         batch_size: int,
         progress: bool = True,
     ) -> None:
-        """Asks for the answers that are not here yet, a batch at a time, and keeps them.
+        """Requests the missing answers, a batch at a time, and stores them.
 
         Args:
-            texts: what answers are wanted for.
-            ask: gives one answer, of what JSON can hold, for each text of a batch.
-            batch_size: texts asked about at once.
+            texts: the texts to be answered.
+            ask: returns one answer, a JSON value, for each text of a batch.
+            batch_size: texts per batch.
             progress: whether to show a progress bar on a terminal.
 
         Raises:
@@ -71,10 +71,10 @@ class Answers:
         ask: Callable[[list[str]], Iterable[Sequence[tuple[str, Any]]]],
         progress: bool = True,
     ) -> None:
-        """Asks for the answers that are not here yet, and keeps each as soon as it comes.
+        """Requests the missing answers, and stores each as soon as it comes.
 
         Args:
-            texts: what answers are wanted for.
+            texts: the texts to be answered.
             ask: called with the texts that lack an answer, if any, it yields (text, answer) in any
                 order, in portions; a portion that was yielded is never lost.
             progress: whether to show a progress bar on a terminal.
@@ -103,7 +103,7 @@ class Answers:
 
     @contextmanager
     def _opened(self) -> Iterator[IO[str]]:
-        """The file to append to, read so far, and kept from other processes meanwhile."""
+        """Yields the file to append to, which has been read, and locks it meanwhile."""
         with locked(self.path.with_suffix(".lock"), remove=True):
             self._read()
             with open(self.path, "a", encoding="utf-8") as file:
@@ -111,7 +111,10 @@ class Answers:
             self._read_to = self.path.stat().st_size
 
     def _read(self) -> None:
-        """Reads the answers; a line that is damaged or cut is removed, and asked about again."""
+        """Reads the answers.
+
+        Damaged or truncated lines are removed, and their answers requested again.
+        """
         if not self.path.is_file() or self.path.stat().st_size == self._read_to:
             return  # nobody has added to it since
         kept, damaged = [], 0
@@ -133,7 +136,7 @@ class Answers:
 
 
 def _answer(line: bytes) -> tuple[str, Any] | None:
-    """The key and the answer of a line; None of a line that is not whole."""
+    """Returns the key and the answer of a line; None if the line is incomplete."""
     try:
         key, answer = load_json(line)
     except (ValueError, TypeError):

@@ -56,7 +56,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True)
 class Server:
-    """A server and how patiently it is asked.
+    """A server, and how patiently requests are made.
 
     Attributes:
         address: the whole address of chat completions.
@@ -64,7 +64,7 @@ class Server:
         key_variable: the environment variable that holds the key, for messages.
         local: whether the server is on this machine, so that no proxy is used.
         timeout: seconds of silence after which a request is given up.
-        attempts: how often a request is made that fails for a passing reason.
+        attempts: how often a request with a transient failure is made.
         pause: seconds before the second attempt; it doubles with each further one.
     """
 
@@ -99,7 +99,7 @@ class ChatClient:
         self._told = 0
 
     def complete(self, prompt: str) -> Completion:
-        """The completion of one prompt, after as many attempts as it takes and may."""
+        """Returns the completion of one prompt, after as many attempts as it takes and may."""
         for attempt in count(1):
             try:
                 return self._attempt(prompt)
@@ -110,10 +110,10 @@ class ChatClient:
         raise InputError(f"{self._url} was not asked again")
 
     def _pause_after(self, attempt: int, error: _PassingError) -> float:
-        """Seconds to wait before the next attempt.
+        """Returns the seconds to wait before the next attempt.
 
         Raises:
-            InputError: there has been one attempt too many, or the server asks for too long a wait.
+            InputError: there has been one attempt too many, or the server requests too long a wait.
         """
         if attempt >= self._server.attempts:
             raise InputError(
@@ -134,7 +134,7 @@ class ChatClient:
         return pause
 
     def _tell(self, attempt: int, error: _PassingError, pause: float) -> None:
-        """Says that a request is made again, once for each number of attempts and not for each request."""
+        """Logs that a request is repeated, once for each number of attempts."""
         if attempt > self._told:
             self._told = attempt
             _log.warning(
@@ -169,7 +169,7 @@ class ChatClient:
             ) from None
 
     def _whole(self, answer: Any) -> bytes:
-        """The bytes of an answer, which may have no end."""
+        """Returns the bytes of an answer, which may have no end."""
         data: bytes = answer.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise InputError(f"{self._url} answers with more than {_MOST_BYTES >> 20} MiB")
@@ -178,7 +178,7 @@ class ChatClient:
         return data
 
     def _read(self, data: bytes, pause: float | None) -> Completion:
-        """The completion in an answer with status 200, which may hold an error all the same."""
+        """Returns the completion in a response with status 200, which may still hold an error."""
         try:
             answer = load_json(data)
         except ValueError:
@@ -199,7 +199,7 @@ class ChatClient:
         return completion
 
     def _failed(self, error: urllib.error.HTTPError) -> Completion:
-        """What to do about an answer that is no success; see `_refused`."""
+        """Handles a response with an error status; see `_refused`."""
         data = b""
         try:
             data = error.read(_MOST_BYTES)
@@ -213,11 +213,11 @@ class ChatClient:
         return self._refused(failure_of(answer, error.code), data, pause)
 
     def _refused(self, failure: Failure, data: bytes, pause: float | None) -> Completion:
-        """What to do about an error that the server reports, whatever the status it was sent with.
+        """Handles an error that the server reports, whatever the status it was sent with.
 
         Raises:
-            InputError: nothing but telling what the server says.
-            _PassingError: ask again.
+            InputError: the error is final; the message has the server's words.
+            _PassingError: try again.
         """
         status, kinds, answer = failure
         if failure.is_withheld:
@@ -246,16 +246,16 @@ class ChatClient:
         )
 
     def _message(self, answer: Any, data: bytes) -> str:
-        """The server's words on an error, cut."""
+        """Returns the server's words on an error, cut."""
         return self._shown(message_of(answer, data))[:300]
 
     def _shown(self, text: str) -> str:
-        """Text that may be shown: some servers repeat the key they were given."""
+        """Returns text that may be shown: some servers repeat the key they were given."""
         return without_key(text, self._server.key)
 
 
 def _says_too_long(kinds: list[Any], said: str) -> bool:
-    """Whether an error is that of a prompt beyond the context, as OpenAI, vLLM or llama.cpp word it."""
+    """Returns whether an error of OpenAI, vLLM or llama.cpp means a prompt beyond the context."""
     codes = " ".join(kind for kind in kinds if isinstance(kind, str))
     named = re.search(r"context_(length|size)_exceeded|exceed_context_size", codes)
     return bool(named or re.search(r"maximum context|context (length|size|window)", said, re.I))
@@ -269,7 +269,7 @@ _PASSING = (
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait, of a header that gives them or a date; None of anything else."""
+    """Returns the seconds to wait, from a header with seconds or a date; None for anything else."""
     if value is None:
         return None
     if re.fullmatch(r"\s*\d+(\.\d+)?\s*", value):

@@ -30,12 +30,12 @@ class Endpoint(TextGenerator):
         url: the address before /chat/completions, or with it. An address of Azure's has
             `?api-version=...`, and its key is sent in the header `api-key`.
         key_variable: the environment variable with the API key; None sends none. A server on this
-            machine may be asked without a key, and any other needs one. It is sent in the header
+            machine may be used without a key, and any other needs one. It is sent in the header
             of requests and goes nowhere else.
         timeout: seconds of silence after which a request is given up.
-        attempts: how often a request is made that fails for a reason that passes.
+        attempts: how often a request with a transient failure is made.
         pause: seconds before the second attempt; twice that before the third, and so on. A
-            server's Retry-After goes before.
+            server's Retry-After takes precedence.
     """
 
     url: str = "https://api.openai.com/v1"
@@ -102,7 +102,7 @@ class Endpoint(TextGenerator):
         return {**super().identity(), "endpoint": self._address()}
 
     def _address(self) -> str:
-        """The address without /chat/completions, with which answers are cached."""
+        """Returns the address without /chat/completions, with which answers are cached."""
         before, mark, query = self.url.partition("?")
         return before.rstrip("/").removesuffix(_PATH).rstrip("/") + mark + query
 
@@ -111,7 +111,7 @@ class Endpoint(TextGenerator):
         return before + _PATH + mark + query
 
     def _body(self, prompt: str) -> dict[str, Any]:
-        """The body of the request for a prompt; a setting that is None is left out."""
+        """Returns the body of the request for a prompt; a setting that is None is left out."""
         messages = [] if self.system is None else [{"role": "system", "content": self.system}]
         messages.append({"role": "user", "content": prompt})
         body: dict[str, Any] = {"model": self.model, "messages": messages, "n": 1}

@@ -1,4 +1,4 @@
-"""What language models that write text have in common, and what they write."""
+"""The interface of language models that write text, and their completions."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class PromptTooLongError(InputError):
 
 
 class Completion(NamedTuple):
-    """What a model has written after a prompt.
+    """The completion that a model has written after a prompt.
 
     Attributes:
         text: may be empty.
         finish: why it ends: "stop", "length" when it was cut at max_tokens, "content_filter" when
             its provider withholds it, or another word of the server's.
         model: the very model that wrote it, as a server names it.
-        alternatives: tokens that could have stood at the place of the first one with a letter or
-            digit, with the natural logarithms of their probabilities; None where nobody asked, or
-            the server does not say.
+        alternatives: tokens that could have been in the place of the first one with a letter or
+            digit, with the natural logarithms of their probabilities; None if they were not requested,
+            or the server does not give them.
     """
 
     text: str
@@ -38,17 +38,17 @@ class Completion(NamedTuple):
 
 @dataclass(frozen=True)
 class TextGenerator(ABC):
-    """A language model and how it is to write.
+    """A language model and its generation settings.
 
     Attributes:
         model: its name.
         system: a message that precedes every prompt.
         temperature: 0 takes the likeliest token; None leaves sampling to the model's publisher.
-        max_tokens: length of a completion at most.
+        max_tokens: maximum length of a completion.
         seed: of the sampling.
         parallel: prompts that are answered at once.
-        alternatives: how many `alternatives` of a completion are wanted.
-        choices: words that are among them wherever the whole vocabulary is at hand.
+        alternatives: number of `alternatives` of a completion.
+        choices: words that are among them whenever the whole vocabulary is available.
     """
 
     model: str
@@ -61,11 +61,11 @@ class TextGenerator(ABC):
     choices: tuple[str, ...] = ()
 
     def is_remote(self) -> bool:
-        """Whether prompts leave this machine."""
+        """Returns whether prompts leave this machine."""
         return False
 
     def missing(self) -> str | None:
-        """What keeps it from writing here, or None. Asks nobody."""
+        """Returns why it cannot write on this machine, or None. Makes no request."""
         if not self.model.strip():
             return "no language model is named: give llm=NAME"
         if self.parallel < 1:

@@ -25,10 +25,10 @@ from irtoolkit.models.own_code import check_code_ran, check_own_code
 class LocalGenerator(TextGenerator):
     """A transformers model that is loaded here, by preset, folder or hub id.
 
-    Prompts go through the tokenizer's chat template where it has one, and else follow the system
-    message as they are. `temperature` 0 is greedy, a higher one samples from the whole vocabulary,
-    and None does as the model's generation config says. What is drawn for a prompt depends on the
-    prompts of its batch.
+    Prompts go through the tokenizer's chat template if it has one, otherwise they follow the system
+    message unchanged. `temperature` 0 is greedy, a higher one samples from the whole vocabulary,
+    and None follows the model's generation config. A prompt's sample depends on the prompts of its
+    batch.
 
     Attributes:
         device: a torch device; by default a GPU when there is one.
@@ -112,7 +112,7 @@ class LocalGenerator(TextGenerator):
         ]
 
     def _whole(self, tokenizer: Any, prompt: str) -> str:
-        """All that the model reads."""
+        """Returns all that the model reads."""
         if not self.chat or tokenizer.chat_template is None:
             return prompt if self.system is None else f"{self.system}\n\n{prompt}"
         messages = [] if self.system is None else [("system", self.system)]
@@ -144,16 +144,16 @@ class LocalGenerator(TextGenerator):
 def _alternatives(
     tokenizer: Any, logits: Any, new: Any, count: int, choices: tuple[str, ...], reasons: list[bool]
 ) -> list[dict[str, float]]:  # fmt: skip
-    """Tokens with their log-probabilities at the place of the first word of each answer.
+    """Returns tokens with their log-probabilities at the position of each answer's first word.
 
-    Of a completion without an answer there are none.
+    A completion without an answer has none.
 
     Args:
         tokenizer: of the model.
-        logits: for each place, (prompts, vocabulary) logits.
-        new: (prompts, places) ids of the tokens that were written.
-        count: tokens that are listed, the likeliest; more where choices are not among them.
-        choices: words that are listed.
+        logits: for each position, (prompts, vocabulary) logits.
+        new: (prompts, positions) ids of the tokens that were written.
+        count: number of likeliest tokens to list; more if choices are not among them.
+        choices: words that are listed in any case.
         reasons: (prompts,) whether the prompt has begun the reasoning that precedes the answer.
     """
     forms = {f"{space}{form}" for word in choices for space in ("", " ")
@@ -178,13 +178,13 @@ def _alternatives(
 
 
 def _positions(model: Any) -> int | None:
-    """Tokens that the model can tell the places of, or None where there is no limit."""
+    """Returns the number of positions that the model distinguishes, or None without a limit."""
     found = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     return found if isinstance(found, int) else None
 
 
 def _ends(model: Any) -> set[int]:
-    """Tokens that end a text."""
+    """Returns the tokens that end a text."""
     found = model.generation_config.eos_token_id
     return set() if found is None else {found} if isinstance(found, int) else set(found)
 

@@ -1,4 +1,4 @@
-"""API keys in what a server says: some repeat the key they were given, or parts of it."""
+"""Redaction of API keys in servers' messages, which may repeat the key or parts of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TELLING = 8
 
 
 def without_key(text: str, key: str | None) -> str:
-    """A text without a key, and without words that hold parts of it, such as `sk-ab****cd`."""
+    """Returns a text without a key, and without words with parts of it, as `sk-ab****cd`."""
     if not key:
         return text
     return _WORD.sub(lambda word: _redacted(word[0], key), text.replace(key, SHOWN))

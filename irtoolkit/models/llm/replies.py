@@ -29,9 +29,9 @@ class Failure(NamedTuple):
     """An error that a server reports.
 
     Attributes:
-        status: as of HTTP; 200 if the server gives none.
+        status: as in HTTP; 200 if the server gives none.
         kinds: the words of its code and type.
-        answer: the JSON that has it.
+        answer: the JSON with the error.
     """
 
     status: int

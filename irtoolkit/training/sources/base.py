@@ -107,11 +107,11 @@ class RowSource(ABC):
         return hashing.digest.hexdigest()
 
     def _query(self, record: Any) -> str:
-        """The text of a query record under the stage's view."""
+        """Returns the text of a query record under the stage's view."""
         return self._join.join(view(record, self.stage.query))
 
     def _doc(self, record: Any) -> str:
-        """The text of a document record under the stage's view."""
+        """Returns the text of a document record under the stage's view."""
         return self._join.join(view(record, self.stage.doc))
 
     def _refuse_mining(self) -> None:
@@ -140,7 +140,7 @@ class _HashingSink:
 
 
 def required(stage: Stage, name: str) -> str:
-    """The value of a setting that the stage's source requires.
+    """Returns the value of a setting that the stage's source requires.
 
     Raises:
         InputError: it is empty.

@@ -51,7 +51,7 @@ class ExtendedSource(RowSource):
 
 
 def further(stage: Stage) -> list[str]:
-    """The ids of the further datasets of a stage."""
+    """Returns the ids of the further datasets of a stage."""
     return [name.strip() for name in (stage.extra or "").split(",") if name.strip()]
 
 
@@ -64,7 +64,7 @@ def is_further(stage: Stage, query_ids: Ids) -> NDArray[np.bool_]:
 
 
 class _NamingSink:
-    """A sink that puts the dataset before ids, and counts queries and documents."""
+    """A sink that puts the dataset in front of ids, and counts queries and documents."""
 
     def __init__(self, out: TextSink) -> None:
         self._out, self._prefix = out, ""
@@ -85,7 +85,7 @@ class _NamingSink:
 
 
 def _shifted(links: Links, before: Links, queries: int, docs: int) -> Links:
-    """Links with numbers that follow those of the datasets before."""
+    """Returns links with numbers that follow those of the preceding datasets."""
     group = int(before.groups.max(initial=-1)) + 1
     asked, relevant = links.judged
     return replace(
@@ -97,7 +97,7 @@ def _shifted(links: Links, before: Links, queries: int, docs: int) -> Links:
 
 
 def _joined(parts: list[Links]) -> Links:
-    """The links of several datasets, whose queries and documents are numbered one after the other."""
+    """Joins the links of several datasets, whose queries and documents are numbered in turn."""
 
     def all_of(*arrays: Ints) -> Ints:
         return np.concatenate(arrays)

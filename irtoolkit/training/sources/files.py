@@ -14,7 +14,7 @@ from irtoolkit.datasets.strictjson import read_jsonl
 
 
 def file_key(file: Path) -> str:
-    """A hash of a file's content.
+    """Returns a hash of a file's content.
 
     Raises:
         InputError: there is no such file.
@@ -29,7 +29,7 @@ def records(file: Path, remedy: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
     Args:
         file: JSON lines, plain or .gz.
-        remedy: what a valid line or file is.
+        remedy: the description of a valid line or file.
 
     Raises:
         InputError: a line is not a JSON object, or the file cannot be read.
@@ -41,7 +41,7 @@ def records(file: Path, remedy: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_ids(file: str) -> Ids:
-    """The ids in a file, one on a line; empty lines do not count.
+    """Returns the ids in a file, one on a line; empty lines do not count.
 
     Raises:
         InputError: there is no such file, or no id in it.
@@ -53,5 +53,5 @@ def read_ids(file: str) -> Ids:
 
 
 def no_rows(file: Path) -> InputError:
-    """The error for a file without rows."""
+    """Returns the error for a file without rows."""
     return InputError("no rows to train on", file=file)

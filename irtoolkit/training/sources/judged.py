@@ -55,7 +55,7 @@ class JudgedSource(RowSource):
         return _Pairs(task, queries, query_of, golds, rows, pool_of[queries], pools, ranked)
 
     def _golds(self, names: Ids, query_of: Ints, docs: Ids) -> Ints:
-        """The pairs of each query with its gold document.
+        """Returns the pairs of each query with its gold document.
 
         Args:
             names: (q,) ids of the queries.
@@ -83,7 +83,7 @@ class JudgedSource(RowSource):
         return kept
 
     def _relevant(self, task: Task) -> tuple[Ints, Ints]:
-        """The query and the document of each relevant judgment, in the task's numbers.
+        """Returns the query and the document of each relevant judgment, in the task's numbers.
 
         They are ordered by query.
         """
@@ -108,7 +108,7 @@ class JudgedSource(RowSource):
         return query, golds
 
     def _left(self, task: Task, query: Ints, golds: Ints) -> tuple[Ints, Ints]:
-        """The pairs without the queries that the stage leaves out."""
+        """Returns the pairs without the queries that the stage leaves out."""
         if self.stage.without is None:
             return query, golds
         listed = read_ids(self.stage.without)
@@ -150,7 +150,7 @@ class JudgedSource(RowSource):
                 )
 
     def _ranked(self, task: Task, queries: Ints) -> list[Ints] | None:
-        """The documents of each query in the stage's run, best first."""
+        """Returns the documents of each query in the stage's run, best first."""
         if self.stage.run is None:
             return None
         try:
@@ -193,12 +193,12 @@ class JudgedSource(RowSource):
         )
 
     def _groups(self, doc_ids: Ids) -> Ints:
-        """The number of each document's book; 0 if the documents have no book."""
+        """Returns the number of each document's book; 0 if the documents have no book."""
         books = self._books(doc_ids)
         return np.zeros(len(doc_ids), np.int64) if books is None else encode(books)[1]
 
     def _books(self, doc_ids: Ids) -> list[str] | None:
-        """The book of each document; None if the documents have no book."""
+        """Returns the book of each document; None if the documents have no book."""
         dataset = Dataset.load(self.what)
         if "book" not in getattr(dataset.docs_cls(), "_fields", ()):
             return None

@@ -94,7 +94,7 @@ class _Numbering(ABC):
 
     @abstractmethod
     def number(self, line: int, role: str, value: Any) -> int:
-        """The number of the value that a line has in a role."""
+        """Returns the number of the value that a line has in a role."""
 
     @abstractmethod
     def finish(self) -> None:
@@ -105,7 +105,7 @@ class _Numbering(ABC):
 
 
 class _ByText(_Numbering):
-    """Numbers texts, or objects whose fields the view names, by their first occurrence."""
+    """A numbering of texts, or objects with the view's fields, by their first occurrence."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -134,7 +134,7 @@ class _ByText(_Numbering):
 
 
 class _ById(_Numbering):
-    """Numbers ids of a dataset's documents, whose texts are read at the end."""
+    """A numbering of ids of a dataset's documents, whose texts are read at the end."""
 
     def __init__(
         self, file: Path, text: Callable[[Any], str], give: Callable[[str, str], None], store: Any
