@@ -42,7 +42,10 @@ class Server:
         env = {**os.environ, "IRTOOLKIT_CACHE": str(folder / "cache")}
         self.began = time.perf_counter()
         self._process = subprocess.Popen(
-            [*words, "--port", "0", "--model", model], stdout=subprocess.PIPE, env=env, text=True
+            [*words, "--port", "0", "--model", model, "--no-token"],
+            stdout=subprocess.PIPE,
+            env=env,
+            text=True,
         )
         assert self._process.stdout is not None
         self._address = self._process.stdout.readline().strip().rstrip("/")

@@ -3,9 +3,10 @@
 WHAT is a plain-text novel, a folder of such files, or a dataset of books;
 readers add more on the page. Books that are added and what readers say of
 passages are kept in the folder named by --folder, which one server at a time
-uses. The server answers this machine alone unless --host says otherwise; then
-requests need a token, which is printed. --public needs none, and lets nobody
-add, remove or judge.
+uses. The server answers this machine alone unless --host says otherwise, and
+those who have the token of the address that it prints, because others may work
+on the same machine. --no-token lets everyone on this machine in. --public needs
+no token, and lets nobody add, remove or judge.
 
 With --measure, the server is not started: the known quotations of the datasets
 are looked for, and what share of them each system finds among its first 20
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.targets import refuse_nul
 from irtoolkit.commands import note
 
@@ -62,13 +64,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; 0 for any")
     parser.add_argument(
         "--token", metavar="T", default=os.environ.get("IRTOOLKIT_TOKEN"),
-        help="that requests have to bring; default: $IRTOOLKIT_TOKEN, else made for another --host",
+        help="that requests have to bring; default: $IRTOOLKIT_TOKEN, else a new one at each start",
     )  # fmt: skip
+    parser.add_argument(
+        "--no-token", action="store_true", help="let everyone on this machine in without one"
+    )
     parser.add_argument(
         "--public", action="store_true", help="no token; nothing can be added, removed or judged"
     )
     parser.add_argument(
-        "--model", default=MODEL, help=f"compares meaning; none for words alone; default: {MODEL}"
+        "--model",
+        default=MODEL,
+        help=f"compares meaning, such as all-mpnet-base-v2; none: words alone are compared; default: {MODEL}",
     )
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
@@ -105,11 +112,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _execute(args: argparse.Namespace) -> None:
-    if args.public and args.token is not None:
-        raise InputError(
-            "--public lets everyone read, so a token (--token or $IRTOOLKIT_TOKEN) would guard nothing",
-            remedy="leave out one of the two",
-        )
+    _check_access(args)
     refuse_nul(args.folder, folder=True)
     _need("fastapi", "serve")
     if args.mcp:
@@ -139,6 +142,21 @@ def _execute(args: argparse.Namespace) -> None:
     _serve(library, args)
 
 
+def _check_access(args: argparse.Namespace) -> None:
+    from irtoolkit.web.server import LOCAL
+
+    if args.public and args.token is not None:
+        raise InputError(
+            "--public lets everyone read, so a token (--token or $IRTOOLKIT_TOKEN) would guard nothing",
+            remedy="leave out one of the two",
+        )
+    if args.no_token and (args.token is not None or args.host not in LOCAL):
+        raise InputError(
+            "--no-token is for this machine alone, and goes with no --token or $IRTOOLKIT_TOKEN",
+            remedy="leave out one of them; --public opens a server to a network",
+        )
+
+
 def _need(module: str, extra: str) -> None:
     from importlib.util import find_spec
 
@@ -147,6 +165,7 @@ def _need(module: str, extra: str) -> None:
 
 
 def _fill(library: Library, what: list[str]) -> None:
+    from irtoolkit.datasets.editions.reading import SUFFIXES
     from irtoolkit.serve.shelf import paths_in
 
     for name in what:
@@ -154,10 +173,13 @@ def _fill(library: Library, what: list[str]) -> None:
         if place.is_dir() or place.is_file():
             paths = paths_in([place])
             if not paths:
-                raise InputError(f"the folder {name} has no .txt file", remedy="name the files")
+                raise InputError(
+                    f"the folder {name} has no book",
+                    remedy=f"books are files that end in {', '.join(SUFFIXES)}",
+                )
             for path in paths:
                 library.shelf.add_file(path)
-        elif place.suffix in (".txt", ".md"):
+        elif place.suffix.lower() in SUFFIXES:
             raise InputError("no such file", file=name)
         else:
             library.shelf.add_dataset(name)
@@ -175,11 +197,12 @@ def _serve(library: Library, args: argparse.Namespace) -> None:
                 f"another irtoolkit serve uses the folder {library.folder}",
                 remedy="end that one, or name another with --folder",
             )
-        if library.meaning is None or library.meaning.why_not:
-            why = "--model none" if library.meaning is None else library.meaning.why_not
-            note(f"note: passages are compared by words only: {why}")
+        if library.meaning is None:
+            note("note: passages are compared by their words alone, as --model none asks for")
+        elif library.meaning.why_not:
+            note(f"note: passages are compared by their words alone: {library.meaning.why_not}")
         port = place.getsockname()[1]
-        access = access_for(args.host, port, args.token, args.public)
+        access = access_for(args.host, port, args.token, args.public, trusts_machine=args.no_token)
         _until_told(library, place, access, address(args.host, port, access))
 
 
@@ -223,7 +246,7 @@ def _prepare(library: Library) -> None:
         library.shelf.preparing.prepare(entry)
         made = entry.collection
         systems = " and ".join(made.systems()[:2])
-        print(f"{made.title}: {len(made.sentences):,} sentences, by {systems}")
+        print(f"{made.title}: {number_of(len(made.sentences), 'sentences', ',')}, by {systems}")
 
 
 def _measure(library: Library, what: list[str]) -> None:

@@ -137,7 +137,7 @@ class Library:
         started = time.perf_counter()
         collection = self._readable(request.collection)
         text = asked(request.query)
-        systems = list(dict.fromkeys(request.systems)) or [collection.best()]
+        systems = list(dict.fromkeys(request.systems or [collection.best()]))
         grades = {
             one.passage: one.grade
             for one in self.judgments.of(collection.name, request.query)

@@ -74,7 +74,7 @@ def _add_search(made: MCPServer[Any], library: Library) -> None:
         """Finds the passages that fit a query, best first, with their place in the book."""
         try:
             request = SearchRequest(
-                collection=collection, query=query, systems=[system] if system else [], length=length,
+                collection=collection, query=query, systems=[system] if system else None, length=length,
                 depth=passages, context=0,
             )  # fmt: skip
             return _brief(await library.search(request))

@@ -101,9 +101,10 @@ class SearchRequest(_Strict):
     query: QueryText = Field(
         description="a sentence or more; `[quote]` may mark the place of the quotation that is sought"
     )
-    systems: list[SystemName] = Field(
-        default=[], max_length=3, description="by default the best that can answer now"
-    )
+    systems: list[SystemName] | None = Field(
+        default=None, min_length=1, max_length=3,
+        description="by default the best that can answer now",
+    )  # fmt: skip
     length: Whole = Field(
         default=BOOKS.length, ge=1, le=LONGEST, description="sentences of a passage"
     )

@@ -48,14 +48,25 @@ def bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def access_for(host: str, port: int, token: str | None, public: bool) -> Access:
-    """Who may ask a server at an address; elsewhere than on this machine a token is made."""
+def access_for(
+    host: str, port: int, token: str | None, public: bool, *, trusts_machine: bool = True
+) -> Access:
+    """Who may ask a server at an address; a token is made where none is given.
+
+    Args:
+        host, port: the address.
+        token: that requests have to bring.
+        public: whether everyone may ask.
+        trusts_machine: whether everyone on this machine may ask without a token, if the address is
+            this machine's own.
+    """
     local = Access.local(port)
+    hosts = local.hosts if host in LOCAL else frozenset()
     if public:
-        return Access(public=True, hosts=local.hosts if host in LOCAL else frozenset())
-    if token is None and host in LOCAL:
+        return Access(public=True, hosts=hosts)
+    if token is None and host in LOCAL and trusts_machine:
         return local
-    return Access(token=token or secrets.token_urlsafe(24))
+    return Access(token=token or secrets.token_urlsafe(24), hosts=hosts)
 
 
 def address(host: str, port: int, access: Access) -> str:

@@ -1,9 +1,10 @@
 // The page: asks, shows what was found, and answers keys.
 
 import * as api from "./api.js";
-import { find, make, number, percent, say, warn } from "./dom.js";
+import { count, find, make, number, percent, say, warn } from "./dom.js";
 import { markNear, nameOf, render, showGrade } from "./hits.js";
 import * as shelf from "./shelf.js";
+import * as state from "./state.js";
 import { strips } from "./strip.js";
 
 const query = find("#query");
@@ -19,17 +20,19 @@ function showCollection(one) {
   find("#examples").hidden = !one?.systems.length;
   for (const box of document.querySelectorAll("[name=system]")) {
     box.disabled = !one?.systems.includes(box.value);
-    box.parentElement.title = box.disabled ? (one?.model ? "not prepared yet" : "needs a model: see the documentation of irtoolkit serve") : "";
+    box.parentElement.title = box.disabled ? (one?.model ? "not prepared yet" : "needs a model that compares meaning") : "";
   }
+  find("#no-model").hidden = !one || Boolean(one.model);
   const ready = one?.systems.length ?? 0;
   // What a reader has ticked stays, unless it cannot be asked.
   if (ready !== mostSystems && ready) {
-    const wanted = one.best;
-    if (mostSystems === null || mostSystems === 1 || !systems().length || ready === 1) {
-      for (const box of document.querySelectorAll("[name=system]")) box.checked = box.value === wanted;
-    }
+    if (mostSystems === null || mostSystems === 1 || !systems().length || ready === 1) showBest(one);
     mostSystems = ready;
   }
+}
+
+function showBest(one) {
+  for (const box of document.querySelectorAll("[name=system]")) box.checked = box.value === one?.best;
 }
 
 function quality(one, shown) {
@@ -38,7 +41,7 @@ function quality(one, shown) {
     const shares = measured.systems.filter((row) => shown.includes(row.system)).flatMap((row, at) => [
       at ? "; " : "", `${nameOf(row.system).toLowerCase()} `, make("b", {}, percent(row.found / row.of)), ` (${number(row.found)} of ${number(row.of)})`]);
     const depth = measured.systems[0]?.depth;
-    const books = `${number(measured.books)} book${measured.books === 1 ? "" : "s"}`;
+    const books = count(measured.books, "book");
     const which = measured.here ? `these ${books}` : `${books} of ${measured.dataset}, not this one`;
     return make("p", {}, `How far to trust it: of the known quotations in ${which}, the first ${depth} passages hold: `, ...shares, `. Measured ${measured.measured}.`);
   });
@@ -83,17 +86,26 @@ function show(collection, answer) {
   columns.style.setProperty("--count", answer.answers.length);
   columns.classList.toggle("one", answer.answers.length === 1);
   columns.replaceChildren(...answer.answers.map((one) => {
-    const state = (hit) => ({ system: one.system, query: answer.query, lang: collection.books.find((book) => book.name === hit.book)?.lang, several: collection.books.length > 1, around: 2, readOnly, judged });
+    const state = (hit) => ({ system: one.system, query: answer.query, lang: collection.books.find((book) => book.name === hit.book)?.lang, several: collection.books.length > 1, around: 1, readOnly, judged });
     return make("section", { class: `column ${one.system}`, "aria-labelledby": `${one.system}-title` },
       make("h3", { id: `${one.system}-title` }, nameOf(one.system)),
       one.note ? make("p", { class: "note" }, one.note) : null,
+      one.hits.length ? null : instead(collection, one.system),
       make("ol", { class: "hits", role: "list" }, ...one.hits.map((hit) => render(hit, state(hit)))));
   }));
   for (const id of ["save-csv", "save-run"]) find(`#${id}`).disabled = !answer.answers.some((one) => one.hits.length);
 }
 
+// What is offered where a system finds nothing.
+function instead(collection, system) {
+  const other = system === "words" ? "meaning" : "words";
+  if (!collection.systems.includes(other)) return null;
+  const action = () => { for (const box of document.querySelectorAll("[name=system]")) box.checked = box.value === other; ask(); };
+  return make("button", { type: "button", class: "instead", onclick: action }, `Search by ${other} instead`);
+}
+
 function request(format = "json") {
-  return { collection: shelf.current().id, query: query.value.trim(), systems: systems(), length: find("#length").valueAsNumber || 8, depth: find("#depth").valueAsNumber || 20, format };
+  return { collection: shelf.current().id, query: query.value.trim(), systems: systems(), length: find("#length").valueAsNumber || 8, depth: find("#depth").valueAsNumber || 20, context: 1, format };
 }
 
 async function ask(event) {
@@ -114,18 +126,34 @@ async function ask(event) {
     if (signal.aborted) return;
     last = { ...answer, request: asked };
     show(collection, answer);
-    const counts = answer.answers.map((one) => `${number(one.hits.length)} ${nameOf(one.system).toLowerCase()}`).join(", ");
-    say(`Passages in ${collection.title}: ${counts}. ${answer.seconds.toFixed(2)} seconds.`);
-    const title = find("#results-title");
-    title.focus({ preventScroll: true });
-    // On a small screen the passages would be below its edge.
-    if (title.getBoundingClientRect().top > 0.7 * innerHeight) find("#status").scrollIntoView();
+    const counts = answer.answers.map((one) => `${count(one.hits.length, "passage")} by ${one.system}`).join(", ");
+    say(`${counts}, in ${answer.seconds.toFixed(2)} seconds`);
+    find("#options").open = false;
+    find("#results-title").focus({ preventScroll: true });
+    scrollTo(0, 0);
+    if (!event?.restored) state.push({ ...asked, best: collection.best });
     if (collection.systems.includes("meaning")) near(collection, answer.answers, signal);
   } catch (error) {
     if (error.name === "AbortError") return;
     say("");
-    warn(error.status === 401 ? "This server wants a token. Open the address that irtoolkit serve printed." : error.message);
+    refused(error);
   } finally { find("#results").removeAttribute("aria-busy"); }
+}
+
+function refused(error) {
+  if (error.status !== 401) { warn(error.message); return; }
+  find("#token").showModal();
+}
+
+// The search that the address of the page names.
+function restore() {
+  const wanted = state.read();
+  if (wanted.book && !shelf.pick(wanted.book)) warn("The book of this address is not on the shelf.");
+  query.value = wanted.query;
+  for (const name of ["length", "depth"]) find(`#${name}`).value = wanted[name];
+  if (wanted.systems.length) for (const box of document.querySelectorAll("[name=system]")) box.checked = wanted.systems.includes(box.value) && !box.disabled;
+  else showBest(shelf.current());
+  if (wanted.query && shelf.current() && (!wanted.book || shelf.current().id === wanted.book)) ask({ preventDefault() {}, restored: true });
 }
 
 function gap() {
@@ -196,6 +224,9 @@ async function start() {
   for (const one of document.querySelectorAll("#examples button")) {
     one.addEventListener("click", (event) => { query.value = one.textContent; ask(event); });
   }
+  find("#book").addEventListener("change", (event) => shelf.pick(event.target.value));
+  find("#giving").addEventListener("submit", () => { api.remember(find("#secret").value.trim()); location.reload(); });
+  addEventListener("popstate", () => { if (!location.hash) restore(); });
   find("#help-open").addEventListener("click", () => find("#help").showModal());
   find("#file").addEventListener("change", async (event) => { await shelf.add([...event.target.files]); event.target.value = ""; });
   find("#adding").addEventListener("submit", (event) => event.preventDefault());
@@ -212,9 +243,8 @@ async function start() {
     readOnly = health.public;
     if (readOnly) { shelf.lock(); for (const id of ["save-qrels", "save-topics"]) find(`#${id}`).hidden = true; }
     await shelf.load();
-  } catch (error) {
-    warn(error.status === 401 ? "This server wants a token. Open the address that irtoolkit serve printed, with #token= at its end." : error.message);
-  }
+    restore();
+  } catch (error) { refused(error); }
 }
 
 start();

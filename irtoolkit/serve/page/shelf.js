@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import * as bookApi from "./books.js";
-import { find, make, number, say, warn } from "./dom.js";
+import { count, find, make, number, say, warn } from "./dom.js";
 
 const known = new Map();
 const followed = new Set();
@@ -27,11 +27,11 @@ export async function load() {
 const LANGUAGES = new Intl.DisplayNames(["en"], { type: "language" });
 
 function about(one) {
-  const count = one.books.reduce((sum, book) => sum + book.words, 0);
-  const unit = one.lang === "zh" || one.lang === "ja" ? "characters" : "words";
+  const words = one.books.reduce((sum, book) => sum + book.words, 0);
+  const unit = `${one.lang === "zh" || one.lang === "ja" ? "character" : "word"}${words === 1 ? "" : "s"}`;
   if (!one.books.length) return "cannot be read";
   const parts = one.books.length > 1 ? [`${one.books.length} books`] : one.books[0].author ? [one.books[0].author] : [];
-  parts.push(`${number(count)} ${unit}`);
+  parts.push(`${number(words)} ${unit}`);
   if (one.lang && one.lang !== "en") parts.push(LANGUAGES.of(one.lang));
   const odd = one.books.find((book) => book.encoding !== "utf-8");
   if (odd) parts.push(`read as ${odd.encoding}`);
@@ -63,7 +63,16 @@ function item(one) {
 let readOnly = false;
 export function lock() { readOnly = true; find("#adding").hidden = true; }
 
+// Chooses a collection; whether it is on the shelf.
+export function pick(id) {
+  if (known.has(id)) choose(id);
+  return known.has(id);
+}
+
 function show() {
+  const menu = find("#book");
+  menu.replaceChildren(...[...known.values()].map((one) => make("option", { value: one.id, selected: one.id === chosen }, one.title)));
+  find("#in-book").hidden = !known.size;
   const list = find("#books");
   const focused = document.activeElement?.closest?.(".book")?.dataset.id;
   list.replaceChildren(...[...known.values()].map(item));
@@ -137,7 +146,7 @@ export async function add(files) {
       chosen = one.id;
       localStorage.setItem("collection", one.id);
       show();
-      say(`${one.title} was added: ${number(one.books[0].sentences)} sentences, ${number(one.books[0].chapters.length)} chapters.`);
+      say(`${one.title} was added: ${count(one.books[0].sentences, "sentence")}, ${count(one.books[0].chapters.length, "chapter")}.`);
       watch(one.id);
     } catch (error) {
       say("");

@@ -1,6 +1,6 @@
 // Strips that show where in the books the passages lie, with the curve of similarity behind them.
 
-import { make, number, percent, shape } from "./dom.js";
+import { count as counted, make, percent, shape } from "./dom.js";
 import { nameOf } from "./hits.js";
 
 function curve(values) {
@@ -37,7 +37,7 @@ export function strips(collection, answers) {
     }
     answers.forEach((answer, row) => own[row].forEach((hit) => strip.append(tick(hit, answer, row, answers.length))));
     const said = answers.map((answer, row) => `${nameOf(answer.system)}: ${own[row].map((hit) => percent(hit.place.share)).join(", ") || "none"}`).join(". ");
-    const right = book.chapters.length ? `${number(book.chapters.length)} chapters` : `${number(book.sentences)} sentences`;
+    const right = book.chapters.length ? counted(book.chapters.length, "chapter") : counted(book.sentences, "sentence");
     made.push(make("div", { class: "strip-of" },
       make("div", { class: "strip-title" }, make("span", { lang: book.lang }, book.title), make("span", {}, right)),
       strip, make("p", { class: "hidden-text" }, `Where the passages lie in the book, from its beginning. ${said}.`)));

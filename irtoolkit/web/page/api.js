@@ -1,9 +1,16 @@
-// The server's API. A token comes in the fragment of the address, which no server sees.
+// The server's API. A token comes in the fragment of the address, which no server sees, or in its query;
+// the browser keeps it for other tabs, and the address is left without it.
 
-const fragment = new URLSearchParams(location.hash.slice(1));
-if (fragment.has("token")) {
-  sessionStorage.setItem("token", fragment.get("token"));
-  history.replaceState(null, "", location.pathname);
+export function remember(token) { localStorage.setItem("token", token); }
+
+const address = new URL(location.href);
+const fragment = new URLSearchParams(address.hash.slice(1));
+const given = fragment.get("token") ?? address.searchParams.get("token");
+if (given !== null) {
+  remember(given);
+  address.searchParams.delete("token");
+  if (fragment.has("token")) address.hash = "";
+  history.replaceState(null, "", address.pathname + address.search + address.hash);
 }
 
 export class Refused extends Error {
@@ -14,7 +21,7 @@ const wait = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds)
 
 export async function call(path, settings = {}, tries = 6) {
   const headers = { ...settings.headers };
-  const token = sessionStorage.getItem("token");
+  const token = localStorage.getItem("token");
   if (token) headers.Authorization = `Bearer ${token}`;
   let answer;
   try {

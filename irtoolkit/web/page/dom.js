@@ -21,6 +21,7 @@ export function shape(tag, settings = {}) {
 }
 
 export const number = (value) => value.toLocaleString("en-US");
+export const count = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
 export function say(text) { find("#status").textContent = text; }

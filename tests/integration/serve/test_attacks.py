@@ -286,7 +286,16 @@ class Running:
     """A server in a process of its own."""
 
     def __init__(self, folder: Path, book: Path, *more: str) -> None:
-        words = [sys.executable, "-m", "irtoolkit", "serve", str(book), "--folder", str(folder)]
+        words = [
+            sys.executable,
+            "-m",
+            "irtoolkit",
+            "serve",
+            "--no-token",
+            str(book),
+            "--folder",
+            str(folder),
+        ]
         self.process = subprocess.Popen(
             [*words, "--port", "0", "--model", "none", *more],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

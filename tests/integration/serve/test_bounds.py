@@ -285,6 +285,39 @@ def test_a_public_server_shows_no_judgments_and_checks_names_on_this_machine(
     assert access_for("0.0.0.0", 8801, None, True).hosts == frozenset()
 
 
+def test_others_on_this_machine_need_the_token(
+    library: Library, tmp_path: Path, irtoolkit: Any
+) -> None:
+    access = access_for("127.0.0.1", 8801, None, False, trusts_machine=False)
+    assert access.token is not None
+    assert len(access.token) > 20
+    assert "127.0.0.1:8801" in access.hosts
+    with client_of(library, access) as client:
+        assert client.get("/collections").status_code == 401
+        assert client.get("/").status_code == 200
+        known = {"Authorization": f"Bearer {access.token}"}
+        assert client.get("/collections", headers=known).status_code == 200
+        # A name that somebody else's page was bound to is none of the server's.
+        assert (
+            client.get("/collections", headers={**known, "Host": "evil.example"}).status_code == 421
+        )
+    assert access_for("127.0.0.1", 8801, None, False).token is None
+    for words in (("--token", "T"), ("--host", "0.0.0.0")):
+        refused = irtoolkit("serve", "--no-token", *words, "--folder", tmp_path / "f")
+        assert (refused.status, "--no-token is for this machine alone" in refused.err) == (2, True)
+
+
+def test_a_folder_of_markdown_is_served(tmp_path: Path, irtoolkit: Any) -> None:
+    books = tmp_path / "books"
+    books.mkdir()
+    (books / "lamp.md").write_text("# The Lamp\n\nA lamp was lit.\n")
+    place = ("--folder", tmp_path / "f", "--model", "none", "--prepare")
+    assert "lamp: 1 sentence, by words" in irtoolkit("serve", books, *place).out
+    (books / "lamp.md").rename(books / "lamp.mobi")
+    refused = irtoolkit("serve", books, *place)
+    assert "has no book (books are files that end in .txt, .md" in refused.err
+
+
 def test_settings_that_cannot_be_are_one_line(irtoolkit: Any) -> None:
     for words in (
         ("--public", "--token", "SECRET"),
