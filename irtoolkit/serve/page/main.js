@@ -126,7 +126,7 @@ async function ask(event) {
     if (signal.aborted) return;
     last = { ...answer, request: asked };
     show(collection, answer);
-    const counts = answer.answers.map((one) => `${count(one.hits.length, "passage")} by ${one.system}`).join(", ");
+    const counts = answer.answers.map((one) => `${count(one.hits.length, "passage")} by ${one.system === "both" ? "words and meaning" : one.system}`).join(", ");
     say(`${counts}, in ${answer.seconds.toFixed(2)} seconds`);
     find("#options").open = false;
     find("#results-title").focus({ preventScroll: true });
