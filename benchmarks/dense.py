@@ -4,9 +4,9 @@
     python benchmarks/dense.py --sizes 10000 --turns 1          # a quick look
     python benchmarks/dense.py -o benchmarks/results/dense.json
 
-Ranking is all that `rank_and_locate` does with vectors that are there already: products, a search
-for scores that are not finite, the 1,000 best of each query in order, one exact rank for each query,
-and the run. The product alone is `queries @ docs.T` for all queries at once, which hands out memory
+Ranking is all that `rank_and_locate` does with vectors that are there already: it rounds the documents
+and puts them into bf16, multiplies, puts the best of each query in order, finds one exact rank for each
+query, and makes the run. From an index in memory it is the same with documents that are ready. The product alone is `queries @ docs.T` for all queries at once, which hands out memory
 for queries x documents; and the same into memory that is there already, in the blocks of the
 ranking. The sides take turns, and the fastest turn of each counts. CPU time, of all threads, is less
 disturbed by other programs. The order is compared with
@@ -39,9 +39,10 @@ from irtoolkit.retrievers.base import Retriever, Scorer
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.task import Group, Task
 
-DIMENSIONS, DEPTH = 384, 1000
+DIMENSIONS = 384
 # Queries of each size: products of some 10 to 80 GFLOP, and matrices of at most 800 MB.
 QUERIES = {10_000: 2000, 100_000: 1000, 1_000_000: 192}
+DEPTHS = {10_000: (100, 1000)}
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,13 @@ class Given(Retriever):
 
     queries: Any = None
     docs: Any = None
+    ready: ShardSearch | None = None
 
     def searches(self, candidates: int) -> bool:
         return True
 
     def prepare(self, task: Task) -> Any:
-        shard = VectorShard.of([(self.docs, np.ones(len(self.docs), np.int64))])
-        search, how = ShardSearch(shard), Comparison("dot")
+        search, how = self.ready or searching(self.docs), Comparison("dot")
 
         def block(query: Any) -> Searched:
             return Searched(
@@ -72,7 +73,12 @@ class Given(Retriever):
         return found
 
 
-def measure(size: int, count: int, turns: int) -> dict[str, Any]:
+def searching(docs: Any) -> ShardSearch:
+    """What searches documents that have one vector each."""
+    return ShardSearch(VectorShard.of([(docs, np.ones(len(docs), np.int64))]))
+
+
+def measure(size: int, count: int, depth: int, turns: int) -> dict[str, Any]:
     """Time for each query of a ranking and of the product, and what they are to each other."""
     draw = np.random.default_rng(1)
     docs = draw.standard_normal((size, DIMENSIONS), np.float32)
@@ -80,19 +86,21 @@ def measure(size: int, count: int, turns: int) -> dict[str, Any]:
     names = id_array([f"q{i}" for i in range(count)]), id_array([f"{i:07}" for i in range(size)])
     task = Task("benchmark", names[0], names[1], (Group(np.arange(count), np.arange(size)),))
     wanted = {f"q{i}": [f"{i * 7919 % size:07}"] for i in range(count)}
-    retriever = Given(queries, docs)
+    retriever, indexed = Given(queries, docs), Given(queries, docs, searching(docs))
     rows = min(count, max(128, (1 << 25) // size))
     kept = np.zeros((rows, size), np.float32)
 
-    def ranking() -> Any:
-        return rank_and_locate(task, retriever, wanted, depth=DEPTH, progress=False)
+    def ranking(retriever: Given) -> Any:
+        return rank_and_locate(task, retriever, wanted, depth=depth, progress=False)
 
     def blocks() -> None:
         for start in range(0, count, rows):
             part = queries[start : start + rows]
             np.matmul(part, docs.T, out=kept[: len(part)])
 
-    sides: list[Callable[[], Any]] = [ranking, lambda: (queries @ docs.T)[:1], blocks]
+    sides: list[Callable[[], Any]] = [
+        lambda: ranking(retriever), lambda: ranking(indexed), lambda: (queries @ docs.T)[:1], blocks,
+    ]  # fmt: skip
     best, used = [np.inf] * len(sides), [np.inf] * len(sides)
     for turn in range(turns + 1):  # the first does not count
         for i, side in enumerate(sides):
@@ -103,22 +111,25 @@ def measure(size: int, count: int, turns: int) -> dict[str, Any]:
                 used[i] = min(used[i], time.process_time() - busy)
             if i == 0:
                 found = answer
-    check(found, queries, docs)
-    mine, whole, held = (1000 * seconds / count for seconds in best)
+    check(found, queries, docs, depth)
+    mine, ready, whole, held = (1000 * seconds / count for seconds in best)
     return {
-        "candidates": size, "queries": count, "ranking ms/query": mine,
+        "candidates": size, "queries": count, "depth": depth, "ranking ms/query": mine,
+        "ranking from an index ms/query": ready,
         "product ms/query": whole, "share of the product": whole / mine,
+        "share of the product from an index": whole / ready,
         "product into kept memory ms/query": held, "share of that": held / mine,
-        "share of the product in CPU time": used[1] / used[0],
+        "share of the product in CPU time": used[2] / used[0],
+        "share in CPU time from an index": used[2] / used[1],
     }  # fmt: skip
 
 
-def check(found: Any, queries: Any, docs: Any) -> None:
+def check(found: Any, queries: Any, docs: Any, depth: int) -> None:
     """Refuses a run that is not numpy's order of the products, and a rank that is wrong."""
     scores = rounded(queries[:20]).astype(np.float64) @ rounded(docs).astype(np.float64).T
     for row, mine in enumerate(scores):
         # Ids ascend with places, and of equal scores the greater id comes first.
-        order = len(mine) - 1 - np.argsort(-mine[::-1], kind="stable")[:DEPTH]
+        order = len(mine) - 1 - np.argsort(-mine[::-1], kind="stable")[:depth]
         rows = slice(found.run.offsets[row], found.run.offsets[row + 1])
         gold = row * 7919 % len(docs)
         rank = 1 + np.count_nonzero(mine > mine[gold])
@@ -135,14 +146,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     with contextlib.suppress(ImportError):
         import torch  # noqa: F401 with it, documents are proposed in bf16
-    rows = [measure(size, QUERIES.get(size, 200), args.turns) for size in args.sizes]
+    rows = [
+        measure(size, QUERIES.get(size, 200), depth, args.turns)
+        for size in args.sizes
+        for depth in DEPTHS.get(size, (1000,))
+    ]
     device = f"{platform.machine()}, {os.cpu_count()} cores"
     cells = [list(row.values()) for row in rows]
-    print(
-        TextTable(list(rows[0]), cells, title=f"depth {DEPTH}, {device}", places=3).render("text")
-    )
+    print(TextTable(list(rows[0]), cells, title=device, places=3).render("text"))
     if args.output:
-        found = {"device": device, "dimensions": DIMENSIONS, "depth": DEPTH, "ranking": rows}
+        found = {"device": device, "dimensions": DIMENSIONS, "ranking": rows}
         args.output.write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Singles
 from irtoolkit.base.rows import by_rows
 from irtoolkit.indexes.rounding import Packed
@@ -156,13 +157,32 @@ def _halve(vectors: Singles, scales: Singles, halves: Any) -> Floats:
     return changed * (1 + 1e-6)
 
 
-def _bits(asked: Any, docs: Any) -> Any:
-    """Returns (q, b) products as whole numbers."""
-    if isinstance(docs, np.ndarray):
-        return (asked @ docs.T).view(np.int32)
+def _bits(rows: Any, others: Any) -> Any:
+    """Returns the products of rows and others as whole numbers."""
+    if isinstance(rows, np.ndarray):
+        return (rows @ others.T).view(np.int32)
     import torch
 
-    return torch.mm(asked, docs.T).view(torch.int16).numpy()
+    made = torch.empty((len(rows), len(others)), dtype=torch.bfloat16)
+    bits, share = made.view(torch.int16).numpy(), -(-len(rows) // cores())
+
+    def part(numbers: slice) -> None:
+        own = slice(share * numbers.start, share * numbers.stop)
+        torch.get_num_threads()  # a thread that has not called it yet forgets its limit
+        # Threads of OpenMP would wait for more work in a loop, and keep others from theirs.
+        with _libraries().limit(limits=1, user_api="openmp"):
+            torch.mm(rows[own], others.T, out=made[own])
+
+    by_rows(part, bits, -(-len(rows) // share))
+    return bits
+
+
+@cache
+def _libraries() -> Any:
+    """What is asked to use one thread, with that of torch."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _unit(vectors: Singles, lengths: Floats) -> Singles:
