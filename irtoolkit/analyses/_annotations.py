@@ -1,4 +1,4 @@
-"""People's annotations of examples: what a sheet asks for, and what is read from it (EgRet, §2.2)."""
+"""People's annotations of examples: the columns of a sheet, and their evaluation (EgRet, §2.2)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Text:
         }  # fmt: skip
 
     def has(self, span: str) -> bool:
-        """Whether some words are in it; an ellipsis is for words that are left out."""
+        """Returns whether some words are in it; an ellipsis is for words that are left out."""
         whole = f" {Words.of(f'{self.query.left} {self.text} {self.query.right}').line} "
         parts = span.replace("\u2026", "...").replace("[...]", "...").split("...")
         return all(f" {Words.of(part).line} " in whole for part in parts if Words.of(part).line)
@@ -70,10 +70,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Annotated:
-    """An example with what several people said of it.
+    """An example with the annotations of several people.
 
     Attributes:
-        dataset: where it is from.
+        dataset: its dataset.
         given: file name to row.
     """
 
@@ -81,7 +81,7 @@ class Annotated:
     given: Mapping[str, Filled]
 
     def label(self, column: str) -> str | None:
-        """What most wrote in a column; None where two words were written equally often."""
+        """Returns the majority's word in a column; None if two words are equally frequent."""
         return majority([row[column] for row in self.given.values() if row[column]])
 
     @property
@@ -101,7 +101,7 @@ class Annotated:
 def read_annotations(
     paths: Sequence[Path], texts: Mapping[str, Mapping[str, Text]]
 ) -> list[Annotated]:
-    """The examples that at least one person annotated.
+    """Returns the examples that at least one person annotated.
 
     Args:
         paths: filled in sheets.

@@ -1,4 +1,4 @@
-"""What the analyses of CSFCube share."""
+"""Common parts of the analyses of CSFCube."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from irtoolkit.datasets.dataset import Dataset
 
 
 def queries_of(dataset: Dataset) -> list[CSFCubeQuery]:
-    """The queries of a dataset in CSFCube's form.
+    """Returns the queries of a dataset in CSFCube's form.
 
     Raises:
         InputError: they are not papers with a facet.
@@ -18,7 +18,7 @@ def queries_of(dataset: Dataset) -> list[CSFCubeQuery]:
 
 
 def facets_of(dataset: Dataset) -> dict[str, list[str]]:
-    """Each facet that queries have, with the ids of these queries."""
+    """Returns each facet that queries have, with the ids of these queries."""
     found: dict[str, list[str]] = {facet: [] for facet in FACETS}
     for query in queries_of(dataset):
         found[query.facet].append(query.query_id)

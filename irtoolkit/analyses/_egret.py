@@ -1,4 +1,4 @@
-"""What the analyses of EgRet share."""
+"""Common parts of the analyses of EgRet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def contexts_of(dataset: Dataset) -> dict[str, ExampleQuery]:
 def best_others(
     run: Run, queries: Sequence[str], golds: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
-    """Query id to its best ranked document that is not relevant, where the run has one."""
+    """Returns query id to its best ranked document that is not relevant, if the run has one."""
     found = {}
     for query in queries:
         others = (row.doc_id for row in run.ranking(query) if row.doc_id not in golds[query])

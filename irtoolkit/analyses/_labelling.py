@@ -18,15 +18,15 @@ LABEL = "label"
 
 @dataclass(frozen=True)
 class Labelling(Analysis):
-    """A random sample of queries, of which people say of what kind each is.
+    """A random sample of queries that people label by kind.
 
-    With `--sheet` the sample is written. With `--sheets` labels are counted: of several people, what
-    most wrote.
+    With `--sheet` the sample is written. With `--sheets` labels are counted; with several people,
+    the majority's.
 
     Attributes:
         queries: the number of queries in the sample.
         seed: the seed of the draw.
-        labels: label to what it means.
+        labels: label to its meaning.
         shown: the columns of the sheet that are read.
     """
 
@@ -38,7 +38,7 @@ class Labelling(Analysis):
     seed: int = 0
 
     def rows(self, dataset: Dataset) -> Sequence[Mapping[str, str]]:
-        """A row of the sheet for each query that can be drawn.
+        """Returns a row of the sheet for each query that can be drawn.
 
         Raises:
             InputError: the dataset is of another form.
@@ -97,7 +97,7 @@ def refuse_strangers(
     """Refuses sheets whose rows are not of the queries of a dataset.
 
     Raises:
-        InputError: names the file and a query that is not among them.
+        InputError: names the file and an unknown query.
     """
     known = {*query_ids}
     for name, one in filled.items():
@@ -116,7 +116,7 @@ def agreement_of(
     words: Sequence[str],
     level: Any = "nominal",
 ) -> float:
-    """Krippendorff's α of several people's words in a column; NaN where it is not defined."""
+    """Returns Krippendorff's α of several people's words in a column; NaN if it is not defined."""
     from irtoolkit.scoring.agreement import alpha
 
     place = {word: float(number) for number, word in enumerate(words)}

@@ -1,4 +1,4 @@
-"""What the analyses of QuoteR share."""
+"""Common parts of the analyses of QuoteR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the analyses of RELiC share."""
+"""Common parts of the analyses of RELiC."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from irtoolkit.datasets.relic_release import RelicQuery
 
 
 def windows_of(dataset: Dataset) -> list[RelicQuery]:
-    """The queries of a dataset in RELiC's form.
+    """Returns the queries of a dataset in RELiC's form.
 
     Raises:
         InputError: they are not windows of criticism.

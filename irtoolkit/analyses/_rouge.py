@@ -50,11 +50,11 @@ class Rouge:
         return float(self._scorer.score(reference, text)["rougeL"].fmeasure)
 
     def best(self, reference: str, leave_out: int) -> tuple[int, float]:
-        """The place of the text with the highest ROUGE-L, the first of equals, and its value.
+        """Returns the position and the value of the highest ROUGE-L, the first of equals.
 
         Args:
-            reference: what texts are compared with.
-            leave_out: the place of a text that does not count.
+            reference: the text to compare with.
+            leave_out: the position of a text that does not count.
         """
         bounds = self._bounds(reference)
         bounds[leave_out] = -1.0

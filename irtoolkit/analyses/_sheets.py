@@ -18,12 +18,12 @@ Filled = dict[str, str]
 
 @dataclass(frozen=True)
 class Sheet:
-    """The form of a sheet.
+    """The layout of a sheet.
 
     Attributes:
-        keys: the columns that name what is judged; together they are there once.
+        keys: the columns that together identify a row.
         shown: the columns to read.
-        asked: column to fill in to the words that may be written there; none for any text.
+        asked: column to fill in to its allowed words; empty for any text.
     """
 
     keys: tuple[str, ...]
@@ -44,10 +44,10 @@ class Sheet:
                 writer.writerow([*texts, *[""] * len(self.asked)])
 
     def read(self, paths: Sequence[Path]) -> dict[str, dict[tuple[str, ...], Filled]]:
-        """File name to key to row, of sheets that people have filled in; empty rows are left out.
+        """Returns file name to key to row, from filled-in sheets, without empty rows.
 
         Raises:
-            InputError: no sheets, a file that is no such sheet, or a word that was not asked for.
+            InputError: no sheets, a file that is not such a sheet, or a word that is not allowed.
         """
         self.refuse_none(paths)
         found = {path.name: self._read(path) for path in paths}
@@ -106,7 +106,10 @@ class Sheet:
 
 
 def majority(words: Sequence[str]) -> str | None:
-    """The word that most wrote; None where two were written equally often, or nothing."""
+    """Returns the word that most people wrote.
+
+    None if two are equally frequent, or there is none.
+    """
     counts = sorted(((words.count(word), word) for word in {*words}), reverse=True)
     if not counts or (len(counts) > 1 and counts[0][0] == counts[1][0]):
         return None

@@ -32,21 +32,21 @@ def analyse(
     sheet: StrPath | None = None,
     **settings: Any,
 ) -> AnalysisResult:
-    """Makes an analysis of one of the papers again.
+    """Repeats an analysis of one of the papers.
 
     Args:
-        analysis: its name, such as "csfcube-agreement"; `irtoolkit analyse --list` lists them.
-        datasets: what to analyse, one dataset or several; by default the paper's data.
-        runs: files of rankings of the first dataset, or name to ranking. Where an analysis needs
-            one and there is none, it ranks with `system`.
+        analysis: its name, for example "csfcube-agreement"; `irtoolkit analyse --list` lists them.
+        datasets: one dataset or several to analyse; by default the paper's data.
+        runs: files of rankings of the first dataset, or name to ranking. If an analysis needs
+            one and none is given, it ranks with `system`.
         sample: whether to take the invented sample in place of the paper's data.
         system: the system to rank with; by default the analysis' own.
         sheets: files that people have filled in.
         sheet: a file to write for people to fill in.
-        settings: the analysis' own, such as missing="drop".
+        settings: the analysis' own, for example missing="drop".
 
     Returns:
-        The figures, which a notebook shows as tables; where the data are the paper's, with its
+        The figures, which a notebook shows as tables; if the data are the paper's, with its
         figures.
 
     Raises:
@@ -84,7 +84,7 @@ def analyse(
 
 
 def _beside(analysis: Analysis, findings: Findings) -> Findings:
-    """The findings with the paper's figures and what is to be said of them."""
+    """Returns the findings with the paper's figures and remarks on them."""
     tables = tuple(
         table.with_reported(analysis.reported.get(table.name, {})) for table in findings.tables
     )
@@ -156,7 +156,7 @@ def _ranked(analysis: Analysis, dataset: Dataset, system: str | None) -> Run:
 
 
 def _difference(analysis: Analysis, datasets: Sequence[Dataset]) -> str | None:
-    """How the data differ from those that the paper analysed; None where they do not."""
+    """Returns how the data differ from those that the paper analysed; None if they do not."""
     for dataset in datasets:
         if dataset.parts.sample:
             return SAMPLE_NOTE

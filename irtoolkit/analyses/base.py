@@ -1,4 +1,4 @@
-"""What an analysis is: a declaration with a method that finds its figures."""
+"""The interface of an analysis: a declaration with a method that computes its figures."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Printed = Mapping[tuple[str, ...], Sequence[float | None]]
 
 @dataclass(frozen=True)
 class Column:
-    """One column of figures.
+    """A column of figures.
 
     Attributes:
         name: its heading.
-        places: decimals that are shown of what was measured.
+        places: decimals of measured figures.
         printed: decimals that the paper prints; by default as many.
-        cut: whether the paper cuts further decimals off in place of rounding.
+        cut: whether the paper truncates instead of rounding.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Column:
         return self.places if self.printed is None else self.printed
 
     def same(self, measured: float, reported: float) -> bool:
-        """Whether a measured figure, printed as the paper prints it, is the reported one."""
+        """Returns whether a measured figure equals the reported one at the paper's precision."""
         places = self.printed_places
         if self.cut:
             shift = 10.0**places
@@ -50,13 +50,13 @@ class Column:
 
 @dataclass(frozen=True)
 class FigureRow:
-    """One row of figures.
+    """A row of figures.
 
     Attributes:
         names: the texts that name the row.
-        values: what was measured, in the order of the columns; None where nothing was. Empty for a
+        values: measured figures, in the order of the columns; None if not measured. Empty for a
             row that only the paper has.
-        reported: the paper's figures in the same order; empty where it prints none.
+        reported: the paper's figures in the same order; empty if it prints none.
     """
 
     names: tuple[str, ...]
@@ -70,7 +70,7 @@ class FigureTable:
 
     Attributes:
         name: the name of its files and of its key in JSON.
-        title: what it shows.
+        title: its title.
         names: headings of the columns that name a row.
         columns: the columns of figures.
         rows: the rows.
@@ -83,7 +83,7 @@ class FigureTable:
     rows: tuple[FigureRow, ...]
 
     def with_reported(self, printed: Printed) -> FigureTable:
-        """The table with the paper's figures; rows that only the paper has come last."""
+        """Returns the table with the paper's figures; rows that only the paper has come last."""
         rows = [
             replace(row, reported=tuple(printed[row.names])) if row.names in printed else row
             for row in self.rows
@@ -99,7 +99,7 @@ class FigureTable:
 
 @dataclass(frozen=True)
 class Findings:
-    """What an analysis found.
+    """The findings of an analysis.
 
     Attributes:
         tables: its figures.
@@ -114,11 +114,11 @@ class Findings:
 
 @dataclass(frozen=True)
 class Given:
-    """What an analysis is made of.
+    """The input of an analysis.
 
     Attributes:
         datasets: the datasets, at least one.
-        runs: name of a system to its ranking of the first dataset; empty where none is needed.
+        runs: name of a system to its ranking of the first dataset; empty if none is needed.
         sheets: files that people have filled in, one for each of them.
         sheet: the file that is to be written for people to fill in; None for none.
         system: the name of the system that ranks.
@@ -133,22 +133,22 @@ class Given:
 
 @dataclass(frozen=True)
 class Analysis:
-    """An analysis of a dataset, of rankings, or of what people judged.
+    """An analysis of a dataset, of rankings, or of people's judgments.
 
     A subclass is a dataclass in a module of this package. Its fields are settings of the analysis.
 
     Attributes:
-        name: what the command calls it: the benchmark and a word, such as csfcube-agreement.
-        title: the paper, where in it the analysis is, and what it shows.
+        name: its name in the command: the benchmark and a word, for example csfcube-agreement.
+        title: the paper, the place of the analysis in it, and its subject.
         datasets: ids of the datasets that the paper analysed.
         several: whether several datasets are analysed together.
         reported: name of a table to the figures that the paper prints in it.
-        remarks: what is to be said of the paper's figures, shown with them.
-        judgments: the number of judgments in the paper's data, where the dataset does not tell
+        remarks: remarks on the paper's figures, shown with them.
+        judgments: the number of judgments in the paper's data, if the dataset does not tell
             its data from others.
-        system: the system that is ranked with where no run is given; empty where none is needed.
+        system: the system that ranks if no run is given; empty if none is needed.
         depth: documents of each query that it ranks; None for the usual number.
-        prompted: whether it asks the system queries of its own, and takes no ranking.
+        prompted: whether it searches for queries of its own, and takes no ranking.
         people: whether people fill in a sheet for it.
     """
 
@@ -166,7 +166,7 @@ class Analysis:
 
     @classmethod
     def with_settings(cls, settings: Mapping[str, Any]) -> Self:
-        """The analysis with settings, whose values may be text.
+        """Returns the analysis with settings, whose values may be text.
 
         Raises:
             InputError: an unknown setting, or a value that is not of its kind.
@@ -174,11 +174,14 @@ class Analysis:
         return cls(**parse_settings(cls, settings, f"analysis {cls.name}"))
 
     def differs(self) -> str | None:
-        """How the settings keep figures from being compared with the paper's; None where they do not."""
+        """Returns how the settings make figures incomparable with the paper's.
+
+        None if they do not.
+        """
         return None
 
     def find(self, given: Given) -> Findings:
-        """Finds the figures.
+        """Computes the figures.
 
         Raises:
             InputError: the data lack what the analysis needs.
@@ -187,7 +190,7 @@ class Analysis:
 
 
 def records(dataset: Dataset, kind: Callable[[Any], bool], wanted: str) -> list[Any]:
-    """The queries of a dataset that must be of a kind.
+    """Returns the queries of a dataset, which must be of a kind.
 
     Raises:
         InputError: it has none, or others.

@@ -17,7 +17,7 @@ from irtoolkit.base.near import did_you_mean
 
 @cache
 def analyses() -> dict[str, type[Analysis]]:
-    """Every analysis by name; of two of one name, irtoolkit's own."""
+    """Returns every analysis by name; of two with the same name, irtoolkit's own."""
     own = {
         value.name: value
         for module in modules(sys.modules[__package__])
@@ -31,10 +31,10 @@ def analyses() -> dict[str, type[Analysis]]:
 
 
 def _of_plugin(plugin: plugins.Plugin) -> type[Analysis]:
-    """The analysis of another package.
+    """Returns the analysis of another package.
 
     Raises:
-        InputError: it cannot be imported, or is none of the name that is declared.
+        InputError: it cannot be imported, or does not have the declared name.
     """
     found = plugin.load()
     if not (isinstance(found, type) and issubclass(found, Analysis)):
@@ -51,7 +51,7 @@ def _of_plugin(plugin: plugins.Plugin) -> type[Analysis]:
 
 
 def find_analysis(name: str) -> type[Analysis]:
-    """An analysis by name.
+    """Returns an analysis by name.
 
     Raises:
         InputError: there is no such analysis; names the nearest ones.

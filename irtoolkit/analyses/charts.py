@@ -12,7 +12,7 @@ class Bars:
 
     Attributes:
         name: the name of its file.
-        x, y: what the axes show.
+        x, y: labels of the axes.
         groups: names of the groups along the x axis.
         series: name of a series to the height of its bar in each group; None for no bar.
     """
@@ -45,7 +45,7 @@ class Curves:
 
     Attributes:
         name: the name of its file.
-        x, y: what the axes show.
+        x, y: labels of the axes.
         curves: name of a curve to its points.
     """
 

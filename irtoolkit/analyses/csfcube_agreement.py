@@ -26,11 +26,11 @@ from irtoolkit.datasets.dataset import Dataset
 class CSFCubeAgreement(Analysis):
     """Agreement of CSFCube's annotators: medians over queries.
 
-    Before adjudication, the two ratings of a query's candidates are compared; after it, each with the
-    adjudicated grades, and the two figures are averaged.
+    Before adjudication, the two ratings of a query's candidates are compared; after it, each with
+    the adjudicated grades, and the two figures are averaged.
 
     Attributes:
-        missing: what a missing rating is taken for: "zero", grade 0, as in the paper, or "drop",
+        missing: the treatment of a missing rating: "zero", grade 0, as in the paper, or "drop",
             which leaves the candidate out.
     """
 

@@ -1,4 +1,4 @@
-"""CSFCube, Appendix D: what grades the papers have that a query paper cites."""
+"""CSFCube, Appendix D: grades of the papers that a query paper cites."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class CSFCubeCitations(Analysis):
 
 
 def _figures(grades: Mapping[int, int]) -> tuple[TableCell, ...]:
-    """The number of cited papers, of those of each grade, and the percentage of grades 0 and 1."""
+    """Returns the numbers of cited papers in all and by grade, and the percentages of 0 and 1."""
     total = sum(grades.values())
     low = 100 * (grades[0] + grades[1]) / total if total else float("nan")
     return total, *grades.values(), low

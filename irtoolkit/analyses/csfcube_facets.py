@@ -18,7 +18,7 @@ from irtoolkit.datasets.dataset import Dataset
 
 @dataclass(frozen=True)
 class CSFCubeFacets(Analysis):
-    """How many candidates have which grade in one facet and which in the other."""
+    """Numbers of candidates by their grades in the two facets of a paper."""
 
     name: ClassVar[str] = "csfcube-facets"
     title: ClassVar[str] = "CSFCube, Figure 2: grades of candidates in two facets of one paper"

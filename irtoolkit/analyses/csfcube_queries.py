@@ -1,4 +1,4 @@
-"""CSFCube, Figure 3: what a system scores on a paper in each of its two facets."""
+"""CSFCube, Figure 3: a system's scores on a paper in each of its two facets."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _GROUP, _LETTERS = 0.32, 5
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is installed."""
+    """Returns whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 

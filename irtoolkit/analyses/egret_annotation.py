@@ -1,4 +1,4 @@
-"""EgRet, §2.2 and §2.3: whether, of what kind, and how long examples are, as people judge."""
+"""EgRet, §2.2 and §2.3: validity, kind and length of examples, as people judge them."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ EVERYONE = "everyone"
 class EgretAnnotation(Analysis):
     """Annotations of a random sample of examples, of one dataset or several.
 
-    Of the sample, some examples are for every annotator, so that agreement is known; the others are
-    divided among them.
+    Some examples of the sample are for every annotator, so that agreement can be computed; the
+    others are divided among them.
 
     Attributes:
         queries: examples of each dataset in the sample.
@@ -157,7 +157,7 @@ def _table(
     name: str, title: str, columns: tuple[Column, ...],
     rows: Mapping[str, tuple[float | None, ...]], reported: Reported,
 ) -> FigureTable:  # fmt: skip
-    """Measured rows, and below them those of the paper, whose sample was another one."""
+    """Returns measured rows, and below them those of the paper, whose sample was another one."""
     made = [FigureRow((row,), values) for row, values in rows.items()]
     made += [FigureRow((row,), (), values) for row, values in reported.items()]
     return FigureTable(name, title, ("examples",), columns, tuple(made))
@@ -168,7 +168,7 @@ def _each(
     datasets: Sequence[str],
     figures: Callable[[Sequence[Annotated]], tuple[float | None, ...]],
 ) -> dict[str, tuple[float | None, ...]]:
-    """The figures of each dataset, and of all where there are several."""
+    """Returns the figures of each dataset, and of all if there are several."""
     rows = {name: figures([one for one in annotated if one.dataset == name]) for name in datasets}
     return rows | ({"all": figures(annotated)} if len(datasets) > 1 else {})
 

@@ -36,18 +36,18 @@ Sheets = Mapping[str, Mapping[tuple[str, ...], Filled]]
 
 @dataclass(frozen=True)
 class EgretRanking(Analysis):
-    """What people think of examples that systems retrieve, beside the one that was there.
+    """People's judgments of examples that systems retrieve, beside the true one.
 
-    Each context has the example that was there, the best one of each system, and what a model has
-    generated; they are not told apart and are in random order. Contexts whose example a system finds
-    first are left out, as in the paper. People give equal ranks to equally good examples.
+    Each context has the true example, the best one of each system, and what a model has generated;
+    they are not told apart and are in random order. Contexts whose example a system ranks first are
+    left out, as in the paper. People give equal ranks to equally good examples.
 
     Attributes:
         queries: contexts in the sample.
         seed: the seed of the draw.
         generated: files of JSON lines with a query and a text, one for each model, separated by
             commas; contexts without a text are left out.
-        begins: how examples begin whose contexts are drawn; "For example" in the paper.
+        begins: the beginning of examples whose contexts are drawn; "For example" in the paper.
     """
 
     name: ClassVar[str] = "egret-ranking"
@@ -125,7 +125,7 @@ class EgretRanking(Analysis):
 def _generated_for(
     made: Mapping[str, Mapping[str, str]], queries: Sequence[str], dataset: str
 ) -> list[str]:
-    """The queries that every model has a text for."""
+    """Returns the queries that every model has a text for."""
     known = frozenset(queries)
     for name, texts in made.items():
         strange = next((query for query in texts if query not in known), None)
@@ -137,7 +137,7 @@ def _generated_for(
 def _not_first(
     runs: Mapping[str, Run], queries: Sequence[str], golds: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], dict[str, dict[str, str]]]:
-    """The queries whose example no system finds first, and what each finds in its place."""
+    """Returns the queries whose example no system ranks first, and each system's best other one."""
     kept, found = list(queries), {}
     for name, run in runs.items():
         complete(run, name, kept)
@@ -180,7 +180,7 @@ def _counted(
     systems: Sequence[str],
     ranks: tuple[str, ...],
 ) -> Findings:
-    """The figures of each system."""
+    """Returns the figures of each system."""
     for name, one in filled.items():
         strange = next((key for key in one if key[1] not in shown.get(key[0], ())), None)
         if strange is not None:
@@ -214,7 +214,7 @@ def _counted(
 
 
 def _values(filled: Sheets, keys: Sequence[tuple[str, str]], column: str) -> list[int]:
-    """What people wrote in a column."""
+    """Returns people's values in a column."""
     return [
         int(one[key][column]) for one in filled.values() for key in keys
         if key in one and one[key][column]

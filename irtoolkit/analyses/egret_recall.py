@@ -69,12 +69,14 @@ class EgretRecall(Analysis):
 
 
 def recalls(ranks: Floats, depths: list[int]) -> list[float]:
-    """The percentage of queries whose relevant document is at each depth or above it."""
+    """Returns the percentage of queries with the relevant document at each depth or above it."""
     return [100 * float((ranks <= depth).mean()) for depth in depths]
 
 
 def crossings(ranks: dict[str, Floats]) -> list[str]:
-    """A line for each two systems of which one is ahead at first and has the worse mean rank."""
+    """Returns a line for each pair of systems in which the one ahead at first has a worse mean
+    rank.
+    """
     lines = []
     names = list(ranks)
     for ahead in names:

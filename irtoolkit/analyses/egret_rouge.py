@@ -29,9 +29,9 @@ Scored = Mapping[str, tuple[str, float]]
 
 @dataclass(frozen=True)
 class EgretRouge(Analysis):
-    """ROUGE-L with the example that was there: of what a system finds, of any example, of the highest.
+    """ROUGE-L with the true example: of a system's best, of any example, of the highest.
 
-    The example itself is left out everywhere: what a system finds is its best other one.
+    The example itself is left out everywhere: a system's best is its best other one.
 
     Attributes:
         queries: contexts in the sample.
@@ -81,7 +81,7 @@ class EgretRouge(Analysis):
         return Findings((table, *cases))
 
     def _by_chance(self, rouge: Rouge, golds: Mapping[str, str], docs: Mapping[str, str]) -> float:
-        """The mean ROUGE-L of an example drawn at random."""
+        """Returns the mean ROUGE-L of an example drawn at random."""
         draw, texts = random.Random(self.seed), list(docs.values())
         return float(np.mean([rouge.of(docs[gold], draw.choice(texts)) for gold in golds.values()]))
 
@@ -100,14 +100,17 @@ def _highest(rouge: Rouge, golds: Mapping[str, str], docs: Mapping[str, str]) ->
 
 
 def _figures(found: Scored, highest: Scored, first: Sequence[bool]) -> tuple[float, ...]:
-    """Mean ROUGE-L, and the percentages of examples with the highest and of those found first."""
+    """Returns mean ROUGE-L, and the percentages of highest examples and of true ones first."""
     mean = float(np.mean([value for _, value in found.values()])) if found else float("nan")
     same = sum(found[query][0] == highest[query][0] for query in found)
     return mean, 100 * same / len(first), 100 * sum(first) / len(first)
 
 
 def _case(query: str, gold: str, others: Scored, docs: Mapping[str, str]) -> FigureTable:
-    """The examples of one context; `others` is who gives an example to it and its ROUGE-L."""
+    """Returns the examples of one context.
+
+    `others` is who gives an example to it and its ROUGE-L.
+    """
     rows = [FigureRow(("that was there",), (None, docs[gold]))]
     rows += [FigureRow((name,), (value, docs[doc])) for name, (doc, value) in others.items()]
     label = "-".join([query, *list(others)[:1]])

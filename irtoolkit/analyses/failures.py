@@ -1,4 +1,4 @@
-"""Why relevant documents are not found: where each system has them, and what people say is the reason."""
+"""Causes of missed relevant documents: their ranks in each system, and the reasons people see."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Case(NamedTuple):
         query: its id.
         text: its text.
         relevant: the text of its first relevant document.
-        ranks: of each system, in their order; None where the run does not list one.
+        ranks: of each system, in their order; None if the run does not list the document.
     """
 
     query: str
@@ -52,10 +52,10 @@ class Case(NamedTuple):
 class Failures(Analysis):
     """Queries whose relevant documents a system does not rank high enough.
 
-    Counts for each system the queries that it finds within the cutoff, those that it alone finds, and
-    those that the first system misses and it finds; and the terms that query and relevant document
-    share. With `--sheet`, a sample of the queries that the first system misses is written with the
-    texts that are to be read. With `--sheets`, the reasons are counted, and how many queries of each
+    Counts for each system the queries that it finds within the cutoff, those that it alone finds,
+    and those that the first system misses and it finds; and the terms that query and relevant
+    document share. With `--sheet`, a sample of the queries that the first system misses is written
+    with the texts to read. With `--sheets`, the reasons are counted, and how many queries of each
     reason every other system finds.
 
     Attributes:
@@ -97,7 +97,7 @@ def _meanings() -> str:
 
 
 class _Study:
-    """The queries of a dataset beside what several systems rank."""
+    """The queries of a dataset with the rankings of several systems."""
 
     def __init__(self, dataset: Dataset, runs: Mapping[str, Run], cutoff: int) -> None:
         self.dataset, self.runs, self.cutoff = dataset, dict(runs), cutoff
@@ -124,16 +124,16 @@ class _Study:
         return made
 
     def finds(self, case: Case, system: int) -> bool:
-        """Whether a system has a relevant document of a query within the cutoff."""
+        """Returns whether a system has a relevant document of a query within the cutoff."""
         rank = case.ranks[system]
         return rank is not None and rank <= self.cutoff
 
     def share(self, case: Case) -> set[str]:
-        """The terms that a query and its relevant document share."""
+        """Returns the terms that a query and its relevant document share."""
         return self.overlap.terms(case.text) & self.overlap.terms(case.relevant)
 
     def row(self, case: Case) -> dict[str, str]:
-        """A query's row of the sheet."""
+        """Returns a query's row of the sheet."""
         best = self.runs[self.systems[0]].ranking(case.query)
         first = self.dataset.docs_store().get(best[0].doc_id).default_text() if best else ""
         ranks = zip(self.systems, case.ranks, strict=True)
@@ -144,7 +144,7 @@ class _Study:
         }  # fmt: skip
 
     def found(self) -> FigureTable:
-        """What each system finds."""
+        """Returns the table of the queries that each system finds."""
         grid = np.array(
             [[self.finds(case, place) for place in range(len(self.systems))] for case in self.cases]
         )
@@ -165,7 +165,7 @@ class _Study:
         )  # fmt: skip
 
     def shared(self) -> FigureTable:
-        """Terms that query and relevant document share, where the first system finds it and where not."""
+        """Returns the terms that queries share with relevant documents, found or missed."""
         parts: dict[str, list[int]] = {"found": [], "missed": []}
         for case in self.cases:
             parts["found" if self.finds(case, 0) else "missed"].append(len(self.share(case)))

@@ -24,7 +24,7 @@ img{max-width:100%;background:#fff;margin:1rem 0}
 
 
 def csv_table(table: FigureTable) -> TextTable:
-    """A table for CSV, every digit kept: a line for what was measured, and one for the paper."""
+    """Returns a table for CSV with all digits: a measured line and a reported one."""
     headers = [*table.names, "figures", *(column.name for column in table.columns)]
     rows: list[list[TableCell]] = []
     for row in table.rows:
@@ -63,11 +63,7 @@ def write_files(result: AnalysisResult, folder: Path) -> list[Path]:
 
 
 def section_of(result: AnalysisResult) -> tuple[str, str, str]:
-    """A section of a report's page: a word for its address, its title, and tables and charts as HTML.
-
-    Raises:
-        InputError: it has charts, and matplotlib is not installed.
-    """
+    """Returns a section of a report's page: anchor, title, and tables and charts as HTML."""
     name = result.analysis.name
     with tempfile.TemporaryDirectory() as folder:
         drawn = []
@@ -94,7 +90,7 @@ def _images(drawn: list[Path]) -> str:
 
 
 def _page(result: AnalysisResult, drawn: list[Path]) -> str:
-    """One HTML page that holds everything it shows."""
+    """Returns a self-contained HTML page."""
     title = escape(result.analysis.title)
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

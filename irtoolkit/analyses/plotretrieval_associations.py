@@ -1,4 +1,4 @@
-"""PlotRetrieval, §3.1 and Figure 2: in what way readers' texts are about a plot."""
+"""PlotRetrieval, §3.1 and Figure 2: kinds of association between readers' texts and the plot."""
 
 from __future__ import annotations
 

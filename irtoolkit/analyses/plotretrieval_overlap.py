@@ -19,7 +19,7 @@ from irtoolkit.analyses.charts import Bars
 
 
 def _printed() -> Printed:
-    """The figures of the experiment table, by the dataset that each is of."""
+    """Returns the figures of the experiment table, by the dataset that each is of."""
     from irtoolkit.experiments.catalogue import find_table
 
     return {
@@ -34,8 +34,8 @@ class PlotOverlap(Analysis):
     """Shares of a query's words that a relevant document has, as `irtoolkit overlap` measures them.
 
     Attributes:
-        words: whose tokens and stop words: "nltk", as in the paper, which needs NLTK's data, or
-            "sklearn"; "auto" takes NLTK's where its data are here.
+        words: the source of tokens and stop words: "nltk", as in the paper, which needs NLTK's data, or
+            "sklearn"; "auto" takes NLTK's if its data are installed.
         rel: the lowest relevant grade.
     """
 

@@ -67,7 +67,7 @@ class PlotPeople(Analysis):
 
 
 def _few(dataset: Dataset) -> dict[str, Sequence[str]]:
-    """The candidates of each query, which must be few."""
+    """Returns the candidates of each query, which must be few."""
     pools = dataset.pools()
     largest = max(map(len, pools.values()), default=0)
     if not 1 < largest <= MOST:
@@ -110,5 +110,5 @@ def _choices(
 
 
 def _accuracy(chosen: Mapping[str, str], golds: Mapping[str, Sequence[str]]) -> float:
-    """The share of queries whose chosen candidate is relevant."""
+    """Returns the share of queries whose chosen candidate is relevant."""
     return sum(doc in golds.get(query, ()) for query, doc in chosen.items()) / len(chosen)

@@ -59,7 +59,7 @@ class QuoterContexts(Analysis):
 
 
 def _ranges(found: Counter[str]) -> tuple[int, ...]:
-    """The number of quotes, and of those in each range."""
+    """Returns the number of quotes, and of those in each range."""
     starts, ends = (0, *BOUNDS), (*BOUNDS, max(found.values(), default=0) + 1)
     ranges = [
         sum(low < n <= high for n in found.values()) for low, high in zip(starts, ends, strict=True)

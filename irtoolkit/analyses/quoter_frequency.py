@@ -1,4 +1,4 @@
-"""QuoteR, §6.5 and Figure 2: how well quotes are found that train has rarely or often."""
+"""QuoteR, §6.5 and Figure 2: retrieval of quotes by how often they occur in train."""
 
 from __future__ import annotations
 

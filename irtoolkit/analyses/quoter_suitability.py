@@ -91,7 +91,7 @@ class QuoterSuitability(Analysis):
         self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]], best: Best,
         golds: Mapping[str, str],
     ) -> Findings:  # fmt: skip
-        """The figures of contexts with a judgment."""
+        """Returns the figures of contexts with a judgment."""
         keys = [(query, doc) for query, docs in best.items() for doc in docs]
         _refuse_others(filled, keys)
         said = {
@@ -120,7 +120,10 @@ class QuoterSuitability(Analysis):
 
 
 def measured(best: Best, right: Best) -> tuple[float, float, float]:
-    """nDCG@5, and recall at 1 and at all hits, where the first right document is the relevant one."""
+    """Returns nDCG@5, and recall at 1 and at all hits.
+
+    The first right document is the relevant one.
+    """
     ranks = [
         next((place for place, doc in enumerate(docs, 1) if doc in right[query]), None)
         for query, docs in best.items()

@@ -1,4 +1,4 @@
-"""RELiC, Table A9: how well quotations of each length are found."""
+"""RELiC, Table A9: retrieval of quotations by their length."""
 
 from __future__ import annotations
 

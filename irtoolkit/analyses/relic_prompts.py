@@ -1,4 +1,4 @@
-"""RELiC, Table 5: the passages of a book that a system finds for a prompt that somebody wrote."""
+"""RELiC, Table 5: the passages of a book that a system finds for a handwritten prompt."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class RelicPrompts(Analysis):
 
     Attributes:
         prompt: the query; by default those of the paper, for the books of the datasets.
-        book: the book to search; needed with a prompt where there are several.
+        book: the book to search; needed with a prompt if there are several.
         length: sentences of a passage.
-        hits: passages that are shown.
+        hits: number of passages shown.
     """
 
     name: ClassVar[str] = "relic-prompts"

@@ -1,4 +1,4 @@
-"""RELiC, Appendix A.3: how much of a book is quoted, and in what lengths."""
+"""RELiC, Appendix A.3: the share of a book that is quoted, and the lengths of quotations."""
 
 from __future__ import annotations
 

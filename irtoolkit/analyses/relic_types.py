@@ -1,4 +1,4 @@
-"""RELiC, §2.3: what critics quote for."""
+"""RELiC, §2.3: the purposes of critics' quotations."""
 
 from __future__ import annotations
 

@@ -47,12 +47,12 @@ class AnalysisResult:
 
 
 def as_tables(result: AnalysisResult) -> list[TextTable]:
-    """The tables for a terminal and LaTeX: measured figures, and below them those of the paper."""
+    """Returns the tables for a terminal and LaTeX: measured figures above those of the paper."""
     return [_text_table(table, result) for table in result.findings.tables]
 
 
 def as_latex(result: AnalysisResult) -> str:
-    """The tables as LaTeX, the lines below them as comments."""
+    """Returns the tables as LaTeX, the lines below them as comments."""
     tables = "\n\n".join(table.render("latex") for table in as_tables(result))
     for character, command in _LATEX.items():
         tables = tables.replace(character, command)
@@ -60,7 +60,7 @@ def as_latex(result: AnalysisResult) -> str:
 
 
 def closing_lines(result: AnalysisResult) -> list[str]:
-    """The lines below the last table."""
+    """Returns the lines below the last table."""
     lines = list(result.findings.notes)
     if any(_compared(row) for table in result.findings.tables for row in table.rows):
         lines.append(LEGEND)
@@ -110,7 +110,7 @@ def _shown(value: TableCell, places: int) -> TableCell:
 
 
 def _reported(row: FigureRow, columns: tuple[Column, ...]) -> list[TableCell]:
-    """The paper's figures as printed, those marked that are not measured again."""
+    """Returns the paper's figures as printed, those marked that are not measured again."""
     cells: list[TableCell] = []
     for place, (figure, column) in enumerate(zip(row.reported, columns, strict=True)):
         if figure is None:
@@ -124,7 +124,7 @@ def _reported(row: FigureRow, columns: tuple[Column, ...]) -> list[TableCell]:
 
 
 def _same(row: FigureRow, columns: tuple[Column, ...]) -> str:
-    """How many of the row's reported figures are measured again exactly, such as 3/4."""
+    """Returns how many of the row's reported figures are measured again exactly, such as 3/4."""
     pairs = [
         (value, figure, column)
         for value, figure, column in zip(
@@ -137,7 +137,7 @@ def _same(row: FigureRow, columns: tuple[Column, ...]) -> str:
 
 
 def as_json(result: AnalysisResult) -> dict[str, Any]:
-    """The result as plain data, with every digit."""
+    """Returns the result as plain data, with every digit."""
     tables = []
     for table in result.findings.tables:
         rows = []

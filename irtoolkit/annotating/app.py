@@ -43,7 +43,7 @@ class NoteModel(_Strict):
 
 
 def application(session: Session, access: Access) -> FastAPI:
-    """The application of one annotator's session, behind its guard."""
+    """Returns the application of one annotator's session, behind its guard."""
     app = FastAPI(
         title="irtoolkit annotate", version=__version__, docs_url=None, redoc_url=None,
         openapi_url=None,

@@ -16,7 +16,7 @@ class Grades:
     Attributes:
         lowest: 0 or more.
         highest: 9 or less.
-        labels: what a grade means, where that is known.
+        labels: the meaning of a grade, if known.
     """
 
     lowest: int = 0
@@ -38,12 +38,12 @@ class Grades:
         return cls(int(found[1]), int(found[2]))
 
     def named(self, meanings: Mapping[int, str]) -> Grades:
-        """The same grades with a dataset's meanings, if these are of just these grades."""
+        """Returns the same grades with a dataset's meanings, if these are of just these grades."""
         whole = set(meanings) == set(self.values())
         return Grades(self.lowest, self.highest, dict(meanings)) if whole else self
 
     def values(self) -> range:
-        """The grades in ascending order."""
+        """Returns the grades in ascending order."""
         return range(self.lowest, self.highest + 1)
 
     def __str__(self) -> str:

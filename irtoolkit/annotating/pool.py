@@ -1,4 +1,4 @@
-"""What is judged: the documents of each query, kept beside the judgments, in an order of each annotator."""
+"""The pool to judge: the documents of each query, in a different order for each annotator."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class Source:
-    """How a pool is made.
+    """The source of a pool.
 
     Attributes:
         runs: files of runs, whose union is judged; none for the dataset's own candidates.
         depth: documents of each run and query.
-        queries: how many are drawn; None for all.
+        queries: number of queries to draw; None for all.
         seed: of the queries that are drawn, and of the order of documents.
     """
 
@@ -58,7 +58,7 @@ class Pool:
 
     Attributes:
         dataset: its id.
-        grades: that may be given.
+        grades: the possible grades.
         seed: of the order of documents.
         documents: query id, in the dataset's order, to the ids of its documents, in order of ids.
         made_with: the arguments it was made with, in words.
@@ -75,16 +75,16 @@ class Pool:
         return sum(map(len, self.documents.values()))
 
     def order(self, query: str, annotator: str) -> list[str]:
-        """The documents of a query as one annotator sees them: in an order that no system made.
+        """Returns the documents of a query in an annotator's order, which no system made.
 
-        Each annotator has another one, so that nobody's tiredness falls on the same documents.
+        Each annotator has another one, so that fatigue does not affect the same documents.
         """
         shown = list(self.documents[query])
         random.Random(f"{self.seed}/{annotator}/{query}").shuffle(shown)
         return shown
 
     def key(self, annotator: str) -> str:
-        """What a page must name, so that one of another pool or annotator changes nothing."""
+        """Returns a key that a page must send, so that pages of another pool change nothing."""
         said = json.dumps([annotator, self._content()], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
@@ -139,17 +139,17 @@ class Pool:
 def pooled(
     dataset: Dataset, source: Source, grades: Grades, report: Callable[[str], object]
 ) -> Pool:
-    """The pairs of a dataset to judge.
+    """Returns the pairs of a dataset to judge.
 
     Args:
         dataset: with queries and documents.
-        source: which documents.
-        grades: that may be given.
-        report: called with what a user should know: queries that are left out.
+        source: the source of the documents.
+        grades: the possible grades.
+        report: called with notes for the user: queries that are left out.
 
     Raises:
-        InputError: no queries or documents; no pools and no run; a run with a query or a document
-            that the dataset has not; more queries wanted than there are; an id that is no word.
+        InputError: no queries or documents; no pools and no run; a run with an unknown query or
+            document; more queries requested than there are; an id that is not a word.
     """
     asked = dataset.query_ids()
     if not asked:

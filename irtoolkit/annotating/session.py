@@ -15,12 +15,12 @@ from irtoolkit.datasets.dataset import Dataset
 
 
 class Session:
-    """What one annotator judges.
+    """The work of one annotator.
 
     Args:
         dataset: the queries and documents.
         pool: the pairs.
-        folder: where the judgments are.
+        folder: the folder of the judgments.
         annotator: their name.
 
     Raises:
@@ -38,7 +38,7 @@ class Session:
         self._lock = threading.Lock()
 
     def task(self) -> dict[str, Any]:
-        """What there is to judge, and how far it is."""
+        """Returns what there is to judge, and the progress."""
         about = self._dataset.about
         queries = [
             {"documents": len(self._orders[query]), "judged": self.sheet.judged(query)}
@@ -54,7 +54,7 @@ class Session:
         }  # fmt: skip
 
     def query(self, number: int) -> dict[str, Any]:
-        """A query, and its documents in the annotator's order, without their texts.
+        """Returns a query, and its documents in the annotator's order, without their texts.
 
         Raises:
             UnknownPairError: there is no such query.
@@ -69,7 +69,7 @@ class Session:
         }  # fmt: skip
 
     def document(self, number: int, place: int) -> dict[str, Any]:
-        """A document of a query.
+        """Returns a document of a query.
 
         Raises:
             UnknownPairError: there is no such document.

@@ -1,4 +1,4 @@
-"""One annotator's judgments: a TREC qrels file that is on the disk, whole, before anything is confirmed."""
+"""An annotator's judgments: a TREC qrels file that is on disk before any confirmation."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def check_name(annotator: str) -> None:
 class Sheet:
     """The judgments and notes of one annotator.
 
-    The files are NAME.qrels, which is there once something is judged, and NAME.notes.tsv. Each change
+    The files are NAME.qrels, which exists after the first judgment, and NAME.notes.tsv. Each change
     replaces a file as a whole, so that readers never see a part of one.
 
     Args:
-        folder: where they are.
+        folder: the folder of the files.
         annotator: their name.
         pool: the pairs, and the grades.
 
     Raises:
-        InputError: a name that is no file's; a file with a pair or a grade that the pool has not.
+        InputError: an invalid file name; a file with a pair or a grade that the pool lacks.
     """
 
     def __init__(self, folder: Path, annotator: str, pool: Pool) -> None:
@@ -98,19 +98,19 @@ class Sheet:
         return len(self._grades)
 
     def grade(self, query: str, document: str) -> int | None:
-        """The grade of a pair; None where it is not judged."""
+        """Returns the grade of a pair; None if it is not judged."""
         return self._grades.get((query, document))
 
     def note(self, query: str, document: str) -> str:
-        """The note on a pair, or nothing."""
+        """Returns the note on a pair, or ""."""
         return self._notes.get((query, document), "")
 
     def judged(self, query: str) -> int:
-        """How many documents of a query are judged."""
+        """Returns how many documents of a query are judged."""
         return sum((query, document) in self._grades for document in self._known[query])
 
     def judge(self, query: str, document: str, grade: int | None, before: int | None) -> None:
-        """Keeps a grade; it is on the disk when this returns.
+        """Stores a grade; it is on disk when this returns.
 
         Args:
             query: an id.
@@ -120,8 +120,8 @@ class Sheet:
 
         Raises:
             UnknownPairError: the pair is not in the pool.
-            ConflictError: the grade is not `before` any more, so that another one would be lost.
-            InputError: a grade that is none of the pool's; the disk refuses; the file was changed by
+            ConflictError: the grade is no longer `before`, so that another one would be lost.
+            InputError: a grade that is not in the pool; the disk refuses; the file was changed by
                 something else. The judgments are then as they were.
         """
         pair = self._pair(query, document)
@@ -159,7 +159,7 @@ class Sheet:
         return query, document
 
     def _sorted(self, pairs: Iterable[_Pair]) -> list[_Pair]:
-        """Pairs by the place of the query in the pool, then by document: as if nobody had hurried."""
+        """Returns pairs by the position of the query in the pool, then by document."""
         place = {query: number for number, query in enumerate(self._known)}
         return sorted(pairs, key=lambda pair: (place.get(pair[0], -1), pair[1]))
 
@@ -174,7 +174,7 @@ class Sheet:
 
 
 def _put(path: Path, text: str) -> None:
-    """Writes a file, or removes it where it would be empty: qrels without a row are no qrels."""
+    """Writes a file, or removes it if it would be empty: qrels without a row are invalid."""
     if text:
         write_durably(path, text.encode())
     else:
@@ -183,7 +183,7 @@ def _put(path: Path, text: str) -> None:
 
 
 def _state(path: Path) -> tuple[int, int] | None:
-    """What changes when somebody else writes a file."""
+    """Returns values that change when another program writes a file; None if it is missing."""
     try:
         found = os.stat(path)
     except FileNotFoundError:

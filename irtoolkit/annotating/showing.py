@@ -1,7 +1,7 @@
-"""What an annotator sees of a query or a document: its texts, and nothing that gives an answer away.
+"""An annotator's view of a query or a document: its texts, and nothing that gives an answer away.
 
-Ids are not shown, since those of some datasets name the relevant document; nor years, sources and
-other metadata.
+Ids are not shown, since those of some datasets name the relevant document; nor are years, sources
+and other metadata.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _MARKS = Literal["", "strong", "gap"]
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of text; `mark` is "strong" for what the query is about, "gap" for a text left out."""
+    """A stretch of text.
+
+    `mark` is "strong" for the topic of the query, "gap" for an omitted text.
+    """
 
     text: str
     mark: _MARKS = ""
@@ -43,7 +46,7 @@ class Part:
 
 
 def parts(record: Any) -> list[Part]:
-    """The texts of a record of a query or a document, in the order they are read."""
+    """Returns the texts of a record of a query or a document, in the order they are read."""
     found = [
         Part(name, name in _HEADINGS, (Piece(value),))
         for name in _FIELDS
@@ -61,7 +64,7 @@ def parts(record: Any) -> list[Part]:
 
 
 def _sentences(record: Any) -> tuple[Piece, ...]:
-    """An abstract, in which the sentences that are asked about are strong."""
+    """Returns an abstract in which the sentences of the query's facet are strong."""
     about = set(getattr(record, "facet_sentences", ()))
     pieces = []
     for place, sentence in enumerate(record.sentences):
@@ -71,7 +74,7 @@ def _sentences(record: Any) -> tuple[Piece, ...]:
 
 
 def _context(record: Any) -> tuple[Piece, ...]:
-    """A text with a gap, which the document that is sought fills."""
+    """Returns a text with a gap, which the document that is sought fills."""
     return (Piece(_joined(record.left)), Piece("", "gap"), Piece(_joined(record.right)))
 
 

@@ -1,4 +1,4 @@
-"""Whole runs over an engine: each worker ranks a dataset with a system, and the driver writes the runs."""
+"""Runs made by an engine: each worker ranks a dataset with a system, the driver writes the runs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _Made = tuple[Ranking | InputError, float]
 
 @dataclass(frozen=True)
 class RunJob:
-    """A run that is to be made.
+    """A run to be made.
 
     Attributes:
-        path: where it goes.
+        path: the file of the run.
         dataset, system, depth: see `irtoolkit.ranking.produce.produce`.
-        sent: the system as a worker takes it.
+        sent: the system as it is sent to a worker.
     """
 
     path: Path
@@ -43,8 +43,8 @@ class RunJob:
 class RunsAhead:
     """Runs that the workers of an engine make while the driver writes and scores others.
 
-    Without several workers, and where there are fewer runs than workers, nothing is made ahead:
-    then each run is spread over the workers.
+    Without several workers, or with fewer runs than workers, nothing is made ahead: then each run
+    is spread over the workers.
 
     Args:
         jobs: in the order in which they are taken.
@@ -61,7 +61,10 @@ class RunsAhead:
         self._failed: dict[Path, InputError] = {}
 
     def of(self, path: Path) -> Ranked | None:
-        """What gives the ranking of the run of a path; None of one that is not made ahead."""
+        """Returns a function that returns the ranking for a run's path.
+
+        None if it is not made ahead.
+        """
         if all(job.path != path for job in self._left):
             return None
 
@@ -77,7 +80,10 @@ class RunsAhead:
         return ranked
 
     def _next(self) -> tuple[RunJob, _Made]:
-        """The next job, and what came of it; one that workers die of does not end the others."""
+        """Returns the next job with its outcome.
+
+        A job that kills workers does not end the others.
+        """
         job, made = self._taken()
         if not self._left and self._made is not None:
             next(self._made, None)  # ends the map: the workers are free for others
@@ -110,7 +116,7 @@ def _sent(job: RunJob) -> RunJob:
 
 
 def make(job: RunJob) -> _Made:
-    """The ranking of a job and the seconds that it took; an error is no reason to end the others."""
+    """Returns the ranking of a job and the seconds it took; an error does not end the others."""
     started = time.monotonic()
     try:
         system = job.system if job.sent is None else job.sent.here()

@@ -20,19 +20,19 @@ from irtoolkit.ranking.produce import produce
 def pick_candidates(
     table: Table, group: str, sample: bool, out: Path, say: Callable[[str], None]
 ) -> None:
-    """Picks the candidates of a group by the table's rule, where none have been picked.
+    """Picks the candidates of a group by the table's rule, unless they have been picked.
 
-    `irtoolkit nway` picks others, such as those of one book; these are then kept.
+    Candidates that `irtoolkit nway` picked otherwise, for example of one book, are kept.
 
     Args:
         table: the experiment table.
         group: a group of the table; without a rule, nothing is done.
-        sample: whether the shipped sample is used in place of the real collection.
+        sample: whether to use the shipped sample in place of the real collection.
         out: folder for the run that they are picked from.
         say: called with a line of progress.
 
     Raises:
-        InputError: the system of the rule cannot run here, or the data are not here.
+        InputError: the system of the rule cannot run here, or the data are missing.
     """
     rule, dataset_id = table.candidates.get(group), dataset_of(table.groups[group], sample)
     if rule is None:

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @cache
 def tables() -> dict[str, Table]:
-    """Every experiment table by name: irtoolkit's own, then those of other packages.
+    """Returns every experiment table by name: irtoolkit's own, then those of other packages.
 
     A table of another package that cannot be read logs a warning.
     """
@@ -44,7 +44,7 @@ def tables() -> dict[str, Table]:
 
 @cache
 def _own() -> dict[str, Table]:
-    """The tables that irtoolkit comes with."""
+    """Returns the tables that irtoolkit comes with."""
     return {path.stem: load_table(path) for path in sorted(FOLDER.glob("*.toml"), key=_stem)}
 
 
@@ -53,7 +53,7 @@ def _stem(path: Path) -> str:
 
 
 def find_table(name: str) -> Table:
-    """A table by name.
+    """Returns a table by name.
 
     Raises:
         InputError: no such table; names the nearest ones. Or a table of another package that
@@ -72,7 +72,7 @@ def find_table(name: str) -> Table:
 
 
 def _of_plugin(plugin: plugins.Plugin) -> Table:
-    """The table of another package under the name of its entry point.
+    """Returns the table of another package under the name of its entry point.
 
     Raises:
         InputError: the entry point gives no path, or the file is not a valid table.
@@ -92,14 +92,14 @@ def _of_plugin(plugin: plugins.Plugin) -> Table:
 
 
 def find_row(system: str, dataset: DatasetId) -> tuple[Table, Row] | None:
-    """The row of a system with its table; None if no table has it.
+    """Returns the row of a system with its table; None if no table has it.
 
-    The name TABLE:ROW is that row. Without a table, the row of the dataset's own table is taken
-    where several have one. A benchmark may have several tables, and the rows of one may see less of
-    a query. Of these, the row that sees what the dataset shows is taken, or else one that sees all.
+    The name TABLE:ROW is that row. Without a table, the row of the dataset's own table is taken if
+    several have one. A benchmark may have several tables, whose rows may see less of a query. Of
+    these, the row that sees what the dataset shows is taken, or else one that sees all.
 
     Raises:
-        InputError: a table that is named has no such row; or several tables have one, and none of
+        InputError: the named table has no such row; or several tables have one, and none of
             them is the dataset's.
     """
     name, colon, rest = system.partition(":")
@@ -126,7 +126,7 @@ def find_row(system: str, dataset: DatasetId) -> tuple[Table, Row] | None:
 
 
 def _runs_as(row: Row) -> tuple[Any, ...]:
-    """What decides how a row runs, without what differs by group."""
+    """Returns what decides how a row runs, except what differs by group."""
     return (
         row.retriever, row.settings, row.view, row.first, row.rerank_depth, row.train, row.train_set,
     )  # fmt: skip

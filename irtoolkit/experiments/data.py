@@ -1,4 +1,4 @@
-"""Finding the data of a table before it is measured."""
+"""Search for the data of a table before it is measured."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ DOWNLOAD_SECONDS = 20
 
 
 def absent_data(table: Table) -> dict[str, str]:
-    """Group of a table to what to get, where its data are not on this machine. None are read.
+    """Returns what to get for each group of a table without data on this machine. Reads no data.
 
-    Of collections of other packages, which get their own data, it is not known.
+    For collections of other packages, which get their own data, it is unknown.
     """
     found: dict[str, str] = {}
     for group, dataset_id in table.groups.items():
@@ -34,7 +34,7 @@ def absent_data(table: Table) -> dict[str, str]:
 
 
 def absent_lines(table: Table) -> list[str]:
-    """The lines that say which data of a table are not on this machine."""
+    """Returns the lines that say which data of a table are not on this machine."""
     absent, lines = absent_data(table), []
     for why in dict.fromkeys(absent.values()):
         groups = [group for group, own in absent.items() if own == why]
@@ -44,11 +44,11 @@ def absent_lines(table: Table) -> list[str]:
 
 
 def find_data(table: Table, say: Callable[[str], None], seconds: float = DOWNLOAD_SECONDS) -> bool:
-    """Whether the data of a table are on this machine, after downloading them where that is quick.
+    """Returns whether the data of a table are on this machine, after a download if that is quick.
 
     Args:
         table: the experiment table.
-        say: called with one line before a download, and with one line where the data are not found.
+        say: called with one line before a download, and with one line if the data are not found.
         seconds: the longest time to wait for a download.
     """
     found = [Dataset.load(dataset_id).about for dataset_id in table.groups.values()]

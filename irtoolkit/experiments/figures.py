@@ -15,7 +15,7 @@ def with_figures(
     result: RowResult, table: Table, scores: Mapping[str, Scores],
     p_values: Mapping[str, Mapping[str, float]],
 ) -> RowResult:  # fmt: skip
-    """The result of a row with the figures of the groups that it ran on."""
+    """Returns the result of a row with the figures of the groups that it ran on."""
     cells = []
     for cell in result.cells:
         if cell.status == "measured":
@@ -34,7 +34,7 @@ def with_figures(
 def p_values_of(
     scores: Mapping[str, Scores], table: Table, baseline: str
 ) -> dict[str, dict[str, float]]:
-    """Group to system to its corrected p against the baseline, where that was measured too."""
+    """Returns group to system to its corrected p against the baseline, if that was measured too."""
     measure = table.columns[table.tested]
     found: dict[str, dict[str, float]] = {}
     for group, scored in scores.items():

@@ -1,4 +1,4 @@
-"""What a grid search is worth on queries that do not choose among its points."""
+"""Grid search evaluated on queries that do not choose among its points."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class HeldOut:
 
 
 def held_out(dataset: Dataset, points: Sequence[Point], folds: Sequence[Fold]) -> HeldOut:
-    """The figure of a grid whose settings are chosen for each fold on the other folds.
+    """Returns the figure of a grid whose settings are chosen for each fold on the other folds.
 
-    The best point of a grid was chosen on the queries that its own figure is of: the more points, the
+    The figure of the best point of a grid is of the queries that chose it: the more points, the
     more that is too high (Stone 1974; Cawley and Talbot 2010). This figure is not.
 
     Args:

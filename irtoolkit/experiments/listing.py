@@ -1,7 +1,7 @@
-"""What gives the figures of each row of a paper's table.
+"""The sources of the figures of each row of a paper's table.
 
-The state of a row is read from what the row has, such as its model and its recipe, and is the same
-on every machine. Whether the row can run here is said beside it.
+The state of a row follows from its definition, for example its model and its recipe, and is the
+same on every machine. Whether the row can run here is shown beside it.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ MEANINGS: Mapping[State, str] = {
 
 @dataclass(frozen=True)
 class RowState:
-    """The state of one row of a table.
+    """The state of a row of a table.
 
     Attributes:
         system: the system's name.
-        state: what gives its figures; see `MEANINGS`.
-        here: whether it can run on this machine, its data aside; None where nothing is to be run.
-        how: what runs, is trained or is loaded, or where that was looked for.
+        state: the source of its figures; see `MEANINGS`.
+        here: whether it can run on this machine, its data aside; None if there is nothing to run.
+        how: what runs, is trained or is loaded, or where that was searched for.
         data: whether data of the table are on this machine.
     """
 
@@ -66,7 +66,7 @@ class RowState:
 
 
 def row_states(table: Table, systems: Sequence[str] = ()) -> list[RowState]:
-    """The states of a table's rows. Nothing is run, and no data are read.
+    """Returns the states of a table's rows. Nothing is run, and no data are read.
 
     Args:
         table: the experiment table.
@@ -81,7 +81,7 @@ def row_states(table: Table, systems: Sequence[str] = ()) -> list[RowState]:
 
 
 def row_state(result: RowResult, table: Table) -> RowState:
-    """The state of one row, of which a survey or a measurement says what came of it."""
+    """Returns the state of a row, given its result in a survey or a measurement."""
     row = result.row
     if row.command is not None:
         return RowState(row.system, "reported", None, row.command)
@@ -103,7 +103,7 @@ def row_state(result: RowResult, table: Table) -> RowState:
 
 
 def _needs(system: System) -> tuple[State, str]:
-    """What a system runs with, and how to get it."""
+    """Returns what a system runs with, and how to get it."""
     if isinstance(system.training, Training):
         return "recipe", system.training.command
     settings = system.retriever.settings()
@@ -127,7 +127,7 @@ def _of_preset(preset: Preset) -> tuple[State, str]:
 
 
 def listing(table: Table, systems: Sequence[str] = ()) -> TextTable:
-    """The states of a table's rows as a table, with what each state means below."""
+    """Returns the states of a table's rows as a table, with the meaning of each state below."""
     found = row_states(table, systems)
     rows: list[list[TableCell]] = [
         [one.system, one.state, _runs_here(one), one.how] for one in found
@@ -148,7 +148,7 @@ def _runs_here(one: RowState) -> str | None:
 
 
 def overview(tables: Mapping[str, Table]) -> TextTable:
-    """A line for each table: the number of its rows in each state."""
+    """Returns a line for each table: the number of its rows in each state."""
     rows: list[list[TableCell]] = []
     for name, table in tables.items():
         states = [one.state for one in row_states(table)]

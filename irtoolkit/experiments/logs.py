@@ -1,4 +1,4 @@
-"""JSON files that searches keep what they have tried in, and resume from."""
+"""JSON logs of searches, from which these resume."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from irtoolkit.base.paths import hidden_beside, is_url, on_disk
 
 @dataclass(frozen=True)
 class LogKind:
-    """What the logs of one kind of search are.
+    """The logs of one kind of search.
 
     Attributes:
-        search: what messages call the search, such as "a grid search".
-        rows: the key of what was tried.
-        another: what messages say of the log of another search of the kind.
-        name: what every log of the kind says under "search", if anything.
+        search: the name of the search in messages, for example "a grid search".
+        rows: the key of the tried settings.
+        another: the message for the log of another search of the kind.
+        name: the value of "search" in every log of the kind, if any.
     """
 
     search: str
@@ -33,10 +33,10 @@ class LogKind:
     name: str | None = None
 
     def read(self, log: StrPath | None) -> dict[str, Any]:
-        """What a log holds; nothing where there is no such file yet.
+        """Returns the content of a log; {} if there is no such file yet.
 
         Raises:
-            InputError: it is no log of the kind.
+            InputError: it is not a log of the kind.
         """
         if log is None or not Path(log).is_file():
             return {}
@@ -49,10 +49,10 @@ class LogKind:
         return found
 
     def read_of(self, log: StrPath | None, about: Mapping[str, Any]) -> dict[str, Any]:
-        """What a log holds of the search that `about` says all of.
+        """Returns the content of a log of the search that `about` identifies.
 
         Raises:
-            InputError: it is no log of the kind, or one of another search.
+            InputError: it is not a log of the kind, or is one of another search.
         """
         found = self.read(log)
         self.refuse_another(log, found, about)
@@ -61,18 +61,18 @@ class LogKind:
     def refuse_another(
         self, log: StrPath | None, found: Mapping[str, Any], about: Mapping[str, Any]
     ) -> None:
-        """Raises InputError where what was read is of another search."""
+        """Raises InputError if a log is of another search."""
         # As it is in the file, where tuples are lists.
         if found and found["about"] != json.loads(json.dumps(about)):
             raise InputError(self.another, file=log, remedy="name another file")
 
     def refused(self, log: StrPath) -> InputError:
-        """The error for a file that is no log."""
+        """Returns the error for a file that is no log."""
         return InputError(f"no log of {self.search}", file=log, remedy="name another file")
 
 
 def write_log(log: StrPath | None, about: Mapping[str, Any], held: Mapping[str, Any]) -> None:
-    """Writes what a search is and what it has, where it keeps a log; never half a file."""
+    """Writes the description and the results of a search, if it has a log; atomically."""
     if log is None:
         return
     with atomic_text(log) as out:

@@ -21,7 +21,7 @@ from irtoolkit.retrievers import retrievers
 
 @dataclass(frozen=True)
 class Training:
-    """How a system's model is made, where irtoolkit trains it.
+    """The training of a system's model by irtoolkit.
 
     Attributes:
         recipe: the name of the recipe.
@@ -33,7 +33,7 @@ class Training:
 
     @property
     def folder(self) -> Path:
-        """Where the model goes unless another folder is named."""
+        """The default folder of the model."""
         from irtoolkit.training.model_paths import trained_folder
 
         return trained_folder(self.recipe, self.settings)
@@ -45,7 +45,7 @@ class Training:
         return " ".join(["irtoolkit train", self.recipe, *(["--set", *pairs] if pairs else [])])
 
     def missing(self) -> str | None:
-        """What to do where it has not been made here, or None."""
+        """Returns what to do if the model has not been trained here, or None."""
         from irtoolkit.training.model_paths import is_trained, trained_by
         from irtoolkit.training.recipe_files import find_recipe
 
@@ -63,7 +63,7 @@ class Papers:
     """The source of the papers' systems; see `irtoolkit.ranking.systems.SystemSource`."""
 
     def names(self) -> Iterable[str]:
-        """Every row's system once, then each with its table."""
+        """Returns every row's system once, then each with its table."""
         rows = [(table, row.system) for table in tables().values() for row in table.rows]
         return dict.fromkeys(
             [*(system for _, system in rows), *(row_id(table, system) for table, system in rows)]
@@ -72,10 +72,10 @@ class Papers:
     def find(
         self, name: str, settings: Mapping[str, Any], dataset: DatasetId, staged: bool
     ) -> System | None:
-        """The system of a row, for a dataset.
+        """Returns the system of a row, for a dataset.
 
         Raises:
-            InputError: the row is shown another view of the query, or nothing runs it.
+            InputError: the row sees another view of the query, or no retriever runs it.
         """
         found = find_row(name, dataset)
         if found is None:
@@ -95,12 +95,12 @@ papers = Papers()
 
 
 def row_id(table: Table, system: str) -> str:
-    """The name of a row wherever a system is named."""
+    """Returns the name of a row wherever a system is named."""
     return f"{table.name}:{system}"
 
 
 def find_in(table: Table, system: str, dataset: DatasetId | str) -> System:
-    """The system that a table names: one of its rows, or else any system.
+    """Returns the system that a table names: one of its rows, or else any system.
 
     Raises:
         InputError: see `find_system`.
@@ -115,14 +115,14 @@ def find_in(table: Table, system: str, dataset: DatasetId | str) -> System:
 def of_row(
     table: Table, row: Row, settings: Mapping[str, Any], dataset: DatasetId | str = ""
 ) -> System:
-    """The system of a row of a table, with more settings, or others, than the row's own.
+    """Returns the system of a row of a table; settings may be added or replaced.
 
-    Files of the row that are in the folder of the dataset's release take the place of settings.
-    Where the row's model is trained by a recipe, its weights are those that training leaves, unless
-    the settings name a model or weights.
+    Files of the row that are in the folder of the dataset's release replace settings. If the row's
+    model is trained by a recipe, its weights are the trained ones, unless the settings name a model
+    or weights.
 
     Raises:
-        InputError: nothing runs the row.
+        InputError: no retriever runs the row.
     """
     if row.retriever is None:
         raise InputError(f"system {row.system} cannot be run: {row.why_not}")
@@ -137,7 +137,7 @@ def of_row(
 
 
 def model_of(row: Row) -> str | None:
-    """The model of a row that is not trained by irtoolkit; None if it has none."""
+    """Returns the model of a row that is not trained by irtoolkit; None if it has none."""
     if row.retriever is None or row.train is not None:
         return None
     default = getattr(retrievers().get(row.retriever), "model", None)
@@ -145,7 +145,7 @@ def model_of(row: Row) -> str | None:
 
 
 def with_weights(table: Table, weights: Mapping[str, str]) -> Table:
-    """A table with other weights for some models of its rows.
+    """Returns a table with other weights for some models of its rows.
 
     Args:
         table: an experiment table.
@@ -171,7 +171,10 @@ def with_weights(table: Table, weights: Mapping[str, str]) -> Table:
 
 
 def lacking_of(system: System) -> str | None:
-    """What a row's system lacks, or None; `reproduce` takes weights by the name of the model."""
+    """Returns what a row's system lacks, or None.
+
+    `reproduce` takes weights by the name of the model.
+    """
     lacking = system.missing()
     if lacking is None:
         return None
@@ -198,5 +201,5 @@ def _training(row: Row, dataset: DatasetId) -> Training | None:
 
 
 def _of_group(by_group: Mapping[str, dict[str, Any]], dataset: DatasetId) -> dict[str, Any]:
-    """What a row has for the group that a dataset is of."""
+    """Returns the part of a row for a dataset's group; {} if there is none."""
     return next((found for group, found in by_group.items() if dataset.has(group)), {})

@@ -13,7 +13,7 @@ SAMPLE_NOTE = "Measured on the invented sample: the figures check software and m
 
 
 def as_tables(result: TableResult) -> list[TextTable]:
-    """One table for each group: each system's measured, reported and differing figures."""
+    """Returns one table for each group: each system's measured, reported and differing figures."""
     table = result.table
     made = []
     for group in table.groups:
@@ -27,7 +27,7 @@ def as_tables(result: TableResult) -> list[TextTable]:
 
 
 def _lines(result: RowResult, group: str, table: Table, sample: bool) -> list[list[TableCell]]:
-    """The lines of a row: measured figures or why there are none, the paper's, and differences."""
+    """Returns the lines of a row: measured figures or why not, the paper's, and differences."""
     row, cell = result.row, result[group]
     lines: list[list[TableCell]] = []
     if cell.status == "measured":
@@ -52,7 +52,7 @@ def _lines(result: RowResult, group: str, table: Table, sample: bool) -> list[li
 
 
 def differences(measured: list[float], printed: list[float], places: int) -> list[float]:
-    """Measured minus printed figures, as both are printed; NaN where a paper prints none."""
+    """Returns measured minus printed figures, both as printed; NaN if the paper prints none."""
     # Rounded first, as the paper did; adding 0.0 turns -0.0 into 0.0.
     return [
         round(round(figure, places) - round(known, places), places) + 0.0
@@ -61,7 +61,7 @@ def differences(measured: list[float], printed: list[float], places: int) -> lis
 
 
 def _cell(value: float, places: int, mark: str = "", sign: str = "") -> str:
-    """A figure as printed; "-" where the paper has none."""
+    """Returns a figure as printed; "-" if the paper has none."""
     return "-" if math.isnan(value) else f"{value:{sign}.{places}f}{mark}"
 
 
@@ -70,7 +70,7 @@ def _p_value(p: float) -> str:
 
 
 def _notes(result: TableResult) -> list[str]:
-    """The lines below the last table."""
+    """Returns the lines below the last table."""
     table, sample, rows = result.table, result.sample, result.rows
     notes = [""]
     if any(one.each("p_value") for one in rows):
@@ -99,21 +99,21 @@ def _notes(result: TableResult) -> list[str]:
 
 
 def origin_note(table: Table, group: str) -> str:
-    """A line on where the printed figures of a group are from, and on which data they are."""
+    """Returns a line with the source of a group's printed figures, and their edition."""
     edition = table.editions.get(group)
     data = "" if edition is None else f", on the data of the {edition}"
     return f"{group}: the reported figures are those of {table.sources[group]}{data}."
 
 
 def foreign_note(group: str, differs: str) -> str:
-    """A line on data that are not the paper's."""
+    """Returns a line on data that are not the paper's."""
     return (
         f"{group}: the data here have {differs}: compare rows with each other, not with the paper."
     )
 
 
 def state_lines(result: RowResult) -> list[str]:
-    """What a row lacks, and the models that were trained for it, once or for each group."""
+    """Returns what a row lacks, and the models that were trained for it, once or for each group."""
     name, status = result.row.system, result.status
     if status == "failed":
         return [f"failed {name}: {result.reason}"]

@@ -47,7 +47,7 @@ def reproduce(
 ) -> TableResult:
     """Runs the rows of a table that can run here, writes their runs, and scores them.
 
-    A run that is already in `out`, made from the same data and settings, is taken as it is.
+    A run that is already in `out`, made from the same data and settings, is reused.
 
     Args:
         table: the experiment table.
@@ -85,7 +85,7 @@ def reproduce(
 
 
 def survey(table: Table, *, systems: Sequence[str] = ()) -> TableResult:
-    """What the rows of a table need to run here. Nothing is run, and no data are read.
+    """Returns what the rows of a table need to run here. Nothing is run, and no data are read.
 
     Cells of rows that need nothing have the status "ready".
 
@@ -102,15 +102,15 @@ def survey(table: Table, *, systems: Sequence[str] = ()) -> TableResult:
 
 @dataclass(frozen=True)
 class _Bench:
-    """Runs the rows of one table, and keeps their runs to be scored together.
+    """The workbench for the rows of one table, whose runs are scored together.
 
     Attributes:
         table, out, sample, say: see `reproduce`.
-        named: the systems that were asked for by name.
-        datasets: group to its dataset, of the groups whose data are here.
-        absent: group to why its data are not here.
-        foreign: group to how its data differ from the paper's, where they do.
-        runs: group to system to its run, of the rows that have run.
+        named: the systems that were requested by name.
+        datasets: group to its dataset, for groups with data on this machine.
+        absent: group to why its data are missing.
+        foreign: group to how its data differ from the paper's, if they do.
+        runs: group to system to its run, for the rows that have run.
         ahead: the runs that workers make meanwhile; none before `start`.
     """
 
@@ -147,14 +147,14 @@ class _Bench:
                 self.foreign[group] = differs
 
     def check(self, row: Row) -> RowResult:
-        """What a row needs on each group of the table, whether or not its data are here."""
+        """Returns what a row needs on each group of the table, whether or not its data are here."""
         if row.retriever is None:
             return RowResult(row, tuple(_unavailable(row, group) for group in self.table.groups))
         systems = {group: self._system(row, group) for group in self.table.groups}
         return RowResult(row, tuple(self._state(row, *pair) for pair in systems.items()))
 
     def run(self, row: Row) -> RowResult:
-        """Runs a row on each group whose data are here; cells that ran have no figures yet.
+        """Runs a row on each group with data here; cells that ran have no figures yet.
 
         Raises:
             InputError: a file of the data is damaged.
@@ -187,7 +187,7 @@ class _Bench:
         self.ahead.append(RunsAhead(list(self._jobs(rows)) if current().workers > 1 else ()))
 
     def _jobs(self, rows: Sequence[Row]) -> Iterator[RunJob]:
-        """The runs of rows that can be made and are not there yet, in order."""
+        """Yields the runs of rows that can be made and do not exist yet, in order."""
         for row in rows:
             if row.retriever is None:
                 continue
@@ -208,18 +208,18 @@ class _Bench:
         return replace(scores, files={name: str(self._path(name, group)) for name in scores.runs})
 
     def _path(self, system: str, group: str) -> Path:
-        """The file of a run."""
+        """Returns the file of a run."""
         return self.out / run_name(self.table, group, system, self.sample)
 
     def _system(self, row: Row, group: str) -> System:
-        """The system of a row for a group, which ranks all candidates, as the papers do."""
+        """Returns the system of a row for a group, which ranks all candidates, as the papers do."""
         own = {} if self.table.dataset else row.settings_for.get(group, {})
         return of_row(
             self.table, row, own, dataset_of(self.table.groups[group], self.sample)
         ).filled()
 
     def _state(self, row: Row, group: str, system: System) -> GroupResult:
-        """Whether a row could run on a group, and what it needs otherwise."""
+        """Returns whether a row could run on a group, and what it needs otherwise."""
         lacking = lacking_of(system)
         if lacking is not None:
             untrained = system.training is not None and system.training.missing() is not None
@@ -230,7 +230,7 @@ class _Bench:
         return GroupResult(group, "ready")
 
     def _ranked(self, row: Row, group: str, system: System, runs: Mapping[str, Run]) -> Run:
-        """The run of a row, made or found, with the exact ranks beside it."""
+        """Returns the run of a row, new or existing, with the exact ranks beside it."""
         if self.table.dataset and runs:  # the groups share a run
             return next(iter(runs.values()))
         path = self._path(row.system, group)
@@ -244,13 +244,13 @@ class _Bench:
         return replace(run, exact_ranks=read_ranks(path, run))
 
     def _ranked_data(self, row: Row, group: str) -> Dataset:
-        """The dataset that a row ranks."""
+        """Returns the dataset that a row ranks."""
         return Dataset.load(ranked_id(self.table, row, group, self.sample))
 
     def _result(
         self, row: Row, cells: Mapping[str, GroupResult], settings: dict[str, Any] | None = None
     ) -> RowResult:
-        """The result of a row, with a cell for each group of the table."""
+        """Returns the result of a row, with a cell for each group of the table."""
         whole = [
             GroupResult(group, "no data", self.absent[group])
             if group in self.absent
@@ -266,7 +266,7 @@ def _unavailable(row: Row, group: str) -> GroupResult:
 
 
 def _ran(group: str, system: System, path: Path) -> GroupResult:
-    """The cell of a group that a system has ranked."""
+    """Returns the cell of a group that a system has ranked."""
     training = system.training
     trained = str(training.folder) if isinstance(training, Training) else None
     return GroupResult(group, "measured", run=path, trained=trained)

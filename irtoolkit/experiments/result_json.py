@@ -1,4 +1,4 @@
-"""The result of a paper's table as plain data: what `reproduce --format json` prints.
+"""The result of a paper's table as plain data: the output of `reproduce --format json`.
 
 docs/how-to/reproduce.md lists the keys.
 """
@@ -24,7 +24,10 @@ from irtoolkit.measures.traits import traits
 
 
 def as_json(result: TableResult) -> dict[str, Any]:
-    """The results as plain data, figures in the table's scale; None where a paper prints none."""
+    """Returns the results as plain data, figures in the table's scale.
+
+    None if a paper prints none.
+    """
     table = result.table
     return {
         "experiment": table.name,
@@ -145,7 +148,7 @@ def _by_column(table: Table, by_group: dict[str, list[float]]) -> dict[str, dict
 
 
 def _differences(whole: TableResult, result: RowResult) -> dict[str, dict[str, Any]]:
-    """Group to column to measured minus reported figure, where they may be compared."""
+    """Returns group to column to measured minus reported figure, if they are comparable."""
     apart = _incomparable(whole)
     cells = [cell for cell in result.of_status("measured") if cell.group not in apart]
     gaps = {cell.group: _gaps(cell, result.row, whole.table) for cell in cells}

@@ -17,23 +17,22 @@ Need = Literal["weights", "training", "payment", "recipe"]
 
 @dataclass(frozen=True)
 class GroupResult:
-    """What came of one row of a table on one of its groups.
+    """The result of a row of a table on one of its groups.
 
     Attributes:
         group: the name of the group.
-        status: "measured"; "ready" where the row could run here but was not asked to; "missing"
-            where it lacks something to run here; "unavailable" where `reproduce` has nothing that
-            runs it; "no data" where the group's data are not here; "failed" where running it
-            raised an error.
-        reason: the one thing that is missing, or the error; None of a measured cell.
+        status: "measured"; "ready" if the row could run here but was not requested; "missing"
+            if it lacks something to run here; "unavailable" if `reproduce` has no retriever for
+            it; "no data" if the group's data are not here; "failed" if running it raised an error.
+        reason: the one thing that is missing, or the error; None for a measured cell.
         need: the kind of thing that a missing or unavailable row needs.
         run: the file of the run; None unless measured.
         figures: column to measured figure, in the table's scale; empty unless measured.
         evaluation: the values of each query; None unless measured.
         p_value: the corrected p-value against the baseline; None for the baseline itself, and
-            where there is nothing to compare.
+            if there is nothing to compare.
         trained: the folder of the model that irtoolkit trained for it; None for other models.
-        foreign: how the data here differ from the paper's; None where nothing is known to differ.
+        foreign: how the data here differ from the paper's; None if no difference is known.
     """
 
     group: str
@@ -50,7 +49,7 @@ class GroupResult:
 
 @dataclass(frozen=True)
 class RowResult:
-    """What came of one row of a table.
+    """The result of a row of a table.
 
     Attributes:
         row: the row of the table.
@@ -66,7 +65,7 @@ class RowResult:
         return next(cell for cell in self.cells if cell.group == group)
 
     def of_status(self, status: Status) -> list[GroupResult]:
-        """The cells of one status."""
+        """Returns the cells of one status."""
         return [cell for cell in self.cells if cell.status == status]
 
     def reasons(self, status: Status) -> dict[str, str]:
@@ -74,20 +73,20 @@ class RowResult:
         return {cell.group: cell.reason or "" for cell in self.of_status(status)}
 
     def each(self, name: Literal["trained", "foreign", "p_value"]) -> dict[str, Any]:
-        """Group to the value of an attribute, of the cells where it is not None."""
+        """Returns group to the value of an attribute, for the cells in which it is not None."""
         values = ((cell.group, getattr(cell, name)) for cell in self.cells)
         return {group: value for group, value in values if value is not None}
 
     @property
     def status(self) -> Literal["measured", "missing", "failed"]:
-        """What came of the row as a whole: it is measured where one of its groups is."""
+        """The status of the row as a whole: it is measured if one of its groups is."""
         if self.of_status("failed"):
             return "failed"
         return "measured" if self.of_status("measured") else "missing"
 
     @property
     def reason(self) -> str | None:
-        """Why the row is not measured; None where it is."""
+        """The reason why the row is not measured; None if it is."""
         if self.status == "measured":
             return None
         reasons = [cell.reason for cell in self.cells if cell.status != "no data" and cell.reason]
@@ -96,11 +95,11 @@ class RowResult:
 
 @dataclass(frozen=True)
 class TableResult:
-    """What came of a table.
+    """The result of a table.
 
     Attributes:
         table: the table of the paper.
-        rows: the results of the rows that were asked for, in the table's order.
+        rows: the results of the requested rows, in the table's order.
         sample: whether the shipped sample was used in place of the real collection.
         baseline: the system that others were tested against.
         scores: group to the scores of the rows that were measured on it.
@@ -116,22 +115,22 @@ class TableResult:
         return next(result for result in self.rows if result.row.system == system)
 
     def dataset_of(self, group: str) -> str:
-        """The id of the dataset that a group was scored on."""
+        """Returns the id of the dataset that a group was scored on."""
         return dataset_of(self.table.groups[group], self.sample)
 
     def measured_groups(self) -> list[str]:
-        """The groups on which a row was measured, in the table's order."""
+        """Returns the groups on which a row was measured, in the table's order."""
         return list(self.scores)
 
     def foreign(self) -> dict[str, str]:
-        """Group to how its data differ from the paper's, where they do."""
+        """Returns group to how its data differ from the paper's, for groups in which they do."""
         return self.rows[0].each("foreign")
 
     def without_data(self) -> dict[str, str]:
-        """Group to why its data are not here, where they are not."""
+        """Returns group to why its data are missing, for groups without data here."""
         return self.rows[0].reasons("no data")
 
 
 def dataset_of(dataset_id: str, sample: bool) -> str:
-    """The dataset, or its counterpart in the sample: csfcube/method, csfcube/sample/method."""
+    """Returns the dataset, or its counterpart in the sample, as csfcube/sample/method."""
     return str(DatasetId.parse(dataset_id).in_sample()) if sample else dataset_id

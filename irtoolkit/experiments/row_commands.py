@@ -27,9 +27,9 @@ class RowCommands:
     """The commands that give the figures of a row on one group, in order.
 
     Attributes:
-        prepare: what is needed once, such as the training of its model.
-        retrieve: what writes the run; empty where nothing runs the row.
-        eval: what prints its figures; empty where nothing does.
+        prepare: commands needed once, for example the training of its model.
+        retrieve: the command that writes the run; empty if there is none.
+        eval: the command that prints its figures; empty if there is none.
     """
 
     prepare: tuple[str, ...] = ()
@@ -38,24 +38,24 @@ class RowCommands:
 
 
 def run_name(table: Table, group: str, system: str, sample: bool) -> str:
-    """The name of a run's file. Groups share the run of a table with one dataset."""
+    """Returns the name of a run's file. Groups share the run of a table with one dataset."""
     name = f"{table.name}{'-' + SAMPLE if sample else ''}"
     return f"{name}.{'' if table.dataset else group + '.'}{system}.run"
 
 
 def candidates_name(table: Table, group: str, sample: bool) -> str:
-    """The name of the file of the run that a group's candidates are picked from."""
+    """Returns the name of the file of the run that a group's candidates are picked from."""
     return f"{table.name}{'-' + SAMPLE if sample else ''}.{group}.candidates.run"
 
 
 def ranked_id(table: Table, row: Row, group: str, sample: bool) -> str:
-    """The id of the dataset that a row ranks."""
+    """Returns the id of the dataset that a row ranks."""
     dataset_id = dataset_of(table.dataset or table.groups[group], sample)
     return str(Dataset.load(dataset_id).view(row.view).id) if row.view else dataset_id
 
 
 def row_commands(table: Table, row: Row, group: str, *, sample: bool = False) -> RowCommands:
-    """The commands for a row on a group; none where the group's judgments are hidden.
+    """Returns the commands for a row on a group; none if the group's judgments are hidden.
 
     Args:
         table: the table of the row.
@@ -80,7 +80,7 @@ def row_commands(table: Table, row: Row, group: str, *, sample: bool = False) ->
 
 
 def reproduce_command(table: Table, row: Row, *, sample: bool = False) -> str:
-    """The command that measures one row on every group; empty where nothing runs it."""
+    """Returns the command that measures one row on every group; "" if no retriever runs it."""
     if row.retriever is None:
         return ""
     form = " --sample" if sample else ""
@@ -90,7 +90,7 @@ def reproduce_command(table: Table, row: Row, *, sample: bool = False) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word for a shell: between double quotes, which all shells have, where that is enough."""
+    """Returns a word for a shell: in double quotes, which all shells have, if they are enough."""
     if re.fullmatch(r"[\w@%+=:,./-]+", word):
         return word
     return shlex.quote(word) if re.search(r'["$`\\!]', word) else f'"{word}"'
@@ -110,17 +110,17 @@ def _retrieve(
 
 
 def _is_corpus(dataset_id: str) -> bool:
-    """Whether queries rank the whole corpus of a dataset."""
+    """Returns whether queries rank the whole corpus of a dataset."""
     return not Dataset.load(dataset_id).has("scoreddocs")
 
 
 def _filling(dataset_id: str) -> str:
-    """The option with which `retrieve` ranks all documents of a dataset, as `reproduce` does."""
+    """Returns the option with which `retrieve` ranks all documents, as `reproduce` does."""
     return " --fill true" if _is_corpus(dataset_id) else ""
 
 
 def _is_named(name: str, system: System, ranked: str) -> bool:
-    """Whether a name alone gives a system on a dataset."""
+    """Returns whether a name alone gives a system on a dataset."""
     try:
         found = find_system(name, {}, ranked)
     except InputError:  # the table is not one that irtoolkit knows by name
@@ -130,7 +130,7 @@ def _is_named(name: str, system: System, ranked: str) -> bool:
 
 
 def _candidates(table: Table, group: str, sample: bool) -> tuple[str, ...]:
-    """The commands that pick the candidates of a group's N-way task, where it has a rule."""
+    """Returns the commands that pick the candidates of a group's N-way task, if it has a rule."""
     rule = table.candidates.get(group)
     if rule is None:
         return ()
@@ -148,7 +148,7 @@ def _candidates(table: Table, group: str, sample: bool) -> tuple[str, ...]:
 
 
 def _model(system: System) -> tuple[str, ...]:
-    """The commands that train, convert or download a system's model, where there is one."""
+    """Returns the commands that train, convert or download a system's model, if it has one."""
     first = () if system.first is None else _model(system.first)
     if isinstance(system.training, Training):
         return (*first, system.training.command)
@@ -164,6 +164,6 @@ def _model(system: System) -> tuple[str, ...]:
 
 
 def converting(text: str) -> str:
-    """The `irtoolkit convert` command in a text; empty where there is none."""
+    """Returns the `irtoolkit convert` command in a text; "" if there is none."""
     found = re.search(r"`(irtoolkit convert [^`]*)`", text)
     return found[1] if found else ""

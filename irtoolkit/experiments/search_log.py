@@ -1,4 +1,4 @@
-"""The file that a search for the settings of a training is kept in."""
+"""The log of a search for the settings of a training."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LOG = LogKind("a training search", "tried", "the log of another training search
 
 @dataclass(frozen=True)
 class TriedSettings:
-    """Settings that a model was trained with on a part of the training queries.
+    """The result of settings that a model was trained with on a part of the training queries.
 
     Attributes:
         settings: the settings, as in the grid.
-        figure: what the measure says of the held-out training queries; None if the training failed.
+        figure: the measure on the held-out training queries; None if the training failed.
         rows: number of rows trained on.
         held_out: number of queries that were held out.
         steps: number of steps; 0 if the training failed.
@@ -37,12 +37,12 @@ class TriedSettings:
 
 
 class SearchLog:
-    """The file of a search for the settings of a training; what it has is not trained again.
+    """The log of a search for the settings of a training; logged trainings are not repeated.
 
     Args:
         path: the file.
-        about: what the search is; a file of another one is refused.
-        anew: whether what the file has does not count.
+        about: the description of the search; a file of another one is refused.
+        anew: whether to ignore the content of the file.
 
     Raises:
         InputError: the file is of another search, or of none.
@@ -62,7 +62,7 @@ class SearchLog:
         yield from tried
 
     def find(self, key: str) -> TriedSettings | None:
-        """What is known of the training with a key."""
+        """Returns the result of the training with a key, if it has been tried."""
         return self._known.get(key)
 
     def add(self, key: str, tried: TriedSettings) -> None:

@@ -1,4 +1,4 @@
-"""The result of a paper's table on one screen: what ran, and what the other rows need."""
+"""The result of a paper's table on one screen: the rows that ran, and what the others need."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ _CANNOT_RUN: tuple[Status, ...] = ("missing", "unavailable")
 
 
 def as_summary(result: TableResult) -> TextTable:
-    """One table of the rows that were measured, by group.
+    """Returns one table of the rows that were measured, by group.
 
-    Where the data are the paper's, the tested column has the paper's figure and the difference
-    beside it, and a last column says how many of the row's printed figures are measured again
-    exactly.
+    If the data are the paper's, the tested column has the paper's figure and the difference beside
+    it, and a last column says how many of the row's printed figures are reproduced exactly.
     """
     table, groups = result.table, result.measured_groups()
     compared = [group for group in groups if _comparable(result, group)]
@@ -52,7 +51,7 @@ def as_summary(result: TableResult) -> TextTable:
 
 
 def _comparable(result: TableResult, group: str) -> bool:
-    """Whether a figure measured on a group may be compared with one of the paper."""
+    """Returns whether a figure measured on a group may be compared with one of the paper."""
     if result.sample or group in result.foreign() or group in result.table.other_data:
         return False
     measured = [one for one in result.rows if one[group].status == "measured"]
@@ -60,7 +59,10 @@ def _comparable(result: TableResult, group: str) -> bool:
 
 
 def _figures(cell: GroupResult, table: Table) -> list[TableCell]:
-    """The measured figures; that of the tested column marked where the difference is significant."""
+    """Returns the measured figures.
+
+    That of the tested column is marked if its difference is significant.
+    """
     figures: list[TableCell] = list(cell.figures.values())
     if cell.p_value is not None and cell.p_value < 0.05:
         place = list(table.columns).index(table.tested)
@@ -69,7 +71,7 @@ def _figures(cell: GroupResult, table: Table) -> list[TableCell]:
 
 
 def _beside_paper(result: RowResult, group: str, table: Table, compared: bool) -> list[TableCell]:
-    """The paper's figure of the tested column, the difference, and how many figures are equal."""
+    """Returns the paper's tested figure, the difference, and how many figures are equal."""
     printed = result.row.reported.get(group)
     if printed is None or not compared:
         return ["", "", ""]
@@ -86,7 +88,7 @@ def _beside_paper(result: RowResult, group: str, table: Table, compared: bool) -
 
 
 def _legend(result: TableResult, compared: Sequence[str]) -> list[str]:
-    """What the marks and the columns beside the figures mean."""
+    """Returns the meaning of the marks and the columns beside the figures."""
     table, notes = result.table, []
     p_values = [p for one in result.rows for p in one.each("p_value").values()]
     test = "in a paired t-test over the queries, Holm-corrected"
@@ -109,7 +111,7 @@ def _legend(result: TableResult, compared: Sequence[str]) -> list[str]:
 
 
 def _about_data(result: TableResult) -> list[str]:
-    """How the data differ from the paper's, and which groups have none here."""
+    """Returns how the data differ from the paper's, and which groups have no data here."""
     if result.sample:
         return [SAMPLE_NOTE]
     foreign = result.foreign()
@@ -140,9 +142,9 @@ def _without_files(result: TableResult) -> dict[str, list[str]]:
 
 
 def most_telling(result: TableResult, group: str) -> tuple[str, ...]:
-    """The two systems to show beside each other: the best of a group, and the baseline.
+    """Returns the two systems to show beside each other: the best of a group, and the baseline.
 
-    Empty where fewer than two systems, or not the baseline, were measured on the group.
+    Empty if fewer than two systems, or not the baseline, were measured on the group.
     """
     scores, measure = result.scores[group], result.table.columns[result.table.tested]
     others = [system for system in scores.systems if system != result.baseline]
@@ -185,7 +187,7 @@ def _needs(result: TableResult) -> dict[Need, list[str]]:
 
 
 def missing_table(result: TableResult) -> TextTable:
-    """What each row and group needs to run here."""
+    """Returns what each row and group needs to run here."""
     rows: list[list[TableCell]] = [
         [one.row.system, cell.group, cell.need, cell.reason]
         for one in result.rows
@@ -196,7 +198,7 @@ def missing_table(result: TableResult) -> TextTable:
 
 
 def missing_lines(result: TableResult) -> list[str]:
-    """A line for each row that cannot run here, with its one reason, or with one for each group."""
+    """Returns a line for each row that cannot run here, with its reason or one for each group."""
     lines = []
     for one in result.rows:
         by_group = {

@@ -21,28 +21,28 @@ Paths = tuple[Path, ...]
 
 @dataclass(frozen=True)
 class Row:
-    """One system of a table.
+    """A system of a table.
 
     Attributes:
         system: the system's name in the paper.
-        retriever: the retriever that runs it; None where irtoolkit has none.
+        retriever: the retriever that runs it; None if irtoolkit has none.
         settings: settings of the retriever and of the task; the key "set" in the file.
         settings_for: group to the settings that its own run has instead; the key "set_for".
         files: setting to the file that the paper's row reads, by its name in the folder of the
-            release; where it is there, it takes the place of the row's own setting.
-        view: the part of a dataset id that says what the system sees of a query, such as 1-1 or
-            left; None where it sees all.
+            release; if it exists, it replaces the row's own setting.
+        view: the part of a dataset id for what the system sees of a query, for example 1-1 or
+            left; None if it sees all.
         unavailable: why irtoolkit cannot run it.
-        people: who made the choices, where people did and no system, such as "three experts".
-        command: the command that measures its figures, where no run on the table's datasets does.
+        people: the people who made the choices instead of a system, for example "three experts".
+        command: the command that measures its figures, if no run on the table's datasets does.
         reported: group to the figures that the paper prints, in the order of the columns; NaN
-            where it prints none.
+            for figures that it does not print.
         spread: group to the standard deviations that the paper prints beside its figures.
         note: how the row differs from the paper's own set-up, or what is wrong with its figures.
-        first: the system of the table whose best documents it reranks; None where it ranks all
+        first: the system of the table whose best documents it reranks; None if it ranks all
             candidates.
         rerank_depth: the number of documents that it reranks.
-        train: the recipe that trains its model; None where it needs no training here.
+        train: the recipe that trains its model; None if it needs no training here.
         train_set: settings of the recipe.
         train_set_for: group to the settings that the recipe of its own model has instead.
         doubtful: "group.column" of each printed figure that contradicts the paper's other figures.
@@ -71,7 +71,7 @@ class Row:
 
     @property
     def why_not(self) -> str:
-        """Why no retriever runs it; empty where one does."""
+        """Why no retriever runs it; empty if one does."""
         if self.command is not None:
             return f"measured by a command of its own: `{self.command}`"
         return f"people chose: {self.people}" if self.people is not None else self.unavailable or ""
@@ -90,20 +90,20 @@ class Table:
         baseline: the system that others are tested against.
         tested: the column whose measure is tested.
         rows: the systems.
-        dataset: id of the dataset that every row is run on, once for all groups; None where each
+        dataset: id of the dataset that every row is run on, once for all groups; None if each
             group has a run of its own.
-        depth: documents kept of each query's ranking; None keeps all.
+        depth: documents of each query's ranking; None is all.
         places: decimals that the paper prints.
-        scales: column to its factor, where that is not `scale`.
+        scales: column to its factor, if that is not `scale`.
         view: the view of the rows that have none of their own; see `Row`.
         other_data: group to why its printed figures are of other data than the measured ones.
-        editions: group to the edition of the data that its printed figures are of, where there are
+        editions: group to the edition of the data that its printed figures are of, if there are
             several.
-        sources: group to where its printed figures are from, where that is not the title's table.
-        rows_of: another table in the same folder, whose rows of the same systems say how the rows
-            that name no retriever are run.
-        candidates: group to how the candidates of its N-way dataset are picked where none have
-            been: the best documents of a "system", of the queries whose gold document it ranks
+        sources: group to the source of its printed figures, if that is not the title's table.
+        rows_of: another table in the same folder, whose rows of the same systems define the rows
+            without a retriever.
+        candidates: group to the rule for candidates of its N-way dataset that have not been picked:
+            the best documents of a "system", for the queries whose gold document it ranks
             "below" a rank.
     """
 
@@ -132,11 +132,11 @@ class Table:
         return DatasetId.parse(self.dataset or next(iter(self.groups.values()))).benchmark
 
     def scale_of(self, column: str) -> float:
-        """The factor from a measure's value to what is printed in a column."""
+        """Returns the factor from a measure's value to the printed figure in a column."""
         return self.scales.get(column, self.scale)
 
     def find_row(self, system: str) -> Row:
-        """The row of a system.
+        """Returns the row of a system.
 
         Raises:
             InputError: the table has no such row; names the nearest ones.
@@ -150,7 +150,7 @@ class Table:
         return self.rows[names.index(system)]
 
     def select(self, systems: Sequence[str] = (), baseline: str | None = None) -> list[Row]:
-        """The rows of some systems, in the table's order; all rows where none is named.
+        """Returns the rows of some systems, in the table's order; all rows if none is named.
 
         Raises:
             InputError: the table has no such row, or the baseline is not among the systems.
@@ -171,12 +171,7 @@ _Placed = tuple[Place, Row]
 
 
 def load_table(path: Path, above: Paths = ()) -> Table:
-    """The table of a TOML file, which those above it name with `rows_of`, one through another.
-
-    Raises:
-        InputError: the file cannot be read or is not valid TOML, has unknown keys or values of the
-            wrong type, or contradicts itself.
-    """
+    """Returns the table of a TOML file; `above` are the tables that led to it by `rows_of`."""
     try:
         text = path.read_text("utf-8")
         data = load_toml(text)
@@ -192,7 +187,7 @@ def load_table(path: Path, above: Paths = ()) -> Table:
 
 
 def _rows(path: Path, text: str, data: dict[str, Any], above: Paths) -> Iterator[tuple[Place, Row]]:
-    """The rows of a file, taken out of its data, each with its place."""
+    """Yields the rows of a file, taken out of its data, each with its place."""
     given = data.pop("row", [])
     if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
         raise InputError("the rows are not [[row]] tables", file=path)
@@ -213,7 +208,7 @@ _RUN_BY = ("retriever", "command", "people", "unavailable")
 
 
 def _run_as(path: Path, data: dict[str, Any], above: tuple[Path, ...]) -> dict[str, dict[str, Any]]:
-    """System to what its row in the table that `rows_of` names says of how it is run."""
+    """Returns, for each system, the run settings of its row in the table that `rows_of` names."""
     if "rows_of" not in data:
         return {}
     name = f"{data['rows_of']}.toml"
@@ -238,7 +233,7 @@ def _default(spec: Field[Any]) -> Any:
 
 
 def _check_table(table: Table, place: Place) -> None:
-    """Raises InputError where a table names a column, group or row that it does not have."""
+    """Raises InputError if a table names a column, group or row that it does not have."""
     names = [row.system for row in table.rows]
     for name in names:
         if names.count(name) > 1:
@@ -266,7 +261,7 @@ def _check_table(table: Table, place: Place) -> None:
 
 
 def _check_row(table: Table, row: Row, place: Place) -> None:
-    """Raises InputError where a row contradicts itself or the table."""
+    """Raises InputError if a row contradicts itself or the table."""
     for key, by_group in (
         ("reported", row.reported),
         ("spread", row.spread),

@@ -21,8 +21,8 @@ class Place:
 
     Attributes:
         file: the file.
-        name: what the part describes, such as "row BM25".
-        line: 1-based line at which it begins; None where that is unknown.
+        name: the name of the part, for example "row BM25".
+        line: 1-based line at which it begins; None if unknown.
     """
 
     file: Path
@@ -30,19 +30,19 @@ class Place:
     line: int | None = None
 
     def error(self, found: str, remedy: str | None = None) -> InputError:
-        """An error about this part of the file."""
+        """Returns an error about this part of the file."""
         return InputError(f"{self.name}: {found}", file=self.file, line=self.line, remedy=remedy)
 
 
 def read_record(kind: type[Record], data: Mapping[str, Any], place: Place, **given: Any) -> Record:
-    """A dataclass from a TOML table.
+    """Returns a dataclass from a TOML table.
 
     A field is read from the key of its own name, or from the one that its metadata names as "key".
 
     Args:
-        kind: a dataclass whose fields are texts, numbers, and lists and tables of such.
+        kind: a dataclass whose fields are texts, numbers, and lists and tables of these.
         data: the TOML table.
-        place: where the TOML table is, for messages.
+        place: the location of the TOML table, for messages.
         given: values of fields that the TOML table does not hold.
 
     Raises:
@@ -72,12 +72,12 @@ def read_record(kind: type[Record], data: Mapping[str, Any], place: Place, **giv
 
 
 def _plain(value: Any, hint: Any) -> Any:
-    """The value as its field holds it: a TOML list for a tuple becomes one."""
+    """Returns the value as its field holds it: a TOML list for a tuple becomes one."""
     return tuple(value) if isinstance(value, list) and get_origin(hint) is tuple else value
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a TOML value is of the type of a field."""
+    """Returns whether a TOML value is of the type of a field."""
     kind, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -93,7 +93,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _words(hint: Any) -> str:
-    """The type of a field in words."""
+    """Returns the type of a field in words."""
     kind, inner = get_origin(hint), get_args(hint)
     if kind in (Union, types.UnionType):
         return " or ".join(_words(one) for one in inner if one is not types.NoneType)

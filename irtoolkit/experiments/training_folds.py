@@ -1,4 +1,4 @@
-"""The run of a trained model on its own training queries, none ranked by a model that has seen it."""
+"""Out-of-fold runs: each training query is ranked by a model that was not trained on it."""
 
 from __future__ import annotations
 
@@ -58,24 +58,24 @@ def train_folds(
     """Trains a model for each fold of the training queries without it, and ranks the fold with it.
 
     A model ranks the queries that it was trained on far better than others, so its run of them says
-    nothing of what it is worth, and misleads whatever is chosen or learned from it: the weight of a
+    nothing about its quality, and misleads whatever is chosen or learned from it: the weight of a
     fusion, the trees of LambdaMART. The run of this function does not (cross-fitting; the level-one
     data of stacked generalisation, Wolpert 1992). The folds are those of `irtoolkit tune`.
 
-    An interrupted call resumes with the models that are there.
+    An interrupted call resumes with the models that exist.
 
     Args:
         recipe: its last stage trains on the judged queries of a dataset.
         out: folder of the models, as `fold-1`.
         output: file of the run.
         folds: how many; by default the dataset's own, or 5.
-        seed: of the dealing.
-        depth: rows kept for each query; by default all of a pool, 1,000 of a corpus.
+        seed: of the random split.
+        depth: rows for each query; by default all of a pool, 1,000 of a corpus.
         train: trains a model.
 
     Raises:
-        InputError: a stage whose rows may be of held-out queries, too few queries, or what training
-            and ranking raise.
+        InputError: a stage whose rows may be of held-out queries, too few queries, or an error of
+            training or ranking.
     """
     for stage in recipe.stages:
         _refuse_unknown(stage, stage is recipe.stages[-1])
@@ -109,7 +109,7 @@ def train_folds(
 
 
 def _refuse_unknown(stage: Stage, last: bool) -> None:
-    """Refuses a stage of which nobody can say that it leaves out the held-out queries."""
+    """Refuses a stage that may include the held-out queries."""
     if last and stage.source != "dataset":
         raise InputError(
             f"folds of source={stage.source}, which has no judged queries",
@@ -128,7 +128,7 @@ def _refuse_unknown(stage: Stage, last: bool) -> None:
 
 
 def _left_already(recipe: Recipe) -> list[str]:
-    """What the recipe itself leaves out."""
+    """Returns the ids that the recipe itself leaves out."""
     files = {stage.without for stage in recipe.stages if stage.without is not None}
     return [name for file in sorted(files) for name in read_ids(file).tolist()]
 
@@ -138,7 +138,7 @@ def _without(stage: Stage, left: Path) -> Stage:
 
 
 def _system(recipe: Recipe, model: Path, dataset: Dataset) -> System:
-    """What ranks with a model, reading what it was trained on."""
+    """Returns the system of a trained model, with the views that it was trained on."""
     last = recipe.stages[-1]
     views = {"query": last.query, "doc": last.doc}
     system = find_system(str(model), views, dataset.id, kind=recipe.kind, staged=False)
@@ -149,7 +149,7 @@ def _system(recipe: Recipe, model: Path, dataset: Dataset) -> System:
 def _ranked(
     dataset: Dataset, system: System, queries: Collection[str], depth: int | None
 ) -> Ranking:
-    """The ranking of some queries, and the exact ranks of their relevant documents."""
+    """Returns the ranking of some queries, and the exact ranks of their relevant documents."""
     wanted = {} if depth is None else dataset.relevant()
     asked = {name: wanted[name] for name in queries if name in wanted}
     task = system.load(dataset).only(queries)

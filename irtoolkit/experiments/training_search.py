@@ -65,7 +65,7 @@ class TrainingSearch:
     seeds: Sequence[int] | None = None
 
     def configurations(self) -> list[dict[str, str]]:
-        """Every combination of the grid's values, each once.
+        """Returns every combination of the grid's values, each once.
 
         Raises:
             InputError: a setting is both fixed and in the grid, or cannot be searched.
@@ -83,29 +83,29 @@ class TrainingSearch:
         return [point for place, point in enumerate(found) if point not in found[:place]]
 
     def _applying(self, point: dict[str, str]) -> dict[str, str]:
-        """A combination without the settings that its negatives do not have."""
+        """Returns a combination without the settings that its negatives do not have."""
         kind = point.get("negatives")
         idle = {"none": ("count", "run"), "random": ("run",)}.get(kind or "", ())
         return {key: value for key, value in point.items() if key not in idle}
 
     def settings_of(self, point: Mapping[str, str]) -> dict[str, Any]:
-        """All settings of a combination."""
+        """Returns all settings of a combination."""
         if "negatives" not in point:
             return {**self.fixed, **point}
         kept = self._applying({**self.fixed, "negatives": point["negatives"]})
         return {**kept, **point}
 
     def named(self, point: Mapping[str, str]) -> Recipe:
-        """The recipe with a combination's settings, and nothing held out."""
+        """Returns the recipe with a combination's settings, without held-out queries."""
         return find_recipe(self.recipe, self.settings_of(point))
 
     def measure(self) -> str:
-        """The measure that selects the settings."""
+        """Returns the measure that selects the settings."""
         named = self.by or self.named(self.configurations()[0]).stages[-1].measure or "RR"
         return next(iter(parse_measures([named])))
 
     def chosen_seeds(self) -> list[int]:
-        """The seeds; the recipe's own if none is given.
+        """Returns the seeds; the recipe's own if none is given.
 
         Raises:
             InputError: there is none, or one is given twice.
@@ -118,14 +118,16 @@ class TrainingSearch:
         return list(seeds)
 
     def about(self) -> dict[str, Any]:
-        """What makes a search another one; the data and the grid are not part of it."""
+        """Returns what identifies a search; the data and the grid are not part of it."""
         return {
             "recipe": self.recipe, "settings": {key: str(value) for key, value in self.fixed.items()},
             "by": self.measure(), "seed of the search": self.chosen_seeds()[0],
         }  # fmt: skip
 
     def tried(self, point: Mapping[str, str]) -> Recipe:
-        """The recipe that a combination is tried with: a part of the training queries held out."""
+        """Returns the recipe that tries a combination, with a part of the training queries held
+        out.
+        """
         recipe, seed = self.named(point), self.chosen_seeds()[0]
         last = recipe.stages[-1]
         share = last.held_out or SHARE
@@ -137,14 +139,14 @@ class TrainingSearch:
         return replace(recipe, stages=tuple(stages), seed=seed)
 
     def final(self, point: Mapping[str, str], seed: int) -> Recipe:
-        """The recipe that is trained on everything."""
+        """Returns the recipe that is trained on everything."""
         recipe = self.named(point)
         return replace(recipe, stages=tuple(map(_alone, recipe.stages)), seed=seed)
 
 
 @dataclass(frozen=True)
 class FoundSettings:
-    """What a search has found.
+    """The result of a search.
 
     Attributes:
         measure: name of the measure that selected the settings.
@@ -209,7 +211,7 @@ def search_training(
 def _try(
     recipe: Recipe, point: dict[str, str], log: SearchLog, work: Path, train: Trains
 ) -> TriedSettings:
-    """The figure of a combination, from the log or of a training."""
+    """Returns the figure of a combination, from the log or of a training."""
     data, plan = prepare(recipe)
     held = data[-1].validation
     assert held is not None
@@ -237,7 +239,7 @@ def _try(
 
 
 def _best(tried: Sequence[TriedSettings], measure: str) -> TriedSettings:
-    """The first of the best settings."""
+    """Returns the first of the best settings."""
     sign = 1 if traits(measure).lower_is_better else -1
     figures = [(sign * one.figure, i) for i, one in enumerate(tried) if one.figure is not None]
     if not figures:
@@ -254,7 +256,7 @@ def _shown(point: Mapping[str, str]) -> str:
 
 
 def _alone(stage: Stage) -> Stage:
-    """A stage that holds nothing out and is not measured during training."""
+    """Returns a stage without held-out data or evaluation during training."""
     return replace(
         stage, held_out=0.0, evaluate="", measure=None, every=None, patience=None, ways=None
     )

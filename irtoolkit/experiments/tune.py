@@ -33,13 +33,13 @@ _LOG = LogKind("a grid search", "points", "the points of another grid search")
 
 @dataclass(frozen=True)
 class Point:
-    """One choice of settings, and what it is worth.
+    """A choice of settings with its figures.
 
     Attributes:
         settings: setting to value.
         figures: measure to figure.
         values: value of the first measure for each judged query, in the order of the qrels.
-        place: where it stands in the grid.
+        place: its position in the grid.
     """
 
     settings: dict[str, Any]
@@ -49,10 +49,10 @@ class Point:
 
 
 def parse_grid(pairs: Mapping[str, str]) -> dict[str, list[str]]:
-    """The values of each setting: "0.5,0.9,1.2" lists them, "0.1:2.0:0.1" counts them up.
+    """Returns the values of each setting: "0.5,0.9,1.2" lists them, "0.1:2.0:0.1" is a range.
 
     Raises:
-        InputError: a range that is none.
+        InputError: an invalid range.
     """
     return {key: list(_values(key, text)) for key, text in pairs.items()}
 
@@ -95,7 +95,7 @@ def tune(
         fixed: further settings.
         measures: by default the dataset's own.
         depth: rows of each ranking that measures see; the ranks of relevant documents are exact.
-        log: a JSON file that points are kept in as they come; those it has are not measured again.
+        log: a JSON file to which points are written as they come; logged points are not measured again.
 
     Returns:
         The points, best first by the first measure.
@@ -144,7 +144,7 @@ def tune(
 
 
 class _Bench:
-    """Measures systems on one dataset; what they share is read once."""
+    """Measures systems on one dataset; their common data are read once."""
 
     def __init__(
         self, dataset: Dataset, measures: dict[str, Measure], depth: int, systems: list[System]
@@ -157,7 +157,7 @@ class _Bench:
         self._judged = str(sorted((r.query_id, r.doc_id, r.relevance) for r in dataset.qrels))
 
     def key(self, made: System) -> str:
-        """A hash of everything that decides the figures of a system."""
+        """Returns a hash of everything that decides the figures of a system."""
         task, corpus = self._tasks[made.task], made.retriever.reads_corpus()
         # Points mostly share their texts, which are hashed once.
         if (made.task, corpus) not in self._data:
@@ -167,7 +167,10 @@ class _Bench:
         return sha256(decides.encode()).hexdigest()
 
     def measured(self, systems: Sequence[System]) -> Iterator[dict[str, Any]]:
-        """What systems are worth, in order; few systems are spread over the workers each."""
+        """Returns the figures of systems, in order.
+
+        If they are few, each is spread over the workers.
+        """
         engine = current()
         if len(systems) < engine.workers:
             return map(self.worth, systems)
@@ -179,7 +182,7 @@ class _Bench:
         return self.worth(sent.here())
 
     def worth(self, made: System) -> dict[str, Any]:
-        """The figures of a system, and the values of the first measure."""
+        """Returns the figures of a system, and the values of the first measure."""
         ranking = rank_and_locate(
             self._tasks[made.task], made.retriever, self._relevant,
             depth=self._depth, ties=made.task.ties, progress=False,

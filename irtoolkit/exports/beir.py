@@ -1,7 +1,7 @@
-"""BEIR's form: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, and the candidate pools.
+"""BEIR's format: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, and the candidate pools.
 
-BEIR's own loader ranks the whole corpus and passes over the pools. What a text does not hold, such
-as the two sides of a context, is under `metadata`.
+BEIR's own loader ranks the whole corpus and ignores the pools. Fields that are not part of a text,
+for example the two sides of a context, are under `metadata`.
 """
 
 from __future__ import annotations

@@ -57,12 +57,12 @@ def write_card(
 
     Args:
         folder: the exported folder.
-        source: what was exported, with its counts.
-        licence: what may be done with it.
-        form: the name of the form.
-        parts: the configurations; none where the form is not the hub's.
+        source: the exported dataset, with its counts.
+        licence: the licence of the export.
+        form: the name of the format.
+        parts: the configurations; empty if the format is not the hub's.
         usage: Markdown that says how to load the folder.
-        more: what else the tool wants to find in the front matter.
+        more: further front matter for the tool.
     """
     front = {**_facts(source, licence, form), **_configurations(source, parts), **(more or {})}
     text = yaml.safe_dump(front, allow_unicode=True, sort_keys=False, width=100)
@@ -141,7 +141,7 @@ def _bibtex(source: Source) -> str:
 
 
 def read_card(folder: Path) -> dict[str, Any] | None:
-    """The front matter of an exported folder; None where there is no card of ours."""
+    """Returns the front matter of an exported folder; None if there is no card of ours."""
     try:
         text = (folder / README).read_text("utf-8")
         front = yaml.safe_load(text.split("---\n", 2)[1])
@@ -153,7 +153,7 @@ def read_card(folder: Path) -> dict[str, Any] | None:
 def is_export(
     folder: StrPath, dataset: str, form: str, *, query: str, doc: str, split: str
 ) -> bool:
-    """Whether a folder is an export of a dataset in a form, as the same command would write it.
+    """Returns whether a folder is an export that the same command would write.
 
     Raises:
         InputError: it is, but with other texts, another split or by another version.

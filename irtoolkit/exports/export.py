@@ -20,22 +20,22 @@ FORMS = {"beir": beir, "mteb": mteb, "hf": hf, "pyserini": pyserini, "tira": tir
 def export_folder(
     source: Source, form: str, folder: StrPath, licence: str | None = None
 ) -> Licence:
-    """Writes a dataset in the form of another tool, in memory that does not grow with it.
+    """Writes a dataset in the format of another tool, in memory that does not grow with it.
 
     The folder appears when it is complete.
 
     Args:
-        source: the dataset, and which of its texts.
+        source: the dataset, with the choice of its texts.
         form: a key of `FORMS`.
-        folder: a folder that is not there yet, or empty.
-        licence: the licence of the data, where the dataset states none; a name of the hub's.
+        folder: a folder that does not exist yet, or is empty.
+        licence: the licence of the data, if the dataset states none; a name of the hub's.
 
     Returns:
         The licence that the folder states.
 
     Raises:
-        InputError: no such form or licence; a dataset without what the form needs; or a folder with
-            something in it.
+        InputError: no such format or licence; a dataset without what the format needs; or a folder that
+            is not empty.
     """
     if form not in FORMS:
         raise InputError(

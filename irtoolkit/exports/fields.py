@@ -20,11 +20,11 @@ _PLAIN: dict[Any, pa.DataType] = {
 
 
 def fields_of(cls: type, view_name: str, id_field: str) -> dict[str, pa.DataType]:
-    """The fields of a record type that a text under a view does not hold, with their types.
+    """Returns the fields of a record type that a text under a view does not hold, with their types.
 
-    A field is left out where its type is neither text, a number, nor a list of these; where it is
-    the whole text, or its title or what follows the title; or where no retriever may see it. The type
-    decides this and not what some record has: a field that is empty in one may be filled in another.
+    A field is left out if its type is not text, a number, or a list of these; if it is the whole
+    text, or its title or what follows the title; or if no retriever may see it. The type decides
+    this and not the content of a record: a field that is empty in one may be filled in another.
 
     Args:
         cls: a NamedTuple.
@@ -44,7 +44,7 @@ def fields_of(cls: type, view_name: str, id_field: str) -> dict[str, pa.DataType
 
 
 def _probe(cls: type, hints: Mapping[str, Any]) -> Any:
-    """A record whose fields can be told apart: texts with their names, lists of two such."""
+    """Returns a record with distinct fields: texts with their names, lists of two of these."""
 
     def value(name: str) -> Any:
         kind = arrow_type(hints.get(name))
@@ -56,7 +56,7 @@ def _probe(cls: type, hints: Mapping[str, Any]) -> Any:
 
 
 def _held(probe: Any, view_name: str) -> set[str]:
-    """The fields that are the text of a view, or its title and what follows it."""
+    """Returns the fields that are the text of a view, or its title and what follows it."""
     try:
         text = " ".join(view(probe, view_name))
     except Exception:  # a view that needs more than texts: every field is kept
@@ -74,7 +74,7 @@ def _held(probe: Any, view_name: str) -> set[str]:
 
 
 def arrow_type(hint: Any) -> pa.DataType | None:
-    """The Arrow type of an annotation; None where there is none."""
+    """Returns the Arrow type of an annotation; None if there is none."""
     if hint in _PLAIN:
         return _PLAIN[hint]
     origin, inner = get_origin(hint), get_args(hint)

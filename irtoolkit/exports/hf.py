@@ -1,7 +1,7 @@
 """Parquet files with all fields of the records, and a card, for Hugging Face datasets.
 
-The configurations have MTEB's names. Its tasks do not load this form: they take no columns but
-texts; see `irtoolkit.exports.mteb`.
+The configurations have MTEB's names. Its tasks do not load this format: they accept text columns
+only; see `irtoolkit.exports.mteb`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def write_parts(source: Source, folder: Path, docs: Fields, queries: Fields) -> 
     """Writes the Parquet files, with some other fields of documents and queries.
 
     Returns:
-        The configurations. The judgments are called default, which is what the hub shows.
+        The configurations. The judgments are called default, which the hub shows first.
     """
 
     def part(name: str, place: str = "") -> Part:

@@ -1,4 +1,4 @@
-"""Which data may be published again, by their licence."""
+"""Licences that allow data to be published again."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Licence(NamedTuple):
     """The licence of exported data.
 
     Attributes:
-        id: the hub's name of the licence; "unknown" where no licence is known that allows a copy.
-        said: what the benchmark says, or that the user has named the licence.
+        id: the hub's name of the licence; "unknown" if no known licence allows a copy.
+        said: the benchmark's words, or that the user has named the licence.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Licence(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What may be done with the data, in one or two sentences."""
+        """The conditions for use of the data, in one or two sentences."""
         if self.open:
             return f"A copy may be published under {self.id}: {OPEN[self.id]}."
         return (
@@ -62,7 +62,7 @@ class Licence(NamedTuple):
 
 
 def licence_of(about: Benchmark | None, given: str | None = None) -> Licence:
-    """The licence of a dataset, or the one that the user names for it.
+    """Returns the licence of a dataset, or the one that the user names for it.
 
     Raises:
         InputError: the user names one that is not known to allow a copy.

@@ -35,7 +35,7 @@ def write(source: Source, folder: Path, licence: Licence) -> None:
     """Writes the folder.
 
     Raises:
-        InputError: the dataset has no judgments, without which MTEB loads nothing.
+        InputError: the dataset has no judgments, without which MTEB loads no task.
     """
     if not source.has("qrels"):
         raise InputError(

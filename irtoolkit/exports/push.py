@@ -16,7 +16,7 @@ _EMPTY = {".gitattributes", "README.md"}
 
 
 def repository(address: str) -> str:
-    """The name of the repository that an address such as hf://datasets/USER/NAME means.
+    """Returns the name of the repository that an address such as hf://datasets/USER/NAME means.
 
     Raises:
         InputError: another address.
@@ -30,7 +30,7 @@ def repository(address: str) -> str:
 
 
 def refuse_closed(licence: str, name: str) -> None:
-    """Raises InputError where the licence of exported data is not known to allow a copy."""
+    """Raises InputError if the licence of exported data is not known to allow a copy."""
     if licence not in OPEN:
         raise InputError(
             f"no licence is known that allows to publish {name}",
@@ -41,10 +41,10 @@ def refuse_closed(licence: str, name: str) -> None:
 def push(folder: StrPath, address: str, *, private: bool = False) -> str:
     """Uploads an exported folder as a dataset repository, which is made if need be.
 
-    The user's token is the one that `hf auth login` keeps, or $HF_TOKEN.
+    The user's token is the one that `hf auth login` stores, or $HF_TOKEN.
 
     Args:
-        folder: what `export_folder` wrote.
+        folder: a folder written by `export_folder`.
         address: hf://datasets/USER/NAME.
         private: whether a new repository is private.
 
@@ -53,7 +53,7 @@ def push(folder: StrPath, address: str, *, private: bool = False) -> str:
 
     Raises:
         InputError: no such export, a licence that is not known to allow a copy, a repository with
-            other files, or what the hub refuses.
+            other files, or an error of the hub.
     """
     name = repository(address)
     front = read_card(Path(folder))

@@ -1,4 +1,4 @@
-"""Pyserini's form: a JSON collection, topics, qrels, and the regression as Anserini writes it.
+"""Pyserini's format: a JSON collection, topics, qrels, and the regression as Anserini writes it.
 
 Lucene ranks the whole corpus; Pyserini has no candidate pools.
 """

@@ -1,4 +1,4 @@
-"""What is exported of a dataset: texts, judgments and candidate pools, one record at a time."""
+"""The exported parts of a dataset: texts, judgments and candidate pools, one record at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Entry(NamedTuple):
     """A document or a query: its id, its text in two parts, and its other fields.
 
     Title and text, joined by a space, are what a retriever of irtoolkit reads; the title is empty
-    where the text has none in front.
+    if the text does not begin with one.
     """
 
     id: str
@@ -46,11 +46,11 @@ class Source:
     """A dataset to export.
 
     Attributes:
-        dataset: whose documents, queries, judgments and pools.
+        dataset: the dataset with documents, queries, judgments and pools.
         query, doc: the views that are written as texts; see `irtoolkit.retrievers.texts.view`.
         split: the name of the split in the files.
         progress: whether to show a progress bar.
-        counts: how many of each kind have been written, by the name of the kind.
+        counts: number of written records of each kind.
     """
 
     dataset: Dataset
@@ -62,7 +62,7 @@ class Source:
 
     @property
     def about(self) -> Benchmark | None:
-        """What the benchmark says of itself."""
+        """The record of the benchmark."""
         return self.dataset.about
 
     @property
@@ -71,26 +71,26 @@ class Source:
         return self.dataset.id.replace("/", "-")
 
     def has(self, kind: str) -> bool:
-        """Whether there are "docs", "queries", "qrels" or "scoreddocs" to write."""
+        """Returns whether there are "docs", "queries", "qrels" or "scoreddocs" to write."""
         return self.dataset.has(kind)
 
     def doc_fields(self) -> Fields:
-        """The fields of documents that the text does not hold."""
+        """Returns the fields of documents that the text does not hold."""
         return fields_of(self.dataset.docs_cls(), self.doc, "doc_id")
 
     def query_fields(self) -> Fields:
-        """The fields of queries that the text does not hold, without those that no retriever sees."""
+        """Returns the queries' fields beyond their text, except those that no retriever sees."""
         return fields_of(self.dataset.queries_cls(), self.query, "query_id")
 
     def docs(self, fields: Fields | None = None) -> Iterator[Entry]:
-        """All documents in order, with some of their other fields."""
+        """Returns all documents in order, with some of their other fields."""
         total = self.dataset.docs_count()
         records = self._plain() if not fields and self.doc == DEFAULT_VIEW and self._passages() \
             else (self._doc(doc, fields) for doc in self.dataset.docs_iter())  # fmt: skip
         return self._counted("documents", records, total)
 
     def queries(self, fields: Fields | None = None) -> Iterator[Entry]:
-        """All queries in order, with some of their other fields."""
+        """Returns all queries in order, with some of their other fields."""
         records = (
             Entry(query.query_id, "", " ".join(view(query, self.query)), _other(query, fields))
             for query in self.dataset.queries_iter()
@@ -98,7 +98,7 @@ class Source:
         return self._counted("queries", records, self.dataset.queries_count())
 
     def qrels(self) -> Iterator[Judgment]:
-        """All judgments in order."""
+        """Returns all judgments in order."""
         rows = (Judgment(q.query_id, q.doc_id, q.relevance) for q in self.dataset.qrels_iter())
         return self._counted("judgments", rows, None)
 
@@ -119,7 +119,7 @@ class Source:
         return self.dataset.passages() is not None
 
     def _plain(self) -> Iterator[Entry]:
-        """Passages, of which no records are made."""
+        """Yields passages without making records."""
         batches = text_batches(self.dataset, self.doc)
         rows = chain.from_iterable(zip(*batch, strict=True) for batch in batches)
         return (Entry(doc_id, "", " ".join(text), {}) for doc_id, text in rows)
@@ -150,10 +150,10 @@ def _other(record: Any, fields: Fields | None) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value of a record as JSON holds it."""
+    """Returns a value of a record as JSON holds it."""
     return list(value) if isinstance(value, tuple) else value
 
 
 def json_line(record: dict[str, Any]) -> str:
-    """A record as one line of JSON."""
+    """Returns a record as one line of JSON."""
     return json.dumps(record, ensure_ascii=False) + "\n"

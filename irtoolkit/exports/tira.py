@@ -50,7 +50,7 @@ def write(source: Source, folder: Path, licence: Licence) -> None:
 
 
 def _configuration() -> dict[str, Any]:
-    """What `tira-cli dataset-submission` reads of the card."""
+    """Returns the part of the card that `tira-cli dataset-submission` reads."""
     run = {"name": "run.txt"}
     return {
         "tira_configs": {

@@ -15,7 +15,7 @@ _ESCAPED = re.compile(r"[% \t\f\v\r\n]")
 
 
 def word(name: str) -> str:
-    """An id as one field of TREC text: white space and % are escaped as in a URL.
+    """Returns an id as one field of TREC text: white space and % are escaped as in a URL.
 
     `urllib.parse.unquote` gives the id back. Ids without either are as they were.
     """
@@ -47,5 +47,5 @@ def check_whole_grades(dataset: Dataset) -> None:
 
 
 def one_line(text: str) -> str:
-    """A text without tabs and line ends, which would split it into two fields or lines."""
+    """Returns a text without tabs and line ends, which would split it into two fields or lines."""
     return " ".join(text.split())

@@ -49,7 +49,7 @@ class Configuration:
 
     @property
     def key(self) -> str:
-        """What it is called in a log."""
+        """The key of a configuration in a log."""
         return json.dumps([self.method, self.settings], sort_keys=True)
 
 
@@ -60,7 +60,7 @@ def configurations(
     step: float | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
 ) -> list[Configuration]:
-    """All configurations of some methods, in the order in which equals are preferred.
+    """Returns all configurations of some methods, in the order in which equals are preferred.
 
     Args:
         count: how many runs are fused.
@@ -97,7 +97,7 @@ def configurations(
 
 
 def untrained(configuration: Configuration) -> Any:
-    """The method of a configuration; what has to be trained is not yet.
+    """Returns the method of a configuration, not yet trained if it has to be.
 
     Raises:
         InputError: a setting with a wrong value; or a library is not installed.
@@ -115,12 +115,12 @@ def untrained(configuration: Configuration) -> Any:
 
 
 def refuse_untunable(name: str) -> None:
-    """Raises InputError where there is no such method, or it is one that cannot be tuned."""
+    """Raises InputError if there is no such method, or it cannot be tuned."""
     _takes(name)
 
 
 def load_library(name: str) -> None:
-    """Loads what a method is computed by.
+    """Loads the library that computes a method.
 
     Raises:
         InputError: it is not installed.
@@ -132,13 +132,13 @@ def load_library(name: str) -> None:
 
 
 def known_methods() -> list[str]:
-    """The names of the methods that can be tuned."""
+    """Returns the names of the methods that can be tuned."""
     theirs = [name for name, kind in KINDS.items() if kind.trained is None and name not in METHODS]
     return [*METHODS, LambdaMART.name, *theirs]
 
 
 def _takes(name: str) -> tuple[list[str], Sequence[str]]:
-    """The settings that a method takes, in the order of a grid, and its normalisations."""
+    """Returns the settings that a method takes, in the order of a grid, and its normalisations."""
     ours = LambdaMART if name == LambdaMART.name else METHODS.get(name)
     if ours is not None:
         keys = [each.name for each in fields(ours) if each.name not in ("model", "runs")]
@@ -197,7 +197,7 @@ def _refuse_unused(
 
 
 def _number(key: str, value: Any) -> float:
-    """A number from its text; a whole one is an int."""
+    """Returns a number from its text; a whole one is an int."""
     found = finite(value, f"{key}={written(value)}")
     return int(found) if found.is_integer() else found
 

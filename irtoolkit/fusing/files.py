@@ -32,7 +32,7 @@ def tune_files(
     Args:
         data, search, measure, log: see `tune_fusion`.
         paths: runs in TREC text, .gz or Parquet.
-        output: the file of the held-out run; none is written without.
+        output: the file of the held-out run; None writes none.
         form: of the file, see `Run.write`.
 
     Raises:

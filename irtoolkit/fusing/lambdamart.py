@@ -34,8 +34,8 @@ class LambdaMART(WholeRunMethod):
 
     Features of a document in each run: its score, its score normalised within the query, its
     reciprocal rank, and whether the run lists it. A document that a run does not list has no score
-    there, and 0 for the other features. Documents that the trees score equally are ordered by the sum
-    of their normalised scores.
+    there, and 0 for the other features. Documents that the trees score equally are ordered by the
+    sum of their normalised scores.
 
     Attributes:
         normalise: how scores are normalised within a query.
@@ -78,12 +78,12 @@ class LambdaMART(WholeRunMethod):
             )
 
     def trained(self, runs: Sequence[Run], qrels: Qrels, seed: int = 0) -> LambdaMART:
-        """The method trained on all queries of some runs.
+        """Returns the method trained on all queries of some runs.
 
         Args:
-            runs: two or more; of each the first 1,000 documents of a query are used, or fewer where
+            runs: two or more; the first 1,000 documents of a query in each are used, or fewer if
                 there are more than ten runs.
-            qrels: judgments of their queries; what is not judged has grade 0, and so has a grade below.
+            qrels: judgments of their queries; unjudged documents have grade 0, and so have grades below.
             seed: of LightGBM, which is otherwise deterministic.
 
         Raises:
@@ -143,7 +143,7 @@ class PairFeatures:
     sums: Floats
 
     def head(self, depth: int) -> PairFeatures:
-        """Those of documents that are among the first `depth` of a run."""
+        """Returns the features of documents that are among the first `depth` of a run."""
         keep = self.values[:, 2::4].max(axis=1, initial=0) >= 1 / depth
         queries = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))[keep]
         return replace(
@@ -155,7 +155,10 @@ class PairFeatures:
 def features(
     runs: Sequence[Run], normalise: Normalise, query_ids: Sequence[str] | None = None
 ) -> PairFeatures:
-    """The features of all documents of some runs; of all their queries unless some are named."""
+    """Returns the features of all documents of some runs.
+
+    Of all their queries unless some are named.
+    """
     if query_ids is None:
         queries, _ = encode(query_id for run in runs for query_id in run.query_ids)
     else:
@@ -182,7 +185,7 @@ def features(
 
 
 def _grades(pairs: PairFeatures, qrels: Qrels) -> NDArray[np.int64]:
-    """(P,) the grade of each pair.
+    """Returns (P,) the grade of each pair.
 
     Raises:
         InputError: a grade above 30 or a fraction, or nothing to learn from.
@@ -228,7 +231,7 @@ def _separated(scores: Floats, sums: Floats) -> Floats:
 
 
 def trees(model: str) -> Any:
-    """The trees that LightGBM has written.
+    """Returns the trees that LightGBM has written.
 
     Raises:
         InputError: they are damaged, or lightgbm is not installed.
@@ -242,7 +245,7 @@ def trees(model: str) -> Any:
 
 
 def load_lightgbm() -> Any:
-    """The module lightgbm.
+    """Returns the module lightgbm.
 
     Raises:
         InputError: it is not installed.

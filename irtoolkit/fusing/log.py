@@ -1,4 +1,4 @@
-"""The log of a search for a fusion: what was tried, what was chosen, and what other runs are fused by."""
+"""The log of a search for a fusion: tried and chosen configurations, and the learned one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOG = logs.LogKind(
 
 
 def about(bench: FusionBench) -> dict[str, Any]:
-    """Everything that decides what a configuration is worth."""
+    """Returns everything that decides the figures of a configuration."""
     search, rows = bench.search, bench.dataset.qrels
     judged = sorted((row.query_id, row.doc_id, row.relevance) for row in rows)
     trained = LambdaMART.name in search.methods
@@ -44,7 +44,7 @@ def about(bench: FusionBench) -> dict[str, Any]:
 
 
 def _rows(run: Run) -> str:
-    """A hash of what a run ranks, and how."""
+    """Returns a hash of the rows of a run with their scores."""
     return _hash(f"{row.query_id}\x1f{row.doc_id}\x1f{row.score!r}" for row in run)
 
 
@@ -56,10 +56,10 @@ def _hash(lines: Any) -> str:
 
 
 def read_tried(log: StrPath | None, made: Mapping[str, Any]) -> dict[str, TriedFusion]:
-    """What a log has by the keys of configurations; nothing where there is none yet.
+    """Returns the results in a log by the keys of configurations; {} if there is no log yet.
 
     Raises:
-        InputError: it is no log of a search for a fusion, or one of another search.
+        InputError: it is not a log of a search for a fusion, or is one of another search.
     """
     data = _LOG.read_of(log, made)
     try:
@@ -82,7 +82,7 @@ def write_log(
     tried: Sequence[TriedFusion],
     more: Mapping[str, Any] | None = None,
 ) -> None:
-    """Writes what was tried, and in the end what was chosen; the file is never half written."""
+    """Writes the tried configurations, and in the end the chosen ones; atomically."""
     rows = [
         {**asdict(one.configuration), "others": one.others, "held_out": one.held_out,
          "figure": one.figure}
@@ -92,14 +92,14 @@ def write_log(
 
 
 def learned_record(method: Method, configuration: Configuration, runs: Sequence[Run]) -> Any:
-    """What a log keeps of the configuration that was learned on all queries."""
+    """Returns the log's record of the configuration that was learned on all queries."""
     kept = {**asdict(configuration), "runs": [run.tag for run in runs]}
     return {**kept, "model": method.model} if isinstance(method, LambdaMART) else kept
 
 
 @dataclass(frozen=True)
 class LearnedFusion:
-    """What a search has learned on all its queries.
+    """A fusion that a search has learned on all its queries.
 
     Attributes:
         method: the method of fusion, ready to fuse.
@@ -114,7 +114,7 @@ class LearnedFusion:
     log: StrPath | None = None
 
     def check(self, runs: Sequence[Run]) -> None:
-        """Raises InputError where runs are not as many as were learned from, or in another order."""
+        """Raises InputError if runs differ from the learned ones in number or order."""
         given = [run.tag for run in runs]
         known = ", ".join(self.tags)
         if len(given) != len(self.tags):
@@ -131,7 +131,7 @@ class LearnedFusion:
             )
 
     def notes(self, runs: Sequence[Run], fused: Run) -> list[str]:
-        """What a user should know of runs that it has fused."""
+        """Returns notes for the user on runs that it has fused."""
         found = []
         given = [run.tag for run in runs]
         if given != list(self.tags):
@@ -146,7 +146,7 @@ class LearnedFusion:
 
 
 def learned_fusion(log: StrPath) -> LearnedFusion:
-    """The fusion that a search has learned, from its log.
+    """Returns the fusion that a search has learned, from its log.
 
     Raises:
         InputError: there is no such file; it is no log of a fusion, or a damaged one; the search is not
@@ -173,7 +173,7 @@ def learned_fusion(log: StrPath) -> LearnedFusion:
 
 @dataclass(frozen=True)
 class _Learned:
-    """What a log says of what was learned.
+    """A log's record of the learned fusion.
 
     Attributes:
         method, settings: the configuration.
@@ -190,7 +190,7 @@ class _Learned:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> _Learned:
-        """What a log holds, of the types that it has to be."""
+        """Builds the record from a log, with checks of its types."""
         refuse_other_type("learned", data["learned"], Mapping)
         given = {"model": "", **data["about"], **data["learned"]}
         record = cls(*(given[field.name] for field in fields(cls)))
@@ -199,7 +199,7 @@ class _Learned:
         return record
 
     def ready(self) -> Method:
-        """The method, ready to fuse as many runs as it was learned for."""
+        """Returns the method, ready to fuse as many runs as it was learned for."""
         method: Method = untrained(Configuration(self.method, dict(self.settings)))
         if isinstance(method, LambdaMART):
             trees(self.model)
@@ -210,7 +210,7 @@ class _Learned:
 
 @contextmanager
 def _damage(log: StrPath) -> Iterator[None]:
-    """Says of what is wrong in a log where it is, and what helps."""
+    """Turns errors in a log into ones with its file and a remedy."""
     try:
         yield
     except KeyError as error:

@@ -39,17 +39,17 @@ DEFAULT_METHODS = ("rrf", "weighted", "combsum", "combmnz", "rankproduct")
 
 @dataclass(frozen=True)
 class FusionSearch:
-    """What a search tries, and how it holds out queries.
+    """The configurations that a search tries, and its cross-validation.
 
     Attributes:
         methods: names of methods: irtoolkit's, ranx's that are not trained, and "lambdamart".
         normalise: normalisations, for the methods that read scores.
         step: between weights; by default 0.05 for two runs, 0.1 for three and 0.2 for more.
-        grid: values of the numbers that methods take, such as {"k": [10, 60]}.
-        folds: how many folds the queries are dealt into; by default the dataset's own, or 5.
+        grid: values of the methods' numbers, for example {"k": [10, 60]}.
+        folds: number of folds of the queries; by default the dataset's own, or 5.
         inner: folds of the inner cross-validation, for methods that are trained.
         seed: of the folds and of training.
-        depth: rows kept of each fused ranking; None keeps all.
+        depth: rows of each fused ranking; None is all.
     """
 
     methods: Sequence[str] = DEFAULT_METHODS
@@ -62,7 +62,7 @@ class FusionSearch:
     depth: int | None = None
 
     def configurations(self, count: int) -> list[Configuration]:
-        """What is tried for a number of runs; see `configurations`."""
+        """Returns the configurations to try for a number of runs; see `configurations`."""
         return configurations(count, self.methods, self.normalise, self.step, self.grid)
 
     def __post_init__(self) -> None:
@@ -80,14 +80,14 @@ class FusionSearch:
 
 @dataclass(frozen=True)
 class TriedFusion:
-    """A configuration, and what it is worth.
+    """A configuration with its figures.
 
     Attributes:
         configuration: the method and its settings.
-        others: for each fold, its figure on the queries of the other folds, by which it is chosen; of
-            a method that is trained by inner cross-validation over these.
+        others: for each fold, its figure on the queries of the other folds, by which it is chosen; for
+            a trained method by inner cross-validation over these.
         held_out: for each fold, its figure on the fold's own queries, which decides nothing there.
-        figure: the benchmark's figure over all queries; of a method that is trained over queries that
+        figure: the benchmark's figure over all queries; for a trained method over queries that
             it was not trained on. It decides which configuration is learned for other runs.
     """
 
@@ -99,14 +99,14 @@ class TriedFusion:
 
 @dataclass(frozen=True)
 class FusionBench:
-    """Judges configurations on one dataset; can be sent to workers.
+    """A bench that evaluates configurations on one dataset; can be sent to workers.
 
     Attributes:
         dataset: with judgments.
-        runs: what is fused.
+        runs: the runs to fuse.
         name, measure: the measure that decides.
         folds: the queries in parts.
-        search: how the inner folds are dealt, and the depth.
+        search: the inner folds, and the depth.
     """
 
     dataset: Dataset
@@ -122,12 +122,12 @@ class FusionBench:
         return tuple(query_id for fold in self.folds for query_id in fold)
 
     def others(self, place: int) -> tuple[str, ...]:
-        """The queries of all folds but one."""
+        """Returns the queries of all folds but one."""
         rest = self.folds[:place] + self.folds[place + 1 :]
         return tuple(query_id for fold in rest for query_id in fold)
 
     def tried(self, configuration: Configuration) -> TriedFusion:
-        """What a configuration is worth."""
+        """Returns a configuration with its figures."""
         places = range(len(self.folds))
         if configuration.trained:
             whole = self.evaluated(
@@ -144,7 +144,7 @@ class FusionBench:
         )
 
     def _inner(self, configuration: Configuration, place: int) -> float:
-        """The figure on the other queries of a fold, each trained without it."""
+        """Returns the figure on the other queries of a fold, each trained without it."""
         others = self.others(place)
         if len(others) < 2:
             raise InputError(
@@ -158,7 +158,7 @@ class FusionBench:
         return self._over(found, others)
 
     def made(self, configuration: Configuration, query_ids: Collection[str]) -> Method:
-        """The method of a configuration, trained on some queries where it has to be."""
+        """Returns the method of a configuration, trained on some queries if it has to be."""
         method = untrained(configuration)
         if not configuration.trained:
             return method  # type: ignore[no-any-return]
@@ -172,7 +172,7 @@ class FusionBench:
         return fuse(runs, method, depth=self.search.depth, progress=False).untied()
 
     def evaluated(self, parts: Iterable[Run]) -> Evaluation:
-        """The values of runs that share no query."""
+        """Returns the values of runs that share no query."""
         listed = list(parts)
         queries = [query_id for part in listed for query_id in part.query_ids.tolist()]
         run = joined(listed, HELD_OUT, queries)
@@ -183,7 +183,7 @@ class FusionBench:
         return found.over(query_ids)[self.name]
 
     def best(self, figures: Sequence[float]) -> int:
-        """The place of the best figure, the first of equals.
+        """Returns the position of the best figure, the first of equals.
 
         Raises:
             InputError: none is a number.
@@ -195,7 +195,10 @@ class FusionBench:
         return max(known, key=lambda place: (sign * figures[place], -place))
 
     def held_out(self, chosen: Sequence[Configuration], learned: Method) -> Run:
-        """The run whose folds are fused by their choices; queries of no fold by what is learned."""
+        """Returns the run whose folds are fused by their choices.
+
+        Other queries by the learned method.
+        """
         parts = [
             self.fused(self.made(configuration, self.others(place)), self.folds[place])
             for place, configuration in enumerate(chosen)

@@ -1,4 +1,4 @@
-"""Tuning a fusion of runs on a dataset's judgments, and what comes of it."""
+"""Tuning of a fusion of runs on a dataset's judgments, and its result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TunedFusion:
         tried: every configuration with its figures, in the order in which equals are preferred.
         chosen: for each fold, the configuration that is best on the other queries.
         learned: the configuration that is best on all queries, for other runs.
-        method: what is learned, trained on all queries where it has to be.
+        method: the learned method, trained on all queries if it has to be.
         run: the held-out run: each fold's queries fused by its choice.
         scores: of the held-out run and of each single run, by the measure.
     """
@@ -61,11 +61,11 @@ class TunedFusion:
 
     @checked
     def fuse(self, *runs: Any, depth: int | None = None, tag: str | None = None) -> Run:
-        """Other runs, fused by what was learned on all queries.
+        """Returns other runs, fused by the configuration learned on all queries.
 
         Args:
             runs: as many as were tuned, of the same systems in the same order.
-            depth: rows kept for each query; None keeps all.
+            depth: rows for each query; None is all.
             tag: run tag; by default the method's.
 
         Raises:
@@ -81,7 +81,10 @@ class TunedFusion:
     def comparison(
         self, test: PairedTest | None = None, correction: Correction = "holm"
     ) -> Comparison:
-        """Each single run tested against the held-out run; by default as the measure allows."""
+        """Returns each single run tested against the held-out run.
+
+        By default as the measure allows.
+        """
         title = f"{self.bench.dataset.id}: {self.scores.averaging}"
         return compare(
             self.scores.evaluations, self.bench.name, baseline=HELD_OUT,
@@ -89,7 +92,10 @@ class TunedFusion:
         )  # fmt: skip
 
     def table(self, *, every: bool = False) -> TextTable:
-        """What was tried: the best of each method and normalisation, and what was chosen; or all."""
+        """Returns the chosen configurations, and the best of each method and normalisation.
+
+        Or all.
+        """
         name, places = self.bench.name, range(len(self.chosen))
         uses = {
             one.configuration.key: [str(n + 1) for n in places if self.chosen[n] == one.configuration]
@@ -116,7 +122,7 @@ class TunedFusion:
         )
 
     def _leading(self, uses: Mapping[str, Sequence[str]]) -> list[TriedFusion]:
-        """What is chosen, and the best of each method and normalisation."""
+        """Returns the chosen results, and the best of each method and normalisation."""
         groups: dict[Any, list[TriedFusion]] = {}
         for one in self.tried:
             key = one.configuration.method, one.configuration.settings.get("normalise")
@@ -146,10 +152,10 @@ def tune_fusion(
 
     Args:
         data: a dataset with judgments, or its id.
-        runs: two or more files, or what `Run.of` takes.
-        search: what is tried, and how queries are held out.
-        measure: what decides; by default the one that the dataset's systems are ranked by.
-        log: a JSON file that what is tried is kept in as it comes; what it has is not tried again.
+        runs: two or more files, or anything that `Run.of` takes.
+        search: the configurations to try, and the cross-validation.
+        measure: the measure that decides; by default the one that the dataset's systems are ranked by.
+        log: a JSON file to which results are written as they come; logged ones are not tried again.
         progress: whether to show a progress bar on a terminal.
 
     Raises:
@@ -189,7 +195,7 @@ def tune_fusion(
 def _chosen(
     bench: FusionBench, tried: tuple[TriedFusion, ...], named: Mapping[str, Run]
 ) -> TunedFusion:
-    """The choices for the folds and for all queries, and what they are worth."""
+    """Returns the choices for the folds and for all queries, with their figures."""
     chosen = tuple(
         tried[bench.best([one.others[place] for one in tried])].configuration
         for place in range(len(bench.folds))
@@ -203,7 +209,7 @@ def _chosen(
 
 
 def _outcome(result: TunedFusion) -> dict[str, Any]:
-    """What a log says of a search that is at its end."""
+    """Returns the log's record of a finished search."""
     name = result.bench.name
     return {
         "searched": asdict(result.bench.search),
@@ -238,7 +244,7 @@ def _runs(runs: Sequence[Any], dataset: Dataset) -> dict[str, Run]:
 
 
 def _measure(dataset: Dataset, measure: Any) -> tuple[str, Any]:
-    """The one measure that decides."""
+    """Returns the one measure that decides."""
     protocol = dataset.protocol
     asked = (protocol.main,) if measure is None else measure
     parsed = parse_measures(asked if isinstance(asked, str | Sequence) else [asked])

@@ -4,7 +4,8 @@
 
     mteb.evaluate(System("bm25"), task("csfcube-mteb"), cache=None)
 
-MTEB ranks the candidates of each query where the folder has them, and means over all queries alike.
+MTEB ranks the candidates of each query if the folder has them, and averages over all queries
+equally.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ _UNKNOWN = "und-Zyyy"
 
 
 def task(folder: StrPath, main_score: str = "ndcg_at_10") -> Any:
-    """An MTEB retrieval task of a folder that `irtoolkit export DATASET mteb` has written.
+    """Returns an MTEB retrieval task of a folder that `irtoolkit export DATASET mteb` has written.
 
     Args:
         folder: the folder.
-        main_score: MTEB's name of the measure that stands for the task.
+        main_score: MTEB's name of the main measure of the task.
 
     Raises:
-        InputError: the folder is no such export.
+        InputError: the folder is not such an export.
     """
     front = read_card(Path(folder))
     if front is None or front[OWN].get("form") != "mteb":
@@ -72,19 +73,19 @@ def _metadata(folder: StrPath, front: Mapping[str, Any], main_score: str) -> Any
 
 
 def _language(code: str | None) -> str:
-    """A language code as MTEB writes it, such as eng-Latn for en."""
+    """Returns a language code as MTEB writes it, such as eng-Latn for en."""
     return LANGUAGES.get((code or "").split("-")[0], _UNKNOWN)
 
 
 class System:
     """A system of irtoolkit as a model that MTEB evaluates.
 
-    Documents are ranked as `irtoolkit.retrieve` ranks them, within the candidates of each query
-    where the task has them.
+    Documents are ranked as `irtoolkit.retrieve` ranks them, within the candidates of each query if
+    the task has them.
 
     Args:
         name: a retriever, or a model; see `irtoolkit.retrieve`.
-        lang: the language of the documents, such as "en"; it chooses stop words and stemmer.
+        lang: the language of the documents, for example "en"; it chooses stop words and stemmer.
         settings: the system's.
     """
 
@@ -110,7 +111,7 @@ class System:
         self, queries: Any, *, top_k: int, top_ranked: Mapping[str, Sequence[str]] | None = None,
         **how: Any,
     ) -> dict[str, dict[str, float]]:  # fmt: skip
-        """The scores of the best documents of each query."""
+        """Returns the scores of the best documents of each query."""
         asked = [GenericQuery(row["id"], row["text"]) for row in queries]
         run = irtoolkit.retrieve(
             self._dataset(asked, top_ranked), self.name, depth=top_k, progress=False,

@@ -92,12 +92,12 @@ def fuse_with_ranx(
 
 
 def _run_of(ranx: Any, run: Any) -> Run:
-    """A run from any object; one of ranx keeps its order of ties."""
+    """Returns a run from any object; one of ranx keeps its order of ties."""
     return from_ranx(run) if isinstance(run, ranx.Run) else Run.of(run)
 
 
 def _in_order_of(run: Run, query_ids: NDArray[np.object_]) -> Run:
-    """The run with its queries in the given order; ranx sorts them."""
+    """Returns the run with its queries in the given order; ranx sorts them."""
     source = translate(query_ids, run.query_ids)
     counts = np.diff(run.offsets)[source]
     offsets = np.concatenate([[0], np.cumsum(counts)])
@@ -183,14 +183,14 @@ def compare_with_ranx(
     max_p: float = 0.01,
     **layout: Any,
 ) -> Any:
-    """ranx's report of a comparison, with p-values of `irtoolkit.scoring.significance`.
+    """Returns ranx's report of a comparison, with p-values of `irtoolkit.scoring.significance`.
 
-    ranx itself refuses runs whose queries are not exactly those of the qrels, takes systems of one
-    name for one system, and gives other p-values of its randomisation test each time.
+    ranx itself refuses runs whose queries are not exactly those of the qrels, merges systems with
+    the same name, and gives other p-values of its randomisation test each time.
 
     Args:
         qrels: anything that `Qrels.of` accepts.
-        runs: name to run, or runs that are named by their tags, numbered where two are the same.
+        runs: name to run, or runs named by their tags, numbered if two are the same.
             A run is a ranx.Run or anything that `Run.of` accepts.
         measures: names of ranx or ir_measures; a string names several, with spaces between them.
         test: "student" or "fisher", see `irtoolkit.scoring.significance.paired_test`.
@@ -230,7 +230,7 @@ _Scored = Mapping[str, Mapping[str, Floats]]
 def _tests(
     scored: _Scored, test: RanxTest, correction: Correction, max_p: float
 ) -> dict[frozenset[str], dict[str, Any]]:
-    """The p-value of each pair of systems on each measure."""
+    """Returns the p-value of each pair of systems on each measure."""
     pairs = list(combinations(scored, 2))
     found: dict[frozenset[str], dict[str, Any]] = {frozenset(pair): {} for pair in pairs}
     for name in next(iter(scored.values())):
@@ -241,7 +241,7 @@ def _tests(
 
 
 def _outcomes(scored: _Scored) -> dict[tuple[str, str], dict[str, dict[str, int]]]:
-    """How many queries each system wins, ties and loses against each other, on each measure."""
+    """Returns how many queries each system wins, ties and loses against each other, by measure."""
     found: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
     for one, two in permutations(scored, 2):
         for name in scored[one]:

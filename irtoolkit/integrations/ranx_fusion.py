@@ -1,7 +1,7 @@
 """ranx's methods of fusion by name, with checked settings.
 
-irtoolkit's own methods, such as rrf and condorcet, do not need ranx. Those that ranx trains on
-judgments estimate how good each rank of each run is, and add these estimates up.
+irtoolkit's own methods, for example rrf and condorcet, do not need ranx. The methods that ranx
+trains on judgments estimate how good each rank of each run is, and add these estimates up.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ NORMALISATIONS = tuple(_NORMS)
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A number that a method takes.
+    """A numeric parameter of a method.
 
     Attributes:
         name: its name in ranx.
         valid: whether a value is possible.
-        says: what a value is.
-        default: of ranx; None where it has none.
+        says: the description of a valid value.
+        default: of ranx; None if it has none.
         whole: whether it is a whole number.
     """
 
@@ -76,7 +76,7 @@ class _Parameter:
 
 @dataclass(frozen=True)
 class _Kind:
-    """What one of ranx's methods takes.
+    """The inputs of one of ranx's methods.
 
     Attributes:
         scores: whether it reads scores, which are normalised first, and not ranks only.
@@ -122,10 +122,10 @@ class RanxMethod(WholeRunMethod):
     Attributes:
         method: its name in ranx.
         parameters: its numbers by name.
-        weights: one for each run, where it takes weights.
-        normalise: how scores are normalised; None where it reads ranks only.
-        train: what says which documents are relevant, where it is trained.
-        train_runs: runs to train on, in the order of those to fuse; empty where they are the same.
+        weights: one for each run, if it takes weights.
+        normalise: how scores are normalised; None if it reads ranks only.
+        train: the judgments it is trained on, if it is trained.
+        train_runs: runs to train on, in the order of those to fuse; empty if they are the same.
     """
 
     name: ClassVar[str] = "ranx"
@@ -167,7 +167,7 @@ class RanxMethod(WholeRunMethod):
         return str(load_ranx().fusion.fusion_switch(self.method).__module__).rpartition(".")[2]
 
     def seen(self, query_ids: Iterable[str]) -> int:
-        """How many of some queries it is trained on: figures on these say too much."""
+        """Returns how many of some queries it is trained on: figures on these are too high."""
         known = set() if self.train is None else set(self.train.qrels.query_ids.tolist())
         return len(known.intersection(query_ids))
 
@@ -211,7 +211,7 @@ class RanxMethod(WholeRunMethod):
                 )
 
     def _trained(self, ranx: Any, runs: Sequence[Run]) -> dict[str, Any]:
-        """The parameter that ranx estimates, from training runs and judgments."""
+        """Returns the parameter that ranx estimates, from training runs and judgments."""
         assert self.train is not None
         qrels = self.train.qrels
         train_runs = [Run.of(run) for run in self.train_runs] or list(runs)
@@ -232,12 +232,12 @@ class RanxMethod(WholeRunMethod):
 
 
 def fusion_method(name: str, settings: Mapping[str, Any]) -> Method:
-    """A method of fusion by name: irtoolkit's, or else ranx's.
+    """Returns a method of fusion by name: irtoolkit's, or else ranx's.
 
     Args:
         name: one of irtoolkit's METHODS; or a name of ranx, which "ranx:" may precede.
-        settings: its parameters by name: numbers, `weights`, `normalise`; `train` (a dataset, or
-            what `Dataset.of` takes) and `train_runs` of those that are trained.
+        settings: its parameters by name: numbers, `weights`, `normalise`; for trained methods also
+            `train` (a dataset, or anything that `Dataset.of` takes) and `train_runs`.
 
     Raises:
         InputError: there is no such method; a parameter is unknown, missing or has a wrong value;

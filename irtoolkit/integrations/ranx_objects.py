@@ -1,8 +1,8 @@
 """Runs and qrels as ranx objects, and back.
 
 ranx orders tied documents as an unstable sort leaves them, leaves numba with another number of
-threads than it found, and compiles anew for every length of the longest document id. The objects
-made here do not tie, the number of threads is restored, and ids are ordinary strings.
+threads than before, and compiles anew for every length of the longest document id. The objects made
+here do not tie, the number of threads is restored, and ids are ordinary strings.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from irtoolkit.runs.objects import QRELS, rows_of_ranx
 
 
 def to_ranx(of: Run | Qrels, queries: Iterable[str] | None = None) -> Any:
-    """A Run as a ranx.Run, or Qrels as a ranx.Qrels.
+    """Returns a Run as a ranx.Run, or Qrels as a ranx.Qrels.
 
     Tied scores of a run are lowered by steps in double precision that are too small to change a
     float32. So ranx ranks the documents in the run's order, and `from_ranx` restores the scores.
@@ -76,10 +76,10 @@ def _add_empty(run: Any, queries: Iterable[str]) -> None:
 def normalised_for_ranx(
     runs: Sequence[Run], queries: Sequence[str], norm: str | None
 ) -> tuple[list[Any], str | None]:
-    """Runs as ranx.Run objects with the same queries, and the normalisation that ranx.fuse still does.
+    """Returns runs as ranx.Run objects with the same queries, and ranx.fuse's normalisation.
 
-    ranx's "zmuv" fails for a query without documents, and leaves others empty without a word, since
-    it works on several threads. So it is done here, before such queries are added.
+    ranx's "zmuv" fails for a query without documents, and silently leaves others empty, since it
+    works on several threads. So it is done here, before such queries are added.
     """
     if norm != "zmuv":
         return [to_ranx(run, queries) for run in runs], norm
@@ -97,7 +97,7 @@ def normalised_for_ranx(
 
 
 def _untied(run: Run) -> Floats:
-    """(N,) scores in double precision, each tied score one step below the one before."""
+    """Returns (N,) scores in double precision, each tied score one step below the one before."""
     scores = run.scores.astype(np.float64)
     tied = (run.scores[1:] == run.scores[:-1]) & (run.queries[1:] == run.queries[:-1])
     group = np.cumsum(np.concatenate([[True], ~tied]))[: len(scores)]
@@ -111,7 +111,7 @@ def _untied(run: Run) -> Floats:
 
 
 def from_ranx(of: Any, tag: str | None = None) -> Any:
-    """A ranx.Run as a Run, or a ranx.Qrels as Qrels.
+    """Returns a ranx.Run as a Run, or a ranx.Qrels as Qrels.
 
     A run keeps the order that ranx has, for tied documents too: scores that would change places in
     single precision, or in trec_eval's order of ties, are lowered by float32 steps.
@@ -168,9 +168,9 @@ def threads_kept() -> Iterator[None]:
 
 
 def slow_at_first(module: str) -> str:
-    """What to say before functions of ranx run for the first time; empty where they are compiled.
+    """Returns a message for the first use of functions of ranx; "" if they are compiled.
 
-    ranx compiles each function when it is first used, and keeps what it compiled beside itself.
+    ranx compiles each function when it is first used, and caches the code beside itself.
 
     Args:
         module: the last part of the name of the module that has the functions.
@@ -182,7 +182,7 @@ def slow_at_first(module: str) -> str:
 
 
 def check_ordered(method: str) -> None:
-    """Raises InputError for a method of fusion whose order of documents is another in each process."""
+    """Raises InputError for a fusion method whose order differs between processes."""
     # They walk a Python set of strings, whose order follows PYTHONHASHSEED.
     if method in ("condorcet", "w_condorcet"):
         raise InputError(
@@ -192,7 +192,7 @@ def check_ordered(method: str) -> None:
 
 
 def load_ranx() -> Any:
-    """The module ranx.
+    """Returns the module ranx.
 
     Raises:
         InputError: it is not installed.

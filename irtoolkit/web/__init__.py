@@ -1,1 +1,1 @@
-"""What pages in a browser share: who may ask, running a server, and files of a page."""
+"""Common parts of the web applications: access control, the server, and files of a page."""

@@ -1,4 +1,4 @@
-"""Who may ask, and how much: the first thing that sees a request."""
+"""Access control and limits of requests: the first code that sees a request."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ SMALL_BODY = 1 << 16
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask.
+    """The permission to make requests.
 
     Attributes:
-        token: that requests have to bring; None where the server is bound to this machine, or
+        token: required in requests; None if the server is bound to this machine, or
             `public`.
-        hosts: values of Host that are answered where there is no token; others may be a rebound
-            name of somebody else's page.
-        public: whether everyone may ask what the application's rules leave to everyone.
+        hosts: accepted values of Host if there is no token; others may be a rebound
+            name of another site's page.
+        public: whether everyone may make the requests that the application's rules allow.
     """
 
     token: str | None = None
@@ -65,13 +65,13 @@ def _nothing(method: str, path: str) -> str | None:
 
 @dataclass(frozen=True)
 class Rules:
-    """What an application takes.
+    """The limits of an application's requests.
 
     Attributes:
-        body_seconds: in which a body has to arrive.
-        most: bytes that the body of a request may have, by its method and path.
-        refused: why everyone may not ask this of a public server, by method and path; None where
-            everyone may.
+        body_seconds: time in which a body has to arrive.
+        most: largest body of a request in bytes, by its method and path.
+        refused: why a public server refuses a request, by method and path; None if
+            everyone may make it.
     """
 
     body_seconds: float = 120
@@ -80,10 +80,10 @@ class Rules:
 
 
 class Guard:
-    """Refuses what is not to reach the application, and adds headers to what leaves it.
+    """Middleware that refuses bad requests to the application, and adds headers to its responses.
 
-    Requests of other sites are refused by Sec-Fetch-Site and Origin; Host is checked where there is
-    no token. Bodies are counted while they arrive. There is no CORS.
+    Requests of other sites are refused by Sec-Fetch-Site and Origin; Host is checked if there is no
+    token. Bodies are counted while they arrive. There is no CORS.
     """
 
     def __init__(self, app: App, access: Access, rules: Rules) -> None:
@@ -99,7 +99,7 @@ class Guard:
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handles one request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -125,7 +125,7 @@ class Guard:
         await self._app(scope, body.receive, sending)
 
     def _most(self, scope: Scope) -> int:
-        """Bytes that the body of a request may have."""
+        """Returns the largest body of a request in bytes."""
         return self._rules.most(scope["method"], scope["path"])
 
     def _refusal(self, scope: Scope, headers: dict[bytes, str]) -> tuple[int, str] | None:
@@ -171,7 +171,7 @@ class _Body:
     """A body that is counted and timed while it arrives.
 
     Attributes:
-        lost: whether the connection ended, or was no HTTP any more, before all of it was there.
+        lost: whether the connection ended, or was no longer HTTP, before the body was complete.
     """
 
     def __init__(self, receive: Receive, most: int, seconds: float) -> None:

@@ -18,7 +18,7 @@ _SHARED = "irtoolkit.web"
 
 
 def add_page(app: FastAPI, package: str) -> None:
-    """Serves the folder `page` of a package under /page/, its index.html under /, and what pages share."""
+    """Serves a package's folder `page` under /page/, its index.html under /, and shared files."""
     # Read once: a request names no file.
     known = {
         item.name: item.read_bytes()
@@ -42,7 +42,7 @@ def add_page(app: FastAPI, package: str) -> None:
 
 
 def problems(app: FastAPI) -> None:
-    """Says in one line what is wrong with a request."""
+    """Adds handlers that describe what is wrong with a request in one line."""
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""Running an application until somebody ends it."""
+"""A server that runs an application until it is told to end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GRACE, _LAST = 5, 20
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket at an address.
+    """Returns a socket at an address.
 
     Raises:
         InputError: another program has it, or there is no such address.
@@ -51,13 +51,13 @@ def bound(host: str, port: int) -> socket.socket:
 def access_for(
     host: str, port: int, token: str | None, public: bool, *, trusts_machine: bool = True
 ) -> Access:
-    """Who may ask a server at an address; a token is made where none is given.
+    """Returns the access rules of a server's address; a token is made if none is given.
 
     Args:
         host, port: the address.
-        token: that requests have to bring.
-        public: whether everyone may ask.
-        trusts_machine: whether everyone on this machine may ask without a token, if the address is
+        token: required in requests.
+        public: whether everyone may make requests.
+        trusts_machine: whether requests from this machine need no token, if the address is
             this machine's own.
     """
     local = Access.local(port)
@@ -70,7 +70,7 @@ def access_for(
 
 
 def address(host: str, port: int, access: Access) -> str:
-    """What a browser opens: with the token, in a part that browsers send to no server."""
+    """Returns the address for a browser, with the token in a part that is never sent."""
     name = "127.0.0.1" if host in LOCAL else host
     shown = f"[{name}]" if ":" in name else name
     secret = "" if access.token is None else f"#token={quote(access.token, safe='')}"
@@ -79,11 +79,11 @@ def address(host: str, port: int, access: Access) -> str:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a server waits, and for how many.
+    """The timeouts and the connection limit of a server.
 
     Attributes:
-        head_seconds: in which the head of a request has to arrive.
-        answer_seconds: in which the rest of an answer has to be read.
+        head_seconds: time in which the head of a request has to arrive.
+        answer_seconds: time in which the rest of a response has to be read.
         connections: connections at once.
     """
 
@@ -97,18 +97,18 @@ def run(
     ending: Callable[[], object] = lambda: None,
     living: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
 ) -> None:  # fmt: skip
-    """Serves until SIGTERM or Ctrl-C; answers under way are finished, if they do not take long.
+    """Serves until SIGTERM or Ctrl-C; responses in progress are finished, if they do not take long.
 
-    What is confirmed to a client is on the disk before, so that the process may end at any moment.
+    Anything confirmed to a client is already on disk, so that the process may end at any moment.
 
     Args:
         app: the ASGI application, behind its guard.
-        place: where.
-        patience: how long is waited.
+        place: the socket.
+        patience: the timeouts.
         ready: called when requests are answered.
-        ending: called when the server begins to end, before answers under way are waited for.
+        ending: called when the server begins to end, before it waits for responses in progress.
         living: entered before the server answers, left when it has ended. The application's own is not
-            used: uvicorn would log what fails in it, and leave the process.
+            used: uvicorn would log its errors, and leave the process.
     """
     import uvicorn
 
@@ -153,9 +153,9 @@ def run(
 
 
 def _patient(head: float, answer: float) -> Any:
-    """uvicorn's protocol, which closes connections whose requests arrive, or answers leave, too slowly.
+    """Returns uvicorn's protocol, which closes connections with slow requests or slow readers.
 
-    It answers what is no HTTP with 400 at once.
+    It answers anything but HTTP with 400 at once.
     """
     from uvicorn.protocols.http import h11_impl
 
@@ -174,7 +174,7 @@ def _patient(head: float, answer: float) -> Any:
             super().on_response_complete()
 
         def send_400_response(self, said: str) -> None:
-            """The answer to what is no HTTP: none where another has begun or is complete."""
+            """Answers anything but HTTP, unless another response has begun or is complete."""
             cycle = self.cycle
             if cycle is not None and not cycle.response_complete:
                 # The application would answer a connection that is closed.

@@ -22,7 +22,7 @@ _NOT_IN_FILES = re.compile(r'[:"%/\\<>^|?]')
 
 
 class Named:
-    """A transformer whose text names it in pt.Experiment, and so a file in its `save_dir`."""
+    """A transformer whose text is its name in pt.Experiment, and in files of `save_dir`."""
 
     def __str__(self) -> str:
         return _NOT_IN_FILES.sub(".", repr(self))

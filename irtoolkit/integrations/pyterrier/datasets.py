@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 
 class Provider(pt.datasets.DatasetProvider):
-    """What `pt.get_dataset("irtoolkit:relic/val")` asks: any ir_datasets id, ours among them."""
+    """The provider of `pt.get_dataset("irtoolkit:relic/val")`, for all ids of ir_datasets."""
 
     def get_dataset(self, name: str) -> Dataset:
-        """The dataset of an id; KeyError, which PyTerrier wants, where there is none."""
+        """Returns the dataset of an id.
+
+        Raises KeyError, as PyTerrier requires, if there is none.
+        """
         try:
             return Dataset(name)
         except InputError as error:
@@ -31,13 +34,13 @@ class Provider(pt.datasets.DatasetProvider):
 
 
 class Dataset(pt.datasets.Dataset):
-    """An ir_datasets id as irtoolkit takes it: texts are views, whatever the records' fields.
+    """An ir_datasets id as irtoolkit reads it: texts are views, whatever the records' fields.
 
-    Unlike `irds:`, topics always have a query, the text that our systems take it for; documents
-    always have a text; and candidates stand in their pool's order.
+    Unlike `irds:`, topics always have a query, the text that our systems use; documents always have
+    a text; and candidates are in their pool's order.
 
     Raises:
-        InputError: no such dataset; from the methods, what the dataset lacks.
+        InputError: no such dataset; from the methods, if the dataset lacks the part.
     """
 
     def __init__(self, dataset_id: str) -> None:
@@ -47,7 +50,7 @@ class Dataset(pt.datasets.Dataset):
         self._dataset = Dataset.load(dataset_id)
 
     def irds_ref(self) -> Any:
-        """The ir_datasets Dataset."""
+        """Returns the ir_datasets Dataset."""
         return self._dataset
 
     def get_topics(self, variant: str | None = None) -> Frame:
@@ -72,7 +75,7 @@ class Dataset(pt.datasets.Dataset):
         return self.get_topics(variant), self.get_qrels()
 
     def get_results(self, variant: str | None = None) -> Frame:
-        """Every query with its candidates: qid, query, docno, score 0, rank in the pool's order."""
+        """Returns every query with its candidates: qid, query, docno, score 0, rank in the pool."""
         pools = self._part("scoreddocs")
         topics = self.get_topics(variant)
         found = pd.DataFrame(pools.scoreddocs_iter())
@@ -103,7 +106,7 @@ class Dataset(pt.datasets.Dataset):
     def text_loader(
         self, fields: str | Sequence[str] = "text", *, verbose: bool = False
     ) -> TextLoader:
-        """What pt.text.get_text(dataset) puts into a pipeline; "*" is the text too."""
+        """Returns a text loader for pt.text.get_text(dataset); "*" is the text too."""
         return TextLoader(self, fields)
 
     def get_corpus_lang(self) -> str | None:
@@ -124,7 +127,7 @@ class Dataset(pt.datasets.Dataset):
         return (component in parts and self._dataset.has(parts[component])) or None
 
     def _part(self, kind: str) -> Any:
-        """The dataset, where it has queries, docs, qrels or scoreddocs."""
+        """Returns the dataset; raises InputError if it lacks queries, docs, qrels or scoreddocs."""
         if not self._dataset.has(kind):
             lacks = {"scoreddocs": "candidates of each query: all rank its whole corpus"}
             raise InputError(f"dataset {self.dataset_id} has no {lacks.get(kind, kind)}")
@@ -136,7 +139,10 @@ class Dataset(pt.datasets.Dataset):
         return view(record, name or DEFAULT_VIEW)
 
     def _doc_text(self, record: Any, name: str) -> str:
-        """A view of a document; "text" is the default one of records without such a field."""
+        """Returns a view of a document.
+
+        "text" is the default one of records without such a field.
+        """
         own = name != "text" or "text" in record._fields
         return " ".join(self._view(record, name if own else None))
 
@@ -191,7 +197,7 @@ class TextLoader(Named, pt.Transformer):
         return hash(self._decides())
 
     def _decides(self) -> tuple[Any, ...]:
-        """Everything that decides what comes out."""
+        """Returns everything that decides the output."""
         return self.dataset.dataset_id, tuple(self.fields)
 
     def __repr__(self) -> str:

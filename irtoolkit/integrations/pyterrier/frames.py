@@ -19,7 +19,7 @@ RANKED = ["docno", "score", "rank"]
 
 
 def asked_in(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
-    """Each query of a frame in order of appearance, with the numbers of its rows."""
+    """Yields each query of a frame in order of appearance, with the numbers of its rows."""
     from irtoolkit.base.ids import encode, offsets_of
     from irtoolkit.ranking.texts import Asked
 
@@ -37,7 +37,7 @@ def asked_in(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
 
 
 def asked_once(inp: Frame) -> list[Asked]:
-    """The queries of a frame in which each has one row.
+    """Returns the queries of a frame in which each has one row.
 
     Raises:
         InputError: a query has two rows.
@@ -50,7 +50,7 @@ def asked_once(inp: Frame) -> list[Asked]:
 
 
 def text_in(value: Any, column: str) -> str:
-    """The text of a cell of a frame; the strings of a sequence are joined."""
+    """Returns the text of a cell of a frame; the strings of a sequence are joined."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
@@ -59,7 +59,7 @@ def text_in(value: Any, column: str) -> str:
 
 
 def ranked_rows(inp: Frame, doc_ids: Any, rows: Ints) -> Ints:
-    """The rows of a query in the one order; as they stand without scores."""
+    """Returns the rows of a query in the one order; unchanged without scores."""
     if "score" not in inp.columns:
         return rows
     from irtoolkit.runs.order import best_first, keys
@@ -70,7 +70,7 @@ def ranked_rows(inp: Frame, doc_ids: Any, rows: Ints) -> Ints:
 
 
 def ranked_frame(rows: Frame, places: Ints, found: Sequence[Found]) -> Frame:
-    """The rows at some places, with what was found there."""
+    """Returns some rows with their hits."""
     doc_ids = [doc_id for one in found for doc_id in one.doc_ids]
     scores = [one.scores for one in found]
     ranks = [np.arange(len(one.doc_ids)) + pt.model.FIRST_RANK for one in found]

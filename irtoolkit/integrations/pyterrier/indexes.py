@@ -1,4 +1,4 @@
-"""Kept indexes as PyTerrier artifacts, and what searches them."""
+"""Stored indexes as PyTerrier artifacts, and transformers that search them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Index(pt.Artifact):
         bm25 = index.retriever(num_results=100, k1=1.2)
         bm25.search("which text?")
 
-    `pt.Artifact.load("indexes/docs")` gives it too, and PyTerrier's functions package and share it.
-    A folder opens in milliseconds, and nothing is prepared again.
+    `pt.Artifact.load("indexes/docs")` returns it too, and PyTerrier's functions package and share
+    it. A folder opens in milliseconds, and nothing is prepared again.
 
     Args:
-        path: the folder of an index, or what `ir.index` or `ir.open_index` gave.
+        path: the folder of an index, or a result of `ir.index` or `ir.open_index`.
 
     Raises:
         InputError: there is no index, it is damaged, of another format, or only partly built.
@@ -81,7 +81,7 @@ class Index(pt.Artifact):
         return f"Index({str(self.path)!r})" if isinstance(self.path, Path) else repr(self.index)
 
     def _decides(self) -> Any:
-        """What makes two indexes the same."""
+        """Returns the identity of an index, by which two are equal."""
         return str(self.path.resolve()) if isinstance(self.path, Path) else id(self.index)
 
     def __eq__(self, other: object) -> bool:
@@ -94,12 +94,12 @@ class Index(pt.Artifact):
 class IndexRetriever(Named, pt.Transformer):
     """A first stage on an index: queries in, the best documents of each out.
 
-    In: qid, query. Out: the same columns, and docno, score and rank; and text, where asked for.
-    A kept index of terms lists no document that shares no term with the query, except with query
+    In: qid, query. Out: the same columns, and docno, score and rank; and text, if requested. A
+    stored index of terms lists no document that shares no term with the query, except with query
     likelihood, under which every document has a score.
 
     Args:
-        index: an Index, a folder, or what `ir.index` gave.
+        index: an Index, a folder, or a result of `ir.index`.
         num_results, include_text, settings: see `Index.retriever`.
 
     Raises:
@@ -115,7 +115,7 @@ class IndexRetriever(Named, pt.Transformer):
         self._searched = self._find()
 
     def _find(self) -> Prepared:
-        """The index with the settings."""
+        """Returns the index with the settings."""
         if self.num_results < 1:
             raise InputError(f"num_results={self.num_results} is not at least 1")
         return self.index.index.with_settings(**self.settings)
@@ -130,7 +130,7 @@ class IndexRetriever(Named, pt.Transformer):
         return _with_texts(made, self._searched) if self.include_text else made
 
     def _ranked(self, asked: dict[str, str]) -> list[Found]:
-        """What is found for each query, as a run has it."""
+        """Returns the hits of each query, as a run has them."""
         from irtoolkit.base.ids import id_array
         from irtoolkit.ranking.texts import Found
 
@@ -158,7 +158,7 @@ class IndexRetriever(Named, pt.Transformer):
         return IndexRetriever(self.index, **{**given, **changed})
 
     def get_parameter(self, name: str) -> Any:
-        """An attribute, as `num_results`; or a setting of the search."""
+        """Returns an attribute, as `num_results`; or a setting of the search."""
         if name in vars(self):
             return super().get_parameter(name)
         known = self._searched.settings()
@@ -182,7 +182,7 @@ class IndexRetriever(Named, pt.Transformer):
             raise
 
     def _decides(self) -> tuple[Any, ...]:
-        """Everything that decides what comes out."""
+        """Returns everything that decides the output."""
         settings = json.dumps(self._searched.settings(), sort_keys=True, default=str)
         return self.index, self.num_results, self.include_text, settings
 
@@ -203,10 +203,10 @@ class IndexRetriever(Named, pt.Transformer):
 
 
 class IndexTextLoader(Named, pt.Transformer):
-    """Puts the texts that an index keeps into a frame, as the column text.
+    """A transformer that adds the texts stored in an index to a frame, as the column text.
 
     Args:
-        index: an Index, a folder, or what `ir.index` gave.
+        index: an Index, a folder, or a result of `ir.index`.
 
     Raises:
         InputError: from transform: a document that is not in the index.
@@ -230,7 +230,7 @@ class IndexTextLoader(Named, pt.Transformer):
 
 
 def _with_texts(frame: Frame, index: Prepared) -> Frame:
-    """A frame with the texts of its documents."""
+    """Returns a frame with the texts of its documents."""
     doc_ids = frame["docno"].astype(str).tolist()
     texts = index.texts(list(dict.fromkeys(doc_ids)))
     column = pd.Series([texts[doc_id] for doc_id in doc_ids], index=frame.index, dtype="str")
@@ -238,11 +238,11 @@ def _with_texts(frame: Frame, index: Prepared) -> Frame:
 
 
 def artifact_metadata(path: str, names: Sequence[str]) -> dict[str, str] | None:
-    """What PyTerrier has to know of a folder to load it: the type and format of an index.
+    """Returns the metadata that PyTerrier needs to load a folder: the type and format of an index.
 
     Args:
         path: the folder.
-        names: the names of what is in it.
+        names: the names of its files.
     """
     if _MANIFEST not in names:
         return None

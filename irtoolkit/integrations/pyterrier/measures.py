@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def announce_measures() -> None:
-    """Makes our measures known where PyTerrier keeps its list, and parsed where it parses.
+    """Registers our measures in PyTerrier's list, and lets it parse them.
 
-    pt.Experiment takes text for trec_eval's names alone ("map"), so not for any of ir_measures' own
-    ("nDCG@10"). What is no trec_eval name is now looked for among those.
+    pt.Experiment parses text only as trec_eval's names ("map"), so not as ir_measures' own
+    ("nDCG@10"). Any other name is now looked up among those.
     """
     for name, measure in ir_measures.measures.registry.items():
         if isinstance(measure, ColumnarMeasure):
@@ -38,10 +38,10 @@ def announce_measures() -> None:
 
 
 def aggregate_as_measures_say() -> None:
-    """Lets our measures be aggregated as they say in the averages of pt.Experiment.
+    """Makes pt.Experiment average our measures by their own aggregator.
 
-    It takes the mean of every measure, where ir_measures asks the measure: a median of ranks would be
-    printed as their mean.
+    It takes the mean of every measure, although ir_measures consults the measure: a median of ranks
+    would be printed as their mean.
     """
     from pyterrier._evaluation import _rendering
 
@@ -64,7 +64,7 @@ def aggregate_as_measures_say() -> None:
 
 
 def _parsed(name: str) -> Any | None:
-    """The measure of a name as ir_measures writes it, or None."""
+    """Returns the measure of a name as ir_measures writes it, or None."""
     try:
         measure = ir_measures.parse_measure(name)
         measure.validate_params()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Transformer(Named, pt.Transformer):
-    """What Retriever and Reranker share: a system, its settings, and what is prepared for it."""
+    """The common part of Retriever and Reranker: a system, its settings, and its prepared data."""
 
     # Whether it ranks the documents of another stage again.
     _again = False
@@ -38,7 +38,7 @@ class _Transformer(Named, pt.Transformer):
         self._prepared: Session | None = None
 
     def _find(self) -> System:
-        """The system that the settings say."""
+        """Returns the system that the settings say."""
         from irtoolkit.datasets.dataset import Dataset
         from irtoolkit.datasets.identity import DatasetId
         from irtoolkit.ranking.systems import system_of
@@ -57,7 +57,7 @@ class _Transformer(Named, pt.Transformer):
         return self._prepared
 
     def get_parameter(self, name: str) -> Any:
-        """An attribute, as `depth`; or a setting of the system."""
+        """Returns an attribute, as `depth`; or a setting of the system."""
         known = self._ranker.settings()
         return known[name] if name in known.keys() - vars(self) else super().get_parameter(name)
 
@@ -81,7 +81,7 @@ class _Transformer(Named, pt.Transformer):
             self._prepared = None
 
     def _decides(self) -> tuple[Any, ...]:
-        """Everything that decides what comes out."""
+        """Returns everything that decides the output."""
         return type(self), self.dataset_id, self._ranker
 
     def __eq__(self, other: object) -> bool:
@@ -108,14 +108,14 @@ class Retriever(_Transformer):
 
     In: qid, query. Out: the same columns, and docno, score and rank.
 
-    A qid that is the dataset's ranks the candidates that the dataset has for it: CSFCube's pool,
-    RELiC's passages of the book. Where `query` is the dataset's text of that query (what
-    `pt.get_dataset("irtoolkit:...").get_topics()` gives), the system is shown the query's record
-    through its own view, as the settings or the paper say (query=facet_sentences); so the ranking is
-    that of `irtoolkit retrieve`. Any other text, of another field or rewritten by an earlier stage,
-    is what is searched for. A qid that is not the dataset's is searched in the whole corpus. Where each
-    query has candidates of its own, `search` ranks all of them, with a warning; beside qids of the
-    dataset, one that is not is refused.
+    A qid of the dataset ranks the candidates that the dataset has for it: CSFCube's pool, RELiC's
+    passages of the book. If `query` is the dataset's text of that query (as from
+    `pt.get_dataset("irtoolkit:...").get_topics()`), the system sees the query's record through its
+    own view, as the settings or the paper say (query=facet_sentences); so the ranking is that of
+    `irtoolkit retrieve`. Any other text, of another field or rewritten by an earlier stage, is
+    searched as it is. A qid that is not the dataset's is searched in the whole corpus. If each
+    query has candidates of its own, `search` ranks all of them, with a warning; together with qids
+    of the dataset, an unknown one is refused.
 
     The collection is prepared once, when the first query comes, for all the dataset's queries; and
     again for other texts, once for all that come in one frame. So send such texts together.
@@ -128,7 +128,7 @@ class Retriever(_Transformer):
         settings: the system's, as `irtoolkit retrieve --set` takes them.
 
     Raises:
-        InputError: no such dataset, system or setting; from transform, what ranking raises.
+        InputError: no such dataset, system or setting; from transform, any error of ranking.
     """
 
     def __init__(
@@ -171,17 +171,18 @@ class Retriever(_Transformer):
 
 
 class Reranker(_Transformer):
-    """Another stage: ranks the documents that a query comes with again.
+    """A second stage: ranks the documents that a query comes with again.
 
-    In: qid, query, docno; and text, where no dataset is given. Out: the same rows and columns with
-    new score and rank, best first.
+    In: qid, query, docno; and text, if no dataset is given. Out: the same rows and columns with new
+    score and rank, best first.
 
-    With a dataset the texts are the collection's, in the system's view, and queries are taken as
-    Retriever takes them; a query that is not the dataset's may have any of its documents. Rows are those
-    of `irtoolkit rerank`. A document that is no candidate of the dataset's query is refused.
+    With a dataset the texts are the collection's, in the system's view, and queries are read as
+    Retriever reads them; a query that is not the dataset's may have any of its documents. Rows are
+    those of `irtoolkit rerank`. A document that is not a candidate of the dataset's query is
+    refused.
 
-    Without one, `query` and `text` are what is compared; term statistics are then those of all
-    texts in the frame.
+    Without one, `query` and `text` are compared; term statistics are then those of all texts in the
+    frame.
 
     Args:
         dataset_id: one of ours, or any ir_datasets id; or None.
@@ -190,7 +191,7 @@ class Reranker(_Transformer):
         settings: the system's, as `irtoolkit rerank --set` takes them.
 
     Raises:
-        InputError: no such dataset, system or setting; from transform, what ranking raises.
+        InputError: no such dataset, system or setting; from transform, any error of ranking.
     """
 
     _again = True
