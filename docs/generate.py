@@ -178,8 +178,9 @@ def model_page() -> str:
         "Published models, under the names that papers use. A preset holds the pooling, similarity,\n"
         "prompts and lengths that the paper or its authors state; settings override them. Any other\n"
         "model is given by folder or hub id. `irtoolkit models` lists which weights are installed,\n"
-        "and `irtoolkit models NAME` prints one preset. Nothing is downloaded unless\n"
-        "`IRTOOLKIT_DOWNLOAD=1` is set; [`irtoolkit models --fetch NAME`](../how-to/models.md) gets weights.\n",
+        "and `irtoolkit models NAME` prints one preset. A model that is named is\n"
+        "downloaded at its first use, unless `HF_HUB_OFFLINE=1` or `IRTOOLKIT_DOWNLOAD=0` is set;\n"
+        "[`irtoolkit models --fetch NAME`](../how-to/models.md) gets weights beforehand.\n",
     ]
     kinds: dict[str, list[str]] = {}
     for name, preset in presets().items():

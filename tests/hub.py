@@ -127,7 +127,11 @@ class Handler(BaseHTTPRequestHandler):
             r"/api/datasets/([^/]+/[^/]+)(?:/([^/]+)/main(?:/(.*))?)?", path
         ):
             self.dataset(found[1], found[2] or "revision", found[3] or "", address.query, body)
-        elif found := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
+        elif found := re.fullmatch(r"/api/models/([^/]+/[^/]+)(?:/([^/]+)/[^/]+)?", path):
+            self.model(found[1], found[2] or "revision")
+        elif (found := re.fullmatch(r"/(?!datasets/)([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)) or (
+            found := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
+        ):
             self.file(found[1], found[3])
         else:
             self.answer(404, {"error": f"no such endpoint: {path}"})
@@ -178,6 +182,26 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, {"success": True, **made})
         else:
             self.answer(404, {"error": f"no such endpoint: {asked}"})
+
+    def model(self, name: str, asked: str) -> None:
+        repository = self.server.repositories.get(name)
+        if repository is None:
+            self.answer(404, {"error": "Repository not found"}, {"X-Error-Code": "RepoNotFound"})
+        elif asked == "tree":
+            self.answer(200, repository.under("", True))
+        else:
+            files = [{"rfilename": n, "size": len(d)} for n, d in repository.files.items()]
+            about = {"cardData": {"license": "cc-by-4.0"}, "tags": [], "downloads": 0}
+            self.answer(
+                200,
+                {
+                    "id": name,
+                    "modelId": name,
+                    "sha": repository.revision,
+                    "siblings": files,
+                    **about,
+                },
+            )
 
     def file(self, name: str, path: str) -> None:
         repository = self.server.repositories.get(name)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import places
+from irtoolkit.models.downloads import fetched_from_hub
 from irtoolkit.models.fetching import discard_damaged, fetch
 from irtoolkit.models.presets import Preset, find_preset, place_of, preset_name, presets
 from irtoolkit.models.sources import Source, sources
@@ -85,4 +86,4 @@ def _from_hub(name: str, preset: Preset) -> None:
         found = places.in_hub_cache(part)
         if found is None and places.hub_is_off():
             raise InputError(f"cannot fetch {part} from the hub: HF_HUB_OFFLINE is set")
-        print(f"  {part}: {found or places.fetched_from_hub(part)}")
+        print(f"  {part}: {found or fetched_from_hub(part, preset.licence)}")

@@ -65,6 +65,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.near import did_you_mean
     from irtoolkit.base.tables import TextTable
+    from irtoolkit.models.downloads import only_here
     from irtoolkit.models.presets import find_preset, missing_weights, presets
     from irtoolkit.models.sources import sources
 
@@ -88,11 +89,12 @@ def execute(args: argparse.Namespace) -> None:
                 remedy=f"{did_you_mean(name, [*presets(), *words])}irtoolkit models lists those with"
                 " a name; others are given by folder or hub id, OWNER/NAME",
             )
-    facts = {
-        name: words.get(name)
-        or {**asdict(find_preset(name)), "missing": missing_weights(find_preset(name))}
-        for name in args.model or presets()
-    }
+    with only_here():
+        facts = {
+            name: words.get(name)
+            or {**asdict(find_preset(name)), "missing": missing_weights(find_preset(name))}
+            for name in args.model or presets()
+        }
     if args.kind is not None:
         facts = {name: known for name, known in facts.items() if known["kind"] == args.kind}
     if args.format == "json":
@@ -118,6 +120,7 @@ def _may_be_model(name: str) -> bool:
         InputError: it is a folder without a model.
     """
     from irtoolkit.base.errors import InputError
+    from irtoolkit.models.downloads import only_here
     from irtoolkit.models.places import has_model, is_hub_id
     from irtoolkit.models.presets import find_preset, missing_weights, preset_name
 
@@ -129,7 +132,8 @@ def _may_be_model(name: str) -> bool:
             raise InputError(f"there is no model in {name}", remedy="give the folder of a model")
         return True
     # The hub has some without an owner, too; of these only those that are here can be told.
-    return is_hub_id(name) or ("/" not in name and missing_weights(find_preset(name)) is None)
+    with only_here():
+        return is_hub_id(name) or ("/" not in name and missing_weights(find_preset(name)) is None)
 
 
 def _refuse_no_hub_id(name: str) -> None:

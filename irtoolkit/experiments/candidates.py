@@ -14,6 +14,7 @@ from irtoolkit.experiments.papers import find_in
 from irtoolkit.experiments.results import dataset_of
 from irtoolkit.experiments.row_commands import CANDIDATES_DEPTH, candidates_name
 from irtoolkit.experiments.tables import Table
+from irtoolkit.models.downloads import only_here
 from irtoolkit.ranking.produce import produce
 
 
@@ -43,7 +44,8 @@ def pick_candidates(
     base_id, _ = parse_nway_id(dataset_id)
     _ = Dataset.load(base_id).qrels  # missing data are said before a missing model
     system = find_in(table, rule["system"], base_id).filled()
-    lacking = system.missing()
+    with only_here():
+        lacking = system.missing()
     if lacking is not None:
         raise InputError(f"its candidates are the best documents of {system.name}: {lacking}")
     path = out / candidates_name(table, group, sample)

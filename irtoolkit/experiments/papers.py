@@ -15,6 +15,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments.catalogue import find_row, tables
 from irtoolkit.experiments.tables import Row, Table
+from irtoolkit.models.downloads import only_here
 from irtoolkit.ranking.systems import System, find_system, with_first
 from irtoolkit.retrievers import retrievers
 
@@ -175,10 +176,12 @@ def lacking_of(system: System) -> str | None:
 
     `reproduce` takes weights by the name of the model.
     """
-    lacking = system.missing()
-    if lacking is None:
-        return None
-    stage = system if system.first is None or system.retriever.missing() else system.first
+    with only_here():  # a table has many models
+        lacking = system.missing()
+        if lacking is None:
+            return None
+        own = system.first is None or system.retriever.missing()
+    stage = system if own or system.first is None else system.first
     model = stage.retriever.settings().get("model")
     return lacking.replace("weights=PATH", f"--weights {model}=PATH")
 

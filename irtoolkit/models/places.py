@@ -12,7 +12,6 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.jsons import load_json
-from irtoolkit.base.reasons import reason_of
 from irtoolkit.models.sources import fetched_home
 
 # One of these is in the folder of a model, or in those of its encoders there.
@@ -25,8 +24,10 @@ _HUB_ID, _LONGEST_ID = re.compile(r"(?:\w[\w.-]*)?\w/\w(?:[\w.-]*\w)?", re.ASCII
 RECORD, CONVERSION, WEIGHTS = "training.json", "conversion.json", "weights"
 # What wrote the weights, and how it is done again.
 _WRITTEN = {RECORD: ("training", "train"), CONVERSION: ("convert", "convert")}
-# What a hub repository may hold for other libraries.
-_UNWANTED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*"]
+
+# What a hub repository may hold for other libraries, and weights that may be there as safetensors, too.
+UNWANTED = ("*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*")
+OTHER_WEIGHTS = ("pytorch_model*.bin*",)
 
 
 def in_hub_cache(hub_id: str) -> str | None:
@@ -35,26 +36,13 @@ def in_hub_cache(hub_id: str) -> str | None:
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        found = Path(snapshot_download(hub_id, local_files_only=True))
+        # What is left out of a download is not missing.
+        unwanted = [*UNWANTED, *OTHER_WEIGHTS]
+        found = Path(snapshot_download(hub_id, local_files_only=True, ignore_patterns=unwanted))
     except (HFValidationError, LocalEntryNotFoundError, OSError):
         return None
     # A cached configuration alone is no model.
     return str(found) if any(path.suffix in _WEIGHTS for path in found.rglob("*")) else None
-
-
-def fetched_from_hub(hub_id: str) -> str:
-    """Returns the folder of a model in the hub's cache, after downloading missing files.
-
-    Raises:
-        InputError: the hub cannot be reached, or has no such model.
-    """
-    from huggingface_hub import snapshot_download
-
-    try:
-        return str(snapshot_download(hub_id, ignore_patterns=_UNWANTED))
-    except Exception as error:  # the hub has many, and the network more
-        reason = reason_of(error)
-        raise InputError(f"cannot fetch {hub_id}: {reason}") from None
 
 
 def is_hub_id(name: str) -> bool:

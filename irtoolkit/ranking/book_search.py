@@ -15,6 +15,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, id_array
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.novels import LONGEST, Novel
+from irtoolkit.models.downloads import only_here
 from irtoolkit.ranking.book_index import PlacedIndex
 from irtoolkit.ranking.book_ranking import BookScores, best_passages, score_passages
 from irtoolkit.ranking.book_system import BOOK_SYSTEMS, BOOKS, BookSystemName, best_system
@@ -168,7 +169,8 @@ def book_search(
 def model_lacks() -> str | None:
     """Returns what the model that compares meaning lacks to run here; None if nothing."""
     try:
-        return find_system(BOOKS.model, {}).missing()
+        with only_here():
+            return find_system(BOOKS.model, {}).missing()
     except InputError as error:
         return str(error)
 

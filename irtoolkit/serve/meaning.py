@@ -61,10 +61,12 @@ class Meaning:
 
     @cached_property
     def why_not(self) -> str | None:
+        from irtoolkit.models.downloads import only_here
         from irtoolkit.ranking.systems import find_system
 
         try:
-            return find_system(self.model, {}).missing()
+            with only_here():
+                return find_system(self.model, {}).missing()
         except InputError as error:
             return str(error)
 

@@ -23,6 +23,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.engines.engine import using
 from irtoolkit.engines.local import LocalEngine
 from irtoolkit.models import presets
+from irtoolkit.models.downloads import only_here
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.loading import chosen_precision, torch_device
 from irtoolkit.models.presets import PRESETS, Preset, find_preset, kind_of, require_kind
@@ -319,7 +320,7 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.delenv("IRTOOLKIT_DOWNLOAD", raising=False)
+    monkeypatch.setenv("IRTOOLKIT_DOWNLOAD", "0")
     return tmp_path / "hub"
 
 
@@ -357,9 +358,14 @@ def test_names_of_no_model(offline: Path, name: str) -> None:
     assert refused(name) == missing(name)
 
 
-def test_fetching_has_to_be_allowed(offline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("IRTOOLKIT_DOWNLOAD", "1")
-    assert missing("no/such") is None
+def test_a_model_that_is_named_is_fetched_unless_that_is_forbidden(
+    offline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for allowed in ("1", ""):
+        monkeypatch.setenv("IRTOOLKIT_DOWNLOAD", allowed)
+        assert missing("no/such") is None
+    with only_here():
+        assert "the weights of no/such are not here: run" in str(missing("no/such"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert missing("no/such") is not None
 
