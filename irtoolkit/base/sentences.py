@@ -21,7 +21,7 @@ from irtoolkit.base.abbreviations import (
 )
 from irtoolkit.base.languages import CHARACTER_RANGES, EAST_RANGES
 
-FORMAT = 2
+FORMAT = 3
 # Characters of a sentence at most; a longer one is cut at a pause or a space.
 LONGEST = 1200
 # Characters of Thai from which on a space ends a piece.
@@ -31,13 +31,15 @@ _QUOTES = "\"'\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039
 _CLOSING_EAST = "\u201d\u2019\u300d\u300f\ufe42\ufe44\u300b\u3009\uff09\u3011\u3015"
 _MARKS = ".!?\u2026\u203d\u061f\u06d4\u0964\u0965\u0589\u1362\u17d4\u104b"
 _EASTERN_MARKS = "\u3002\uff01\uff1f\uff0e\uff61"
+# After a Greek letter, a semicolon asks.
+_GREEK = "\u0370-\u03ff\u1f00-\u1fff"
 # A mark that closes a quotation after a space, as French ones do: nothing but a space or another
 # mark follows it.
 _SPACED = r"(?: [\u00bb\u203a\u201d\u300d\u300f](?=[ .,;:!?\u2026)\]]|$))*"
 # What ends a sentence, with the marks that close it. No run of marks is looked at from its middle, so
 # that time grows with the length of a text and no faster.
 _END = re.compile(
-    rf"(?<![{re.escape(_MARKS)}])(?P<mark>\.(?: \.)+|[{re.escape(_MARKS)}]+)"
+    rf"(?<![{re.escape(_MARKS)}])(?P<mark>\.(?: \.)+|[{re.escape(_MARKS)}]+|(?<=[{_GREEK}])[;\u037e])"
     rf"(?P<close>[{_QUOTES})\]}}*_]*{_SPACED})(?P<dash>(?:--|\u2014|\u2013)?)"
     rf"(?:\s+|(?<=[\u201d\u00bb])(?=[\u201c\u00ab]))"
 )
@@ -55,8 +57,17 @@ _OPENING_MARKS = f"{_QUOTES}([ "
 _PART = re.compile(r"\d|[^\W\d_]\.|[IVXLC]+\b")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
-# Abbreviations that are also words; as abbreviations they have a capital.
-_TITLES = frozenset(["gen", "col", "hon", "fr"])
+# Abbreviations that are also words; as abbreviations they have a capital, or a small letter.
+_TITLES = frozenset(
+    ["gen", "col", "hon", "fr", "wm", "thos", "chas", "jas", "geo", "edw", "robt", "th", "ph", "ee"]
+)
+_SMALL = frozenset(["ed"])
+# A number, in digits or Roman numerals.
+_NUMBER = re.compile(r"\d|[IVXLC]{2,}\b|[VX]\b")
+# A number after them is no ordinal, as in "Nr. 6."
+_COUNTED = re.compile(r"\b(?:Nr|No|S|Bd|Kap|Abb|Art|Taf|Akt)\. $")
+# Languages in which no name begins as sentences do.
+_PLAIN_NAMES = ("en", "de", None)
 _PAUSE = re.compile(r"(?<=[;:,\u2014\uff1b\uff0c\u3001])\s*|\s+")
 _EASTERN = re.compile(f"[{_EASTERN_MARKS}\u2026{EAST_RANGES}]")
 _THAI = re.compile("[\u0e01-\u0e5b]")
@@ -142,7 +153,7 @@ def _ends(text: str, match: re.Match[str], end: int, lang: str | None) -> bool:
     ):
         return False  # the number of a paragraph: "1. Bring water."
     after = text[begin : begin + 30]
-    earlier = text[max(0, before.start() - 3) : before.start()]
+    earlier = text[max(0, before.start() - 6) : before.start()]
     return not _is_abbreviation(before[0], after, earlier, lang)
 
 
@@ -152,16 +163,18 @@ def _is_abbreviation(word: str, after: str, earlier: str, lang: str | None) -> b
     Args:
         word: the word, without the full stop.
         after: the text that follows, from its first letter or digit on.
-        earlier: the three characters before the word.
+        earlier: the six characters before the word.
         lang: the language as a code.
     """
     low = word.lower()
     if low in FINAL:
         return False
     if word.isdigit():
-        return lang == "de" and _is_german_ordinal(word, after)
-    if low in BEFORE_NUMBERS and after[:1].isdigit():
+        return lang == "de" and not _COUNTED.search(earlier) and _is_german_ordinal(word, after)
+    if low in BEFORE_NUMBERS and _NUMBER.match(after):
         return True
+    if low in _SMALL and word.islower():
+        return _PART.match(after) is not None or not _begins_sentence(after, lang)
     if low in INSIDE:
         return low not in _TITLES or word[0].isupper()
     if low in UNCERTAIN or _INITIALS.fullmatch(word):
@@ -172,7 +185,9 @@ def _is_abbreviation(word: str, after: str, earlier: str, lang: str | None) -> b
     if word.islower():
         # As in z. B., p. 12; else it is a word, as in Spanish "y".
         return _PART.match(after) is not None
-    return word != "I" or _INITIAL.fullmatch(earlier) is not None
+    if lang in _PLAIN_NAMES and _is_starter(after, lang):
+        return False  # "vitamin C. The end"
+    return word != "I" or _INITIAL.fullmatch(earlier[-3:]) is not None
 
 
 def _begins_sentence(after: str, lang: str | None) -> bool:
@@ -180,6 +195,15 @@ def _begins_sentence(after: str, lang: str | None) -> bool:
     following = _NEXT_WORD.match(after)
     starters = STARTERS.get(lang or "en", STARTERS["en"])
     return following is None or following[0].lower() in starters
+
+
+def _is_starter(after: str, lang: str | None) -> bool:
+    """Returns whether a text begins with a word that begins sentences, and no initial."""
+    following = _NEXT_WORD.match(after)
+    if following is None or _PART.match(after):
+        return False
+    in_capitals = len(following[0]) > 1 and following[0].isupper()
+    return not in_capitals and _begins_sentence(after, lang)
 
 
 def _is_german_ordinal(word: str, after: str) -> bool:

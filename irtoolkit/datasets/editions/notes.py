@@ -17,6 +17,7 @@ _SIGN = r"[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3}|\*{1,3}|[\u2020\u2021]{1,
 _BEGIN_RAISED = re.compile(rf"(?P<name>{_SIGN}) ?(?=[^\W_]|[\"\u201c\u00ab])")
 _RAISED = re.compile(rf"(?<=[\w.,;:!?\"'\u201d\u2019\u00bb])(?P<name>{_SIGN})(?![\w*])")
 _MARK = re.compile(r"\[(?P<name>\^?\w{1,4}|\*{1,3})\]")
+_HAS_SIGN = re.compile(r"[\u00b9\u00b2\u00b3\u2070\u2074-\u2079*\u2020\u2021]|\(\d")
 _EMPHASIS = re.compile(r"(?:^|[\s(\"\u201c])\*+[^\W_]")
 # Paragraphs of a note in brackets, at most.
 _LONGEST = 20
@@ -78,7 +79,7 @@ class Notes:
                 waiting[match["name"]] -= 1
                 self._raised.add(match["name"])
                 self.numbers.add(number)
-            elif not _EMPHASIS.search(text):
+            elif _HAS_SIGN.search(text) and not _EMPHASIS.search(text):
                 waiting.update(match["name"] for match in _RAISED.finditer(text))
 
     def without_marks(self, text: str) -> tuple[str, list[str]]:

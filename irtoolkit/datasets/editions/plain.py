@@ -39,7 +39,7 @@ _WRAPPED = 120
 _MARKED = re.compile(r"(#{1,6})(?:\s|$)")
 _RULE = frozenset("-*=_~#\u2022\u00b7.\u2014\u2013+|\u2042 ")
 # The end of a line in a word, which no blank line ends.
-_DIVIDED = re.compile(r"[^\W\d_][\u00ad\u00ac]\s*$")
+_DIVIDES = ("\u00ad", "\u00ac")
 _DONE = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb\u300d)\]]*$")
 
 
@@ -174,7 +174,7 @@ def _paragraphs(lines: list[Line], dropped: list[Dropped]) -> Iterator[Paragraph
 def _begins(held: Sequence[Line], line: Line, blank: int, broken: bool) -> bool:
     """Returns whether a line begins a paragraph."""
     before, text = held[-1].text, line.text
-    if _DIVIDED.search(before) and text.lstrip()[:1].islower():
+    if before.rstrip().endswith(_DIVIDES) and text.lstrip()[:1].islower():
         return False
     if broken:
         # A page ended: the paragraph goes on if neither its end nor a blank line and a capital say otherwise.
