@@ -30,10 +30,10 @@ _OF_ALL = ("help", "completion")
 
 
 def build_parser(command: str | None = None) -> CommandParser:
-    """The parser of `irtoolkit` with every command module's own.
+    """Returns the parser of `irtoolkit` with every command module's own.
 
     Args:
-        command: one of ours, to have its parser alone: to make all of them takes longer than many
+        command: one of ours, to have its parser alone: making all of them takes longer than many
             commands do.
     """
     parser = CommandParser(
@@ -61,7 +61,7 @@ def build_parser(command: str | None = None) -> CommandParser:
 
 
 def _add_shared(parser: CommandParser, version: str | None) -> None:
-    """The arguments that `irtoolkit` and every command have."""
+    """Adds the arguments that `irtoolkit` and every command have."""
     parser.add_argument(
         "--version", action="version", version=f"irtoolkit {irtoolkit.__version__}",
         help=version or "show the version and exit",
@@ -83,13 +83,13 @@ def _commands(only: str | None = None) -> Iterator[tuple[str, Any]]:
 
 @cache
 def _own() -> dict[str, str]:
-    """Names of our commands to those of their modules, none of which is imported."""
+    """Returns the names of our commands with those of their modules, without importing them."""
     found = discovery.names(commands)
     return {name.strip("_"): f"{commands.__name__}.{name}" for name in found}
 
 
 def _alone(words: Sequence[str]) -> str | None:
-    """The command of ours that comes first and needs no other's parser."""
+    """Returns the command of ours that comes first and needs no other's parser."""
     command = words[0] if words else None
     return command if command in _own() and command not in _OF_ALL else None
 
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         Exit status: 0; 2 on bad input, with one line on standard error; 130 when interrupted,
-        143 after SIGTERM and 129 after SIGHUP where this process heeds them.
+        143 after SIGTERM and 129 after SIGHUP if this process handles them.
     """
     streams.prepare()
     words = list(sys.argv[1:] if argv is None else argv)
@@ -136,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reason(error: Exception, args: argparse.Namespace, flags: Sequence[str]) -> str:
-    """What is said of an error, without its traceback."""
+    """Returns the message of an error, without its traceback."""
     if isinstance(error, InputError):
         return str(naming_flags(error, args, flags))
     if isinstance(error, OSError) and error.strerror:
@@ -154,7 +154,7 @@ def _reason(error: Exception, args: argparse.Namespace, flags: Sequence[str]) ->
 
 
 def _is_left_to_another(words: Sequence[str], shared: bool) -> bool:
-    """Whether another process of this launch does a command; the first says what the others do."""
+    """Returns whether another process of this launch does a command; the first logs it."""
     here = launch()
     if here.helps:
         if not shared:
@@ -172,7 +172,7 @@ def _is_left_to_another(words: Sequence[str], shared: bool) -> bool:
 
 
 def _parsed(parser: CommandParser, words: list[str]) -> argparse.Namespace:
-    """The arguments; a command that does not exist is answered with the nearest ones."""
+    """Returns the arguments; a command that does not exist is answered with the nearest ones."""
     command = _command_in(words)
     if command is not None and command not in _own():
         known = [name for name, _ in _commands()]
@@ -182,11 +182,11 @@ def _parsed(parser: CommandParser, words: list[str]) -> argparse.Namespace:
 
 
 def _command_in(words: Sequence[str]) -> str | None:
-    """The first word that is no flag: the flags before a command have no values."""
+    """Returns the first word that is not a flag: the flags before a command have no values."""
     return next((word for word in words if not word.startswith("-")), None)
 
 
 def _flags_of(args: argparse.Namespace, words: Sequence[str]) -> list[str]:
-    """The flags of the command that was given."""
+    """Returns the flags of the given command."""
     parser = getattr(args, "parsers", {}).get(_command_in(words))
     return [] if parser is None else list(parser.flags())

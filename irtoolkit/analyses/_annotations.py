@@ -155,7 +155,7 @@ def pairs(
 
 
 def unigram_overlap(one: str, other: str) -> float:
-    """F1 of the words of two texts, each counted as often as it is there; of 0 to 1."""
+    """Returns the F1 of the words of two texts, with repetitions; from 0 to 1."""
     first, second = (Counter(Words.of(text).line.split()) for text in (one, other))
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 1.0

@@ -26,7 +26,7 @@ def facets_of(dataset: Dataset) -> dict[str, list[str]]:
 
 
 def pairs_of(dataset: Dataset) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Two facets to the ids of the queries of each paper that has both.
+    """Returns two facets to the ids of the queries of each paper that has both.
 
     Raises:
         InputError: no paper is a query in two facets.

@@ -11,7 +11,7 @@ from irtoolkit.runs import Run
 
 
 def contexts_of(dataset: Dataset) -> dict[str, ExampleQuery]:
-    """Query id to context, of a dataset in EgRet's form.
+    """Returns query id to context, of a dataset in EgRet's form.
 
     Raises:
         InputError: its queries are no contexts of examples.

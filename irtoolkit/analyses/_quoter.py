@@ -12,7 +12,7 @@ MASK = "[Quote]"
 
 
 def contexts_of(dataset: Dataset) -> dict[str, QuoteQuery]:
-    """Query id to context, of a dataset in QuoteR's form.
+    """Returns query id to context, of a dataset in QuoteR's form.
 
     Raises:
         InputError: its queries are no contexts of quotes.
@@ -22,7 +22,7 @@ def contexts_of(dataset: Dataset) -> dict[str, QuoteQuery]:
 
 
 def golds_of(dataset: Dataset) -> dict[str, str]:
-    """Query id to the id of the quote that was in the context."""
+    """Returns query id to the id of the quote that was in the context."""
     return {query: docs[0] for query, docs in dataset.relevant().items()}
 
 

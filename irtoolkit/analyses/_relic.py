@@ -17,7 +17,7 @@ def windows_of(dataset: Dataset) -> list[RelicQuery]:
 
 
 def quotations_of(dataset: Dataset) -> dict[str, str]:
-    """Query id to the id of the passage that is quoted.
+    """Returns query id to the id of the passage that is quoted.
 
     Raises:
         InputError: the quotations are hidden.

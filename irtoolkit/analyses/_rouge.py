@@ -33,7 +33,7 @@ class Rouge:
         self._counts, self._sizes = self._counted()
 
     def _counted(self) -> tuple[Any, Ints]:
-        """(N, V) how often each text has each token, and (N,) tokens of each text."""
+        """Returns (N, V) how often each text has each token, and (N,) tokens of each text."""
         rows, columns, counts, sizes = [], [], [], []
         for row, text in enumerate(self._texts):
             found = Counter(self._split(text))
@@ -46,7 +46,7 @@ class Rouge:
         return csc_matrix((counts, (rows, columns)), shape=shape), np.array(sizes, dtype=np.int64)
 
     def of(self, reference: str, text: str) -> float:
-        """ROUGE-L F1 of a text."""
+        """Returns ROUGE-L F1 of a text."""
         return float(self._scorer.score(reference, text)["rougeL"].fmeasure)
 
     def best(self, reference: str, leave_out: int) -> tuple[int, float]:
@@ -69,7 +69,7 @@ class Rouge:
         return place, highest
 
     def _bounds(self, reference: str) -> Floats:
-        """(N,) an upper bound of ROUGE-L of each text: F1 of the tokens in common."""
+        """Returns (N,) an upper bound of ROUGE-L of each text: F1 of the tokens in common."""
         found = Counter(self._split(reference))
         common = np.zeros(len(self._texts))
         for term, count in found.items():

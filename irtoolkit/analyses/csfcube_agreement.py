@@ -67,7 +67,7 @@ class CSFCubeAgreement(Analysis):
         return Findings((table,), notes=(self._about_missing(grades),))
 
     def of_query(self, rows: Sequence[CSFCubeQrel], stage: str) -> Floats:
-        """(4,) ρ, α, κ and the percentage of equal grades of one query's candidates."""
+        """Returns (4,) ρ, α, κ and the percentage of equal grades of one query's candidates."""
         from irtoolkit.scoring.agreement import agreement, agreement_with
 
         kept = [row for row in rows if self.missing == "zero" or min(row.ratings) >= 0]
@@ -85,7 +85,7 @@ class CSFCubeAgreement(Analysis):
 
 
 def judged(dataset: Dataset) -> dict[str, list[CSFCubeQrel]]:
-    """Query id to its judgments, each with the ratings of two annotators.
+    """Returns query id to its judgments, each with the ratings of two annotators.
 
     Raises:
         InputError: the judgments have no ratings of single annotators.

@@ -48,7 +48,7 @@ class CSFCubeFacets(Analysis):
 
 
 def counted(dataset: Dataset) -> Mapping[tuple[str, str], Ints]:
-    """Two facets to (4, 4) the number of candidates by grade in the first and the second."""
+    """Returns two facets to (4, 4) numbers of candidates by grade in the first and the second."""
     grades = dataset.qrels.as_dict()
     found = {}
     for facets, pairs in pairs_of(dataset).items():

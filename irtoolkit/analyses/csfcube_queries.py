@@ -70,7 +70,7 @@ def _columns(facets: tuple[str, str]) -> tuple[Column, ...]:
 
 
 def _chart(table: FigureTable, measure: str) -> Bars:
-    """Two bars for each paper, the facets."""
+    """Returns two bars for each paper, one for each facet."""
     names = [shorten(row.names[0], 24) for row in table.rows]
     facets = {
         column.name: [float(str(row.values[place])) for row in table.rows]

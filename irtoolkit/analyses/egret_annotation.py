@@ -117,7 +117,7 @@ class EgretAnnotation(Analysis):
 
 
 def _texts(dataset: Dataset) -> dict[str, Text]:
-    """Query id to its example."""
+    """Returns query id to its example."""
     contexts, golds = contexts_of(dataset), dataset.relevant()
     docs = dataset.docs_store()
     return {

@@ -93,7 +93,7 @@ class EgretRanking(Analysis):
     def _shown(
         self, given: Given, made: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, tuple[str, str]]]:
-        """Query id to letter to (who gives the example, the example), in random order."""
+        """Returns query id to letter to (who gives the example, the example), in random order."""
         dataset = given.datasets[0]
         golds, docs = dataset.relevant(), dataset.docs_store()
 
@@ -150,7 +150,7 @@ def _not_first(
 
 
 def _generated(files: str, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]:
-    """Name of a file to query id to the text that a model has generated.
+    """Returns name of a file to query id to the text that a model has generated.
 
     Raises:
         InputError: a line is no query with a text, or a query or name is there twice.

@@ -87,7 +87,7 @@ class EgretRouge(Analysis):
 
 
 def _highest(rouge: Rouge, golds: Mapping[str, str], docs: Mapping[str, str]) -> Scored:
-    """Query id to the other example with the highest ROUGE-L."""
+    """Returns query id to the other example with the highest ROUGE-L."""
     from irtoolkit.base.progress import tqdm
 
     names = list(docs)

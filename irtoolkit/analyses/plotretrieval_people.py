@@ -95,7 +95,7 @@ def _write(given: Given, pools: Mapping[str, Sequence[str]]) -> None:
 def _choices(
     name: str, filled: Mapping[tuple[str, ...], Filled], pools: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
-    """Query id to the candidate that one person chose."""
+    """Returns query id to the candidate that one person chose."""
     found: dict[str, str] = {}
     for query, doc in filled:
         if doc not in pools.get(query, ()):

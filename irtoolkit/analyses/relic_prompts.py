@@ -60,7 +60,7 @@ class RelicPrompts(Analysis):
         return Findings(tuple(tables), notes=tuple(notes))
 
     def _asked(self, books: Mapping[str, Book]) -> dict[str, str]:
-        """Book to prompt."""
+        """Returns book to prompt."""
         if self.book is not None and self.book not in books:
             raise InputError(
                 f"no book {self.book!r}",
@@ -94,7 +94,7 @@ def _books(datasets: Sequence[Dataset], length: int) -> dict[str, Book]:
 
 
 def best(book: Book, length: int, prompt: str, system: str, hits: int) -> list[tuple[float, str]]:
-    """Score and text of the best passages of a book for a prompt."""
+    """Returns the score and text of the best passages of a book for a prompt."""
     from irtoolkit.datasets.memory import dataset_of_texts
     from irtoolkit.ranking.memory_index import MemoryIndex
     from irtoolkit.ranking.systems import find_system

@@ -95,7 +95,7 @@ def _text_table(table: FigureTable, result: AnalysisResult) -> TextTable:
 
 
 def _about(table: FigureTable, result: AnalysisResult) -> str:
-    """What was analysed, in short; a system only where the table does not name it."""
+    """Returns what was analysed, in short; a system only if the table does not name it."""
     ids = result.datasets
     told = " ".join([table.title, *(name for row in table.rows for name in row.names)])
     systems = [name for name in result.systems if name not in told]

@@ -183,7 +183,7 @@ def pooled(
 def _united(
     dataset: Dataset, asked: Sequence[str], source: Source, report: Callable[[str], object]
 ) -> dict[str, set[str]]:
-    """Query id to the first documents of any run."""
+    """Returns query id to the first documents of any run."""
     found: dict[str, set[str]] = {query: set() for query in asked}
     for name in source.runs:
         file = RunFile.read(name, raise_error)

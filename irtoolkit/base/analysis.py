@@ -165,7 +165,7 @@ def _stemmer(name: Stemmer) -> Callable[[str], str]:
 
 @cache
 def _remembered_stem() -> Callable[[str], str]:
-    """The Porter stemmer, which remembers the stems of words of late: most words come again."""
+    """Returns the Porter stemmer with a cache of recent stems: most words come again."""
     from irtoolkit.base.porter import stem
 
     return lru_cache(_REMEMBERED)(stem)
@@ -182,7 +182,7 @@ def _tokenizer(name: Tokenizer) -> Callable[[str], list[str]]:
 
 
 def _lower_each(text: str) -> str:
-    """Lower case letter by letter, as Lucene has it: without a final sigma or a dotted i in two."""
+    """Lower-cases letter by letter, as Lucene does: without a final sigma or a dotted i in two."""
     return text.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()
 
 

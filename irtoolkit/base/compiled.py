@@ -23,14 +23,17 @@ class Work:
 
 
 def is_worth_loading(steps: int) -> bool:
-    """Whether to do a piece of work by compiled loops, given its steps without; these count as done."""
+    """Returns whether to do a piece of work by compiled loops, given its steps without.
+
+    These count as done.
+    """
     if Work.steps < STEPS:
         Work.steps += steps
     return Work.steps >= STEPS
 
 
 def would_load(steps: int) -> bool:
-    """Whether so many steps more would be worth compiled loops; none counts as done."""
+    """Returns whether so many steps more would be worth compiled loops; none counts as done."""
     return Work.steps + steps >= STEPS
 
 

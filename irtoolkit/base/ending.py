@@ -37,7 +37,7 @@ def heed() -> None:
 
 
 def status(interrupt: KeyboardInterrupt) -> int:
-    """Exit status of an interrupted process: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP."""
+    """Returns the exit status of an interruption: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP)."""
     return _BY_SIGNAL + (interrupt.number if isinstance(interrupt, Ended) else signal.SIGINT)
 
 

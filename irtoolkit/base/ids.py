@@ -52,7 +52,7 @@ def id_array(ids: Sequence[str] | Ids) -> Ids:
 
 
 def encode(ids: Iterable[str]) -> tuple[Ids, Ints]:
-    """Distinct identifiers in order of first appearance, and each item's index among them."""
+    """Returns distinct ids in order of first appearance, and each item's index among them."""
     index: dict[str, int] = {}
     codes = np.fromiter((index.setdefault(i, len(index)) for i in ids), dtype=np.int64)
     return id_array(list(index)), codes
@@ -76,7 +76,10 @@ def translate(source: Ids, target: Ids) -> Ints:
 
 
 def offsets_of(groups: NDArray[Any], count: int) -> Ints:
-    """Start of each of `count` groups in an ascending array of group numbers; length count+1."""
+    """Returns the start of each of `count` groups in an ascending array of group numbers.
+
+    Length count+1.
+    """
     return np.searchsorted(groups, np.arange(count + 1)).astype(np.int64)
 
 

@@ -57,7 +57,7 @@ class TextColumn:
         return TextColumn(shorten(self.header, width), tuple(cells), self.right, width)
 
     def lines(self, row: int) -> list[str]:
-        """Padded lines of one cell; row -1 is the header."""
+        """Returns padded lines of one cell; row -1 is the header."""
         text = self.header if row < 0 else self.cells[row]
         return [pad(line, self.width, right=self.right) for line in wrap(text, self.width)]
 
@@ -68,7 +68,7 @@ def looks_like_number(text: str) -> bool:
 
 
 def lay_out(columns: Sequence[TextColumn], labels: int, width: int) -> list[str]:
-    """Lines of a table that are no wider than `width`.
+    """Returns the lines of a table that are no wider than `width`.
 
     Args:
         columns: at least one.
@@ -110,7 +110,7 @@ def _blocks(
 
 
 def _short_labels(labels: Sequence[TextColumn], width: int) -> list[TextColumn]:
-    """Label columns that together are no wider than `width`; the first gives way first."""
+    """Returns label columns that together are no wider than `width`; the first gives way first."""
     made = list(labels)
     for place in range(len(made)):
         over = _total([column.width for column in made]) - width
@@ -156,7 +156,7 @@ def _lines(columns: Sequence[TextColumn]) -> Iterator[str]:
 
 
 def _row(columns: Sequence[TextColumn], row: int) -> Iterator[str]:
-    """Lines of one row; a cell that has fewer than another is filled with spaces."""
+    """Yields the lines of one row; a cell that has fewer than another is filled with spaces."""
     cells = [column.lines(row) for column in columns]
     for line in range(max(map(len, cells))):
         parts = [

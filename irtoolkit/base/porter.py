@@ -122,7 +122,7 @@ def stem(word: str) -> str:
 
 
 def _past(word: str) -> str:
-    """Step 1b: -eed, -ed and -ing."""
+    """Returns a word after step 1b, which removes -eed, -ed and -ing."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):

@@ -1,1 +1,1 @@
-"""Making a benchmark from what is here: choices among a few candidates."""
+"""Building of benchmarks: N-way tasks from existing datasets, and new ones from texts."""

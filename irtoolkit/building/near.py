@@ -22,7 +22,7 @@ def near_duplicates(
     texts: Mapping[str, Sequence[str]] | Iterable[tuple[str, Sequence[str]]],
     split_of: Mapping[str, str],
 ) -> list[list[str]]:
-    """Pairs of queries of different splits whose texts share most of their runs of words.
+    """Returns pairs of queries of different splits whose texts share most of their runs of words.
 
     Memory is about 10 bytes for each word of all texts, if they are given one by one.
 
@@ -72,7 +72,7 @@ def _pairs(members: Places, lengths: Places, sizes: Places, splits: Places) -> I
 
 
 def _runs(codes: Hashes) -> Hashes:
-    """A hash of each run of words."""
+    """Returns a hash of each run of words."""
     found = np.zeros(max(0, len(codes) - _RUN + 1), np.uint64)
     with np.errstate(over="ignore"):
         for at in range(_RUN):
@@ -82,7 +82,7 @@ def _runs(codes: Hashes) -> Hashes:
 
 
 def _shared(runs: Sequence[Hashes], splits: Places) -> tuple[Places, Places]:
-    """The runs that texts of several splits have, as the texts of each, ascending, and their number."""
+    """Returns the runs that texts of several splits share, by text, and their number."""
     bounds = np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(64 - _PARTS.bit_length() + 1)
     cuts = [[0, *np.searchsorted(own, bounds).tolist(), len(own)] for own in runs]
     members, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]

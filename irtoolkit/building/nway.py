@@ -18,7 +18,7 @@ from irtoolkit.scoring.check import read_run
 def hardest_candidates(
     dataset_id: str, path: StrPath, below: int | None = None
 ) -> list[NWayCandidates]:
-    """For each query, the gold document and a run's highest documents that are not relevant.
+    """Returns for each query the gold document and a run's best documents that are not relevant.
 
     This is how RELiC makes its proxy task (§4).
 
@@ -57,7 +57,7 @@ def hardest_candidates(
 
 
 def _below(run: Run, relevant: Mapping[str, list[str]], rank: int, path: StrPath) -> set[str]:
-    """The queries whose gold document has a rank below (greater than) some rank in a run."""
+    """Returns the queries whose gold document ranks below (greater than) some rank in a run."""
     if rank < 1:
         raise InputError(f"rank {rank} is not at least 1")
     exact: Ranks = read_ranks(path, run) or {}
@@ -81,7 +81,7 @@ def _below(run: Run, relevant: Mapping[str, list[str]], rank: int, path: StrPath
 
 
 def random_candidates(dataset_id: str, seed: int) -> list[NWayCandidates]:
-    """For each query, the gold document and others drawn at random from its candidates.
+    """Returns for each query the gold document and others drawn at random from its candidates.
 
     Raises:
         InputError: a query has too few candidates.
@@ -105,7 +105,7 @@ def random_candidates(dataset_id: str, seed: int) -> list[NWayCandidates]:
 def queries_of(
     picked: Sequence[NWayCandidates], dataset_id: str, only: str
 ) -> list[NWayCandidates]:
-    """The queries of one part of a breakdown of the dataset that an N-way dataset is derived from.
+    """Returns the queries of one part of a breakdown of an N-way dataset's base.
 
     Args:
         picked: the queries.
@@ -134,10 +134,10 @@ def queries_of(
 
 
 def sample_queries(picked: list[NWayCandidates], count: int, seed: int) -> list[NWayCandidates]:
-    """A random sample of the queries, in their order.
+    """Returns a random sample of the queries, in their order.
 
     Raises:
-        InputError: there are fewer queries than asked for, or none is asked for.
+        InputError: there are fewer queries than requested, or fewer than 1 is requested.
     """
     if count < 1:
         raise InputError(f"{count} queries are asked for", remedy="ask for 1 or more")
@@ -148,7 +148,7 @@ def sample_queries(picked: list[NWayCandidates], count: int, seed: int) -> list[
 
 
 def _relevant(base_id: str) -> dict[str, list[str]]:
-    """The relevant documents of each judged query that has any, the gold document first.
+    """Returns the relevant documents of each judged query that has any, the gold document first.
 
     If several are relevant, the dataset says which one is the gold, or else the grade and the id
     decide.

@@ -21,13 +21,13 @@ _LOCK = ".lock"
 
 @contextlib.contextmanager
 def alone(place: Path, unfinished: Iterable[str]) -> Iterator[None]:
-    """Keeps other builds from a folder while this one writes there.
+    """Locks out other builds from a folder while this one writes there.
 
     The lock ends with the process, however that ends.
 
     Args:
         place: the folder.
-        unfinished: names of what an interrupted build leaves there.
+        unfinished: names of files that an interrupted build leaves there.
 
     Raises:
         InputError: another build is writing there; it holds something else, or cannot be written.
@@ -54,7 +54,7 @@ def refuse_taken(place: Path, unfinished: Iterable[str]) -> None:
 
     Args:
         place: the folder.
-        unfinished: names of what an interrupted build leaves there.
+        unfinished: names of files that an interrupted build leaves there.
 
     Raises:
         InputError: it holds something else, or cannot be written.
@@ -78,7 +78,7 @@ def keep_only(folder: Path, used: Collection[Path]) -> None:
     """Removes the files of a folder that builds of other texts or settings have left.
 
     Args:
-        folder: where what is found in each text is kept.
+        folder: the folder with the results of each text.
         used: the files of this build.
     """
     kept = set(used)
@@ -88,12 +88,12 @@ def keep_only(folder: Path, used: Collection[Path]) -> None:
 
 
 def is_whole(place: Path) -> bool:
-    """Whether the folder holds a benchmark that was built to its end."""
+    """Returns whether the folder holds a benchmark that was built to its end."""
     return (place / ABOUT).exists()
 
 
 def is_of_others(place: Path, key: str) -> bool:
-    """Whether the folder holds a whole benchmark of other texts or settings, or a damaged one."""
+    """Returns whether the folder holds a complete benchmark of others, or a damaged one."""
     if not is_whole(place):
         return False
     with contextlib.suppress(InputError):
@@ -102,7 +102,7 @@ def is_of_others(place: Path, key: str) -> bool:
 
 
 def refuse_changed(place: Path, key: str, replace: bool) -> None:
-    """Refuses to replace a whole benchmark of other texts or settings.
+    """Refuses to replace a complete benchmark of other texts or settings.
 
     Args:
         place: the folder.
@@ -121,7 +121,7 @@ def refuse_changed(place: Path, key: str, replace: bool) -> None:
 
 
 def refuse_other(place: Path, key: str, replace: bool) -> None:
-    """Refuses as `refuse_changed` does, and else makes a benchmark that is there no whole one.
+    """Refuses as `refuse_changed` does, otherwise marks an existing benchmark as incomplete.
 
     Args:
         place: the folder.
@@ -144,11 +144,11 @@ def describe(
     Args:
         place: the folder.
         benchmark: the name of a module in `irtoolkit/datasets/`.
-        splits: those that it has.
+        splits: its splits.
         key: a hash of texts and settings.
         recipe: the settings.
         hidden: splits whose judgments are not in the release's own files.
-        more: what else the benchmark's module needs to know.
+        more: further fields for the benchmark's module.
     """
     about = {
         "benchmark": benchmark, "format": FORMAT, "splits": list(splits), "hidden": list(hidden),
@@ -164,7 +164,7 @@ def write_sources(place: Path, intro: Sequence[str], sources: Mapping[str, Itera
 
     Args:
         place: the folder.
-        intro: lines that say what of them the benchmark holds.
+        intro: lines on how much of them the benchmark holds.
         sources: a line for each text, by the kind of text.
     """
     lines = list(intro)

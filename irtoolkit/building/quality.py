@@ -1,6 +1,6 @@
-"""The report on a built benchmark: counts beside the paper's, histograms, findings, a sample to read.
+"""The report on a built benchmark: counts beside the paper's, histograms, findings, a sample.
 
-Each builder makes a `Quality`; what is here shows it as JSON, text and a page.
+Each builder makes a `Quality`; this module shows it as JSON, text and a page.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _BAR = 40
 
 @dataclass(frozen=True)
 class Sample:
-    """A query as a reader checks it.
+    """A query for a reader to check.
 
     Attributes:
         query_id: its id.
-        about: what else to know of it, by name: the relevant document, a score.
-        left, marked, right: its text; what is relevant to it is marked.
+        about: further facts, by name: the relevant document, a score.
+        left, marked, right: its text; the relevant part is marked.
     """
 
     query_id: str
@@ -42,25 +42,25 @@ class Sample:
     right: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """The sample as JSON values."""
+        """Returns the sample as JSON values."""
         texts = {"left": self.left, "marked": self.marked, "right": self.right}
         return {"query_id": self.query_id, **self.about, **texts}
 
     @property
     def heading(self) -> str:
-        """What there is to know of it, in one line."""
+        """Returns the facts about it in one line."""
         return ", ".join(f"{name} {value}" for name, value in self.about.items())
 
 
 @dataclass
 class Quality:
-    """What a benchmark is like.
+    """The quality report of a benchmark.
 
     Attributes:
-        counts: figures by name; None of one that only the paper has.
-        paper: those of them that the paper reports for its own benchmark.
+        counts: figures by name; None for one that only the paper has.
+        paper: those that the paper reports for its own benchmark.
         tables: titled tables of counts, histograms among them.
-        findings: titled numbers, or lists of what was found, such as near duplicates.
+        findings: titled numbers, or lists, for example of near duplicates.
         sample: some queries.
     """
 
@@ -81,7 +81,7 @@ class Quality:
             out.write(self.as_html())
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
+        """Returns the report as JSON values."""
         counts = [
             {"what": what, "value": value, "paper": self.paper.get(what)}
             for what, value in self.counts.items()
@@ -90,7 +90,7 @@ class Quality:
         return {"counts": counts, **self.tables, **self.findings, "sample": sample}
 
     def as_text(self, sample: bool = True) -> Iterator[str]:
-        """The lines of the report.
+        """Yields the lines of the report.
 
         Args:
             sample: whether the sample follows.
@@ -113,7 +113,7 @@ class Quality:
             yield f"  {each.left}{marked}{each.right}".rstrip()
 
     def as_html(self) -> str:
-        """The report as a page."""
+        """Returns the report as a page."""
         parts = [html.table(["", "here", "paper"], self._rows(), right=[False, True, True])]
         for title, values in self.tables.items():
             most = max(values.values(), default=1)
@@ -161,17 +161,17 @@ def _number(value: float | None) -> str:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean to one decimal; 0 of none."""
+    """Returns the mean to one decimal; 0 without values."""
     return round(sum(values) / len(values), 1) if values else 0.0
 
 
 def histogram(values: Sequence[float], step: int, most: int | None = None) -> dict[str, int]:
-    """Counts of values in steps, by their bounds; what a step of 1 counts is the value itself.
+    """Returns counts of values in steps, by their bounds; a step of width 1 is named by its value.
 
     Args:
         values: the values, at least 0.
         step: the width of a step.
-        most: the greatest value that there can be.
+        most: the greatest possible value.
     """
     return steps(Counter(int(value // step) * step for value in values), step, most)
 
@@ -188,6 +188,6 @@ def _bounds(low: int, step: int, most: int | None) -> str:
 
 
 def sampled(items: Sequence[T]) -> list[T]:
-    """Some of the items at random, the same ones each time, in their order."""
+    """Returns some of the items at random, the same ones each time, in their order."""
     chosen = random.Random(0).sample(range(len(items)), min(_SAMPLE, len(items)))
     return [items[number] for number in sorted(chosen)]

@@ -35,7 +35,7 @@ class Source:
         opened: opens it.
         codec, errors: how it is decoded.
         encoding: the name of its encoding.
-        edges: what its publishers have put around the text.
+        edges: the publishers' additions to the text.
         size: characters of a block.
     """
 
@@ -48,7 +48,7 @@ class Source:
 
     @classmethod
     def of(cls, opened: Callable[[], BinaryIO], size: int = BLOCK) -> Source:
-        """A file; `opened` opens it.
+        """Returns a file; `opened` opens it.
 
         Raises:
             InputError: no text, or damaged.
@@ -78,7 +78,7 @@ class Source:
         yield from _bounded(rest)
 
     def _blocks(self) -> Iterator[str]:
-        """Yields what is text, in blocks."""
+        """Yields the text without publishers' additions, in blocks."""
         ahead = min(self.size, _AHEAD)  # so that a caption that goes on beyond a block is seen
         held = ""
         with self.opened() as raw:
@@ -93,9 +93,9 @@ class Source:
 
 
 def border(text: str, near: int) -> int:
-    """Where a text can be divided, at or before `near`, so that each part is cleared as in the whole.
+    """Returns where a text can be divided, at or before `near`, with the same result of cleaning.
 
-    It is between two lines, inside no caption and no italics; in a text of one line, after a space.
+    It is between two lines, outside captions and italics; in a text of one line, after a space.
     """
     begin = max(0, near - _AHEAD)
     cuts = [match.end() for match in _PLAIN.finditer(text, begin, near)]

@@ -1,4 +1,4 @@
-"""Text files that a benchmark is built from: finding them, naming them, saying where they are from."""
+"""Text files that a benchmark is built from: finding them, naming them, recording their source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TextFile:
     name: str
 
     def read(self) -> bytes:
-        """Its bytes.
+        """Returns its bytes.
 
         Raises:
             InputError: it cannot be read, or has none.
@@ -46,7 +46,7 @@ class TextFile:
         return data
 
     def opened(self) -> BinaryIO:
-        """The file as plain text, open for reading; EPUB, HTML and TEI as their text."""
+        """Returns the file as plain text, open for reading; EPUB, HTML and TEI as their text."""
         with open(self.path, "rb") as raw:
             is_text = form_of(_start_and_end(raw), self.path.name) == "text"
         if is_text:
@@ -68,7 +68,7 @@ class TextFile:
             raise InputError(f"cannot read: {error.strerror or error}", file=self.path) from None
 
     def digest(self, *before: bytes | str) -> str:
-        """What `digest` gives of some texts and its bytes.
+        """Returns the `digest` of some texts and its bytes.
 
         Raises:
             InputError: it cannot be read, or has no bytes but white space.
@@ -84,15 +84,15 @@ class TextFile:
 
 
 def files_of(paths: Sequence[StrPath], wanted: Callable[[Path], bool], lacking: str) -> list[Path]:
-    """The files of some paths, each once, those of a folder and its folders in order of their names.
+    """Returns the files of some paths, each once; those in folders sorted by name.
 
     Args:
         paths: files, which are all taken, and folders.
         wanted: whether a file of a folder is taken.
-        lacking: what is said of a folder without such a file.
+        lacking: the error for a folder without such a file.
 
     Raises:
-        InputError: no such file or folder, or a folder without a file that is wanted.
+        InputError: no such file or folder, or a folder without a suitable file.
     """
     found: list[Path] = []
     for given in paths:
@@ -112,11 +112,11 @@ def files_of(paths: Sequence[StrPath], wanted: Callable[[Path], bool], lacking: 
 def text_files(
     paths: Sequence[StrPath], what: str, suffixes: Sequence[str] = SUFFIXES
 ) -> list[TextFile]:
-    """The text files of some paths, those of a folder and its folders in order of their names.
+    """Returns the text files of some paths; those in folders and subfolders sorted by name.
 
     Args:
         paths: files and folders.
-        what: what they are, for messages.
+        what: their kind, for messages.
         suffixes: the endings of files in folders.
 
     Raises:
@@ -149,7 +149,7 @@ def _start_and_end(raw: BinaryIO) -> bytes:
 
 
 def digest(*parts: bytes | str) -> str:
-    """A hash of some texts."""
+    """Returns a hash of some texts."""
     return _hash(parts).hexdigest()[:_DIGITS]
 
 

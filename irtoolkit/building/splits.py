@@ -15,17 +15,17 @@ SHARE = 0.1
 def split_books(
     counts: Mapping[str, int], val: Sequence[str] = (), test: Sequence[str] = ()
 ) -> dict[str, list[str]]:
-    """The books of each split; splits without a book are left out.
+    """Returns the books of each split; splits without a book are left out.
 
     Val and test get about a tenth of the windows each, at least one book; of a single book, all
     windows are for testing, and of two, one book is for training.
 
     Args:
         counts: windows of each book, all above 0.
-        val, test: books that are wanted in a split, in place of chosen ones.
+        val, test: names of books for a split, in place of chosen ones.
 
     Raises:
-        InputError: a book that has no windows, or is wanted in both.
+        InputError: a book that has no windows, or is named for both.
     """
     for name in (*val, *test):
         if name not in counts:

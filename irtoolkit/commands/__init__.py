@@ -1,9 +1,9 @@
-"""The subcommands of `irtoolkit`, one a module.
+"""The subcommands of `irtoolkit`, one per module.
 
-A command module has HELP (one line), EXAMPLES (lines shown under its help), `configure`, which
-adds its arguments to a parser, and `execute`, which takes the parsed arguments. Modules import
-what they run only when they run it, so that help is immediate. Of several processes that torchrun,
-srun or mpirun start, the first does a command, unless its module has SHARED = True: then all do.
+A command module has HELP (one line), EXAMPLES (lines shown under its help), `configure`, which adds
+its arguments to a parser, and `execute`, which takes the parsed arguments. Modules import their
+dependencies only when they run, so that help is immediate. Of several processes that torchrun, srun
+or mpirun start, the first does a command, unless its module has SHARED = True: then all do.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ FORMATS = ("text", "json", "csv", "latex")
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """The --format argument that every command with a table has."""
+    """Adds the --format argument of every command with a table."""
     parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """The --set argument of commands that run a system; `--key value` is the same."""
+    """Adds the --set argument of commands that run a system; `--key value` is the same."""
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", dest="settings",
         help="settings of the system, also written --KEY VALUE; all take query, doc, self, ties and"
@@ -45,7 +45,7 @@ def add_output(
     parser: argparse.ArgumentParser, said: str = "TREC text, .gz or .parquet, by its name",
     *, required: bool = True,
 ) -> None:  # fmt: skip
-    """The -o argument of commands that write a file, which is refused early if it cannot be."""
+    """Adds the -o argument of commands that write a file, which is checked early."""
     parser.add_argument(
         "-o", "--output", type=output_file, required=required, metavar="FILE", help=said
     )
@@ -58,7 +58,7 @@ class OutputFile(str):
 
 
 def output_file(name: str) -> OutputFile:
-    """The type of an argument that names a file to write.
+    """Checks an argument that names a file to write.
 
     Raises:
         InputError: it cannot be written, or is -.
@@ -71,7 +71,7 @@ def output_file(name: str) -> OutputFile:
 
 
 def output_place(name: str) -> OutputFile:
-    """The type of an argument that names a file or a folder, as other arguments say, to write.
+    """Checks an argument that names an output file or folder, as other arguments say.
 
     Raises:
         InputError: it is -. Whether it can be written is the command's to look at.
@@ -81,7 +81,10 @@ def output_place(name: str) -> OutputFile:
 
 
 def output_folder(name: str) -> str:
-    """The type of an argument that names a folder to write to; errors as for `output_file`."""
+    """Checks an argument that names a folder to write to.
+
+    Errors as for `output_file`.
+    """
     from irtoolkit.base.files import refuse_unwritable
 
     refuse_dash(name, "folder")
@@ -90,7 +93,7 @@ def output_folder(name: str) -> str:
 
 
 def local_folder(name: str) -> str:
-    """The type of an argument that names a folder of this machine; errors as for `output_file`.
+    """Checks an argument that names an output folder of this machine.
 
     Raises:
         InputError: it is a URL, too.
@@ -100,7 +103,10 @@ def local_folder(name: str) -> str:
 
 
 def local_file(name: str) -> OutputFile:
-    """The type of an argument that names a file of this machine to write; errors as for a folder."""
+    """Checks an argument that names a file of this machine to write.
+
+    Errors as for a folder.
+    """
     _refuse_url(name, "file")
     return output_file(name)
 
@@ -125,7 +131,7 @@ def _refuse_url(name: str, kind: str) -> None:
 
 
 def add_run_form(parser: argparse.ArgumentParser) -> None:
-    """The --output-format argument of commands that write a run."""
+    """Adds the --output-format argument of commands that write a run."""
     parser.add_argument(
         "--output-format", choices=("trec", "msmarco"), default="trec",
         help="of text: trec, or msmarco (query id, document id and rank); default: trec",
@@ -133,7 +139,7 @@ def add_run_form(parser: argparse.ArgumentParser) -> None:
 
 
 def add_measures(parser: argparse.ArgumentParser, default: str = "the dataset's own") -> None:
-    """The -m and --measures arguments of commands that score; see `measures_of`."""
+    """Adds the -m and --measures arguments of commands that score; see `measures_of`."""
     parser.add_argument(
         "-m", action="append", dest="measures", metavar="M",
         help="a measure by its name in ir_measures (nDCG@10), trec_eval (ndcg_cut.10, map, P.5,10) or"
@@ -147,9 +153,9 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "the dataset's 
 
 
 def measures_of(args: argparse.Namespace) -> str | None:
-    """The measures that were asked for, or None for the dataset's own.
+    """Returns the requested measures, or None for the dataset's own.
 
-    Says on standard error which measures of a group of trec_eval's are not computed.
+    Says on standard error which measures of a trec_eval group are not computed.
     """
     if args.measures is None:
         return None
@@ -170,17 +176,17 @@ def add_hidden(parser: argparse.ArgumentParser, flag: str, *, of: str) -> None:
 
 
 def pass_on(parser: argparse.ArgumentParser) -> None:
-    """Makes a command take whatever stands after its name, --help too, as `arguments`.
+    """Makes a command take all words after its name, --help too, as `arguments`.
 
-    For commands of other packages, which read their arguments themselves: where no character
-    begins an option, all are positional.
+    For commands of other packages, which read their arguments themselves: if no character begins an
+    option, all are positional.
     """
     parser.prefix_chars = "\0"
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
 
 
 def parse_pairs(pairs: list[str]) -> dict[str, Any]:
-    """KEY=VALUE arguments as a dict.
+    """Returns KEY=VALUE arguments as a dict.
 
     Raises:
         InputError: an argument without "=", or a key given twice.
@@ -223,19 +229,19 @@ def _finite(content: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """A line for the person at the terminal, kept out of the output."""
+    """Writes a line for the person at the terminal to standard error."""
     say(harmless(text))
 
 
 def size_of(run: Run) -> str:
-    """The numbers of queries and rows of a run."""
+    """Returns the numbers of queries and rows of a run."""
     return f"{number_of(len(run.query_ids), 'queries')}, {number_of(len(run), 'rows')}"
 
 
 def written(path: str, run: Run, system: System, given: Iterable[str] = ()) -> str:
-    """What a command says of a run that it has written.
+    """Returns the message on a run that has been written.
 
-    Settings at their defaults are left out, but for a model, its prompts and what was given.
+    Settings at their defaults are left out, except a model, its prompts and those that were given.
     """
     told = {"model", *given, *system.changed()}
     settings = {key: value for key, value in system.settings().items() if key in told}

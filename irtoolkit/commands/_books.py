@@ -1,4 +1,4 @@
-"""What commands say of books: where a passage is, and the words that it shares with a query."""
+"""The output of commands on books: the place of a passage, and the words it shares with a query."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _RANKED = {
 def open_books(
     paths: Sequence[StrPath], system: str | None, settings: dict[str, Any], sentences: int | None
 ) -> PlacedIndex:
-    """The index of some books, built where it is not there yet; says on standard error what it is.
+    """Returns the index of some books, built if necessary; describes it on standard error.
 
     Args:
         paths: plain-text files or folders of them.
         system: its name; by default the best for books that can run here.
-        settings: the system's; a length is taken as `sentences`.
+        settings: the system's; a length is read as `sentences`.
         sentences: of a passage.
 
     Raises:
-        InputError: see `read_books` and `BookIndex`; or a length that is no number.
+        InputError: see `read_books` and `BookIndex`; or an invalid length.
     """
     from irtoolkit.datasets.book_files import read_books
     from irtoolkit.datasets.novels import LENGTH
@@ -55,7 +55,7 @@ def open_books(
 
 
 def _described(index: PlacedIndex) -> str:
-    """What is searched, how, and how much that finds."""
+    """Returns what is searched, by which ranking, and its known recall, in words."""
     from irtoolkit.ranking.book_search import model_lacks, told_share
 
     titles = [novel.title for novel in index.books.values()]
@@ -75,7 +75,7 @@ def _sentences(given: str | None) -> int | None:
 
 
 def place_of(index: PlacedIndex, hit: Hit, width: int) -> str:
-    """Where a passage is, on one line."""
+    """Returns the place of a passage on one line."""
     place = index.place(hit.doc_id)
     parts = [index.novel(hit.doc_id).title] if len(index.books) > 1 else []
     share = f"at {100 * place.share:.0f} %"
@@ -85,13 +85,13 @@ def place_of(index: PlacedIndex, hit: Hit, width: int) -> str:
 
 
 def shared_words(hit: Hit) -> str:
-    """The words of a passage that match the query, each once."""
+    """Returns the words of a passage that match the query, each once."""
     words = dict.fromkeys(hit.text[first:last].lower() for first, last in hit.matches)
     return printable(", ".join(words))
 
 
 def as_record(index: PlacedIndex, hit: Hit) -> dict[str, Any]:
-    """What JSON has of a passage's place and of what it shares with the query."""
+    """Returns a passage's place and its common words with the query, for JSON."""
     place = index.place(hit.doc_id)
     return {
         "book": index.novel(hit.doc_id).title,

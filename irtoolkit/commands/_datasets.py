@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_ranked(parser: argparse.ArgumentParser) -> None:
-    """The arguments of commands that rank: --candidates, --topics and --qrels."""
+    """Adds the arguments of commands that rank: --candidates, --topics and --qrels."""
     _add_candidates(parser, "rank the dataset's candidates for each query, or all documents")
     parser.add_argument(
         "--topics", metavar="FILE",
@@ -25,7 +25,7 @@ def add_ranked(parser: argparse.ArgumentParser) -> None:
 
 
 def add_judged(parser: argparse.ArgumentParser) -> None:
-    """The arguments of commands that score: DATASET, RUN, --qrels and --candidates."""
+    """Adds the arguments of commands that score: DATASET, RUN, --qrels and --candidates."""
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("runs", nargs="*", metavar="RUN", help="files, of which one is needed")
     _add_qrels(parser)
@@ -57,7 +57,7 @@ def _add_candidates(parser: argparse.ArgumentParser, said: str) -> None:
 
 
 def swap_dataset_and_system(args: argparse.Namespace) -> None:
-    """Puts DATASET and SYSTEM into their order, if each stands in the other's place."""
+    """Swaps DATASET and SYSTEM if they are in each other's place."""
     from irtoolkit.ranking.order import dataset_then_system
 
     first = args.dataset
@@ -67,10 +67,10 @@ def swap_dataset_and_system(args: argparse.Namespace) -> None:
 
 
 def ranked_dataset(args: argparse.Namespace) -> Dataset:
-    """The dataset that a command ranks; see `add_ranked`.
+    """Returns the dataset that a command ranks; see `add_ranked`.
 
     Raises:
-        InputError: no such dataset or file, no queries, or no candidates where they are wanted.
+        InputError: no such dataset or file, no queries, or no candidates if they are required.
     """
     from irtoolkit.datasets.book_files import dataset_of_books, is_book
     from irtoolkit.datasets.dataset import Dataset
@@ -99,14 +99,14 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
 
 
 def judged_dataset(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
-    """The dataset whose judgments are used, with the excluded grade, and the runs; see `_judged`."""
+    """Returns the dataset with judgments and the excluded grade, and the runs; see `_judged`."""
     dataset, runs = _judged(args)
     dataset.excluded = args.excluded
     return dataset, runs
 
 
 def _check_no_measure(runs: list[str]) -> None:
-    """Raises InputError if a run is no file but the name of a measure, as in -m AP nDCG@10."""
+    """Raises InputError if a run is not a file but the name of a measure, as in -m AP nDCG@10."""
     for run in runs:
         if not is_url(run) and not is_file(run) and _is_measure(run):
             raise InputError(
@@ -125,7 +125,7 @@ def _is_measure(name: str) -> bool:
 
 
 def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
-    """The dataset whose judgments a command scores runs on, and the runs.
+    """Returns the dataset whose judgments a command scores runs on, and the runs.
 
     With --qrels, DATASET can be left out: the first argument is then a run.
 

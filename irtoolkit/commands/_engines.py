@@ -1,4 +1,4 @@
-"""Where a command's work is done: --engine, --workers and --address."""
+"""The engine of a command: --engine, --workers and --address."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from irtoolkit.commands._parsing import AtLeastOne
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """The arguments of commands whose work can be spread over processes or machines."""
+    """Adds the arguments of commands whose work can be spread over processes or machines."""
     group = parser.add_argument_group(
         "where the work is done", "The result is the same to the byte wherever that is."
     )
@@ -31,7 +31,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def engine_of(args: argparse.Namespace) -> AbstractContextManager[Any]:
-    """The engine that a command was given, for the length of the command."""
+    """Returns the engine of a command, for the length of the command."""
     if not hasattr(args, "address"):  # compare has an --engine of another kind
         return nullcontext()
     from irtoolkit.engines.choose import engine

@@ -29,10 +29,10 @@ def files_read(parser: argparse.ArgumentParser) -> tuple[str, ...]:
 
 
 def refuse_overwriting(args: argparse.Namespace) -> None:
-    """Raises InputError where a file that is to be written is read too, or written twice.
+    """Raises InputError if an output file is also an input, or is written twice.
 
-    A file is the same however it is spelt: through links, as a URL, or in another case where the file
-    system takes that. Files of a registered collection are read by its name.
+    A file is the same however it is spelt: through links, as a URL, or in another case if the file
+    system ignores case. Files of a registered collection are read by its name.
 
     Args:
         args: of a command, with its `files_read`.
@@ -54,7 +54,7 @@ def refuse_overwriting(args: argparse.Namespace) -> None:
 
 
 def _registered(name: str) -> Iterator[str]:
-    """The files on this machine of a collection that is registered by a name."""
+    """Yields the files on this machine of a collection that is registered by a name."""
     if is_url(name) or os.path.exists(on_disk(name)):
         return
     from irtoolkit.datasets.local.registry import read_registry
@@ -66,7 +66,7 @@ def _registered(name: str) -> Iterator[str]:
 
 
 def _words(values: Iterable[object]) -> Iterator[str]:
-    """Each text among values of arguments."""
+    """Yields each text among values of arguments."""
     for value in values:
         if isinstance(value, str):
             yield value
@@ -75,7 +75,7 @@ def _words(values: Iterable[object]) -> Iterator[str]:
 
 
 def _same(read: str, written: str) -> bool:
-    """Whether two names are of one file, or of one URL."""
+    """Returns whether two names are of one file, or of one URL."""
     if is_url(read) or is_url(written):
         return same_place(read) == same_place(written)
     try:

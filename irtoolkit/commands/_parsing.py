@@ -29,7 +29,10 @@ _WIDEST = 100
 
 
 class Paragraphs(argparse.RawDescriptionHelpFormatter):
-    """Help whose paragraphs are filled to the terminal; indented lines, such as examples, stay."""
+    """Help whose paragraphs are filled to the terminal.
+
+    Indented lines, for example examples, stay.
+    """
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         width = min(width, _WIDEST)
@@ -63,8 +66,8 @@ class AtLeastZero(AtLeastOne):
 class CommandParser(argparse.ArgumentParser):
     """A parser whose errors are one line.
 
-    Where a command takes settings (`--set`), `--key value` and `--key=value` are settings too, if
-    the command has no such flag; - in a key is _.
+    If a command takes settings (`--set`), `--key value` and `--key=value` are settings too, if the
+    command has no such flag; - in a key is _.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -78,7 +81,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Arguments, of which none is left unknown."""
+        """Parses arguments; none is left unknown."""
         words = list(sys.argv[1:] if args is None else args)
         flags: dict[str, str] = {}
         pairs: list[str] = []
@@ -102,7 +105,7 @@ class CommandParser(argparse.ArgumentParser):
         return found, rest
 
     def flags(self) -> list[str]:
-        """The flags of the command, without hidden ones."""
+        """Returns the flags of the command, without hidden ones."""
         return [
             flag
             for action in self._actions
@@ -111,7 +114,7 @@ class CommandParser(argparse.ArgumentParser):
         ]
 
     def _without_settings(self, words: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
-        """The words without settings, the flags of the settings by name, and the settings."""
+        """Returns the words without settings, the settings' flags by name, and the settings."""
         kept: list[str] = []
         flags: dict[str, str] = {}
         pairs: list[str] = []
@@ -141,7 +144,7 @@ class CommandParser(argparse.ArgumentParser):
         self.error(f"no flag {flag}; {near or did_you_mean(flag, self.flags())}".rstrip("; "))
 
     def _hint(self) -> str:
-        """What a command says of one more word than it takes."""
+        """Returns a hint for a command with one argument too many."""
         if "--measures" in self.flags():
             return "; -m takes one measure, --measures several"
         last = next((a.metavar for a in reversed(self._actions) if not a.option_strings), None)
@@ -153,7 +156,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[str]) -> InputError:
-    """The error for a setting that does not exist, if it was written as a flag; else the error.
+    """Returns the error for an unknown setting, if it was written as a flag, or the given error.
 
     Args:
         error: any error of a command.

@@ -58,7 +58,7 @@ def _words(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _identity(path: str) -> object:
-    """Returns what tells a stream or a pipe from others; None for a file that can be read again."""
+    """Returns the identity of a stream or a pipe; None for a file that can be read again."""
     from irtoolkit.base.pipes import is_pipe
     from irtoolkit.base.streams import stream_of
 

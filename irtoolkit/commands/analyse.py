@@ -114,7 +114,7 @@ def _print_list(args: argparse.Namespace) -> None:
 
 
 def _subject(one: type[Analysis]) -> str:
-    """What an analysis is of."""
+    """Returns the subject of an analysis: people, prompts, rankings or data."""
     if one.people:
         return "people"
     if one.prompted:

@@ -102,7 +102,7 @@ def _flags(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def _choices(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[str]]]:
-    """The flags that take one of a few words."""
+    """Yields the flags that take one of a few words."""
     for action in parser._actions:
         known = action.choices if action.choices is not None else getattr(action, "suggested", None)
         if known is not None:
@@ -110,7 +110,7 @@ def _choices(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[str]]]
 
 
 def _words(parser: argparse.ArgumentParser, names: dict[str, list[str]]) -> list[str]:
-    """What may be written in place of the positional arguments, but for files."""
+    """Returns the words that may replace the positional arguments, except files."""
     found: list[str] = []
     for action in parser._actions:
         if action.option_strings:
@@ -121,7 +121,7 @@ def _words(parser: argparse.ArgumentParser, names: dict[str, list[str]]) -> list
 
 
 def _names(commands: list[str]) -> dict[str, list[str]]:
-    """Known names by what arguments are called in help."""
+    """Returns the known names for each metavar of arguments."""
     from irtoolkit.datasets import dataset_ids
     from irtoolkit.experiments.catalogue import tables
     from irtoolkit.experiments.papers import row_id

@@ -100,7 +100,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _given(folder: str) -> str:
-    """Returns how the folder of a model is given to other commands."""
+    """Returns how other commands take the folder of a model."""
     return (
         f"{folder}: retrieve with --set weights={folder}, reproduce with --weights MODEL={folder}"
     )

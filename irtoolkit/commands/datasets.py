@@ -88,15 +88,15 @@ def _download(dataset_id: str, limit: float | None) -> None:
 
 @dataclass(frozen=True)
 class _Row:
-    """One dataset of the list.
+    """A dataset in the list.
 
     Attributes:
         id: the dataset's id.
         about: the record of its benchmark; None for datasets of other packages without one.
-        queries: the number of queries; None if it is not known.
-        docs: the number of documents; None if it is not known.
+        queries: the number of queries; None if unknown.
+        docs: the number of documents; None if unknown.
         where: the folder of its files; None while they are not on this machine.
-        problem: what is wrong with the files that are there.
+        problem: what is wrong with existing files.
     """
 
     id: str
@@ -132,7 +132,7 @@ class _Row:
         return f"{queries:>16}{docs}"
 
     def status(self) -> str:
-        """Where the files are, or how to get them."""
+        """Returns the location of the files, or how to get them."""
         from irtoolkit.datasets.benchmark import NOT_STATED
         from irtoolkit.datasets.identity import DatasetId
 
@@ -151,7 +151,7 @@ class _Row:
 
 
 def _is_beginning(name: str) -> bool:
-    """Whether a name is no dataset but the beginning of several, as birco is."""
+    """Returns whether a name is not a dataset but the beginning of several, as birco is."""
     import ir_datasets
 
     from irtoolkit.datasets import dataset_ids
@@ -162,7 +162,7 @@ def _is_beginning(name: str) -> bool:
 
 
 def _rows(beginning: str = "") -> Iterator[_Row]:
-    """The datasets whose ids have a beginning."""
+    """Yields the datasets whose ids have a prefix."""
     from irtoolkit.base.errors import InputError
     from irtoolkit.datasets import dataset_ids
     from irtoolkit.datasets.dataset import Dataset
@@ -197,7 +197,7 @@ def _print_list(records: list[dict[str, Any]], form: str) -> None:
 
 
 def _print_groups(some: Iterable[_Row] | None = None) -> None:
-    """The list for a terminal, benchmark by benchmark as their files are read."""
+    """Prints the list for a terminal, benchmark by benchmark as their files are read."""
     for _, rows in groupby(_rows() if some is None else some, key=lambda row: row.benchmark):
         group = list(rows)
         listed = [row for row in group if row.listed]

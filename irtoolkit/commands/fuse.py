@@ -137,7 +137,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _fuse_learned(args: argparse.Namespace, settings: dict[str, Any]) -> None:
-    """Fuses by what a search has learned."""
+    """Fuses by a fusion that a search has learned."""
     from irtoolkit.base.errors import InputError
     from irtoolkit.fusing.log import learned_fusion
     from irtoolkit.ranking.fusion import fuse_files

@@ -148,7 +148,7 @@ def _build_lucene(data: Dataset, system: System, args: argparse.Namespace) -> No
 
 
 def _tell(index: KeptIndex) -> None:
-    """What an index holds, on a few lines."""
+    """Prints the contents of an index on a few lines."""
     kept, size = index.manifest, index.bytes()
     gone = sum(entry.documents for entry in kept.shards) - len(index)
     shards = f"{len(kept.shards):,} shard{'s' if len(kept.shards) != 1 else ''}"

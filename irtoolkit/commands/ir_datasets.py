@@ -25,7 +25,10 @@ def execute(args: argparse.Namespace) -> None:
     trec = export.QRELS_EXPORTERS["trec"]
 
     def relevance_alone(cls: Any, out: TextIO, fields: list[str] | None = None) -> Any:
-        """Exports TREC qrels, whose fourth field is the last; other fields have to be named."""
+        """Exports TREC qrels with relevance as the fourth and last field.
+
+        Others have to be named.
+        """
         plain = fields is None and "relevance" in cls._fields
         return trec(cls, out, ["relevance"] if plain else fields)
 

@@ -114,7 +114,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _may_be_model(name: str) -> bool:
-    """Whether a name is that of a preset, of a folder with a model, or has the form of a hub id.
+    """Returns whether a name is a preset, a folder with a model, or has the form of a hub id.
 
     Raises:
         InputError: it is a folder without a model.
@@ -148,7 +148,7 @@ def _refuse_no_hub_id(name: str) -> None:
 
 
 def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Everything that is known of some models."""
+    """Prints all facts about some models."""
     from irtoolkit.base.tables import terminal_width
     from irtoolkit.base.textwidth import wrap
     from irtoolkit.commands import shown as settings_line
@@ -172,7 +172,7 @@ def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
 def _print_groups(
     facts: Mapping[str, Mapping[str, Any]], words: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """The list for a terminal, by kind, with the models whose weights are here first; then words."""
+    """Prints the list for a terminal, by kind, with installed models first; then word vectors."""
     from irtoolkit.base.errors import needs_extra
     from irtoolkit.base.tables import terminal_width
     from irtoolkit.base.textwidth import pad, shorten, wrap
@@ -216,7 +216,7 @@ def _print_groups(
 
 
 def _known_words(source: Source) -> dict[str, Any]:
-    """What is known of word vectors that can be fetched."""
+    """Returns the facts about word vectors that can be downloaded."""
     here = source.folder.is_dir()
     return {
         "kind": source.kind, "licence": source.licence, "source": source.source,

@@ -139,7 +139,7 @@ def execute(args: argparse.Namespace) -> None:
 def _sections(
     names: Sequence[str], dataset: Dataset, runs: Sequence[str]
 ) -> tuple[tuple[str, str, str], ...]:
-    """The sections of analyses, of the dataset or of the runs."""
+    """Returns the sections of analyses, of the dataset or of the runs."""
     from irtoolkit.analyses.analyse import analyse
     from irtoolkit.analyses.catalogue import find_analysis
     from irtoolkit.analyses.files import section_of
@@ -153,7 +153,7 @@ def _sections(
 
 
 def _need_matplotlib() -> None:
-    """Raises an error before the work starts where matplotlib is missing."""
+    """Raises an error before the work starts if matplotlib is missing."""
     from importlib.util import find_spec
 
     from irtoolkit.base.errors import needs_extra

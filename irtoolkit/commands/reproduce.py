@@ -111,7 +111,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _say(line: str) -> None:
-    """A line of progress above the bar, where there is one."""
+    """Writes a line of progress above the bar, if there is one."""
     import sys
 
     from tqdm import tqdm
@@ -213,7 +213,7 @@ def _print_tables(parts: list[TextTable], groups: list[str], form: str) -> None:
 
 
 def _print_summary(result: TableResult, out: Path) -> None:
-    """The last screen: one table of the rows that ran, what the others need, and a report."""
+    """Prints the last screen: one table of the rows that ran, the others' needs, and a report."""
     from irtoolkit.experiments.summary import as_summary, closing_lines
 
     measured = bool(result.measured_groups())

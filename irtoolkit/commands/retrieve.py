@@ -113,7 +113,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _names_index(given: str) -> bool:
-    """Whether an argument is an index and no file of documents."""
+    """Returns whether an argument is an index and no file of documents."""
     from irtoolkit.datasets.memory import is_text_file
     from irtoolkit.indexes.remote import is_index
 

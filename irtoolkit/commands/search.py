@@ -117,7 +117,7 @@ def _refuse_documents_from_stdin() -> None:
 
 
 def _skipped(blank: Sequence[int]) -> str:
-    """What is said of lines without a query."""
+    """Returns the note on lines without a query."""
     if len(blank) == 1:
         return f"note: line {blank[0]} of the input is empty and has no result"
     return (
@@ -127,7 +127,7 @@ def _skipped(blank: Sequence[int]) -> str:
 
 
 def _divided(words: Sequence[str]) -> tuple[list[str], str | None]:
-    """What is searched, and the text that is searched for, if one is given.
+    """Returns what is searched, and the query text, if one is given.
 
     Raises:
         InputError: several things to search that are not books.
@@ -147,7 +147,7 @@ def _divided(words: Sequence[str]) -> tuple[list[str], str | None]:
 
 
 def _is_place(word: str) -> bool:
-    """Whether a word names something that can be searched."""
+    """Returns whether a word names something that can be searched."""
     from irtoolkit.datasets.recognise import is_dataset
     from irtoolkit.indexes.remote import is_index
 
@@ -183,7 +183,7 @@ def _opened(places: Sequence[str], args: argparse.Namespace) -> Index:
 
 
 def _show(index: Index, text: str, args: argparse.Namespace, named: bool = False) -> None:
-    """Prints what a query finds; one of several is `named`."""
+    """Prints the hits of a query; one of several is `named`."""
     from irtoolkit.commands import _books
     from irtoolkit.ranking.book_index import PlacedIndex
 
@@ -228,7 +228,7 @@ def _print(found: SearchResult, books: PlacedIndex | None = None) -> None:
 
 
 def _passage(hit: Hit, most: int) -> tuple[str, list[tuple[int, int]]]:
-    """The part of a text around its first match, cut between words, and the matches in it."""
+    """Returns the part of a text around its first match, cut between words, and its matches."""
     text = "".join(c if c.isprintable() and c not in (_BEGIN, _END) else " " for c in hit.text)
     matches = hit.matches
     first = max(0, matches[0][0] - most // 4) if matches and matches[0][0] > most // 2 else 0
@@ -247,7 +247,10 @@ def _passage(hit: Hit, most: int) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _marked(text: str, matches: Sequence[tuple[int, int]], width: int) -> Iterator[str]:
-    """The lines of a text with marks around matches; a match that is broken is marked on each."""
+    """Yields the lines of a text with marks around matches.
+
+    A match that is broken is marked on each.
+    """
     at = 0
     for line in wrap(text, width):
         shown = ""
@@ -263,7 +266,7 @@ def _marked(text: str, matches: Sequence[tuple[int, int]], width: int) -> Iterat
 
 
 def _with_marks(word: str, begin: int, matches: Sequence[tuple[int, int]]) -> str:
-    """A word of a text, which begins there, with marks around what matches of it."""
+    """Returns a word of a text, which begins at `begin`, with its matching parts marked."""
     parts, at, end = [], begin, begin + len(word)
     for first, last in matches:
         # Pairs of Chinese characters overlap.

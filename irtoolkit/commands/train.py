@@ -151,7 +151,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _check_flags(args: argparse.Namespace) -> None:
-    """Refuses flags with which no training can begin, also where none is to begin."""
+    """Refuses flags with which no training can begin, even if none is to begin."""
     from irtoolkit.base.errors import InputError
 
     if args.folds is not None and args.folds < 2:
@@ -163,7 +163,7 @@ def _check_flags(args: argparse.Namespace) -> None:
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The settings that were given, with the datasets among them."""
+    """Returns the given settings, with the datasets among them."""
     from irtoolkit.base.errors import InputError
 
     settings = parse_pairs(args.settings)
@@ -177,7 +177,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _training(args: argparse.Namespace) -> Any:
-    """A function that trains a recipe's model into a folder, where the command says."""
+    """Returns a function that trains a recipe's model into a folder, with the command's options."""
     from irtoolkit.engines.engine import current
     from irtoolkit.training.ranks import in_this_process, ranks_of, train_with
     from irtoolkit.training.trainer import train

@@ -115,7 +115,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _folds(dataset: Dataset, args: argparse.Namespace) -> tuple[Fold, ...]:
-    """The folds that are held out; none where the queries are too few and nobody asks for any."""
+    """Returns the held-out folds; none by default if there are too few queries."""
     from irtoolkit.scoring.folds import FOLDS, folds_of
 
     few = not dataset.protocol.folds and len(dataset.qrels.query_ids) < FOLDS

@@ -45,9 +45,7 @@ class Statistic:
         return replace(self, reported=None, edition=None)
 
     def of_edition(self, edition: str) -> Statistic:
-        """Returns the same figure with the edition that the printed one is of, if one is
-        printed.
-        """
+        """Returns the same figure with the edition of the printed one, if there is one."""
         return self if self.reported is None else replace(self, edition=edition)
 
 
@@ -212,5 +210,5 @@ class Benchmark:
         return self
 
     def documentation(self) -> dict[str, Any]:
-        """ir_datasets' documentation record."""
+        """Returns ir_datasets' documentation record."""
         return {"pretty_name": self.title, "desc": self.description, "bibtex": self.bibtex}

@@ -82,7 +82,7 @@ class BircoRelease:
         return TableRows(self._judgments, make)
 
     def pools(self) -> dict[str, list[str]]:
-        """Query id to the ids of its pool, in the release's order."""
+        """Returns query id to the ids of its pool, in the release's order."""
         found: dict[str, list[str]] = {}
         for row in self.judgments():
             found.setdefault(row.query_id, []).append(row.doc_id)

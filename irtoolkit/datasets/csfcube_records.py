@@ -36,7 +36,7 @@ class CSFCubeDoc(NamedTuple):
         return " ".join(self.sentences)
 
     def default_text(self) -> str:
-        """Title and abstract."""
+        """Returns title and abstract."""
         return f"{self.title} {self.abstract}"
 
 

@@ -160,7 +160,10 @@ class Dataset:
         return Qrels.of(self.source)
 
     def relevant(self) -> dict[str, list[str]]:
-        """Query id to the ids of its relevant documents (grade above 0); empty without qrels."""
+        """Returns query id to the ids of its relevant documents (grade above 0).
+
+        Empty without qrels.
+        """
         found: dict[str, list[str]] = {}
         for row in self.source.qrels_iter() if self.has("qrels") else ():
             if row.relevance > 0:
@@ -209,7 +212,7 @@ class Dataset:
         return {} if grade is None else docs_of_grade(self.qrels, grade)
 
     def pools(self) -> dict[str, Sequence[str]]:
-        """Query id to the ids of the documents that it ranks."""
+        """Returns query id to the ids of the documents that it ranks."""
         return {query: pool for queries, pool in self.candidates() for query in queries}
 
     @property

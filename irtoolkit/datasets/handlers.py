@@ -77,7 +77,7 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
         return LazySequence(values if isinstance(values, Sequence) else list(values))
 
     def docs_store(self, options: Any = None) -> MappingDocstore:
-        """Look-up by id; ir_datasets' options concern files, which are not read here."""
+        """Returns a look-up by id; ir_datasets' options concern files, which are not read here."""
         return MappingDocstore(self._cls, self._load())
 
     def docs_count(self) -> int:
@@ -88,7 +88,7 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
         return None if self._key is None else self._key()
 
     def by_id(self) -> Mapping[str, Any]:
-        """{document id: record}, as it was loaded."""
+        """Returns {document id: record}, as it was loaded."""
         return self._load()
 
     def docs_cls(self) -> type:

@@ -180,7 +180,7 @@ def _pools(
 
 
 def _texts(given: Any, kind: _Kind, ids: Iterable[str] | None = None) -> dict[str, str]:
-    """Id to text, in order."""
+    """Returns id to text, in order."""
     found: dict[str, str] = {}
     for doc_id, text in _pairs(given, kind, ids):
         if not isinstance(text, str):

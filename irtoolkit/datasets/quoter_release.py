@@ -66,7 +66,7 @@ class QuoteQuery(NamedTuple):
         return f"{self.left} {token} {self.right}".strip()
 
     def default_text(self) -> str:
-        """Both sides of the context."""
+        """Returns both sides of the context."""
         return self.context
 
 

@@ -14,7 +14,7 @@ from irtoolkit.runs.recognise import is_run
 
 
 def is_dataset(given: Any) -> bool:
-    """Whether something is a dataset or judgments: an object, an id, a folder, or a file but a run."""
+    """Returns whether something is a dataset or judgments, and not a run."""
     if not isinstance(given, str | PathLike):
         return isinstance(given, Dataset | Qrels) or hasattr(given, "docs_iter")
     if is_file(given):

@@ -145,7 +145,7 @@ def with_qrels(data: Dataset, path: StrPath) -> Dataset:
 
 
 def _judged(data: Dataset, qrels: Qrels, name: str) -> Dataset:
-    """The dataset with judgments of a name."""
+    """Returns the dataset with judgments of a name."""
     handler = QrelsHandler(lambda: qrels, Qrel, {})
     changed = _made(data, _QRELS, (handler,), "qrels", name)
     changed.qrels = qrels
@@ -158,7 +158,7 @@ def _judged(data: Dataset, qrels: Qrels, name: str) -> Dataset:
 def with_parts(
     data: Dataset, queries: Any = None, qrels: Any = None, candidates: Any = None
 ) -> Dataset:
-    """The dataset with other queries, judgments or candidates, in memory or in files.
+    """Returns the dataset with other queries, judgments or candidates, in memory or in files.
 
     Args:
         data: a dataset.

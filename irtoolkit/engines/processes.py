@@ -225,7 +225,7 @@ class _Pool:
 
 
 def _surroundings(place: int, count: int) -> dict[str, str]:
-    """Environment variables of a worker beyond those of this process."""
+    """Returns environment variables of a worker beyond those of this process."""
     from irtoolkit.engines.gpus import visible_gpus
 
     threads = str(max(1, cores() // count))

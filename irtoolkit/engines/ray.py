@@ -176,7 +176,7 @@ class _Pool:
 
 
 def _perform(key: str, packed: Any, item: Any, driver: Driver) -> bytes:
-    """`perform` in a worker of a cluster, which may have another irtoolkit and lack the data."""
+    """Runs `perform` in a worker of a cluster, which may lack the data or differ in irtoolkit."""
     try:
         driver.followed()
     except InputError as other:

@@ -187,7 +187,7 @@ def lacking_of(system: System) -> str | None:
 
 
 def _files(row: Row, dataset: DatasetId) -> dict[str, str]:
-    """Setting to file, of the files of a row that are in the folder of the dataset's release."""
+    """Returns setting to file, for files of a row in the folder of the dataset's release."""
     about = Dataset.load(str(dataset)).about if row.files and str(dataset) else None
     folder = None if about is None else about.where()
     if folder is None:

@@ -69,7 +69,7 @@ def _column(table: Table, column: str) -> dict[str, Any]:
 
 
 def _data(result: TableResult) -> dict[str, dict[str, Any]]:
-    """Group to the data that it was measured on."""
+    """Returns group to the data that it was measured on."""
     foreign, without = result.foreign(), result.without_data() or absent_data(result.table)
     found: dict[str, dict[str, Any]] = {}
     for group in result.table.groups:
@@ -88,7 +88,7 @@ def _data(result: TableResult) -> dict[str, dict[str, Any]]:
 
 
 def _incomparable(result: TableResult) -> dict[str, str]:
-    """Group to why its measured figures may not be compared with the paper's."""
+    """Returns group to why its measured figures may not be compared with the paper's."""
     foreign, other = result.foreign(), result.table.other_data
     reasons = {
         group: SAMPLE_NOTE

@@ -69,7 +69,7 @@ class RowResult:
         return [cell for cell in self.cells if cell.status == status]
 
     def reasons(self, status: Status) -> dict[str, str]:
-        """Group to reason, of the cells of one status."""
+        """Returns group to reason, of the cells of one status."""
         return {cell.group: cell.reason or "" for cell in self.of_status(status)}
 
     def each(self, name: Literal["trained", "foreign", "p_value"]) -> dict[str, Any]:

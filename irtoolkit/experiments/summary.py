@@ -159,7 +159,7 @@ def most_telling(result: TableResult, group: str) -> tuple[str, ...]:
 
 
 def closing_lines(result: TableResult) -> list[str]:
-    """Lines below the table: rows that failed, then one line on those that need something."""
+    """Returns lines below the table: failed rows, then one line on rows that need something."""
     failed = [one for one in result.rows if one.status == "failed"]
     lines = [line for one in failed for line in folded(f"failed {one.row.system}: {one.reason}")]
     needs = _needs(result)
@@ -177,7 +177,10 @@ def closing_lines(result: TableResult) -> list[str]:
 
 
 def _needs(result: TableResult) -> dict[Need, list[str]]:
-    """Need to the reasons of the rows that have it; a row counts for the first of its groups."""
+    """Returns need to the reasons of the rows that have it.
+
+    A row counts for the first of its groups.
+    """
     needs: dict[Need, list[str]] = {}
     for one in result.rows:
         for cell in [cell for cell in one.cells if cell.need is not None][:1]:
@@ -216,7 +219,7 @@ _COMMAND = re.compile(r"`[^`]*`")
 
 
 def folded(text: str) -> list[str]:
-    """Lines of a text that fit the terminal; commands between backticks are not broken."""
+    """Returns lines of a text that fit the terminal; commands between backticks are not broken."""
     whole = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), text)
     first, *others = wrap(whole, terminal_width() - 2, cut=False)
     return [line.replace("\0", " ") for line in (first, *(f"  {line}" for line in others))]

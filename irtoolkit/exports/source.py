@@ -103,7 +103,7 @@ class Source:
         return self._counted("judgments", rows, None)
 
     def pools(self) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-        """(Query ids, ids of the documents that each of them ranks), group by group."""
+        """Yields (query ids, ids of the documents that each of them ranks), group by group."""
         total = self.counts.get("queries")
         with self._bar("pools", total) as bar:
             for queries, docs in self.dataset.candidates():

@@ -161,7 +161,7 @@ def _takes(name: str) -> tuple[list[str], Sequence[str]]:
 
 
 def _place(key: str) -> int:
-    """Normalisation varies slowest, and weights fastest."""
+    """Returns the sort key of a setting: normalisation varies slowest, and weights fastest."""
     return {"normalise": 0, "weights": 2}.get(key, 1)
 
 

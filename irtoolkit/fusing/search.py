@@ -167,7 +167,7 @@ class FusionBench:
         return method.trained(runs, qrels, self.search.seed)  # type: ignore[no-any-return]
 
     def fused(self, method: Method, query_ids: Collection[str]) -> Run:
-        """Some queries fused by a method."""
+        """Returns some queries fused by a method."""
         runs = [restricted(run, query_ids) for run in self.runs]
         return fuse(runs, method, depth=self.search.depth, progress=False).untied()
 

@@ -220,7 +220,7 @@ def _outcome(result: TunedFusion) -> dict[str, Any]:
 
 
 def _runs(runs: Sequence[Any], dataset: Dataset) -> dict[str, Run]:
-    """Name to run; a file is called by its path, and another run by its tag.
+    """Returns name to run; a file is called by its path, and another run by its tag.
 
     Raises:
         InputError: fewer than two, or a file twice.

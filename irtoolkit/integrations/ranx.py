@@ -138,7 +138,7 @@ def _own_names() -> frozenset[str]:
 def evaluate_with_ranx(
     qrels: Any, run: Any, measures: str | Sequence[str | Measure]
 ) -> dict[str, Floats]:
-    """Per-query values of a run as ranx computes them.
+    """Returns the per-query values of a run as ranx computes them.
 
     Args:
         qrels: anything that `Qrels.of` accepts.

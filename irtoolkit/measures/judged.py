@@ -185,17 +185,17 @@ class JudgedRun:
         return RankedRows(queries, within(self.pool_offsets), self.pool_grades[order])
 
     def sum(self, values: Floats) -> Floats:
-        """(Q,) sums over the rows of each query of one value per row."""
+        """Returns (Q,) sums over the rows of each query of one value per row."""
         return sums(self.queries, values, len(self.query_ids))
 
 
 def sums(groups: Ints, values: Floats, count: int) -> Floats:
-    """(count,) sum of the values of each group."""
+    """Returns (count,) sum of the values of each group."""
     return np.bincount(groups, weights=values, minlength=count).astype(np.float64)
 
 
 def within(offsets: Ints) -> Ints:
-    """(N,) position of each item within its group, from 1; `offsets` delimit the groups."""
+    """Returns (N,) position of each item within its group, from 1; `offsets` delimit the groups."""
     return np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], np.diff(offsets))
 
 

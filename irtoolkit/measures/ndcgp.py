@@ -65,7 +65,7 @@ class _NDCGp(ColumnarMeasure):
 
 
 def _dcg(rows: RankedRows, cuts: Ints) -> Floats:
-    """(Q,) sums of grade over discount, up to the cutoff of each query."""
+    """Returns (Q,) sums of grade over discount, up to the cutoff of each query."""
     rows = rows.where(rows.ranks <= cuts[rows.queries])
     return sums(rows.queries, rows.grades / np.log2(np.maximum(rows.ranks, 2)), len(cuts))
 

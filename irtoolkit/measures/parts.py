@@ -30,7 +30,7 @@ def judged_rows(measure: Measure, judged: JudgedRun) -> RankedRows:
 
 
 def number_relevant(measure: Measure, judged: JudgedRun) -> Floats:
-    """(Q,) R, the number of relevant documents, retrieved or not."""
+    """Returns (Q,) R, the number of relevant documents, retrieved or not."""
     return each(judged.pool_queries[judged.pool_grades >= lowest(measure)], judged)
 
 
@@ -52,7 +52,7 @@ def cut(measure: Measure) -> float:
 
 
 def each(queries: Ints, judged: JudgedRun) -> Floats:
-    """(Q,) number of occurrences of each query in `queries`."""
+    """Returns (Q,) number of occurrences of each query in `queries`."""
     return np.bincount(queries, minlength=len(judged.query_ids)).astype(np.float64)
 
 

@@ -46,22 +46,22 @@ def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
 
 
 def _found(measure: Measure, judged: JudgedRun) -> Floats:
-    """(Q,) number of relevant documents up to the cutoff."""
+    """Returns (Q,) number of relevant documents up to the cutoff."""
     return each(relevant_rows(measure, judged).queries, judged)
 
 
 def _precision(measure: Measure, judged: JudgedRun) -> Floats:
-    """Relevant documents among the first k, over k (m_P.c)."""
+    """Returns relevant documents among the first k, over k (m_P.c)."""
     return _found(measure, judged) / float(measure["cutoff"])
 
 
 def _recall(measure: Measure, judged: JudgedRun) -> Floats:
-    """Relevant documents among the first k, or all, over R (m_recall.c, m_set_recall.c)."""
+    """Returns relevant documents among the first k, or all, over R (m_recall.c, m_set_recall.c)."""
     return share(_found(measure, judged), number_relevant(measure, judged))
 
 
 def _success(measure: Measure, judged: JudgedRun) -> Floats:
-    """1 if one of the first k documents is relevant, else 0 (m_success.c)."""
+    """Returns 1 if one of the first k documents is relevant, else 0 (m_success.c)."""
     return np.minimum(_found(measure, judged), 1)
 
 
@@ -75,7 +75,7 @@ def _reciprocal_rank(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _average_precision(measure: Measure, judged: JudgedRun) -> Floats:
-    """Sum of the precisions at the relevant documents, over R (m_map.c, m_map_cut.c)."""
+    """Returns the sum of precisions at the relevant documents, over R (m_map.c, m_map_cut.c)."""
     queries, ranks, _ = relevant_rows(measure, judged)
     count = len(judged.query_ids)
     precisions = within(offsets_of(queries, count)) / ranks
@@ -83,7 +83,7 @@ def _average_precision(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _ndcg(measure: Measure, judged: JudgedRun) -> Floats:
-    """DCG over the DCG of the best order of all judged documents (m_ndcg.c, m_ndcg_cut.c).
+    """Returns DCG over the DCG of the best order of all judged documents (m_ndcg.c, m_ndcg_cut.c).
 
     The gain is the grade, or 2^grade - 1 for "exp-log2", divided by log2(i+1) at rank i.
     """
@@ -112,7 +112,7 @@ def _interpolated_precision(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _r_precision(measure: Measure, judged: JudgedRun) -> Floats:
-    """Relevant documents among the first R, over R (m_Rprec.c)."""
+    """Returns relevant documents among the first R, over R (m_Rprec.c)."""
     pool, rows = number_relevant(measure, judged), relevant_rows(measure, judged)
     return share(each(rows.queries[rows.ranks <= pool[rows.queries]], judged), pool)
 
@@ -128,7 +128,7 @@ def _set_precision(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _bpref(measure: Measure, judged: JudgedRun) -> Floats:
-    """Sum over the listed relevant documents of 1 - min(n, R) / min(N, R), over R (m_bpref.c).
+    """Returns the sum of 1 - min(n, R) / min(N, R) over the listed relevant documents, over R.
 
     N is the number of documents judged not relevant, with a grade from 0 to below rel, and n the
     number of those ranked above the relevant document.
@@ -145,7 +145,7 @@ def _bpref(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _rank_biased_precision(measure: Measure, judged: JudgedRun) -> Floats:
-    """Share of relevant documents in 1,000 ranks with weight p^(i-1) at rank i (cwl_eval)."""
+    """Returns the share of relevant documents, weighted by p^(i-1) up to rank 1,000 (cwl_eval)."""
     weights: Floats = measure["p"] ** np.arange(1000.0)
     rows = relevant_rows(measure, judged)
     rows = rows.where(rows.ranks <= len(weights))
@@ -154,21 +154,21 @@ def _rank_biased_precision(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _judged(measure: Measure, judged: JudgedRun) -> Floats:
-    """Judged documents among the first k, over k or the number listed if that is less (OpenNIR)."""
+    """Returns judged documents among the first k, over k or a shorter list (OpenNIR)."""
     queries, ranks, _ = judged.hits
     found = each(queries[ranks <= cut(measure)], judged)
     return share(found, np.minimum(judged.counts, cut(measure)))
 
 
 def _retrieved(measure: Measure, judged: JudgedRun) -> Floats:
-    """Number of listed documents, or of relevant ones (m_num_ret.c, m_num_rel_ret.c)."""
+    """Returns the number of listed (relevant) documents (m_num_ret.c, m_num_rel_ret.c)."""
     if measure["rel"] is NOT_PROVIDED:
         return judged.counts.astype(np.float64)
     return _found(measure, judged)
 
 
 def _number_of_queries(measure: Measure, judged: JudgedRun) -> Floats:
-    """1 for each judged query, also one that the run lacks (m_num_q.c with -c)."""
+    """Returns 1 for each judged query, also one that the run lacks (m_num_q.c with -c)."""
     return np.ones(len(judged.query_ids))
 
 

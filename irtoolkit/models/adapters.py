@@ -160,7 +160,7 @@ class SentenceModel(Tokenized):
             return self._model.preprocess(list(items), prompt=self._asked, **self._task)
 
     def states(self, texts: Sequence[str]) -> tuple[Any, Any]:
-        """(n, t, d) vectors of tokens, and (n, t) which of them are of a text and no padding.
+        """Returns (n, t, d) vectors of tokens, and (n, t) which of them are not padding.
 
         Raises:
             InputError: the model makes a vector of a text without those of its tokens.
@@ -222,7 +222,7 @@ class Plain(Tokenized):
         return dense_rows(self._pool(output, batch, self.tokenizer.mask_token_id))
 
     def states(self, texts: Sequence[str]) -> tuple[Any, Any]:
-        """(n, t, d) vectors of tokens, and (n, t) which of them are of a text and no padding."""
+        """Returns (n, t, d) vectors of tokens, and (n, t) which of them are not padding."""
         output, batch = self._output(texts)
         return output.last_hidden_state, batch["attention_mask"].bool()
 

@@ -61,7 +61,7 @@ def convert(layout: str, source: Path, output: Path, base: str = BASE) -> None:
 
 
 def _colbert(source: Path, folder: Path, base: str) -> None:
-    """ColBERT v1 (Khattab and Zaharia 2020), in the form of its authors' later models."""
+    """Converts ColBERT v1 (Khattab and Zaharia 2020) to the format of its authors' later models."""
     path = only_file(source, "*.dnn")
     content = read_torch(path)
     state = content.get("model_state_dict") if isinstance(content, dict) else None
@@ -97,7 +97,7 @@ def _options(arguments: Any) -> Mapping[str, Any]:
 
 
 def _crealm(source: Path, folder: Path, base: str) -> None:
-    """c-REALM (Krishna et al. 2021): BERT's pooled output, a projection and a layer norm."""
+    """Converts c-REALM (Krishna et al. 2021): BERT's pooled output, projected and normalised."""
     import torch
 
     index = only_file(source, "variables.index")
@@ -156,7 +156,7 @@ def _bert_key(name: str) -> str | None:
 
 
 def _dpr_msmarco(source: Path, folder: Path, base: str) -> None:
-    """vsearch/dpr-msmarco: two BERT encoders in one file, of queries and of passages."""
+    """Converts vsearch/dpr-msmarco: two BERT encoders in one file, of queries and of passages."""
     weights = state_of(source)
     said = presets.read_model_json(str(source), "config.json")
     config, tokenizer = base_parts(base)

@@ -21,7 +21,7 @@ _ERNIE = {
 
 
 def write_ernie(source: Path, folder: Path, base: str) -> None:
-    """ERNIE-Search (Lu et al. 2022) as PaddleNLP publishes it: a dual encoder or a cross-encoder.
+    """Converts ERNIE-Search (Lu et al. 2022) from PaddleNLP: a dual encoder or a cross-encoder.
 
     PaddleNLP gives the dual encoder a text as the second of two, of which the first is empty.
     """

@@ -51,7 +51,7 @@ def chosen_backend(backend: Backend, location: str | None) -> str:
 
 
 def _is_of_torch(path: Path) -> bool:
-    """OpenVINO has its weights in a file .bin beside the .xml."""
+    """Returns whether a file has torch's weights; a .bin beside an .xml is OpenVINO's."""
     return path.suffix in _WEIGHTS and not path.with_suffix(".xml").is_file()
 
 

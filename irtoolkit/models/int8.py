@@ -52,7 +52,7 @@ class Int8Linear(torch.nn.Module):
 
 
 def in_int8(rows: Any, weights: Any) -> Any:
-    """(n, in) and (in, out) codes to their (n, out) product in fp32, summed in integers."""
+    """Returns (n, in) and (in, out) codes to their (n, out) product in fp32, summed in integers."""
     count = len(rows)
     if (lacking := _ROWS - count) > 0:
         rows = torch.nn.functional.pad(rows, (0, 0, 0, lacking))

@@ -32,7 +32,7 @@ _ROW = (1 << _ROW_BITS) - 1
 
 
 def words_of(keys: Sequence[bytes]) -> Words:
-    """(n, 2) keys of 16 bytes as numbers of the same order."""
+    """Returns (n, 2) keys of 16 bytes as numbers of the same order."""
     return np.frombuffer(b"".join(keys), ">u8").reshape(-1, 2).astype(np.uint64)
 
 
@@ -64,7 +64,7 @@ class KeyTable:
         return len(self.high)
 
     def find(self, keys: Words) -> tuple[Ints, Ints]:
-        """(n,) the number of the shard of each of some keys, or -1, and (n,) the row there."""
+        """Returns (n,) the number of each key's shard, or -1, and (n,) the row there."""
         order = np.argsort(keys[:, 0])  # neighbours are in the same pages
         found = np.full(len(keys), -1, np.int64)
         if len(self):

@@ -197,7 +197,7 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
         return features
 
     def _should_flatten_inputs(self, *_: Any, **__: Any) -> bool:
-        """Texts end to end would lose their words."""
+        """Returns False: concatenated texts would lose their words."""
         return False
 
     # -- embeddings ---------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def static_lengths(tokenizer: Any, texts: list[str]) -> Ints:
 
 
 def pack(output: Output, stored: Stored) -> Output:
-    """Floating point arrays as they are stored; int8 vectors come with a scale each."""
+    """Returns floating point arrays as they are stored; int8 vectors come with a scale each."""
     if stored == "fp32":
         return output
     with np.errstate(all="ignore"):  # what is not finite is found afterwards

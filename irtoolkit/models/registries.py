@@ -43,7 +43,7 @@ def request(url: str, **headers: str) -> urllib.request.Request:
 
 
 def context() -> ssl.SSLContext:
-    """TLS with the certificates that pip is configured with, else the system's."""
+    """Returns a TLS context with pip's configured certificates, or else the system's."""
     file = configured.certificates()
     try:
         return ssl.create_default_context(cafile=file)

@@ -107,7 +107,7 @@ def load_exported(backend: str, model_name_or_path: str, config: Any = None, **_
 
 @contextmanager
 def as_backends() -> Iterator[None]:
-    """Within it sentence-transformers' backends open exported models as `load_exported` does."""
+    """Makes sentence-transformers' backends open exported models by `load_exported`."""
     from sentence_transformers.base.modules import transformer
 
     names = {"load_onnx_model": "onnx", "load_openvino_model": "openvino"}

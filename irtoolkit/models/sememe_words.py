@@ -59,7 +59,7 @@ def _longest_matches(text: str, coded: Any, numbers: Mapping[str, int], longest:
 
 
 def _nltk_words(text: str, numbers: Mapping[str, int]) -> list[tuple[int, int, int]]:
-    """First and last position and number of each known word of NLTK's tokenizer.
+    """Returns the first and last position and number of each known word of NLTK's tokenizer.
 
     NLTK's `word_tokenize` splits a text into sentences first, by a model that is downloaded. Here
     a word loses its final full stop instead if it is not known with it.

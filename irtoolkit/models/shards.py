@@ -67,7 +67,7 @@ class Shard:
         return self._table["key"].chunk(0)
 
     def words(self) -> NDArray[np.uint64]:
-        """(n, 2) the keys as numbers of the same order."""
+        """Returns (n, 2) the keys as numbers of the same order."""
         found = np.frombuffer(self.keys.buffers()[1], ">u8").reshape(-1, 2)
         return found[: len(self.keys)].astype(np.uint64)
 
@@ -248,7 +248,7 @@ class Encodings:
         return found
 
     def vectors(self) -> NDArray[np.float32]:
-        """(n, dimensions) of models that make one vector of a text."""
+        """Returns (n, dimensions) of models that make one vector of a text."""
         made: NDArray[np.float32] | None = None
         for shard, here in self._by_shard():
             flat, starts = shard.column(0)

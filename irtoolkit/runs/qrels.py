@@ -134,7 +134,7 @@ class Qrels:
         return self.grades.dtype.kind == "f"
 
     def to_frame(self) -> Any:
-        """The judgments as a pandas DataFrame with query_id, doc_id and relevance."""
+        """Returns the judgments as a pandas DataFrame with query_id, doc_id and relevance."""
         import pandas as pd
 
         return pd.DataFrame(list(self), columns=list(Qrel._fields))

@@ -19,7 +19,7 @@ _FIELDS = 6
 
 
 def is_run(given: Any) -> bool:
-    """Whether something is a run: a Run, ranx's, or a file that begins as one.
+    """Returns whether something is a run: a Run, ranx's, or a file that begins as one.
 
     Nested dicts and data frames may be judgments as well.
     """
@@ -42,7 +42,7 @@ def _is_run_file(name: str) -> bool:
 
 
 def _has_ranks(path: Path) -> bool:
-    """Whether Parquet has a column of ranks: judgments may call their grades scores, too."""
+    """Returns whether Parquet has a column of ranks, unlike judgments, which may have scores."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

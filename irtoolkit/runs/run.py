@@ -251,7 +251,7 @@ class Run:
         ]
 
     def as_dict(self) -> dict[str, dict[str, float]]:
-        """{query id: {document id: score}} in rank order, as pytrec_eval takes it."""
+        """Returns {query id: {document id: score}} in rank order, as pytrec_eval takes it."""
         result: dict[str, dict[str, float]] = {query_id: {} for query_id in self.query_ids}
         for row in self:
             result[row.query_id][row.doc_id] = row.score
@@ -333,7 +333,7 @@ class Run:
         return storage.write(path, table, form)
 
     def to_frame(self) -> Any:
-        """The rows as a pandas DataFrame with query_id, doc_id, score and rank, best first."""
+        """Returns a pandas DataFrame with query_id, doc_id, score and rank, best first."""
         import pandas as pd
 
         return pd.DataFrame(

@@ -95,11 +95,14 @@ def agreement(first: Sequence[float], second: Sequence[float]) -> Floats:
 def agreement_with(
     first: Sequence[float], second: Sequence[float], grades: Sequence[float]
 ) -> Floats:
-    """(4,) the mean of each rater's agreement with the adjudicated grades."""
+    """Returns (4,) the mean of each rater's agreement with the adjudicated grades."""
     return (agreement(first, grades) + agreement(second, grades)) / 2
 
 
 def medians(rows: Sequence[Floats]) -> list[float]:
-    """(4,) the median of each statistic over queries; one that a query does not have is left out."""
+    """Returns (4,) the median of each statistic over queries.
+
+    One that a query does not have is left out.
+    """
     known = [column[~np.isnan(column)] for column in np.array(rows).T]
     return [float(np.median(column)) if len(column) else float("nan") for column in known]

@@ -192,7 +192,7 @@ class Annotators:
 
 
 def read_grades(path: StrPath) -> dict[Pair, int]:
-    """Query and document to grade, of a qrels file.
+    """Returns query and document to grade, of a qrels file.
 
     Raises:
         InputError: the file is no qrels.

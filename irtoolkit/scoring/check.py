@@ -154,7 +154,7 @@ def _check_against(file: RunFile, dataset: Dataset, whole_pool: bool) -> None:
 
 
 def grouped(problems: Sequence[InputError], most: int) -> list[str]:
-    """Lines for problems, of which those of one kind are abridged.
+    """Returns lines for problems, of which those of one kind are abridged.
 
     Problems of one kind have the same remedy and concern the same thing, such as documents. The
     first `most` of each kind are followed by a line that counts the others.

@@ -81,13 +81,16 @@ class Comparison:
             raise InputError(f"alpha {self.alpha} is not between 0 and 1", remedy="0.05 is usual")
 
     def significant(self, row: Compared) -> bool | None:
-        """Whether a row differs at the level alpha after correction; None for the baseline."""
+        """Returns whether a row differs at the level alpha after correction.
+
+        None for the baseline.
+        """
         if self.alpha is None or row.corrected is None:
             return None
         return row.corrected <= self.alpha
 
     def to_frame(self) -> Any:
-        """The rows as a pandas DataFrame, one for each system."""
+        """Returns the rows as a pandas DataFrame, one for each system."""
         import pandas as pd
 
         return pd.DataFrame([asdict(row) for row in self.rows]).set_index("system")

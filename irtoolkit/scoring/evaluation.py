@@ -82,7 +82,7 @@ def _split(name: str | ir_measures.Measure) -> Sequence[str | ir_measures.Measur
 
 
 def _of_other_tools(name: str | ir_measures.Measure) -> dict[str, ir_measures.Measure] | None:
-    """The measures of a name that ir_measures does not take, and trec_eval or ranx does."""
+    """Returns the measures of a name that ir_measures does not take, and trec_eval or ranx does."""
     if not isinstance(name, str):
         return None
     theirs = trec_measures(name)
@@ -138,7 +138,7 @@ class Evaluation:
     judged_rows: int | None = None
 
     def per_query(self, name: str) -> NDArray[np.float64]:
-        """(Q,) the values of one measure."""
+        """Returns (Q,) the values of one measure."""
         row: NDArray[np.float64] = self.values[list(self.measures).index(name)]
         return row
 
@@ -199,7 +199,7 @@ def evaluate(
 
 
 def places_of(query_ids: Ids, folds: Sequence[Sequence[str]]) -> tuple[NDArray[np.intp], ...]:
-    """For each fold the places of its queries among the judged ones; all of them without folds.
+    """Returns for each fold the positions of its queries among the judged ones; all without folds.
 
     Raises:
         InputError: a query of a fold is not judged.
@@ -293,9 +293,7 @@ def _by_ir_measures(
 
 
 def _untied(run: Run, judged: Collection[str]) -> dict[str, dict[str, float]]:
-    """Returns the order of some queries as scores, as ir_measures' providers break ties
-    differently.
-    """
+    """Returns the order of some queries as distinct scores, on which ir_measures' tools agree."""
     untied = {}
     for query_id, (start, stop) in zip(run.query_ids, pairwise(run.offsets.tolist()), strict=True):
         if query_id in judged:

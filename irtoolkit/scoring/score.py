@@ -83,11 +83,11 @@ class Scores:
         return len(self.evaluations)
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """System to measure to the benchmark's figure."""
+        """Returns system to measure to the benchmark's figure."""
         return {name: found.figures() for name, found in self.evaluations.items()}
 
     def values(self, system: str, measure: str) -> NDArray[np.float64]:
-        """(Q,) the value of a measure for each judged query."""
+        """Returns (Q,) the value of a measure for each judged query."""
         return self.evaluations[system].per_query(measure)
 
     def per_query(self) -> Iterator[tuple[str, str, str, float]]:
@@ -99,7 +99,7 @@ class Scores:
                     yield name, str(query_id), measure, value
 
     def by(self, breakdown: str) -> dict[str, dict[str, dict[str, float]]]:
-        """System to part of the queries to measure to its mean over the part.
+        """Returns system to part of the queries to measure to its mean over the part.
 
         Raises:
             InputError: the dataset has no such breakdown.
@@ -278,7 +278,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def _named(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """Name to run, from one run, several, or a mapping of names."""
+    """Returns name to run, from one run, several, or a mapping of names."""
     names = () if names is None else names
     check_names(names)
     given = _listed(runs)
@@ -299,7 +299,7 @@ def _named(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _listed(runs: Any) -> list[tuple[str, Any]]:
-    """(Name or "", run) pairs."""
+    """Returns (name or "", run) pairs."""
     if isinstance(runs, Mapping):
         # Names to runs; a dict run itself has {document id: score} as its values.
         if all(isinstance(one, Run) or _is_path(one) or _is_dict_run(one) for one in runs.values()):

@@ -64,7 +64,7 @@ def paired_test(
 
 
 def differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """(Q,) the paired differences, without what rounding makes of them.
+    """Returns (Q,) the paired differences, without what rounding makes of them.
 
     Differences within the rounding of the values are 0, and those whose sizes differ by no more than
     that have one size: P@5 and the number of relevant documents rank the queries alike.
@@ -84,7 +84,7 @@ def differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
 
 def leaning(a: ArrayLike, b: ArrayLike, test: PairedTest) -> float:
-    """Which of two systems a paired test favours: above 0 the one with values `a`, below 0 the other.
+    """Returns the sum that a paired test is of: above 0 it favours `a`, below 0 the other.
 
     It is the sum that the test is of: of the ranks of differences with their signs for wilcoxon, which may
     have another sign than that of the differences themselves.
@@ -99,7 +99,7 @@ def leaning(a: ArrayLike, b: ArrayLike, test: PairedTest) -> float:
 
 
 def wins_and_losses(a: ArrayLike, b: ArrayLike, *, lower_is_better: bool) -> tuple[int, int]:
-    """On how many queries a system is better than another, and on how many worse."""
+    """Returns on how many queries a system is better than another, and on how many worse."""
     d = differences(a, b)
     more, less = int((d > 0).sum()), int((d < 0).sum())
     return (less, more) if lower_is_better else (more, less)

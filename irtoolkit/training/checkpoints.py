@@ -72,7 +72,7 @@ class TrainingFolder:
             json.dump({**comparable(plan), **({_BEFORE: before} if before else {})}, out, indent=1)
 
     def before(self) -> dict[str, Any]:
-        """For the record: the setting `chunk` of each stage in earlier legs that had another."""
+        """Returns, for the record, the `chunk` of each stage in earlier legs that had another."""
         plan = read_training_record(self.folder / _PLAN)
         return {_BEFORE: plan[_BEFORE]} if _BEFORE in plan else {}
 

@@ -139,7 +139,7 @@ class DuplicateFinder:
         return word_sets, _rarest_first(Ragged(ends, words), order[new][first_met])
 
     def _duplicates(self, sets: Ragged, requested: Ints, count: int) -> Ragged:
-        """For each of `count` word sets the near duplicates of those that are requested."""
+        """Returns for each of `count` word sets the near duplicates of those that are requested."""
         if self._near > 1:
             return Ragged.of([()] * count)
         from irtoolkit.training._compiled import near_duplicates
@@ -181,7 +181,7 @@ class DuplicateFinder:
 
 
 def _rarest_first(sets: Ragged, chosen: Ints) -> Ragged:
-    """Some word sets with their words numbered by ascending frequency."""
+    """Returns some word sets with their words numbered by ascending frequency."""
     sizes = sets.sizes[chosen]
     ends = np.concatenate([[0], np.cumsum(sizes)])
     frequencies = np.bincount(sets.values)

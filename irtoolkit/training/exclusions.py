@@ -49,7 +49,7 @@ class Exclusions:
         return np.unique(np.concatenate([*same_words, keys[cut:] - self.word_set_count]))
 
     def contain(self, queries: Ints, docs: Ints) -> Bools:
-        """(k,) whether each of some queries excludes the document at the same position."""
+        """Returns (k,) whether each of some queries excludes the document at the same position."""
         count = self.word_set_count
         width = count + len(self.word_sets)
         codes = self.keys.owners * width + self.keys.values

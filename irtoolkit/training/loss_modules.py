@@ -32,7 +32,7 @@ def is_distributed() -> bool:
 
 
 def all_pairs(name: str, scale: float = 1.0) -> TensorSimilarity:
-    """TensorSimilarity of each of (n, d) vectors with each of (m, d) vectors: (n, m).
+    """Returns a function of (n, d) and (m, d) vectors to (n, m) similarities.
 
     Args:
         name: sentence-transformers' name: "dot", "cosine" or "euclidean", a negated distance.
@@ -42,7 +42,7 @@ def all_pairs(name: str, scale: float = 1.0) -> TensorSimilarity:
 
 
 def row_by_row(name: str, scale: float = 1.0) -> TensorSimilarity:
-    """TensorSimilarity of (n, d) vectors with the (n, d) vectors of the same row: (n,). See `all_pairs`."""
+    """Returns a function of two (n, d) vectors to (n,) similarities by row; see `all_pairs`."""
     if name == "euclidean":
         return _in_single(lambda a, b: -distance(a, b), scale)
     return _in_single(SimilarityFunction.to_similarity_pairwise_fn(name), scale)
@@ -183,7 +183,7 @@ class Flops(FlopsLoss):  # type: ignore[misc]
 
 
 def sampled_tokens(model: Any, scale: float) -> nn.Module:
-    """`Sampled` for late interaction; with one negative it is ColBERT's own loss."""
+    """Returns `Sampled` for late interaction; with one negative it is ColBERT's own loss."""
     from sentence_transformers.base.losses.merged_forward import embed_columns_padded
     from sentence_transformers.util import stack_padded_token_embeddings
 
@@ -209,22 +209,22 @@ def sampled_tokens(model: Any, scale: float) -> nn.Module:
 
 
 def own_documents(model: Any, scale: float) -> TensorSimilarity:
-    """Returns (n, documents) MaxSim of each query with each of its own documents."""
+    """Returns a function for the (n, documents) MaxSim of each query with its own documents."""
     return _scoring(model, "kd_scores", scale)
 
 
 def each_document(model: Any, scale: float) -> TensorSimilarity:
-    """MaxSim of each query with one document: (n,)."""
+    """Returns a function for the (n,) MaxSim of each query with one document."""
     return _scoring(model, "scores_pairwise", scale)
 
 
 def every_document(model: Any) -> TensorSimilarity:
-    """MaxSim of each query with every document of the batch: (n, documents)."""
+    """Returns a function for the (n, documents) MaxSim with every document of the batch."""
     return _scoring(model, "scores", 1.0)
 
 
 def _scoring(model: Any, form: str, scale: float) -> TensorSimilarity:
-    """One of sentence-transformers' MaxSim functions, averaged if the model averages."""
+    """Returns one of sentence-transformers' MaxSim functions, averaged if the model averages."""
     from sentence_transformers.multi_vector_encoder import scoring
 
     average = model.similarity_fn_name == "meanmaxsim"

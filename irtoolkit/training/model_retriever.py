@@ -99,7 +99,7 @@ def _dense(retriever: ModelRetriever, queries: list[str], task: Task) -> Scorer:
 
 
 def _shared_vectors(retriever: ModelRetriever, task: Task) -> Any:
-    """(D, d) vectors of all documents if most are candidates of several groups, else None."""
+    """Returns (D, d) vectors of all documents if most are candidates of several groups, or None."""
     if sum(len(group.docs) for group in task.groups) < _SHARED * len(task.doc_ids):
         return None
     return retriever.encode(retriever.texts_of(task, np.arange(len(task.doc_ids))), query=False)

@@ -65,7 +65,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         return len(self.evaluations) - 1 - self.evaluations.index(best) >= patience
 
     def total_steps(self) -> int:
-        """Number of steps of the whole stage, without early stopping."""
+        """Returns the number of steps of the whole stage, without early stopping."""
         return math.ceil(self._job.stage.epochs * self._steps)
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -85,7 +85,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         self._seen += rows
 
     def seconds(self) -> float:
-        """Duration of all steps in seconds, without evaluating and saving."""
+        """Returns the duration of all steps in seconds, without evaluating and saving."""
         return self._spent
 
     def rows_per_second(self) -> float | None:
@@ -93,7 +93,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         return round(self._seen / self._spent, 2) if self._seen and self._spent else None
 
     def peak_memory(self) -> int:
-        """Largest memory used so far, in MiB: of the GPU if there is one."""
+        """Returns the largest memory used so far, in MiB: of the GPU if there is one."""
         if torch.cuda.is_available() and self._job.options.device.startswith("cuda"):
             return int(torch.cuda.max_memory_allocated() // 2**20)
         return peak_memory() >> 20

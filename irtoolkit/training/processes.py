@@ -44,7 +44,7 @@ def is_first_process() -> bool:
 
 
 def world_size() -> int:
-    """Number of processes that train together."""
+    """Returns the number of processes that train together."""
     return ProcessRank.of_environment().world_size
 
 

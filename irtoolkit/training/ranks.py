@@ -122,7 +122,7 @@ def _gpus(engine: Engine) -> float:
 
 
 def _visible(engine: Engine) -> int:
-    """Number of GPUs that an engine's workers have."""
+    """Returns the number of GPUs that an engine's workers have."""
     if engine.name == "ray":
         import ray
 

@@ -212,7 +212,7 @@ class Recipe:
     variables: tuple[tuple[str, str], ...] = ()
 
     def settings(self) -> dict[str, Any]:
-        """Everything that decides the weights."""
+        """Returns everything that decides the weights."""
         kept = asdict(self)
         for field in ("title", "paper", "note"):
             kept.pop(field)

@@ -213,7 +213,7 @@ class _Group:
         return None if self._placer is None else self._placer.place(active, room, random)
 
     def _room(self) -> Ints:
-        """(batches,) number of rows of each batch; they differ by at most one unit."""
+        """Returns (batches,) number of rows of each batch; they differ by at most one unit."""
         whole, rest = divmod(self._units, self.batches)
         return self._world * (whole + (np.arange(self.batches) < rest))
 

@@ -238,7 +238,7 @@ def _route_columns(job: StageJob, model: Any, collator: Any) -> None:
 
 
 def _documents(job: StageJob, model: Any) -> Any:
-    """(m, d) vectors of all documents of a training set, for a loss over all of them."""
+    """Returns (m, d) vectors of all documents of a training set, for a loss over all of them."""
     was = model.training
     model.eval()
     vectors = model.encode_document(job.doc_texts(), convert_to_tensor=True, show_progress_bar=None)
@@ -293,7 +293,7 @@ def _arguments(job: StageJob) -> Any:
 
 
 def _checkpointing() -> str:
-    """transformers' name of activation checkpointing, which version 6 renames."""
+    """Returns transformers' name of activation checkpointing, which version 6 renames."""
     names = {field.name for field in fields(TrainingArguments)}
     new = "activation_checkpointing"
     return new if new in names else "gradient_checkpointing"

@@ -243,7 +243,7 @@ def split_rows(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
 
 
 def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
-    """Everything that decides the weights, as JSON."""
+    """Returns everything that decides the weights, as JSON."""
     starts = {
         name: presets.weights_hash(presets.find_preset(name))
         for name in (recipe.start, recipe.query_start)

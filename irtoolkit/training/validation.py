@@ -59,7 +59,7 @@ class Validation:
         return self.dataset.qrels
 
     def fingerprint(self) -> str:
-        """SHA-256 of the queries, the ids of the candidates and the judgments."""
+        """Returns the SHA-256 of the queries, the ids of the candidates and the judgments."""
         digest = hashlib.sha256()
         for name, text in zip(self.task.query_ids, self.task.queries, strict=True):
             digest.update("\x1f".join((name, *text, "\x1e")).encode())
@@ -143,7 +143,7 @@ def make_validation(stage: Stage, held: TrainingSet | None, join: str = " ") -> 
 
 
 def _batch(stage: Stage) -> int:
-    """Number of texts that a GPU reads at once.
+    """Returns the number of texts that a GPU reads at once.
 
     A training step holds the activations of all layers, and encoding only those of one layer; so
     several times the rows of a step fit wherever training does.

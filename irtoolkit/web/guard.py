@@ -50,7 +50,7 @@ class Access:
 
     @classmethod
     def local(cls, port: int) -> Access:
-        """For this machine alone."""
+        """Returns the access of this machine alone."""
         names = {f"{name}:{port}" for name in _LOOPBACK}
         return cls(hosts=frozenset(names | (set(_LOOPBACK) if port == 80 else set())))
 

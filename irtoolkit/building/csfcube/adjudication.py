@@ -1,4 +1,4 @@
-"""What an adjudicator decides: the pairs to which two annotators gave different grades (§4)."""
+"""Adjudication: the pairs to which two annotators gave different grades (§4)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def adjudicated(
     queries: Sequence[CSFCubeQuery],
     docs: Mapping[str, CSFCubeDoc],
 ) -> dict[Pair, int | None]:
-    """The grades of the sheet, which is written where it is not there; None is not decided yet.
+    """Returns the grades of the sheet, which is written if it is missing; None is undecided.
 
-    A sheet without a grade is written again where ratings have changed.
+    A sheet without a grade is written again if ratings have changed.
 
     Raises:
         InputError: see `read_grades`; a pair that is missing, or whose ratings have changed since.
@@ -104,7 +104,7 @@ def _refuse_missing(
 
 
 def read_adjudicated(path: StrPath, ratings: Ratings) -> dict[Pair, int | None]:
-    """The adjudicator's grades from another file: a sheet, or TREC qrels.
+    """Returns the adjudicator's grades from another file: a sheet, or TREC qrels.
 
     Pairs on which the annotators agree may be there with the grade that they gave.
 

@@ -1,4 +1,4 @@
-"""How far annotators agree, before an adjudicator decides and after, as in the paper's Table 2."""
+"""Agreement of annotators before and after adjudication, as in the paper's Table 2."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _PLACES = 2
 
 
 def agreement_of(ratings: Ratings, grades: Mapping[Pair, int] | None = None) -> Agreement:
-    """Medians over the queries of each facet; a pair that was not judged counts as grade 0, as there.
+    """Returns medians over the queries of each facet; an unjudged pair counts as grade 0, as there.
 
     Args:
         ratings: of two annotators.
-        grades: the adjudicated ones; without them there is the stage before only.
+        grades: the adjudicated ones; without them there is only the stage before.
     """
     found: Agreement = {}
     for stage in (BEFORE, AFTER) if grades is not None else (BEFORE,):
@@ -45,7 +45,7 @@ def agreement_of(ratings: Ratings, grades: Mapping[Pair, int] | None = None) -> 
 
 
 def table_of(found: Agreement) -> TextTable:
-    """The agreement beside the paper's."""
+    """Returns the agreement beside the paper's."""
     rows = [
         (facet, stage, *(cell for pair in zip(map(_known, values), AGREEMENT[facet, stage], strict=True)
                          for cell in pair))
@@ -59,7 +59,7 @@ def table_of(found: Agreement) -> TextTable:
 
 
 def _known(value: float) -> float | None:
-    """A figure; None where it is not defined, as where all grades are alike."""
+    """Returns a figure; None if it is undefined, as when all grades are alike."""
     return None if math.isnan(value) else value
 
 

@@ -1,4 +1,4 @@
-"""CSFCube's benchmark of one's own documents: pools, sheets, adjudication, and the release's files."""
+"""A benchmark like CSFCube of users' own documents: pools, sheets, adjudication, release files."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ _INTRO = (
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a benchmark is built.
+    """The settings of a build.
 
     Attributes:
         pooling: how candidates are found.
         annotators: their names; each query is given to two of them. By default annotator1 and
-            annotator2, or those whose sheets are there.
-        sample: queries to draw where none are listed.
+            annotator2, or those with sheets in the folder.
+        sample: number of queries to draw if none are listed.
         seed: of the sample, the order of systems and sheets, and the folds.
     """
 
@@ -83,17 +83,17 @@ class Recipe:
 
 @dataclass
 class Gathered:
-    """How far a build has come.
+    """The state of a build.
 
     Attributes:
         place: the folder.
         asked: the queries.
         pools: the candidates of each query paper.
-        notes: what to know of them.
+        notes: notes on the pools.
         graded: annotator to pairs graded and pairs in all.
-        agreement: once all pairs are graded.
-        decided: pairs that the adjudicator has decided, and is to decide.
-        quality: of a whole benchmark; None of one that waits for people.
+        agreement: available once all pairs are graded.
+        decided: pairs that the adjudicator has decided, and pairs to decide.
+        quality: of a complete benchmark; None for one that waits for people.
     """
 
     place: Path
@@ -116,7 +116,10 @@ class Gathered:
         return sum(len(self.pools[each.query.doc_id]) for each in self.asked)
 
     def waits_for(self) -> Iterator[str]:
-        """What people have to do before the build can continue; nothing of a whole benchmark."""
+        """Yields what people have to do before the build can continue.
+
+        Nothing if it is complete.
+        """
         for name, (done, total) in self.graded.items():
             if done < total:
                 yield f"{self.place / SHEETS / name}.tsv: {done:,} of {total:,} pairs are graded"
@@ -135,7 +138,7 @@ def build_csfcube(
     adjudicated: StrPath | None = None,
     replace: bool = False,
 ) -> Gathered:
-    """Builds a benchmark in CSFCube's form, as far as what people have graded allows.
+    """Builds a benchmark in CSFCube's form, as far as the grades so far allow.
 
     The same call continues: it makes pools and sheets, reads the sheets that are filled in, writes
     the sheet of the adjudicator, reads that, and writes the benchmark.
@@ -144,11 +147,11 @@ def build_csfcube(
         documents: JSON lines files; see `read_documents`.
         out: the folder to write.
         queries: a file of papers and facets; see `read_queries`. Without it a sample is drawn.
-        recipe: how.
+        recipe: the settings of the build.
         labels: sheets or TREC qrels in place of those in the folder, called after their annotators.
         adjudicated: the adjudicator's sheet or TREC qrels, in place of that in the folder.
-        replace: whether pools or a benchmark of other texts or settings are replaced. What people have
-            graded in the folder never is.
+        replace: whether pools or a benchmark of other texts or settings are replaced. People's
+            grades in the folder never are.
 
     Raises:
         InputError: a file cannot be used, or the folder holds something else.
@@ -186,7 +189,7 @@ def build_csfcube(
 def _grades(
     made: Gathered, docs: Mapping[str, CSFCubeDoc], ratings: Ratings, adjudicated: StrPath | None
 ) -> dict[Pair, int] | None:
-    """The grade of each pair, the adjudicator's where there is one; None while some are not decided."""
+    """Returns the grade of each pair, adjudicated if necessary; None while some are undecided."""
     decided = _decided(made, docs, ratings, adjudicated)
     made.decided = (sum(grade is not None for grade in decided.values()), len(decided))
     if made.decided[0] < made.decided[1]:
@@ -211,7 +214,7 @@ def _asked(queries: StrPath | None, docs: Mapping[str, CSFCubeDoc], recipe: Reci
 def _plan(
     place: Path, docs: dict[str, CSFCubeDoc], asked: Sequence[Asked], recipe: Recipe, replace: bool
 ) -> Plan:
-    """What pools are made of; makes room for other pools where nobody has graded those in the folder.
+    """Returns the plan of the pools; removes other pools from the folder if they are not graded.
 
     Raises:
         InputError: the folder has other pools, and they are graded or not to be replaced.
@@ -244,7 +247,7 @@ def _given(
     made: Gathered, docs: Mapping[str, CSFCubeDoc], recipe: Recipe, labels: Sequence[StrPath],
     key: str, pairs: Mapping[str, Sequence[Pair]],
 ) -> Given:  # fmt: skip
-    """What annotators have graded; writes their sheets where they are not there."""
+    """Returns the annotators' grades; writes missing sheets."""
     before = marked(made.place)
     if labels:
         if before is None:
@@ -264,7 +267,7 @@ def _given(
 def _decided(
     made: Gathered, docs: Mapping[str, CSFCubeDoc], ratings: Ratings, given: StrPath | None
 ) -> dict[Pair, int | None]:
-    """The adjudicator's grades of the pairs on which annotators differ."""
+    """Returns the adjudicator's grades of the pairs on which annotators differ."""
     if given is not None:
         return adjudication.read_adjudicated(given, ratings)
     queries = [each.query for each in made.asked]
@@ -275,7 +278,7 @@ def _write(
     made: Gathered, docs: Mapping[str, CSFCubeDoc], ratings: Ratings, grades: Mapping[Pair, int],
     recipe: Recipe, key: str, texts: Sequence[StrPath],
 ) -> None:  # fmt: skip
-    """Writes the release, its report and its sources, and last what makes it a benchmark."""
+    """Writes the release, report and sources, and last the file that makes it a benchmark."""
     place = made.place
     write_release(place, docs, made.asked, made.pools, ratings, grades, recipe.seed)
     made.agreement = agreement_of(ratings, grades)

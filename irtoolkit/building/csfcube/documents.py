@@ -1,4 +1,4 @@
-"""Documents of one's own: abstracts in sentences, each with the label of its facet."""
+"""Users' own documents: abstracts in sentences, each with the label of its facet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FORM = (
 
 
 def read_documents(paths: Sequence[StrPath]) -> dict[str, CSFCubeDoc]:
-    """The documents of JSON lines files by id, in their order.
+    """Returns the documents of JSON lines files by id, in their order.
 
     A record has an id, a title, its abstract as a list of sentences, a label for each sentence, and
     perhaps a year. The fields may be called as in CSFCube's release.
@@ -54,7 +54,7 @@ def read_documents(paths: Sequence[StrPath]) -> dict[str, CSFCubeDoc]:
 
 
 def _document(record: Any) -> tuple[CSFCubeDoc | None, str]:
-    """The document of a record, and what is wrong with it."""
+    """Returns the document of a record, and what is wrong with it."""
     if not isinstance(record, dict):
         return None, "not a document"
     name = _field(record, _IDS)
@@ -103,13 +103,13 @@ def _strings(value: Any) -> bool:
 
 
 def facet_sentences(doc: CSFCubeDoc, facet: str) -> tuple[str, ...]:
-    """The sentences of a facet; background has those labelled objective, too (§3)."""
+    """Returns the sentences of a facet; background has those labelled objective, too (§3)."""
     pairs = zip(doc.sentences, doc.labels, strict=True)
     return tuple(sentence for sentence, label in pairs if label in LABELS_OF[facet])
 
 
 def facets_of(doc: CSFCubeDoc) -> list[str]:
-    """The facets that a document has sentences of."""
+    """Returns the facets that a document has sentences of."""
     return [facet for facet in FACETS if facet_sentences(doc, facet)]
 
 
@@ -128,7 +128,7 @@ def write_documents(path: Path, docs: Iterable[CSFCubeDoc]) -> None:
 
 
 def corpus_of(docs: dict[str, CSFCubeDoc], queries: Sequence[CSFCubeQuery]) -> Dataset:
-    """A dataset whose queries rank all documents."""
+    """Returns a dataset whose queries rank all documents."""
     source = ir_datasets.Dataset(
         DocsHandler(lambda: docs, CSFCubeDoc, "csfcube", "en"),
         QueriesHandler(lambda: list(queries), CSFCubeQuery, "csfcube", "en"),

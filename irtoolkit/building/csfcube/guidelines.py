@@ -1,4 +1,4 @@
-"""What annotators read before they grade: the meaning of facets and grades (§3, §4)."""
+"""Guidelines for annotators: the meaning of facets and grades (§3, §4)."""
 
 from __future__ import annotations
 

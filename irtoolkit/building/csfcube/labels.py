@@ -15,7 +15,7 @@ from irtoolkit.building.csfcube.tsv import Pair, read_grades
 
 @dataclass(frozen=True)
 class Ratings:
-    """What two annotators gave to each pair.
+    """The grades that two annotators gave to each pair.
 
     Attributes:
         of_query: query id to its two annotators, in the order of their names.
@@ -26,7 +26,7 @@ class Ratings:
     grades: Mapping[Pair, tuple[int, int]]
 
     def disputed(self) -> list[Pair]:
-        """The pairs that an adjudicator decides: those of two grades, or that nobody could judge.
+        """Returns the pairs for an adjudicator: with two grades, or that nobody could judge.
 
         So it is in the release: no pair with two equal grades has a third one.
         """
@@ -62,7 +62,7 @@ def read_labels(paths: Sequence[StrPath], pairs: Mapping[str, Sequence[Pair]]) -
 
 
 def ratings_of(given: Given, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
-    """The two ratings of each pair.
+    """Returns the two ratings of each pair.
 
     Raises:
         InputError: a query that is not graded by two, or a pair that one of them has not graded.
@@ -94,7 +94,7 @@ def ratings_of(given: Given, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
 
 
 def progress_of(given: Given) -> dict[str, tuple[int, int]]:
-    """Annotator to the numbers of pairs that are graded, and of all."""
+    """Returns annotator to the numbers of pairs that are graded, and of all."""
     return {
         name: (sum(grade is not None for grade in own.values()), len(own))
         for name, own in given.items()

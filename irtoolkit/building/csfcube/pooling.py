@@ -1,4 +1,4 @@
-"""The first step of a build: pools of candidates, kept so that the second step has the same."""
+"""The first step of a build: pools of candidates, stored so that the second step has the same."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ LISTED = 100
 
 @dataclass(frozen=True)
 class Pooling:
-    """How pools are made.
+    """The settings of pooling.
 
     Attributes:
         systems: names of systems, each perhaps with settings.
-        runs: files of rankings that were made elsewhere.
-        pools: a file of pools that were made elsewhere, in place of systems and runs.
+        runs: files of rankings from elsewhere.
+        pools: a file of pools from elsewhere, in place of systems and runs.
         citations: a file of a citing and a cited paper in each line.
         depth: documents that each system adds to a pool.
         listed: see `LISTED`.
@@ -58,19 +58,19 @@ class Pooling:
     listed: int = LISTED
 
     def chosen(self) -> tuple[str, ...]:
-        """The systems: by default the paper's, but for SPECTER."""
+        """Returns the systems: by default the paper's, except SPECTER."""
         return self.systems or (() if self.runs or self.pools is not None else tuple(PAPER))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What pools are made of.
+    """The inputs of pools.
 
     Attributes:
         place: the folder.
         docs: all documents.
         asked: the queries.
-        pooling: how.
+        pooling: the settings.
         seed: of the order of systems.
         systems: those that are to be run.
         texts: a hash of documents and queries.
@@ -90,7 +90,7 @@ class Plan:
 def plan(
     place: Path, docs: dict[str, CSFCubeDoc], asked: Sequence[Asked], pooling: Pooling, seed: int
 ) -> Plan:
-    """What pools are to be made of; runs nothing.
+    """Returns the plan of the pools; runs nothing.
 
     Raises:
         InputError: pools and systems together; or see `proposers`.
@@ -114,7 +114,7 @@ def plan(
 
 
 def make_pools(made: Plan) -> Pools:
-    """The pools of all query papers; those of the folder are read, where they are of this plan.
+    """Returns the pools of all query papers, from the folder if they are of this plan.
 
     Raises:
         InputError: see `read_runs` and `read_pools`; or a paper without a candidate.
@@ -135,7 +135,7 @@ def make_pools(made: Plan) -> Pools:
 
 
 def _rankings(made: Plan, cited: Mapping[str, Sequence[str]]) -> dict[str, dict[str, list[str]]]:
-    """System to paper to the documents that it ranks, deep enough for every pool."""
+    """Returns system to paper to the documents that it ranks, deep enough for every pool."""
     pooling, queries = made.pooling, [each.query for each in made.asked]
     given = read_runs(pooling.runs, made.docs, queries)
     twice = next((each.name for each in made.systems if each.name in given), None)
@@ -155,12 +155,12 @@ def _rankings(made: Plan, cited: Mapping[str, Sequence[str]]) -> dict[str, dict[
 
 @dataclass(frozen=True)
 class Mark:
-    """That the first step of a build is done.
+    """The mark of a completed first step of a build.
 
     Attributes:
         key: of the plan.
-        notes: what to know of the pools.
-        names: all annotators; none where no sheets were written.
+        notes: notes on the pools.
+        names: all annotators; none if no sheets were written.
         annotators: the two of each query.
     """
 
@@ -177,7 +177,7 @@ class Mark:
 
 
 def marked(place: Path) -> Mark | None:
-    """The mark of a folder; None where the first step is not done.
+    """Returns the mark of a folder; None if the first step is not done.
 
     Raises:
         InputError: it is damaged.
@@ -224,7 +224,7 @@ def _drawn(
 def _cited(
     path: StrPath | None, docs: Mapping[str, CSFCubeDoc]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """Paper to the documents that it cites, and a note on those that are none.
+    """Returns paper to the documents that it cites, and a note on cited papers without a document.
 
     Raises:
         InputError: a line of other than two ids, or none that cites a document.

@@ -1,9 +1,9 @@
-"""Pools of candidates: what several systems propose for a paper (§3).
+"""Pools of candidates that several systems propose for a paper (§3).
 
 The papers that the query paper cites are in the pool first. Then each system, in an order that is
-drawn for each paper, adds its best documents that are not there yet, to the same number. So a pool has
-as many documents as are cited, and that number for each system. In the release every pool is made so,
-of 33 or 12 documents of each of seven systems. All facets of a paper share its pool.
+drawn for each paper, adds its best documents that are not in it yet, to the same number. So a pool
+has as many documents as are cited, and that number for each system. In the release every pool is
+made so, of 33 or 12 documents of each of seven systems. All facets of a paper share its pool.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Pools:
 
     Attributes:
         by_paper: the pool of each paper.
-        notes: what somebody should know of them.
+        notes: notes on them for the user.
     """
 
     by_paper: dict[str, Pool] = field(default_factory=dict)
@@ -49,14 +49,14 @@ def draw_pool(
     listed: int,
     seed: int,
 ) -> Pool:
-    """The pool of a paper.
+    """Returns the pool of a paper.
 
     Args:
-        paper: its id; it is no candidate.
+        paper: its id; it is not a candidate.
         rankings: of each system.
         cited: the documents that it cites.
-        depth: documents that each system adds, or fewer where it ranks no more.
-        listed: a system proposes what is among so many of its best, and what it has added.
+        depth: documents that each system adds, or fewer if it ranks no more.
+        listed: a system proposes those of its documents at this depth or above, and those it added.
         seed: of the order of the systems.
     """
     systems = list(rankings)
@@ -76,7 +76,7 @@ def draw_pool(
 
 
 def interleaved(lists: Iterable[Sequence[str]]) -> list[str]:
-    """One list of several, their first ones first; what is in two is there once."""
+    """Merges several lists into one, their first items first, without repetitions."""
     several = list(lists)
     longest = max(map(len, several), default=0)
     found = (one[place] for place in range(longest) for one in several if place < len(one))
@@ -95,9 +95,9 @@ def write_pools(path: Path, pools: Mapping[str, Pool]) -> None:
 
 
 def read_pools(path: StrPath, papers: Sequence[str], known: Mapping[str, Any]) -> Pools:
-    """Pools that were made elsewhere, in the form of the release.
+    """Returns pools from elsewhere, in the format of the release.
 
-    Candidates that are no documents are left out, and told: nobody can judge them.
+    Candidates without a document are left out, with a note: nobody can judge them.
 
     Args:
         path: JSON, {paper: {"cands": [...], "cand_source": [[...], ...]}}.
@@ -105,7 +105,7 @@ def read_pools(path: StrPath, papers: Sequence[str], known: Mapping[str, Any]) -
         known: the documents.
 
     Raises:
-        InputError: another form; a paper without a pool; a candidate twice, or without a source.
+        InputError: another format; a paper without a pool; a candidate twice, or without a source.
     """
     given = read_json_file(Path(path))
     if not isinstance(given, dict):
@@ -131,7 +131,7 @@ def read_pools(path: StrPath, papers: Sequence[str], known: Mapping[str, Any]) -
 
 
 def _pool(given: Any) -> Pool | str:
-    """A pool, or what is wrong with it."""
+    """Returns a pool, or what is wrong with it."""
     if not isinstance(given, dict):
         return "has no pool"
     docs, sources = given.get("cands"), given.get("cand_source")

@@ -1,4 +1,4 @@
-"""What a benchmark in CSFCube's form is like."""
+"""The quality report of a benchmark in CSFCube's form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def quality(
     ratings: Ratings,
     grades: Mapping[Pair, int],
 ) -> Quality:
-    """The figures of a benchmark.
+    """Returns the figures of a benchmark.
 
     Args:
         statistics: the paper's Table 1, computed and as printed.
@@ -82,7 +82,7 @@ def _by_system(proposed: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 def _alone(proposed: Sequence[Sequence[str]]) -> dict[str, int]:
-    """What each system has that no other does, systems without any included."""
+    """Returns the number of documents that each system alone proposes, also if it is 0."""
     alone = Counter(names[0] for names in proposed if len(names) == 1)
     return {name: alone[name] for name in _by_system(proposed)}
 
@@ -98,7 +98,7 @@ def _without(papers: Mapping[str, str], grades: Mapping[Pair, int]) -> list[str]
 
 
 def _duplicates(docs: Mapping[str, CSFCubeDoc], pools: Mapping[str, Pool]) -> list[list[str]]:
-    """Pairs of documents of pools and queries that share most of their runs of words."""
+    """Returns pairs of documents of pools and queries that share most of their runs of words."""
     used = [*pools, *(doc for pool in pools.values() for doc in pool)]
     texts = {doc: re.findall(r"\w+", docs[doc].abstract.lower()) for doc in dict.fromkeys(used)}
     return near_duplicates(texts, {doc: doc for doc in texts})
@@ -111,7 +111,7 @@ def _sample(
     ratings: Ratings,
     grades: Mapping[Pair, int],
 ) -> list[Sample]:
-    """Pairs to read: the facet of the query, and after it that of the candidate, which is marked."""
+    """Returns pairs to read: the query's facet, and the candidate's, which is marked."""
     by_id = {query.query_id: query for query in queries}
     found = []
     for pair in sampled(list(grades)):

@@ -44,7 +44,7 @@ class Asked:
 
 
 def read_queries(path: StrPath, docs: Mapping[str, CSFCubeDoc]) -> list[Asked]:
-    """The queries of a file with commas or tabs between its columns; the first line names them.
+    """Returns the queries of a file with columns, named by the first line.
 
     Raises:
         InputError: no such column; a row that is incomplete; a paper that is no document, or has no
@@ -82,7 +82,7 @@ def read_queries(path: StrPath, docs: Mapping[str, CSFCubeDoc]) -> list[Asked]:
 def query_of(
     doc: CSFCubeDoc, facet: str, year: int | None = None, paper_type: str = ""
 ) -> CSFCubeQuery:
-    """The query that a paper and a facet are."""
+    """Returns the query that a paper and a facet are."""
     return CSFCubeQuery(
         f"{doc.doc_id}_{facet}", doc.doc_id, facet, doc.title, doc.sentences, doc.labels,
         facet_sentences(doc, facet), doc.year if year is None else year, paper_type or NOT_STATED,
@@ -90,7 +90,7 @@ def query_of(
 
 
 def in_order(asked: Iterable[Asked]) -> list[Asked]:
-    """Queries facet by facet, as the dataset has them."""
+    """Returns queries facet by facet, as the dataset has them."""
     return sorted(asked, key=lambda each: FACETS.index(each.query.facet))
 
 
@@ -117,7 +117,7 @@ def _rows(path: StrPath) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _number(what: str, text: str) -> tuple[int | None, str]:
-    """A number above 0 that may be left out, and what is wrong with it."""
+    """Returns an optional number above 0, and what is wrong with it."""
     if not text:
         return None, ""
     if text.isascii() and text.isdigit() and int(text) > 0:
@@ -126,7 +126,7 @@ def _number(what: str, text: str) -> tuple[int | None, str]:
 
 
 def sample_queries(docs: Mapping[str, CSFCubeDoc], count: int, seed: int) -> list[Asked]:
-    """A random sample in the proportions of the paper's (§3), for a person to look through.
+    """Returns a random sample in the proportions of the paper's (§3), for a person to look through.
 
     Papers have sentences of at least two facets. They are spread over the years; about half are
     queries in two facets; and the facets are about equally frequent.

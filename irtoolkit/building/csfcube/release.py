@@ -53,7 +53,7 @@ def _judged(
     grades: Mapping[Pair, int],
     seed: int,
 ) -> dict[str, dict[str, list[Any]]]:
-    """Paper to its candidates, in an order that says nothing of systems, and their grades."""
+    """Returns paper to its candidates, in an order independent of systems, and their grades."""
     names = ratings.annotators
     # Readers sort the names of the lists.
     numbers = {name: f"{n:0{len(str(len(names)))}}" for n, name in enumerate(names, 1)}
@@ -75,9 +75,9 @@ def _judged(
 
 
 def folds(queries: Sequence[CSFCubeQuery], seed: int) -> dict[str, dict[str, list[str]]]:
-    """Two folds of each facet at random, the first no smaller; those of all are these together.
+    """Returns two random folds of each facet, the first no smaller, and their unions over facets.
 
-    What one fold develops on is what the other tests on, as in the release.
+    Each fold develops on the queries that the other tests on, as in the release.
     """
     draw = random.Random(f"folds {seed}")
     tests: dict[str, tuple[list[str], list[str]]] = {}

@@ -1,4 +1,4 @@
-"""The sheets of annotators: whom a query is given to, and what they read."""
+"""The sheets of annotators: the assignment of queries, and the texts to read."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def refuse_names(names: Sequence[str]) -> None:
 def assigned(
     queries: Sequence[CSFCubeQuery], annotators: Sequence[str], seed: int
 ) -> dict[str, tuple[str, str]]:
-    """The two annotators of each query; all pairs of annotators get about equally many.
+    """Returns the two annotators of each query; all pairs of annotators get about equally many.
 
-    The names of the annotators change nothing: a pair of places in their list is drawn.
+    The names of the annotators change nothing: a pair of positions in their list is drawn.
     """
     draw = random.Random(f"annotators {seed}")
     couples = list(combinations(annotators, 2))
@@ -63,9 +63,9 @@ def write_sheets(
     docs: Mapping[str, CSFCubeDoc],
     seed: int,
 ) -> None:
-    """Writes the sheet of each annotator that is not there, to be graded.
+    """Writes the missing sheets of annotators, to be graded.
 
-    Queries follow each other in an order of the annotator's own, and so do the candidates of each.
+    Queries are in a random order for each annotator, and so are the candidates of each.
     """
     for name in sorted({name for names in of_query.values() for name in names}):
         path = folder / f"{name}{SUFFIX}"
@@ -83,7 +83,7 @@ def write_sheets(
 
 
 def row_of(query: CSFCubeQuery, doc: CSFCubeDoc) -> dict[str, str]:
-    """What is read of a pair."""
+    """Returns the texts of a pair to read."""
     return {
         "query_id": query.query_id, "doc_id": doc.doc_id, "facet": query.facet,
         "query_title": query.title, "query_facet": " ".join(query.facet_sentences),
@@ -93,18 +93,18 @@ def row_of(query: CSFCubeQuery, doc: CSFCubeDoc) -> dict[str, str]:
 
 
 def pairs_of(queries: Sequence[CSFCubeQuery], pools: Mapping[str, Pool]) -> dict[str, list[Pair]]:
-    """Query id to the pairs that are judged, in the order of the pool."""
+    """Returns query id to the pairs that are judged, in the order of the pool."""
     return {q.query_id: [(q.query_id, doc) for doc in pools[q.doc_id]] for q in queries}
 
 
 def read_sheets(
     folder: Path, of_query: Mapping[str, Sequence[str]], pairs: Mapping[str, Sequence[Pair]]
 ) -> Given:
-    """What is written in the sheets.
+    """Returns the grades in the sheets.
 
     Raises:
-        InputError: a sheet of nobody; a row of another pool, or of another annotator; a row that is
-            missing; or see `read_grades`.
+        InputError: a sheet of an unknown annotator; a row of another pool, or of another annotator; a
+            missing row; or see `read_grades`.
     """
     names = sorted({name for of in of_query.values() for name in of})
     for path in sorted(folder.glob(f"[!.]*{SUFFIX}")):
@@ -130,7 +130,7 @@ def read_sheets(
 
 
 def _strange(pair: Pair, own: set[Pair], pairs: Mapping[str, Sequence[Pair]]) -> str:
-    """What is wrong with a pair of a sheet."""
+    """Returns what is wrong with a pair of a sheet, or ""."""
     if pair in own:
         return ""
     if pair in pairs.get(pair[0], ()):
@@ -139,7 +139,7 @@ def _strange(pair: Pair, own: set[Pair], pairs: Mapping[str, Sequence[Pair]]) ->
 
 
 def strange(pair: Pair, pairs: Mapping[str, Sequence[Pair]]) -> str:
-    """What is wrong with a pair that is not of the pools."""
+    """Returns what is wrong with a pair that is not in the pools, or ""."""
     query_id, doc_id = pair
     if query_id not in pairs:
         return f"{query_id!r} is no query of this benchmark: another one's file, or an edited id"

@@ -1,4 +1,4 @@
-"""The systems that propose candidates: by name, with settings, or as runs that were made elsewhere."""
+"""The systems that propose candidates: by name, with settings, or as runs from elsewhere."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Proposer:
     """A system that proposes candidates.
 
     Attributes:
-        name: as pools call it.
-        system: what ranks.
+        name: its name in pools.
+        system: the ranking system.
         trained: whether it is trained on the abstracts first.
     """
 
@@ -56,10 +56,10 @@ class Proposer:
 
 
 def proposers(given: Sequence[str], abstracts: Path) -> list[Proposer]:
-    """Systems as a command line has them: a name, and perhaps settings, in one argument.
+    """Returns systems from command-line arguments: each a name, and perhaps settings.
 
     Args:
-        given: such as "bm25" and "bm25 k1=1.2 query=title".
+        given: for example "bm25" and "bm25 k1=1.2 query=title".
         abstracts: the file that embeddings are trained on.
 
     Raises:
@@ -112,18 +112,18 @@ def rank_all(
     depth: int,
     key: str,
 ) -> dict[str, dict[str, list[str]]]:
-    """System to paper to the documents that it ranks; a ranking that is there is not made again.
+    """Returns system to paper to the documents that it ranks; existing rankings are reused.
 
     A system that reads the facet ranks for each query of a paper; its rankings are interleaved.
 
     Raises:
-        InputError: what a system lacks to run here.
+        InputError: a system cannot run here.
 
     Args:
-        systems: what ranks.
-        docs, queries: what is ranked.
-        folder: keeps a run of each system.
-        depth: documents kept of each query.
+        systems: the systems.
+        docs, queries: the documents and queries.
+        folder: stores a run of each system.
+        depth: documents of each query.
         key: a hash of documents and queries.
     """
     for each in systems:
@@ -140,7 +140,7 @@ def rank_all(
 
 
 def run_name(each: Proposer, key: str, depth: int) -> str:
-    """The name of a system's run: what decides it is in the hash, and no name of a folder."""
+    """Returns the name of a system's run, with a hash of what decides it and no folder names."""
     settings = dict(each.system.filled().settings())
     if each.trained:
         settings["train"] = _ABSTRACTS
@@ -158,12 +158,12 @@ def write_abstracts(path: Path, docs: Mapping[str, CSFCubeDoc]) -> None:
 def read_runs(
     paths: Sequence[StrPath], docs: Mapping[str, CSFCubeDoc], queries: Sequence[CSFCubeQuery]
 ) -> dict[str, dict[str, list[str]]]:
-    """Runs that were made elsewhere: file name to paper to the documents that it ranks.
+    """Returns runs from elsewhere: file name to paper to the documents that it ranks.
 
-    A run has query ids such as 7_method, or papers; what it has of others is not read.
+    A run has query ids such as 7_method, or papers; rows of others are ignored.
 
     Raises:
-        InputError: no run; two of one name; a document that is none; or a query without a row.
+        InputError: no run; two of one name; an unknown document; or a query without a row.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for path in paths:
@@ -191,7 +191,7 @@ def _refuse_strange(columns: RunColumns, docs: Mapping[str, CSFCubeDoc], path: S
 def _of_papers(
     run: Run, queries: Sequence[CSFCubeQuery], path: StrPath | None = None
 ) -> dict[str, list[str]]:
-    """Paper to the documents that a run has for it, best first."""
+    """Returns paper to the documents that a run has for it, best first."""
     there = set(run.query_ids.tolist())
     lists: dict[str, list[list[str]]] = {}
     for query in queries:

@@ -34,7 +34,7 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None
 
 
 def is_sheet(path: StrPath) -> bool:
-    """Whether a file begins as a sheet does, and not as TREC qrels."""
+    """Returns whether a file begins as a sheet does, and not as TREC qrels."""
     first = next(iter(read_lines(path)), (1, ""))[1]
     return column_mark(first) in first and KEYS[0] in first
 
@@ -78,15 +78,15 @@ def read_sheet(path: StrPath, columns: Sequence[str] = ()) -> Iterator[tuple[int
 def read_grades(
     path: StrPath, refuse: Callable[[Pair], str], least: int = UNJUDGED
 ) -> dict[Pair, int | None]:
-    """The grades of a sheet, or of TREC qrels; None where a sheet has none yet.
+    """Returns the grades of a sheet, or of TREC qrels; None if a sheet has none yet.
 
     Args:
         path: the file; its first line shows which it is.
-        refuse: what is wrong with a pair, or nothing.
-        least: the lowest grade: 0, or -1 where a pair need not be judged.
+        refuse: returns what is wrong with a pair, or "".
+        least: the lowest grade: 0, or -1 if a pair need not be judged.
 
     Raises:
-        InputError: another grade than 0 to 3, or a pair that is refused or there twice; with the line.
+        InputError: another grade than 0 to 3, or a pair that is refused or repeated; with the line.
     """
     found: dict[Pair, int | None] = {}
     for line, pair, text in _rows(path):

@@ -1,4 +1,4 @@
-"""EgRet's benchmark of one's own texts, from files to a folder that every command can use."""
+"""EgRet's benchmark of users' own texts, from files to a folder that every command can use."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _INTRO = (
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a benchmark is built.
+    """The settings of a build.
 
     Attributes:
-        share: the share of the examples that dev has, about; ELI5 has 2 %, Books3 20 %.
-        dev: names of files or books that are wanted in dev, in place of a share.
-        contexts: what is kept around an example.
+        share: the approximate share of the examples in dev; ELI5 has 2 %, Books3 20 %.
+        dev: names of files or books for dev, in place of a share.
+        contexts: the context around an example.
     """
 
     share: float = 0.1
@@ -63,20 +63,20 @@ def build_egret(
     *,
     replace: bool = False,
 ) -> tuple[Gathered, Quality]:
-    """Builds a benchmark in EgRet's form; a build that was interrupted continues.
+    """Builds a benchmark in EgRet's form; an interrupted build continues.
 
     Args:
-        kind: what the files are: "answers", "nq" or "books".
+        kind: the kind of the files: "answers", "nq" or "books".
         paths: .jsonl files, or for books .txt and .md files; and folders of them.
         out: the folder to write.
-        recipe: how.
+        recipe: the settings of the build.
         replace: whether a benchmark that was built of other texts, or in another way, is replaced.
 
     Returns:
-        what was found, and the report on it.
+        the gathered examples, and the report on them.
 
     Raises:
-        InputError: a file cannot be used; a question or book is there twice; the folder holds
+        InputError: a file cannot be used; a question or book is repeated; the folder holds
             something else; or there is no example.
     """
     recipe = recipe or Recipe()
@@ -106,7 +106,7 @@ def build_egret(
 
 
 def _named(files: Sequence[Source], wanted: Sequence[str]) -> list[str]:
-    """The names of the files that are wanted in dev, given as names or paths."""
+    """Returns the names of the files for dev, given as names or paths."""
     known = {file.name: file for file in files}
     by_path = {str(spelled): file.name for file in files for spelled in (file.path, file.path.name)}
     found = []
@@ -132,7 +132,7 @@ def _refuse_twice(files: Sequence[Source]) -> None:
 
 
 def _write(place: Path, gathered: Gathered, plan: Plan, recipe: Recipe, key: str) -> Quality:
-    """Writes the splits, their report and their sources, and last what makes it a benchmark."""
+    """Writes the splits, report and sources, and last the file that makes it a benchmark."""
     for seen in gathered.seen.values():
         gathered.left_out.update(seen.left_out)
     tally = Tally()

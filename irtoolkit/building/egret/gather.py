@@ -1,4 +1,4 @@
-"""What of the found examples makes the benchmark, and which split each belongs to.
+"""The selection of examples for the benchmark, and their division into splits.
 
 Examples stay on disk; in memory are a few numbers of each.
 """
@@ -29,12 +29,12 @@ _FEWEST, _SAME = 3, 0.5
 
 @dataclass
 class Gathered:
-    """The examples of a benchmark and the files that they are from.
+    """The examples of a benchmark and their files.
 
     Attributes:
         sources: the files.
-        seen: what was read of each file, by its name.
-        examples: those of each split.
+        seen: an account of each file, by its name.
+        examples: number of those in each split.
         left_out: examples and questions that are not in the benchmark, by the reason.
         continued: pieces that an earlier build had done, and `pieces`: all.
     """
@@ -52,7 +52,7 @@ class Gathered:
         return tuple(split for split in SPLITS if self.examples[split])
 
     def notes(self) -> Iterator[str]:
-        """What a user should know: other encodings than UTF-8, and that there is no training set."""
+        """Yields notes for the user: other encodings than UTF-8, and a missing training set."""
         for source in self.sources:
             if self.seen[source.name].encoding != "utf-8":
                 yield f"{source.path}: not UTF-8, read as {self.seen[source.name].encoding}"
@@ -62,13 +62,13 @@ class Gathered:
 
 
 class Groups:
-    """Sets of texts that no two splits may share, joined where an example has several of them."""
+    """Sets of texts that no two splits may share, joined if an example has several of them."""
 
     def __init__(self) -> None:
         self._over: dict[int, int] = {}
 
     def root(self, group: int) -> int:
-        """The member of a group's set that stands for the set."""
+        """Returns the member of a group's set that represents the set."""
         top = group
         while (over := self._over.setdefault(top, top)) != top:
             top = over
@@ -84,16 +84,16 @@ class Groups:
 
 
 class Plan:
-    """What becomes of each example.
+    """The division of examples into splits.
 
     Args:
-        finder: where the pieces are.
+        finder: the finder with the pieces.
         sources: the files, in order.
-        share: the share of the examples that dev has.
-        dev: names of files that are wanted in dev, in place of a share.
+        share: the share of the examples in dev.
+        dev: names of files for dev, in place of a share.
 
     Raises:
-        InputError: no example, or a question or book that is there twice.
+        InputError: no example, or a question or book that is repeated.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Plan:
             self._dev = frozenset(_about(counts, share))
 
     def _read(self) -> tuple[Counter[int], set[int]]:
-        """The examples of each set of groups, and the groups of files that are wanted in dev."""
+        """Returns the examples of each set of groups, and the groups of files for dev."""
         known: dict[int, int] = {}
         counts: Counter[int] = Counter()
         wanted: set[int] = set()
@@ -212,7 +212,7 @@ def _groups(unit: Mapping[str, Any]) -> list[int]:
 
 
 def _content(unit: Mapping[str, Any]) -> int:
-    """A number for an example with the words before it; spelling in capitals and spaces do not count."""
+    """Returns a number for an example with the words before it, ignoring capitals and spaces."""
     before = " ".join(str(unit["left"]).casefold().split()[-_BEFORE:])
     return _number(digest(" ".join(str(unit["text"]).casefold().split()), before))
 

@@ -1,6 +1,6 @@
-"""Natural Questions: paragraphs that answer a question which has no short answer (§2.1, note 3).
+"""Natural Questions: paragraphs that answer a question without a short answer (§2.1, note 3).
 
-Both published forms are read: the simplified one, whose `document_text` has tokens between single
+Both published formats are read: the simplified one, whose `document_text` has tokens between single
 spaces, and the original one, whose `document_tokens` are objects.
 """
 
@@ -26,16 +26,16 @@ _RIGHTWARD = frozenset("([{\u201c\u2018$\u00a3\u20ac#")
 
 
 def long_answer(record: Any, line: int) -> Passage | str:
-    """The paragraph that answers a question, or why there is none.
+    """Returns the paragraph that answers a question, or why there is none.
 
-    Where several people have annotated a question, two of them decide, as in Natural Questions.
+    If several people have annotated a question, two of them decide, as in Natural Questions.
 
     Args:
         record: the parsed line.
         line: its line in the file.
 
     Raises:
-        ValueError: it is of another form; says how.
+        ValueError: it has another format; says how.
     """
     _refuse_other(record)
     annotations = record["annotations"]
@@ -73,7 +73,7 @@ def _refuse_other(record: Any) -> None:
 
 
 def _span(annotation: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The tokens of the long answer; None where there is none."""
+    """Returns the tokens of the long answer; None if there is none."""
     place = annotation.get("long_answer")
     place = place if isinstance(place, dict) else {}
     start, stop = place.get("start_token"), place.get("end_token")
@@ -83,7 +83,7 @@ def _span(annotation: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _is_short(annotation: Mapping[str, Any]) -> bool:
-    """Whether an annotation has a short answer, or yes or no."""
+    """Returns whether an annotation has a short answer, or yes or no."""
     return bool(annotation.get("short_answers")) or (
         str(annotation.get("yes_no_answer", "NONE")).upper() in ("YES", "NO")
     )
@@ -102,7 +102,7 @@ def _tokens(record: Mapping[str, Any]) -> list[str]:
 
 
 def prose(tokens: Sequence[str]) -> str:
-    """Tokens as running text, with spaces where prose has them."""
+    """Returns tokens as running text, with spaces as in prose."""
     text: list[str] = []
     quoting, joined = False, True
     for token in tokens:

@@ -21,13 +21,13 @@ _GOES_ON = (",", ";", "\u2014", "--")
 
 @dataclass(frozen=True)
 class Passage:
-    """A text in which examples are looked for.
+    """A text to be searched for examples.
 
     Attributes:
-        key: what the ids of its examples begin with; one word.
-        question: what it answers; of a book, its title and the chapter.
+        key: the beginning of the ids of its examples; one word.
+        question: the question it answers; for a book, its title and the chapter.
         text: the text; blank lines divide its paragraphs.
-        line: where it is in its file; of a book, the number of the chapter.
+        line: its line in the file; for a book, the number of the chapter.
         groups: texts that no two splits may share.
     """
 
@@ -40,10 +40,10 @@ class Passage:
 
 @dataclass
 class Seen:
-    """What was read of a file.
+    """An account of a file.
 
     Attributes:
-        questions: records of the file, or 1 of a book.
+        questions: records of the file, or 1 for a book.
         left_out: those without a passage, by the reason.
         title, author, encoding: of a book.
     """
@@ -55,14 +55,14 @@ class Seen:
     encoding: str = "utf-8"
 
     def add(self, other: Mapping[str, Any]) -> None:
-        """Adds what was read of another part of the file."""
+        """Adds the account of another part of the file."""
         self.questions += other["questions"]
         self.left_out.update(other["left_out"])
         self.title, self.author = other["title"], other["author"]
         self.encoding = other["encoding"]
 
     def as_json(self) -> dict[str, Any]:
-        """The values by name."""
+        """Returns the values by name."""
         return {**vars(self), "left_out": dict(self.left_out)}
 
 
@@ -117,10 +117,10 @@ def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
 
     Args:
         source: the book.
-        seen: what is said of it is put there.
+        seen: receives the account of the book.
 
     Raises:
-        InputError: it is empty, no text, or damaged.
+        InputError: it is empty, not text, or damaged.
     """
     data = source.read()
     try:

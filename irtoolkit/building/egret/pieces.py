@@ -1,4 +1,4 @@
-"""The examples of one file, found once and kept in pieces, from which a later build continues."""
+"""The examples of one file, found once and stored in pieces, from which a later build continues."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NQ_FORM = "a line is an object of simplified-nq or of the original Natural Ques
 
 @dataclass(frozen=True)
 class Contexts:
-    """How much text is kept on each side of an example.
+    """The amount of text on each side of an example.
 
     Attributes:
         tokens: at most so many.
@@ -45,13 +45,14 @@ class Contexts:
 
 @dataclass(frozen=True)
 class Finder:
-    """Finds the examples of a file and writes them in pieces; workers call it.
+    """A callable for workers that finds the examples of a file and writes them in pieces.
 
-    A piece is a file of JSON lines. Its first line says what was read, the others are examples.
+    A piece is a file of JSON lines. Its first line is an account of the file, the others are
+    examples.
 
     Attributes:
-        folder: where the pieces of all files go.
-        contexts: what is kept around an example.
+        folder: the folder of the pieces of all files.
+        contexts: the context around an example.
     """
 
     folder: Path
@@ -62,7 +63,7 @@ class Finder:
         return Clipper(self.contexts.tokenizer, self.contexts.tokens)
 
     def key(self, source: Source) -> str:
-        """A hash of a file and of all that decides what is found in it."""
+        """Returns a hash of a file and of all that decides its examples."""
         return digest(formats(), source.kind, source.name, repr(self.contexts), content_hash(source.path))  # fmt: skip
 
     def __call__(self, source: Source) -> tuple[int, int]:
@@ -82,7 +83,7 @@ class Finder:
         return len(done), len(done) + made
 
     def seen(self, source: Source) -> Seen:
-        """What was read of a file whose pieces are all there."""
+        """Returns the account of a file whose pieces all exist."""
         found = Seen()
         for head in self._heads(source, self.key(source)):
             found.add(head)
@@ -98,7 +99,7 @@ class Finder:
             number += 1
 
     def units(self, source: Source) -> Iterator[dict[str, Any]]:
-        """Yields the examples of a file whose pieces are all there."""
+        """Yields the examples of a file whose pieces all exist."""
         for path in self.pieces(source):
             with open(path, encoding="utf-8") as piece:
                 piece.readline()  # what was read
@@ -119,7 +120,7 @@ class Finder:
         self._write(source, 0, {"key": key, "last": True, "lines": 1}, seen, found)
 
     def _write_lines(self, source: Source, key: str, number: int, skip: int) -> int:
-        """Writes pieces from one number on, the last of which holds nothing; how many."""
+        """Writes pieces from one number on, the last of which is empty; returns how many."""
         records = tqdm(
             read_jsonl(source.path, own=True, skip=skip),
             desc=source.name, unit=" records", leave=False, initial=skip,
@@ -164,7 +165,7 @@ class Finder:
 
 
 def _passages(source: Source, record: Any, line: int, seen: Seen) -> list[Passage]:
-    """The passages of a record that have a marker."""
+    """Returns the passages of a record that have a marker."""
     try:
         if source.kind == NQ:
             answer = long_answer(record, line)
@@ -183,7 +184,7 @@ def _passages(source: Source, record: Any, line: int, seen: Seen) -> list[Passag
 
 
 def _head(path: Path) -> dict[str, Any] | None:
-    """The first line of a piece; None where it is no piece."""
+    """Returns the first line of a piece; None if it is not a piece."""
     try:
         with open(path, encoding="utf-8") as piece:
             head = json.loads(piece.readline())
@@ -193,5 +194,5 @@ def _head(path: Path) -> dict[str, Any] | None:
 
 
 def formats() -> str:
-    """The format numbers of what makes examples."""
+    """Returns the format numbers of everything that decides examples."""
     return f"{passages.FORMAT}.{natural.FORMAT}.{edition.FORMAT}.{examples.FORMAT}"

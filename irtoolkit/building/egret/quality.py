@@ -1,4 +1,4 @@
-"""What a benchmark in EgRet's form is like; examples are read one by one."""
+"""The quality report of a benchmark in EgRet's form; examples are read one by one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAMES = (
 
 
 class Tally:
-    """Counts examples as they are written.
+    """Counts of examples as they are written.
 
     Attributes:
         repeated: examples whose text another one has.
@@ -77,7 +77,7 @@ class Tally:
             heapq.heappop(self._sample)
 
     def quality(self, gathered: Gathered, near: Iterable[list[str]]) -> Quality:
-        """The report."""
+        """Returns the report."""
         kind = gathered.sources[0].kind
         paper = dict(zip(_NAMES, _PAPER[kind], strict=True))
         means = [round(self._words[side] / self._count, 1) for side in ("left", "text", "right")]
@@ -110,5 +110,5 @@ class Tally:
 
 
 def _downward(name: str) -> str:
-    """A text whose order is the reverse of another's, both of hexadecimal digits."""
+    """Returns a text that sorts in the reverse order of another, both of hexadecimal digits."""
     return name.translate(str.maketrans("0123456789abcdef", "fedcba9876543210"))

@@ -17,7 +17,7 @@ _JSON = (".jsonl", ".jsonl.gz", ".json.gz")
 
 @dataclass(frozen=True)
 class Source:
-    """A file, and what it holds.
+    """A file with its kind.
 
     Attributes:
         kind: one of `KINDS`.
@@ -31,7 +31,7 @@ class Source:
 
 
 def sources(kind: str, paths: Sequence[StrPath]) -> list[Source]:
-    """The files of some paths, those of a folder in order of their names.
+    """Returns the files of some paths, those of a folder in order of their names.
 
     Args:
         kind: one of `KINDS`; books are .txt and .md files, others JSON lines, which may be .gz.
@@ -59,7 +59,7 @@ def _name(path: Path) -> str:
 
 
 def _named(found: list[Source]) -> list[Source]:
-    """The sources, none of which has the name of another."""
+    """Returns the sources, after checking that their names differ."""
     names: dict[str, Source] = {}
     for source in found:
         other = names.setdefault(source.name, source)

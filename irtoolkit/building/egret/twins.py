@@ -24,7 +24,7 @@ _MOST = 20_000
 
 
 def near_duplicates(train: Path, dev: Path) -> list[list[str]]:
-    """Pairs of ids, of an example of train and one of dev, whose texts share most runs of four words.
+    """Returns pairs of ids of a train and a dev example whose texts share most runs of four words.
 
     Args:
         train, dev: their files.

@@ -1,7 +1,7 @@
-"""Aligning a comment with the passage of its book that it is about, by any retriever of one text.
+"""Alignment of comments with the passages of their books, by any retriever of one text.
 
-The paper's comments are marked in the text (§4.2, step 1), so that alignment is only needed there
-across translations. Here it finds the place of a comment that nobody has marked, or marked roughly.
+The paper's comments are marked in the text (§4.2, step 1), so that it needs alignment only across
+translations. Here it locates comments that are not marked, or only roughly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Reach:
-    """How far a passage is looked for and extended.
+    """The limits of the search for passages.
 
     Attributes:
         near: sentences on each side of the place that a comment names.
@@ -40,12 +40,12 @@ class Reach:
 
 @dataclass(frozen=True)
 class Passage:
-    """Where a comment belongs.
+    """The passage of a comment.
 
     Attributes:
         start, stop: its sentences, the first and one past the last.
         score: of its best sentence, about 0 to 1.
-        margin: by which that is above the best sentence elsewhere.
+        margin: the lead over the best sentence elsewhere.
     """
 
     start: int
@@ -70,10 +70,10 @@ class _Rows(Sequence[Segments]):
 
 
 class BookScores:
-    """The sentences of a book, prepared to be compared with comments.
+    """The sentences of a book, prepared for comparison with comments.
 
     Args:
-        retriever: what compares; see `aligner`.
+        retriever: compares them; see `aligner`.
         sentences: those of the book.
         lang: the language of the book.
     """
@@ -104,7 +104,7 @@ class BookScores:
 
 
 class _Bound:
-    """What BM25 gives a text at most: each of its terms as often as it can count."""
+    """An upper bound of a text's BM25 score: each of its terms counted as often as possible."""
 
     def __init__(self, sentences: Sequence[str], lang: str | None) -> None:
         self._terms = analyzer(*ANALYZERS[analyzer_for(lang)])
@@ -117,13 +117,13 @@ class _Bound:
 
 
 def window_of(near: int | None, share: float | None, count: int, reach: Reach) -> tuple[int, int]:
-    """Where the passage of a comment is looked for, from the place that it names if any.
+    """Returns the sentences in which the passage of a comment is searched, around any named place.
 
     Args:
         near: the number of a sentence.
         share: a share of the book; a hundredth of the book on each side counts as near.
         count: sentences of the book.
-        reach: how far.
+        reach: the limits of the search.
     """
     if near is None and share is None:
         return 0, count
@@ -135,16 +135,16 @@ def window_of(near: int | None, share: float | None, count: int, reach: Reach) -
 
 
 def passage_of(scores: Floats, within: tuple[int, int], reach: Reach) -> Passage:
-    """The passage of a comment: its best sentence, and the neighbours that are also meant.
+    """Returns the passage of a comment: its best sentence, and neighbours that belong to it.
 
-    A neighbour joins as long as the comment is then more like the passage as a whole: were sentences
-    independent, the cosine with the sum of n of them would be the sum of their scores by √n. Scores
-    count above the median of the book, which sentences have that are about something else.
+    A neighbour joins as long as the comment is then more like the passage as a whole: were
+    sentences independent, the cosine with the sum of n of them would be the sum of their scores by
+    √n. Scores count above the median of the book, which is that of unrelated sentences.
 
     Args:
         scores: (sentences,) those of the book.
-        within: where it is looked for.
-        reach: how far it extends.
+        within: the sentences to search.
+        reach: the limits of the passage.
     """
     first, end = within
     best = first + int(np.argmax(scores[first:end]))
@@ -164,7 +164,7 @@ def passage_of(scores: Floats, within: tuple[int, int], reach: Reach) -> Passage
 
 
 def score_of(scores: Floats, start: int, stop: int) -> Passage:
-    """A passage that is known, with the score of its best sentence."""
+    """Returns a known passage with the score of its best sentence."""
     score = float(scores[start:stop].max())
     return Passage(start, stop, score, _margin(scores, start, stop, score, (0, len(scores))))
 

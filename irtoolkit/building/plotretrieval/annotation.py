@@ -1,7 +1,7 @@
-"""What is decided without a reader: which pairs are kept, which a reader is asked for, which are dropped.
+"""Decisions without a reader: pairs to keep, to check, and to drop.
 
 In the place of the paper's classifier of pairs (§4.2, step 5), which is trained on annotated pairs,
-there are thresholds; `quality` reports how they agree with what readers say.
+there are thresholds; `quality` reports how they agree with readers.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ KEEP, ASK, DROP = DECISIONS = ("keep", "ask", "drop")
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Bounds of what is decided without a reader.
+    """The thresholds of decisions without a reader.
 
     Attributes:
-        keep: the least score of a pair that is kept.
-        ask: the least score of a pair that a reader is asked for.
+        keep: the least score of a pair to keep.
+        ask: the least score of a pair to check by a reader.
         plot: the least probability that a kept comment describes a plot.
-        doubt: the least probability of one that a reader is asked for.
-        margin: the least margin of a pair that is kept.
+        doubt: the least probability of one to check by a reader.
+        margin: the least margin of a pair to keep.
     """
 
     keep: float
@@ -38,12 +38,12 @@ USUAL = {"dense": Thresholds(0.5, 0.35), "bm25": Thresholds(0.3, 0.15)}
 
 
 def decide(found: Passage, plot: float, exact: bool, bounds: Thresholds) -> str:
-    """What becomes of a pair.
+    """Returns the decision on a pair.
 
     Args:
         found: the passage and its score.
         plot: the probability that the comment describes a plot.
-        exact: whether the comment itself says which passage it is about. Then a low score does not
+        exact: whether the comment itself gives its passage. Then a low score does not
             speak against it: the less alike two such texts are, the more abstract is their association.
         bounds: the thresholds.
     """

@@ -1,4 +1,4 @@
-"""PlotRetrieval's benchmark of one's own texts, from files to a folder that every command can use."""
+"""PlotRetrieval's benchmark of users' own texts, from files to a folder for every command."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ _INTRO = (
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a benchmark is built.
+    """The settings of a build.
 
     Attributes:
         retriever: compares comments with sentences: `BM25`, or `Dense` with an encoder.
-        thresholds: what is decided without a reader.
+        thresholds: for decisions without a reader.
         filter: which comments are left out.
-        reach: how far passages are looked for.
+        reach: the limits of the search for passages.
         context: sentences before a quotation that are the comment, in criticism.
         labelled: a file of texts that are labelled as describing a plot or not; without one, a rule
             decides.
-        val, test: names of books that are wanted in a split.
+        val, test: names of books for a split.
     """
 
     retriever: Retriever
@@ -83,22 +83,22 @@ def build_plotretrieval(
     checked: StrPath | None = None,
     replace: bool = False,
 ) -> Gathered:
-    """Builds a benchmark in PlotRetrieval's form; a build that was interrupted continues.
+    """Builds a benchmark in PlotRetrieval's form; an interrupted build continues.
 
     Args:
         books: .txt and .md files, and folders of them.
         comments: .jsonl files of comments, .txt and .md files of criticism, and folders of them.
         out: the folder to write.
-        recipe: how.
+        recipe: the settings of the build.
         checked: the sheet with verdicts; then only pairs that it confirms make the benchmark.
         replace: whether a benchmark that was built of other texts, or in another way, is replaced.
 
     Returns:
-        what was found, and why some of it was left out.
+        the gathered pairs, and why some were left out.
 
     Raises:
         InputError: a file cannot be used; two books are the same; the folder holds something else;
-            no pair is left; or what the retriever needs is not here.
+            no pair is left; or the retriever cannot run here.
     """
     place = Path(out)
     novels = text_files(books, "books")
@@ -139,14 +139,17 @@ def _steps(recipe: Recipe) -> Steps:
 
 
 def _plain(recipe: Recipe) -> dict[str, object]:
-    """What else decides the result; `Steps.key` has the rest."""
+    """Returns the remaining settings that decide the result; `Steps.key` has the rest."""
     return {"context": recipe.context, "val": recipe.val, "test": recipe.test}
 
 
 def _comments(
     place: Path, files: Sequence[TextFile], recipe: Recipe, gathered: Gathered
 ) -> list[Comment]:
-    """The comments of all files, in their order; of several that are the same, the first."""
+    """Returns the comments of all files, in their order.
+
+    Of several that are the same, the first.
+    """
     books = gathered.books
     catalogue = Catalogue(
         {book.name: book.count for book in books}, {book.name: book.title for book in books}
@@ -202,7 +205,7 @@ def _pieces(
 def _write(
     place: Path, gathered: Gathered, files: Sequence[TextFile], recipe: Recipe, key: str
 ) -> None:
-    """Writes the release, its report and its sources, and last what makes it a benchmark."""
+    """Writes the release, report and sources, and last the file that makes it a benchmark."""
     counts = Counter(pair.book for pair in gathered.pairs)
     splits = split_books(counts, recipe.val, recipe.test)
     gathered.splits = splits

@@ -22,7 +22,7 @@ def gather_pairs(
     """Gathers the candidates and, of them, the pairs of the benchmark; writes nothing.
 
     Args:
-        gathered: gets both.
+        gathered: receives both.
         work: whose pieces are done.
         comments: of all pieces.
         checked: the sheet with verdicts; without one, the pairs that are sure make the benchmark.
@@ -68,7 +68,7 @@ def _confirm(gathered: Gathered, sheet: Path) -> None:
 
 
 def no_sure_pair(gathered: Gathered, sheet: Path) -> InputError:
-    """Says that readers have to confirm pairs before there is a benchmark."""
+    """Returns the error that readers have to confirm pairs before there is a benchmark."""
     return InputError(
         f"no pair is sure without a reader, and {len(gathered.candidates)} are to be checked",
         file=sheet,
@@ -77,7 +77,7 @@ def no_sure_pair(gathered: Gathered, sheet: Path) -> InputError:
 
 
 def rows_of(pairs: Sequence[Pair]) -> list[Row]:
-    """The sheet: pairs that a reader is asked for first, then those that are kept."""
+    """Returns the rows of the sheet: pairs to check first, then those to keep."""
     rows = [
         Row(
             pair.comment.id, pair.query, pair.passage, pair.book, f"{pair.span[0]}-{pair.span[1]}",

@@ -1,4 +1,4 @@
-"""Comments of readers: read from JSON lines, each with what it says of its place in the book.
+"""Comments of readers, read from JSON lines, with any given location in the book.
 
 A line is an object with `book` and `text`, and at most one of
 
@@ -27,7 +27,7 @@ _PLACES = ("sentences", "marked", "sentence", "position")
 
 @dataclass(frozen=True)
 class Comment:
-    """A comment, and what it says of its place in the book.
+    """A comment with any given location in the book.
 
     Attributes:
         book: the name of the book.
@@ -76,7 +76,7 @@ class Catalogue:
         self._names |= {slug(name): name for name in counts}
 
     def find(self, said: str) -> str:
-        """The name of the book that a comment names.
+        """Returns the name of the book that a comment names.
 
         Raises:
             InputError: there is no such book.
@@ -123,7 +123,7 @@ def _comment(record: Any, books: Catalogue, path: Path, line: int) -> Comment:
 
 
 def _place(record: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """The fields of a comment that say where it is."""
+    """Returns the fields of a comment with its location."""
     span, marked = record.get("sentences"), record.get("marked")
     near, share = record.get("sentence"), record.get("position")
     if span is not None:

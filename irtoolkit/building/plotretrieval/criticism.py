@@ -1,4 +1,4 @@
-"""Comments in works of criticism: the sentences that lead up to a quotation are about what it quotes."""
+"""Comments in works of criticism: the sentences before a quotation are about the quoted passage."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ CONTEXT = 1
 def comments_of(
     finder: Finder, works: Sequence[TextFile], context: int, left_out: Counter[str]
 ) -> Iterator[Comment]:
-    """Yields a comment for each quotation of a clear place of a book.
+    """Yields a comment for each quotation with one clear source in a book.
 
     Args:
-        finder: which has found the quotations.
+        finder: has found the quotations.
         works: the works of criticism.
         context: sentences before a quotation that are the comment.
-        left_out: gets the number of quotations that make no comment, by the reason.
+        left_out: counts quotations that make no comment, by the reason.
     """
     for file in works:
         record = finder.record(file)

@@ -1,4 +1,4 @@
-"""Which comments are worth aligning, and which repeat the book instead of describing it (§4.2, step 2)."""
+"""Filters of comments: worth aligning, and not merely a repetition of the book (§4.2, step 2)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TELLING = 10
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of comments.
+    """The limits of comments.
 
     Attributes:
         least, most: words of a comment; in Chinese and Japanese, characters.
         overlap: the greatest share of a comment's distinct words that the passage may have (Eq. 5).
-        words: where the words of Eq. 5 are from, for English: "nltk" as in the paper, or "sklearn".
+        words: the source of the words of Eq. 5, for English: "nltk" as in the paper, or "sklearn".
     """
 
     least: int = 4
@@ -39,18 +39,18 @@ class Limits:
 
 @dataclass(frozen=True)
 class Filter:
-    """What leaves comments out.
+    """The rules that leave comments out.
 
     Attributes:
         limits: bounds.
-        matching: what counts as a quotation of the book.
+        matching: the definition of a quotation of the book.
     """
 
     limits: Limits = field(default_factory=Limits)
     matching: Matching = field(default_factory=Matching)
 
     def before(self, text: str, book: ShelvedBook, lang: str | None) -> str:
-        """Why a comment is left out before its passage is known; empty where it is not.
+        """Returns why a comment is left out before its passage is known, or "".
 
         Args:
             text: the comment.
@@ -71,7 +71,7 @@ class Filter:
         return ""
 
     def after(self, text: str, passage: Sequence[str], lang: str | None) -> tuple[str, float]:
-        """Why a comment is left out for what it shares with its passage, and its overlap (Eq. 5)."""
+        """Returns why its overlap with the passage excludes a comment, and the overlap (Eq. 5)."""
         shared = overlap(text, " ".join(passage), lang, self.limits.words)
         if shared > self.limits.overlap:
             return "shares its words with the passage", shared
@@ -86,7 +86,7 @@ def length_of(text: str) -> int:
 
 
 def overlap(text: str, passage: str, lang: str | None, source: WordSource) -> float:
-    """The share of a comment's distinct words that a passage has (Eq. 5), without stop words."""
+    """Returns the share of a comment's distinct words, without stop words, in a passage (Eq. 5)."""
     words = _words(lang, source)
     return word_overlap(words(text), words(passage))
 

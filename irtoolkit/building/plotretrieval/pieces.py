@@ -39,14 +39,14 @@ _MARKED = Matching(words=4, unmarked=4, ratio=80.0)
 
 @dataclass(frozen=True)
 class Steps:
-    """What is done with a comment.
+    """The steps of processing a comment.
 
     Attributes:
-        judge: says whether it describes a plot.
+        judge: decides whether it describes a plot.
         retriever: compares it with the sentences of its book.
         filter: leaves it out before or after.
-        reach: how far its passage is looked for.
-        thresholds: what is decided without a reader.
+        reach: the limits of the search for its passage.
+        thresholds: for decisions without a reader.
     """
 
     judge: Judge
@@ -77,7 +77,7 @@ class Block:
 
 
 def blocks_of(comments: Sequence[Comment]) -> list[Block]:
-    """The comments in pieces, book by book, in their order."""
+    """Returns the comments in pieces, book by book, in their order."""
     by_book: dict[str, list[Comment]] = {}
     for comment in comments:
         by_book.setdefault(comment.book, []).append(comment)
@@ -90,13 +90,13 @@ def blocks_of(comments: Sequence[Comment]) -> list[Block]:
 
 @dataclass
 class Piecework:
-    """Does a piece of the work and writes it to a file; workers call it.
+    """A callable for workers that does a piece of the work and writes it to a file.
 
     Attributes:
-        folder: where the files of all pieces go.
+        folder: the folder of the files of all pieces.
         books: the books by name.
         langs: their languages.
-        steps: what is done with each comment.
+        steps: the processing of each comment.
         key: a hash of the books and all settings.
     """
 
@@ -108,7 +108,7 @@ class Piecework:
     _open: Any = None
 
     def place(self, block: Block) -> Path:
-        """The file of a piece."""
+        """Returns the file of a piece."""
         content = digest(self.key, *(comment.id for comment in block.comments))
         return self.folder / f"{block.book}-{content[:16]}.json"
 
@@ -127,7 +127,7 @@ class Piecework:
         return {**vars(self), "_open": None}  # workers open the books that they need
 
     def _book(self, name: str) -> tuple[list[str], frozenset[str], BookScores]:
-        """The sentences of a book, its names, and what compares comments with it."""
+        """Returns the sentences of a book, its names, and their scorer against comments."""
         if self._open is None or self._open[0] != name:
             sentences = sentences_of(self.books[name])
             scores = BookScores(self.steps.retriever, sentences, self.langs[name])
@@ -136,7 +136,7 @@ class Piecework:
         return opened
 
     def _records(self, block: Block) -> list[dict[str, Any]]:
-        """What became of each comment, in order."""
+        """Returns the record of each comment, in order."""
         book, lang, steps = self.books[block.book], self.langs[block.book], self.steps
         sentences, names, compare = self._book(block.book)
         plot = steps.judge([comment.text for comment in block.comments], names)
@@ -167,7 +167,7 @@ class Piecework:
     def _decided(
         self, comment: Comment, found: Passage, plot: float, sentences: Sequence[str]
     ) -> dict[str, Any]:
-        """A comment with its passage, and what becomes of the two."""
+        """Returns a comment with its passage and the decision on the two."""
         lang = self.langs[comment.book]
         text = sentences[found.start : found.stop]
         reason, shared = self.steps.filter.after(comment.text, text, lang)
@@ -183,7 +183,7 @@ class Piecework:
 
 
 def _marked(comment: Comment, book: ShelvedBook) -> tuple[int, int] | None:
-    """Where a marked passage is in its book."""
+    """Returns the location of a marked passage in its book."""
     found = quotations(Document.of([Paragraph(comment.marked, set_off=True)]), [book], _MARKED)
     if not found:
         return None
@@ -192,7 +192,7 @@ def _marked(comment: Comment, book: ShelvedBook) -> tuple[int, int] | None:
 
 
 def read_piece(path: Path) -> list[dict[str, Any]]:
-    """The records of a piece.
+    """Returns the records of a piece.
 
     Raises:
         InputError: the file is damaged.

@@ -59,7 +59,7 @@ class Judge(Protocol):
     def report(self) -> dict[str, float]: ...
 
     def __call__(self, texts: Sequence[str], names: Set[str]) -> list[float]:
-        """The probability of each text, from 0 to 1; `names` are those of the book."""
+        """Returns the probability of each text, from 0 to 1; `names` are those of the book."""
         ...
 
 
@@ -158,12 +158,12 @@ def _prepared(text: str) -> str:
 
 
 def masked(text: str, names: Set[str]) -> str:
-    """A text with the names of the book as one word."""
+    """Returns a text with the names of the book as one word."""
     return _WORD.sub(lambda match: "someone" if match[0] in names else match[0], text)
 
 
 def names_of(sentences: Sequence[str]) -> frozenset[str]:
-    """The names in a book: words in capitals within sentences, and hardly ever in small letters."""
+    """Returns the names in a book: words that are capitalised within sentences, almost always."""
     within = Counter(word for s in sentences for word in _WITHIN.findall(s))
     small = Counter(word for s in sentences for word in _WORD.findall(s) if word.islower())
     return frozenset(

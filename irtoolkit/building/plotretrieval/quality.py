@@ -1,4 +1,4 @@
-"""What a benchmark in PlotRetrieval's form is like."""
+"""The quality report of a benchmark in PlotRetrieval's form."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _OVERLAP = {"word overlap of query and passage, percent": 19.6}
 
 @dataclass
 class Gathered:
-    """The pairs of a benchmark and what they are from.
+    """The pairs of a benchmark with their sources.
 
     Attributes:
         books: all books, with pairs or not.
-        words: whose words make the word overlap.
-        comments: how many there were.
-        candidates: pairs that a reader may confirm, those of the benchmark among them.
+        words: the source of the words for the word overlap.
+        comments: their number.
+        candidates: pairs that a reader may confirm, including those of the benchmark.
         pairs: those of the benchmark.
         left_out: comments that make no pair, by the reason.
         splits: the books of each split.
@@ -55,7 +55,7 @@ class Gathered:
     pieces: int = 0
 
     def of_split(self, split: str) -> list[Pair]:
-        """The pairs of a split."""
+        """Returns the pairs of a split."""
         names = self.splits.get(split, ())
         return [pair for pair in self.pairs if pair.book in names]
 
@@ -65,7 +65,7 @@ class Gathered:
         return any(pair.verdict for pair in self.candidates)
 
     def notes(self) -> Iterator[str]:
-        """What a user should know: other encodings than UTF-8, and whose words are compared."""
+        """Yields notes for the user: other encodings than UTF-8, and the source of words."""
         for book in self.books:
             if book.encoding != "utf-8":
                 yield f"{book.path}: not UTF-8, read as {book.encoding}"
@@ -74,7 +74,7 @@ class Gathered:
 
 
 def quality(gathered: Gathered) -> Quality:
-    """The figures of a benchmark."""
+    """Returns the figures of a benchmark."""
     pairs = gathered.pairs
     langs = {book.name: book.lang for book in gathered.books}
     shared = [
@@ -134,7 +134,7 @@ def _decisions(pairs: Sequence[Pair]) -> dict[str, int]:
 
 
 def _verdicts(pairs: Sequence[Pair]) -> dict[str, int]:
-    """How what was decided without a reader agrees with the readers."""
+    """Returns how the decisions without a reader agree with the readers."""
     counts = Counter(f"{pair.record['decision']}: {pair.verdict or 'no verdict'}" for pair in pairs)
     return dict(sorted(counts.items()))
 

@@ -17,14 +17,14 @@ from irtoolkit.building.splits import SPLITS
 
 @dataclass(frozen=True)
 class Pair:
-    """A comment and the passage that it is about.
+    """A comment and its passage.
 
     Attributes:
         comment: the comment.
-        query: its text, as a reader may have shortened it.
+        query: its text, perhaps shortened by a reader.
         passage: the text of the passage.
-        record: what the pieces of the build say of it.
-        verdict: what a reader says of it; empty where nobody was asked.
+        record: the comment's record in the pieces of the build.
+        verdict: a reader's verdict; empty if no reader was asked.
     """
 
     comment: Comment
@@ -83,7 +83,7 @@ def write_release(
 
 
 def _queries(pairs: Sequence[Pair]) -> Iterable[dict[str, Any]]:
-    """The queries of a split; what is said of several passages is one query."""
+    """Returns the queries of a split; equal comments on several passages are one query."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for pair in pairs:
         new = {"query_id": pair.comment.id, "book": pair.book, "query": pair.query, "spans": []}
@@ -94,7 +94,7 @@ def _queries(pairs: Sequence[Pair]) -> Iterable[dict[str, Any]]:
 
 
 def write_provenance(path: Path, pairs: Sequence[Pair], split_of: Mapping[str, str]) -> None:
-    """Writes where each pair is from and how it was decided on, as JSON lines."""
+    """Writes the source of each pair and the decision on it, as JSON lines."""
     fields = ("plot", "score", "margin", "overlap", "decision")
     with atomic_text(path) as out:
         for pair in pairs:

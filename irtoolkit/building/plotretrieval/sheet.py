@@ -1,7 +1,7 @@
-"""The sheet on which readers confirm pairs, and may shorten comments to what is about the plot.
+"""The sheet on which readers confirm pairs, and may shorten comments to the part about the plot.
 
-The two tasks of the paper's annotators (§4.2, step 3). Columns are separated by tabs in a .tsv file, and
-by commas or semicolons in a .csv file; `id`, `verdict` and `query` are read back.
+The two tasks of the paper's annotators (§4.2, step 3). Columns are separated by tabs in a .tsv
+file, and by commas or semicolons in a .csv file; `id`, `verdict` and `query` are read back.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Row:
     Attributes:
         id: of the comment.
         query, passage: texts.
-        book, sentences, decision, score: what else a reader may want to know.
+        book, sentences, decision, score: further information for the reader.
         verdict: "yes", "no", "unsure", or empty.
     """
 
@@ -46,17 +46,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a reader says of a pair: whether it is right, and the text of the query."""
+    """A reader's verdict on a pair: whether it is right, and the text of the query."""
 
     said: str
     query: str
 
 
 def write_sheet(path: Path, rows: Sequence[Row]) -> None:
-    """Writes the sheet; it appears whole.
+    """Writes the sheet atomically.
 
     Raises:
-        InputError: a sheet with other verdicts is there, which would be lost.
+        InputError: an existing sheet has other verdicts, which would be lost.
     """
     if path.is_file():
         there = read_sheet(path)
@@ -91,10 +91,10 @@ def read_sheet(path: Path, known: Collection[str] | None = None) -> dict[str, Ve
 
     Args:
         path: the sheet.
-        known: the ids of the pairs that there are to be checked; None takes any.
+        known: the ids of the pairs to be checked; None takes any.
 
     Raises:
-        InputError: no such file, not a sheet, an id that is not known or twice, or another verdict.
+        InputError: no such file, not a sheet, an unknown or repeated id, or another verdict.
     """
     found: dict[str, Verdict] = {}
     for line, row in _rows(path):
@@ -118,7 +118,7 @@ def read_sheet(path: Path, known: Collection[str] | None = None) -> dict[str, Ve
 
 
 def _rows(path: Path) -> list[tuple[int, Mapping[str, str | None]]]:
-    """The rows with the lines that they end on."""
+    """Returns the rows with the lines that they end on."""
     text = "\n".join(line for _, line in read_lines(path)).removeprefix("\ufeff")
     read = csv.DictReader(io.StringIO(text), delimiter=column_mark(text.partition("\n")[0]))
     names = [name.strip() for name in read.fieldnames or ()]

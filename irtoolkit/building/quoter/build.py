@@ -1,4 +1,4 @@
-"""QuoteR's benchmark of one's own texts, from files to a folder that every command can use."""
+"""QuoteR's benchmark of users' own texts, from files to a folder that every command can use."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def build_quoter(
     *,
     replace: bool = False,
 ) -> Gathered:
-    """Builds a benchmark in QuoteR's form; a build that was interrupted continues.
+    """Builds a benchmark in QuoteR's form; an interrupted build continues.
 
     Args:
         quotes: files with a quote on each line, which its author and source may follow after tabs.
         corpus: .txt and .md files, and folders of them.
         out: the folder to write.
-        recipe: how.
+        recipe: the settings of the build.
         replace: whether a benchmark that was built of other texts, or in another way, is replaced.
 
     Returns:
-        what was found, and why some of it was left out.
+        the gathered contexts, and why some were left out.
 
     Raises:
         InputError: a file cannot be used; the folder holds something else; or no quote is found often
@@ -106,7 +106,7 @@ def _remove_release(place: Path) -> None:
 
 
 def _usual(texts: Sequence[Text]) -> str | None:
-    """The language that most headers name."""
+    """Returns the language that most headers name."""
     counts = Counter(text.header.lang for text in texts if text.header.lang)
     return counts.most_common(1)[0][0] if counts else None
 
@@ -114,7 +114,7 @@ def _usual(texts: Sequence[Text]) -> str | None:
 def _gathered(
     finder: Finder, texts: Sequence[Text], listed: QuoteList, settings: Settings
 ) -> Gathered:
-    """The pairs that are kept, divided into splits."""
+    """Returns the selected pairs, divided into splits."""
     made = Gathered(listed, settings)
     found = {text.file.name: Found.read(finder.place(text)) for text in texts}
     for name, each in found.items():
@@ -146,7 +146,7 @@ def _nothing(made: Gathered) -> InputError:
 
 
 def _write(place: Path, gathered: Gathered, key: str) -> None:
-    """Writes the release, its report and its sources, and last what makes it a benchmark."""
+    """Writes the release, report and sources, and last the file that makes it a benchmark."""
     lang = gathered.settings.lang
     bounds = write_release(
         place / file_of(lang), place / "contexts.jsonl", gathered.listed.quotes, gathered.pairs,

@@ -1,4 +1,4 @@
-"""What is before and after a quote: so many words or characters, without what gives the quote away."""
+"""The contexts of quotes: words or characters before and after, without those of the quote."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _WORD = re.compile(r"\S*\w\S*")
 
 
 def side(text: str, count: int, unit: Unit, *, left: bool) -> str:
-    """So many words or characters of a text, on one line.
+    """Returns a number of words or characters of a text, on one line.
 
     Args:
-        text: what is before or after a quote.
+        text: the text before or after a quote.
         count: how many.
-        unit: of what.
-        left: whether the last ones are wanted in place of the first.
+        unit: words or characters.
+        left: whether to take the last ones in place of the first.
     """
     text = text.replace(FILL, "").replace("_", "")
     text = _LINE_END.sub(HYPHEN, text)
@@ -44,12 +44,12 @@ def side(text: str, count: int, unit: Unit, *, left: bool) -> str:
 
 
 def without(text: str, quoted: Sequence[str], unit: Unit) -> tuple[str, int]:
-    """A context without the runs of words that its quote has, and their number.
+    """Returns a context without the runs of words that its quote has, and their number.
 
     Args:
         text: one side of a context.
         quoted: the words or characters of the quote, as letters.
-        unit: of what.
+        unit: words or characters.
     """
     size = min(_LEAK[unit], len(quoted))
     runs = {tuple(quoted[at : at + size]) for at in range(len(quoted) - size + 1)}
@@ -82,7 +82,7 @@ class Hyphens:
             self._known.update(word.strip(".,;:!?\"'()").casefold() for word in text.split())
 
     def mended(self, text: str) -> str:
-        """A text with every word whole."""
+        """Returns a text with every divided word joined."""
         return " ".join(map(self._word, text.split())) if HYPHEN in text else text
 
     def _word(self, word: str) -> str:
@@ -94,7 +94,7 @@ class Hyphens:
 
 
 def runs(text: str, unit: Unit) -> frozenset[str]:
-    """The runs of `_LEAK` words or characters of a context, as letters."""
+    """Returns the runs of `_LEAK` words or characters of a context, as letters."""
     words = [token[0] for token in tokens(text, unit)]
     size = _LEAK[unit]
     return frozenset(" ".join(words[at : at + size]) for at in range(len(words) - size + 1))

@@ -32,14 +32,14 @@ FILL = "\0"
 
 @dataclass(frozen=True)
 class Text:
-    """A file of the corpus and what is known of it before it is searched.
+    """A file of the corpus before it is searched.
 
     Attributes:
         file: the file.
         sha: a hash of its bytes.
         codec, errors: how it is decoded.
-        encoding: what the encoding is called.
-        header: what its publishers have put around the text.
+        encoding: the name of the encoding.
+        header: the publishers' additions to the text.
     """
 
     file: TextFile
@@ -71,10 +71,11 @@ class Piece:
     """A part of a text.
 
     Attributes:
-        text: the part, with what comes before and after it as far as contexts may need it.
+        text: the part, with as much text before and after it as contexts may need.
         letters: of `text`.
-        offset: where `text` begins in the whole.
-        done, safe: what ends in `text` after `done`, and not after `safe`, belongs to this piece.
+        offset: position of `text` in the whole.
+        done, safe: occurrences that end in `text` after `done` and not after `safe` belong to this
+            piece.
     """
 
     text: str
@@ -112,7 +113,7 @@ def pieces(text: Text, longest: int, around: int, size: int = PIECE) -> Iterator
 
 
 def _without_publishers(new: str, begin: int, cuts: Sequence[Cut]) -> str:
-    """Returns a part of a text that begins at a place, with fill where publishers' lines are."""
+    """Returns a part of a text that begins at a place, with publishers' lines filled."""
     end, parts, at = begin + len(new), [], 0
     for cut in cuts:
         first, last = max(cut.begin, begin) - begin, min(cut.end, end) - begin
@@ -128,7 +129,7 @@ def _filled(match: re.Match[str]) -> str:
 
 
 def _needed(letters: Letters, safe: int, longest: int, around: int) -> int:
-    """From where on a text is needed for what ends after a place."""
+    """Returns the position from which a text is needed for occurrences that end after a place."""
     first = int(np.searchsorted(letters.at, safe)) - longest
     begin = int(letters.at[max(0, first)]) if len(letters) else safe
     return max(0, min(begin, safe) - around)

@@ -1,7 +1,7 @@
-"""Where quotes are in a text: all of them at once, by an automaton over the letters (Aho-Corasick).
+"""Search for all quotes in a text at once, by an automaton over the letters (Aho-Corasick).
 
-A quote is looked for as a whole, and by each of its longer sentences; sentences that follow each other
-in the text as in the quote are one occurrence (§4.1).
+A quote is searched as a whole, and by each of its longer sentences; sentences that follow each
+other in the text as in the quote are one occurrence (§4.1).
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class Patterns:
-    """What is looked for.
+    """The patterns of a search.
 
     Attributes:
         quotes: all quotes.
-        alone: words or characters of a sentence that counts without its neighbours, at least.
+        alone: least words or characters of a sentence that counts without its neighbours.
     """
 
     quotes: Sequence[Quote]
@@ -80,7 +80,7 @@ class Patterns:
 
     @cached_property
     def owners(self) -> dict[str, list[tuple[int, int, int]]]:
-        """Letters, and the quotes and sentences whose letters they are."""
+        """Returns letters to the quotes and sentences with these letters."""
         found: dict[str, list[tuple[int, int, int]]] = {}
         for number, quote in enumerate(self.quotes):
             found.setdefault(quote.letters, []).append((number, 0, len(quote.parts)))
@@ -105,12 +105,12 @@ class Patterns:
         return AhoCorasick(self._strings)
 
     def matches(self, line: str) -> Iterator[tuple[str, int]]:
-        """Yields all that is found in a line of letters, and its first letter."""
+        """Yields all matches in a line of letters, each with its first letter."""
         for pattern, begin, _ in self._automaton.find_matches_as_indexes(line, overlapping=True):
             yield self._strings[pattern], begin
 
     def is_whole(self, place: Place) -> bool:
-        """Whether an occurrence has all sentences of its quote."""
+        """Returns whether an occurrence has all sentences of its quote."""
         return place.last - place.first == len(self.quotes[place.quote].parts)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -125,8 +125,8 @@ class Search:
     """The search through the pieces of one text, in order.
 
     Attributes:
-        patterns: what is looked for.
-        left_out: what was found and is no occurrence, by the reason.
+        patterns: the patterns.
+        left_out: matches that are not occurrences, by the reason.
     """
 
     patterns: Patterns
@@ -147,7 +147,7 @@ class Search:
                 yield Occurrence(place.quote, place.first, place.last, begin, end)
 
     def _resolved(self, places: Iterable[Place]) -> Iterator[tuple[Place, str]]:
-        """Yields places in order, and why one is no occurrence; empty where it is one."""
+        """Yields places in order, with why each is not an occurrence, or ""."""
         spans: dict[tuple[int, int], list[Place]] = {}
         for place in sorted(places):
             spans.setdefault((place.begin, place.end), []).append(place)
@@ -163,7 +163,7 @@ class Search:
             reached = max(reached, end)
 
     def _places(self, text: str, letters: Letters) -> Iterator[Place]:
-        """Yields what is found at borders of words, with the sentences around it that follow, too."""
+        """Yields matches at word borders, extended by the adjacent sentences that follow too."""
         line, owners = letters.line, self.patterns.owners
         for string, begin in self.patterns.matches(line):
             end = begin + len(string)
@@ -200,7 +200,7 @@ class Search:
 
 
 def _is_border(text: str, letters: Letters, at: int) -> bool:
-    """Whether no word goes on from the letter before a place to the one after it."""
+    """Returns whether no word continues from the letter before a place to the one after it."""
     if not 0 < at < len(letters):
         return True
     before, after = int(letters.at[at - 1]), int(letters.at[at])

@@ -1,7 +1,7 @@
-"""A text as its letters and digits alone: what is compared when a quote is looked for.
+"""A text as its letters and digits alone, by which quotes are compared.
 
-Case, accents, white space, line ends, hyphens, quotation marks and all other punctuation do not count,
-in any language, so that "To-day, I\\nsaw" and "Today I saw" are the same letters.
+Case, accents, white space, line ends, hyphens, quotation marks and all other punctuation do not
+count, in any language, so that "To-day, I\\nsaw" and "Today I saw" are the same letters.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
 
 class _Table(NamedTuple):
-    """For each code point below `_HIGH`, the letters that stand for it: flat[starts[c]:][:counts[c]]."""
+    """The letters of each code point c below `_HIGH`: flat[starts[c]:][:counts[c]]."""
 
     flat: NDArray[np.uint32]
     starts: Ints
@@ -68,7 +68,7 @@ class Letters:
 
     Attributes:
         line: the letters.
-        at: (L,) where each is in the text, ascending.
+        at: (L,) the position of each in the text, ascending.
     """
 
     line: str
@@ -76,7 +76,7 @@ class Letters:
 
     @classmethod
     def of(cls, text: str) -> Letters:
-        """The letters of a text."""
+        """Returns the letters of a text."""
         table = _table()
         codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), np.uint32)
         low = np.minimum(codes, _HIGH).astype(np.int32)
@@ -97,7 +97,7 @@ class Letters:
 
 
 def letters(text: str) -> str:
-    """The letters of a short text."""
+    """Returns the letters of a short text."""
     return "".join(map(_letters_of, text))
 
 
@@ -113,13 +113,13 @@ def _letters_of(character: str) -> str:
 
 
 def unit_of(text: str) -> Unit:
-    """What contexts of such texts are counted in, by their script."""
+    """Returns the unit of contexts of such texts, by their script."""
     found = sum(1 for _ in UNSPACED.finditer(text))
     return "characters" if 2 * found > sum(1 for c in text if c.isalnum()) else "words"
 
 
 def tokens(text: str, unit: Unit) -> list[tuple[str, int, int]]:
-    """The words or characters of a text as letters, and where each begins and ends."""
+    """Returns the words or characters of a text as letters, each with its begin and end."""
     pattern: Any = _WORD if unit == "words" else re.compile(r"\w")
     found = ((_letters_of_word(match[0]), *match.span()) for match in pattern.finditer(text))
     return [token for token in found if token[0]]

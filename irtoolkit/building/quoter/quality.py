@@ -1,4 +1,4 @@
-"""What a benchmark in QuoteR's form is like."""
+"""The quality report of a benchmark in QuoteR's form."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _SHOWN, _WIDTH = 10, 48
 
 @dataclass
 class Gathered:
-    """The contexts of a benchmark and the texts that they are from.
+    """The contexts of a benchmark with their texts.
 
     Attributes:
-        listed: the quotes that were looked for.
+        listed: the quotes that were searched.
         settings: how the benchmark was built.
-        texts: what is known of each text, by its name.
+        texts: facts about each text, by its name.
         pairs: those that make the benchmark.
         splits: the numbers of the pairs of each split.
-        found: occurrences of each quote in texts that are no collections, by its number.
+        found: occurrences of each quote in texts that are not collections, by its number.
         left_out: occurrences that make none, by the reason.
         collections: paths of texts that are collections of quotations.
         continued: texts that an earlier build had done.
@@ -54,11 +54,11 @@ class Gathered:
     continued: int = 0
 
     def of_split(self, split: str) -> list[Pair]:
-        """The pairs of a split."""
+        """Returns the pairs of a split."""
         return [self.pairs[number] for number in self.splits[split]]
 
     def notes(self) -> Iterator[str]:
-        """What a user should know: guesses, other encodings than UTF-8, and texts that are left out."""
+        """Yields notes for the user: guesses, other encodings than UTF-8, and omitted texts."""
         made = self.settings
         lang = f"language {made.lang}" if made.lang != UNKNOWN else "no known language: see --lang"
         yield f"{lang}; {made.context} {made.unit} on each side"
@@ -72,7 +72,7 @@ class Gathered:
 
 
 def quality(gathered: Gathered) -> Quality:
-    """The figures of a benchmark."""
+    """Returns the figures of a benchmark."""
     pairs, unit = gathered.pairs, gathered.settings.unit
     quotes = gathered.listed.quotes
     each = Counter(pair.quote for pair in pairs)
@@ -131,7 +131,7 @@ def _counts(gathered: Gathered, words: float) -> dict[str, float]:
 
 
 def _paper(lang: str) -> dict[str, float]:
-    """Table 1 for a language of the paper, and the quotes that were looked for (§4)."""
+    """Returns table 1 for a language of the paper, and the quotes that were looked for (§4)."""
     if lang not in REPORTED:
         return {}
     found: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The list of quotes: read from text files, without duplicates and what is too short or too common."""
+"""The list of quotes, read from text files without duplicates, short and common ones."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Quote:
 
 @dataclass
 class QuoteList:
-    """The quotes that are looked for.
+    """The quotes to search.
 
     Attributes:
         lang: their language as a code.
-        unit: what quotes and contexts are counted in.
+        unit: the unit of quotes and contexts.
         quotes: distinct by their letters, in the order of the list.
-        left_out: lines of the list that are not looked for, by the reason.
-        encodings: how each file was read that is not UTF-8.
+        left_out: lines of the list that are not searched, by the reason.
+        encodings: the encoding of each file that is not UTF-8.
     """
 
     lang: str | None
@@ -110,7 +110,7 @@ def read_quotes(
 
 
 def _refuse_contexts(file: TextFile, rows: Sequence[tuple[str, str, str]], unit: Unit) -> None:
-    """Refuses lines of a QuoteR release, whose first column is no quote but what precedes one.
+    """Refuses lines of a QuoteR release, whose first column precedes a quote.
 
     Raises:
         InputError: most rows have a third column as long as a context.
@@ -161,7 +161,7 @@ def _quote(text: str, author: str, source: str, lang: str | None, unit: Unit) ->
 
 
 def _left_out(quote: Quote, least: int, found: QuoteList, known: set[str]) -> str:
-    """Why a quote is not looked for; empty where it is."""
+    """Returns why a quote is not searched, or ""."""
     if quote.letters in known:
         return "there already"
     if sum(quote.sizes) < least:
@@ -174,7 +174,7 @@ def _left_out(quote: Quote, least: int, found: QuoteList, known: set[str]) -> st
 
 @lru_cache(maxsize=8)
 def phrase_words(lang: str | None) -> frozenset[str]:
-    """The words of a language that make no quote by themselves."""
+    """Returns the words of a language that make no quote by themselves."""
     if lang == "en":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 

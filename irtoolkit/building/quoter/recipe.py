@@ -18,24 +18,27 @@ DEFAULTS: dict[Unit, dict[str, int]] = {
 
 
 def is_code(lang: str) -> bool:
-    """Whether a text is a code of a language, such as zh or pt-BR; files are called after it."""
+    """Returns whether a text is a code of a language, such as zh or pt-BR.
+
+    Files are called after it.
+    """
     return re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", lang) is not None
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a benchmark is built; None takes the default of the unit.
+    """The settings of a build; None takes the default of the unit.
 
     Attributes:
         lang: the language as a code; None guesses it.
-        unit: what quotes and contexts are counted in; None takes that of the script.
+        unit: the unit of quotes and contexts; None takes that of the script.
         context: words or characters of each side.
         least, most: contexts of a quote.
         words: words or characters of a quote, at least.
         alone: words or characters of a sentence that counts without the rest of its quote, at least.
         short: words or characters of both sides together, at least.
         unseen: quotes that train lacks, at most; no more than a tenth of all.
-        seed: of what is drawn at random.
+        seed: of all random choices.
     """
 
     lang: str | None = None
@@ -50,7 +53,7 @@ class Recipe:
     seed: int = 0
 
     def of(self, unit: Unit, lang: str | None) -> Settings:
-        """The settings for texts in a unit and language.
+        """Returns the settings for texts in a unit and language.
 
         Raises:
             InputError: settings that contradict each other, or leave no context.
@@ -82,7 +85,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Settings:
-    """A recipe without anything left open; attributes as in `Recipe`."""
+    """A recipe with all settings resolved; attributes as in `Recipe`."""
 
     lang: str
     unit: Unit

@@ -18,7 +18,7 @@ def write_release(
     path: Path, provenance: Path, quotes: Sequence[Quote], pairs: Sequence[Pair],
     splits: Mapping[str, Sequence[int]], lang: str,
 ) -> tuple[int, int]:  # fmt: skip
-    """Writes the pairs, split after split, and beside them where each is from.
+    """Writes the pairs, split after split, and the source of each beside them.
 
     Args:
         path: the file: left context, quote, right context, separated by tabs.

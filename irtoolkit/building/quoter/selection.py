@@ -1,4 +1,4 @@
-"""Which occurrences make contexts of the benchmark, and why the others do not (§4.1)."""
+"""The selection of occurrences for the benchmark, with reasons for the others (§4.1)."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ class Pair:
 
 
 def is_collection(found: Found) -> bool:
-    """Whether a text is a collection of quotations, by its title or by how much of it is quotes."""
+    """Returns whether a text is a collection of quotations, by its title or share of quotes."""
     share = found.totals["quoted"] / max(1, found.totals["letters"])
     names = f"{found.about['title']} {Path(found.about['path']).stem}".replace("_", " ")
     return share > _COLLECTION or _TITLE.search(names) is not None
 
 
 def pairs(texts: Mapping[str, Found], left_out: Counter[str]) -> Iterator[Pair]:
-    """Yields the pairs of all texts in order, those of collections and of texts seen before left out.
+    """Yields the pairs of all texts in order, except those of collections and of repeated texts.
 
     Args:
-        texts: what was found, by the name of the text.
-        left_out: counts what is left out, by the reason.
+        texts: the results of the search, by the name of the text.
+        left_out: counts omitted occurrences, by the reason.
     """
     seen: set[str] = set()
     kept: list[tuple[str, Found]] = []
@@ -87,7 +87,7 @@ def pairs(texts: Mapping[str, Found], left_out: Counter[str]) -> Iterator[Pair]:
 def selected(
     found: Iterator[Pair], quotes: Sequence[Quote], settings: Settings, left_out: Counter[str]
 ) -> list[Pair]:
-    """The pairs of the benchmark, in the order of the texts.
+    """Returns the pairs of the benchmark, in the order of the texts.
 
     Short contexts, pairs that are there already and near duplicates are left out, then quotes with too
     few contexts; of those with too many, some are drawn at random.
@@ -139,15 +139,15 @@ def _distinct(
 
 
 def divided(golds: Sequence[int], unseen: int, seed: int) -> dict[str, list[int]]:
-    """The pairs of each split, by their numbers.
+    """Returns the pairs of each split, by their numbers.
 
-    Val and test have about a tenth of the pairs each, and every quote; train lacks some quotes (§4.1),
-    and those with fewer than three contexts.
+    Val and test have about a tenth of the pairs each, and every quote; train lacks some quotes
+    (§4.1), and those with fewer than three contexts.
 
     Args:
         golds: (P,) the quote of each pair.
         unseen: quotes that train lacks, at most; no more than a tenth of all, unless contexts are few.
-        seed: of what is drawn at random.
+        seed: of all random choices.
     """
     draw = random.Random(seed)
     groups: dict[int, list[int]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""One text of the corpus: its occurrences found, with their contexts, and written to a file."""
+"""A text of the corpus: its occurrences of quotes with their contexts, written to a file."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _EACH, _AROUND = 100, 4000
 
 @dataclass(frozen=True)
 class Finder:
-    """Finds the quotes of a text and writes them to a file; workers call it.
+    """A callable for workers that finds the quotes of a text and writes them to a file.
 
     Attributes:
-        folder: where the files of all texts go.
-        patterns: what is looked for.
-        unit: what contexts are counted in.
+        folder: the folder of the files of all texts.
+        patterns: the patterns.
+        unit: the unit of contexts.
         context: words or characters of each side.
         key: a hash of the quotes and all settings.
     """
@@ -42,14 +42,14 @@ class Finder:
     key: str
 
     def place(self, text: Text) -> Path:
-        """The file of a text."""
+        """Returns the file of a text."""
         return self.folder / f"{text.file.name}.jsonl"
 
     def __call__(self, text: Text) -> bool:
-        """Writes the file of a text, unless it is there; whether it was written.
+        """Writes the file of a text unless it exists; returns whether it was written.
 
-        The first line says what the text is, the last one how much there is of it; each line between
-        them is an occurrence.
+        The first line describes the text, the last one has its totals; each line between them is an
+        occurrence.
 
         Raises:
             InputError: the text cannot be read, or holds no letters.
@@ -101,7 +101,7 @@ class Finder:
 
 
 def _with_marks(quote: str, text: str, found: Occurrence) -> int:
-    """Where an occurrence begins with the marks that the quote begins with, such as a bracket."""
+    """Returns the begin of an occurrence including marks that begin the quote, as a bracket."""
     marks = quote[: next(at for at, character in enumerate(quote) if plain(character))]
     if found.first == 0 and text.endswith(marks, 0, found.begin):
         return found.begin - len(marks)
@@ -113,7 +113,7 @@ def _put(out: Any, record: dict[str, Any]) -> None:
 
 
 def _key_in(path: Path) -> str | None:
-    """The key of a file that a text has already."""
+    """Returns the key of a file that a text has already."""
     try:
         with open(path, encoding="utf-8") as source:
             return str(json.loads(source.readline())["key"])
@@ -123,12 +123,12 @@ def _key_in(path: Path) -> str | None:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found in a text: its file, read again.
+    """The results of a text: its file, read again.
 
     Attributes:
         about: the text.
         occurrences: in order.
-        totals: the letters of the text and of its quotes, and what was left out.
+        totals: the letters of the text and of its quotes, and omitted occurrences.
     """
 
     about: dict[str, Any]
@@ -144,6 +144,6 @@ class Found:
 
 
 def formats() -> str:
-    """The format numbers of what makes contexts."""
+    """Returns the format numbers of everything that decides contexts."""
     own = (letters.FORMAT, corpus.FORMAT, finder.FORMAT, contexts.FORMAT)
     return ".".join(map(str, (*own, edition.FORMAT)))

@@ -45,7 +45,7 @@ class Piece:
 
 
 def seeds(text: Words, book: ShelvedBook) -> tuple[Ints, Ints]:
-    """The first words of all runs of `GRAM` words in both, ascending.
+    """Returns the first words of all runs of `GRAM` words in both, ascending.
 
     Runs that the book has more than `COMMON` times are left out.
     """
@@ -65,8 +65,8 @@ def pieces(text: Words, book: ShelvedBook, marked: Flags) -> Iterator[Piece]:
 
     Args:
         text: a work of criticism, or a part of it.
-        book: where its quotations may be from.
-        marked: (W,) whether a word of the text is set as a quotation, where one seed is enough.
+        book: the possible source of its quotations.
+        marked: (W,) whether a word of the text is set as a quotation, for which one seed is enough.
     """
     here, there = seeds(text, book)
     if not len(here):
@@ -89,7 +89,7 @@ def pieces(text: Words, book: ShelvedBook, marked: Flags) -> Iterator[Piece]:
 
 
 def extended(piece: Piece, text: Words, characters: Characters, book: ShelvedBook) -> Piece:
-    """A piece with the words at both ends that agree, too."""
+    """Returns a piece with the words at both ends that agree, too."""
     end, stop = _ahead(
         characters[text.offsets[piece.last] - 1 :],
         book.characters[book.offsets[piece.stop] - 1 :],
@@ -106,7 +106,7 @@ def extended(piece: Piece, text: Words, characters: Characters, book: ShelvedBoo
 
 
 def _ahead(one: Characters, other: Characters) -> tuple[int, int]:
-    """How far two texts agree; see `agreement`."""
+    """Returns how far two texts agree; see `agreement`."""
     at, to = 0, 0
     while True:
         more, beyond = agreement(
@@ -120,10 +120,10 @@ def _ahead(one: Characters, other: Characters) -> tuple[int, int]:
 
 # A number of another type than the array's would have the whole array converted.
 def _whole(offsets: NDArray[Any], word: int, end: int) -> int:
-    """One past the last word that ends by a character."""
+    """Returns the index after the last word that ends by a character."""
     return max(word, int(np.searchsorted(offsets, offsets.dtype.type(end + 1), side="right")) - 1)
 
 
 def _whole_before(offsets: NDArray[Any], word: int, begin: int) -> int:
-    """The first word that begins at a character or after it."""
+    """Returns the first word that begins at a character or after it."""
     return min(word, int(np.searchsorted(offsets, offsets.dtype.type(begin), side="left")))

@@ -1,7 +1,7 @@
-"""One work of criticism: cleaned, its quotations found, and its windows written to a file.
+"""A work of criticism: cleaned, its quotations found, and its windows written to a file.
 
-A work has two files: NAME.jsonl with a window in each line, and NAME.json with what is known of the
-work as a whole. The latter is written last; a work without it is not done.
+A work has two files: NAME.jsonl with a window in each line, and NAME.json with facts about the work
+as a whole. The latter is written last; a work without it is not done.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _NOT_CRITICISM = re.compile(
 
 @dataclass(frozen=True)
 class Finder:
-    """Finds the windows of a work of criticism and writes them to files; workers call it.
+    """A callable for workers that finds the windows of a work and writes them to files.
 
     Attributes:
-        folder: where the files of all works go.
-        books: where quotations are looked for.
-        matching: what counts as a quotation.
+        folder: the folder of the files of all works.
+        books: the possible sources of quotations.
+        matching: the definition of a quotation.
         key: a hash of the books and all settings.
     """
 
@@ -57,15 +57,15 @@ class Finder:
     key: str
 
     def place(self, file: TextFile) -> Path:
-        """The file of a work as a whole."""
+        """Returns the file of a work as a whole."""
         return self.folder / f"{file.name}.json"
 
     def listing(self, file: TextFile) -> Path:
-        """The file of its windows."""
+        """Returns the file of its windows."""
         return self.folder / f"{file.name}.jsonl"
 
     def record(self, file: TextFile) -> dict[str, Any]:
-        """What is known of a work that is done."""
+        """Returns the record of a work that is done."""
         found: dict[str, Any] = json.loads(self.place(file).read_text("utf-8"))
         return found
 
@@ -144,7 +144,7 @@ def _write(path: Path, windows: Iterable[dict[str, Any]]) -> dict[str, int]:
 
 
 def find_quotations(finder: Finder, works: Sequence[TextFile]) -> int:
-    """Finds the quotations of all works and removes those of others; how many were done before."""
+    """Finds the quotations of all works and removes those of others; returns how many were done."""
     made = current().map(finder, works)
     bar = tqdm(made, total=len(works), desc="criticism", unit="work", leave=False)
     done = sum(not written for written in bar)
@@ -154,7 +154,7 @@ def find_quotations(finder: Finder, works: Sequence[TextFile]) -> int:
 
 
 def _record(portion: Portion, quotation: Quotation, window: windows.Window) -> dict[str, Any]:
-    """A window as the file of its work has it; places are those in the whole work."""
+    """Returns a window's record in the file of its work; positions are those in the whole work."""
     return {
         **asdict(quotation),
         "begin": portion.offset + quotation.begin,
@@ -167,7 +167,7 @@ def _record(portion: Portion, quotation: Quotation, window: windows.Window) -> d
 
 
 def _key_in(path: Path) -> str | None:
-    """The key of a file that a work has already."""
+    """Returns the key of a file that a work has already."""
     try:
         key = json.loads(path.read_text("utf-8"))["key"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -176,10 +176,10 @@ def _key_in(path: Path) -> str | None:
 
 
 def formats() -> str:
-    """The format numbers of what makes windows."""
+    """Returns the format numbers of everything that decides windows."""
     return f"{scans.FORMAT}.{finding.FORMAT}.{windows.FORMAT}.{FORMAT}"
 
 
 def quotation_of(record: dict[str, Any]) -> Quotation:
-    """The quotation of a window's record."""
+    """Returns the quotation of a window's record."""
     return Quotation(**{name: record[name] for name in Quotation.__dataclass_fields__})

@@ -33,14 +33,14 @@ _CLAUSE = re.compile(r"(?<=[;:\u2026])\s+|(?<=\.\.\.)\s+")
 
 @dataclass(frozen=True)
 class ReadBook:
-    """A book on the shelf, and what is known of its file.
+    """A book on the shelf, with facts about its file.
 
     Attributes:
         shelved: its arrays.
         path: its file.
-        title, author, lang, encoding: as `Novel` has them.
+        title, author, lang, encoding: as in `Novel`.
         content: a hash of its sentences.
-        count: its sentences.
+        count: number of its sentences.
     """
 
     shelved: ShelvedBook
@@ -63,7 +63,7 @@ class ReadBook:
 
 
 def sentences_of(book: ShelvedBook) -> list[str]:
-    """The sentences of a book on the shelf."""
+    """Returns the sentences of a book on the shelf."""
     found: list[str] = json.loads((_beside(book.folder)).read_text("utf-8"))
     return found
 
@@ -74,7 +74,7 @@ def _beside(folder: Path) -> Path:
 
 @contextmanager
 def shelf_in(place: Path) -> Iterator[Path]:
-    """The folder for the arrays of books; it stays for the next build until this one is whole."""
+    """Yields the folder for the arrays of books, which is deleted once a build is complete."""
     shelf = place / SHELF
     try:
         yield shelf
@@ -140,7 +140,7 @@ def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:
 
 
 def _said(data: bytes, title: str, author: str) -> tuple[str, str]:
-    """Title and author, of Markdown's first headings, too."""
+    """Returns title and author, of Markdown's first headings, too."""
     head = data[:2000].decode("utf-8", errors="replace")
     fields = {
         match[1].lower(): match[2].strip()

@@ -1,4 +1,4 @@
-"""RELiC's benchmark of one's own texts, from files to a folder that every command can use."""
+"""RELiC's benchmark of users' own texts, from files to a folder that every command can use."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _EDITION = 0.5
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a benchmark is built.
+    """The settings of a build.
 
     Attributes:
-        matching: what counts as a quotation.
+        matching: the definition of a quotation.
         clauses: whether colons, semicolons and ellipses end the sentences of books, as in the paper.
-        val, test: names of books that are wanted in a split.
+        val, test: names of books for a split.
         hide_test: whether test.json hides the quotations, as the release does.
     """
 
@@ -65,16 +65,16 @@ def build_relic(
     *,
     replace: bool = False,
 ) -> Gathered:
-    """Builds a benchmark in RELiC's form; a build that was interrupted continues.
+    """Builds a benchmark in RELiC's form; an interrupted build continues.
 
     Args:
         books, criticism: .txt and .md files, and folders of them.
         out: the folder to write.
-        recipe: how.
+        recipe: the settings of the build.
         replace: whether a benchmark that was built of other texts, or in another way, is replaced.
 
     Returns:
-        what was found, and why some of it was left out.
+        the gathered windows, and why some were left out.
 
     Raises:
         InputError: a file cannot be used; two books are the same; the folder holds something else;
@@ -98,7 +98,7 @@ def build_relic(
 
 
 def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[ReadBook]) -> Gathered:
-    """The windows that are kept, with ids in the order of articles and places."""
+    """Returns the selected windows, with ids in the order of articles and positions."""
     found = Gathered(list(books))
     seen: set[str] = set()
     for file in articles:
@@ -120,7 +120,7 @@ def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[Read
 
 
 def editions(record: dict[str, Any]) -> set[str]:
-    """The books that a work is an edition of, by the share of its words that are theirs."""
+    """Returns the books that a work is an edition of, by the share of its words that are theirs."""
     least = _EDITION * max(1, record["words"])
     return {book for book, count in record["quoted"].items() if count > least}
 
@@ -132,7 +132,7 @@ def _left_out(
     matching: Matching,
     seen: set[str],
 ) -> str:
-    """Why a quotation makes no window of the benchmark; empty where it makes one."""
+    """Returns why a quotation makes no window of the benchmark, or ""."""
     if not record["criticism"]:
         return "in a work that is no criticism by its title"
     if window["book"] in editions:
@@ -153,7 +153,7 @@ def _left_out(
 def _write(
     place: Path, gathered: Gathered, books: Sequence[ReadBook], recipe: Recipe, key: str
 ) -> None:
-    """Writes the release, its report and its sources, and last what makes it a benchmark."""
+    """Writes the release, report and sources, and last the file that makes it a benchmark."""
     counts = Counter(window.book for window in gathered.windows)
     splits = split_books(counts, recipe.val, recipe.test)
     split_of = {book: split for split, names in splits.items() for book in names}

@@ -1,4 +1,4 @@
-"""How far two texts agree from a common beginning on, with some characters changed."""
+"""Alignment of two texts from a common beginning on, with some characters changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EQUAL, DIFFERENT = 1, 2
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def agreement(one: Characters, other: Characters) -> tuple[int, int]:
-    """The lengths of the beginnings of two texts that are aligned best.
+    """Returns the lengths of the best-aligned beginnings of two texts.
 
     An alignment scores `EQUAL` for each pair of equal characters, and minus `DIFFERENT` for each
     pair of different ones and each character without a partner. Of the best alignments that begin
@@ -44,15 +44,15 @@ def agreement(one: Characters, other: Characters) -> tuple[int, int]:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def chain(here: Ints, there: Ints, gap: int, drift: int) -> Ints:
-    """The chain that each pair of places belongs to, numbered from 0.
+    """Returns the chain that each pair of positions belongs to, numbered from 0.
 
     A pair continues the chain whose last pair is nearest to it in drift, then in distance, among
-    those at most `gap` places before it on both sides, where the two distances differ by at most
+    those at most `gap` positions before it on both sides, if the two distances differ by at most
     `drift`.
 
     Args:
-        here, there: (P,) places in two texts, ascending by `here`, then by `there`.
-        gap, drift: in places.
+        here, there: (P,) positions in two texts, ascending by `here`, then by `there`.
+        gap, drift: in positions.
     """
     count = len(here)
     chains = np.empty(count, np.int64)

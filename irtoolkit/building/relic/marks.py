@@ -65,7 +65,7 @@ class Document:
     Attributes:
         text: the paragraphs, with `BREAK` between two.
         paragraphs: in order.
-        begins: where each begins in the text.
+        begins: the position of each in the text.
     """
 
     text: str
@@ -112,10 +112,10 @@ class Setting(NamedTuple):
 
 
 class Settings:
-    """The parts of a document that are set as quotations, found by words.
+    """The parts of a document that are set as quotations, by words.
 
     Attributes:
-        of_word: (W,) the number of the narrowest part that has a word; -1 where none has.
+        of_word: (W,) the number of the narrowest part that has a word; -1 if none has.
     """
 
     def __init__(self, text: Words, parts: Sequence[Quoted]) -> None:
@@ -132,7 +132,7 @@ class Settings:
             self.of_word[part.first : part.last] = number
 
     def of(self, first: int, last: int) -> Setting | None:
-        """The narrowest part that has most of some words; None where none has."""
+        """Returns the narrowest part that has most of some words; None if none has."""
         best: Setting | None = None
         for inner in np.unique(self.of_word[first:last]).tolist():
             number = inner
@@ -148,7 +148,7 @@ class Settings:
 
 
 def quoted_parts(document: Document) -> list[Quoted]:
-    """The parts that are set as quotations, in order; one may lie in another."""
+    """Returns the parts that are set as quotations, in order; one may lie in another."""
     found = []
     for begin, paragraph in zip(document.begins, document.paragraphs, strict=True):
         if paragraph.set_off:
@@ -170,7 +170,7 @@ def marked(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _pairs(text: str, group: Group) -> Iterator[tuple[int, int]]:
-    """Yields the parts between the marks of one group; none lies in another."""
+    """Yields the parts between the marks of one group, without nesting."""
     opened, opening, inside = -1, "", False
     for match in _pattern(group).finditer(text):
         at, mark = match.start(), match[0]
@@ -200,7 +200,7 @@ def _literal(mark: str) -> str:
 
 
 def _pattern(group: Group) -> re.Pattern[str]:
-    """Returns what finds the marks of a group, the longest first."""
+    """Returns the pattern of a group's marks, the longest first."""
     return _pattern_of(
         tuple(sorted({*group, *(mark for closing in group.values() for mark in closing)}))
     )
@@ -213,7 +213,7 @@ def _stripped(text: str, begin: int, end: int) -> tuple[int, int]:
 
 
 def _opens(text: str, match: re.Match[str]) -> bool:
-    """Returns whether a mark may open a quotation: text follows it, and no word comes directly before."""
+    """Returns whether a mark may open a quotation: text follows, and no word precedes directly."""
     mark, before, after = (
         match[0],
         text[match.start() - 1 : match.start()],

@@ -1,7 +1,7 @@
-"""A work of criticism in portions, each with a margin on both sides, so that memory does not grow with it.
+"""A work of criticism in portions with margins on both sides, so that memory does not grow with it.
 
-A quotation is found as in the whole work: what decides on it, and the sentences around it, are within
-the margins. No portion ends inside a quotation, except one that is longer than two portions.
+A quotation is found as in the whole work: what decides on it, and the sentences around it, are
+within the margins. No portion ends inside a quotation, except one that is longer than two portions.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SIZE, MARGIN = 2_000_000, 100_000
 
 @dataclass(frozen=True)
 class Portion:
-    """A part of a work, with what is before and after it.
+    """A part of a work, with margins before and after it.
 
     Attributes:
         document: its paragraphs and those of the margins.
-        offset: where the document begins in the work, in characters.
+        offset: position of the document in the work, in characters.
         quotations: those that begin in the part itself.
     """
 
@@ -79,9 +79,9 @@ def _taken(stream: Iterator[Paragraph], size: int) -> tuple[list[Paragraph], boo
 
 
 def _cut(document: Document, found: Sequence[Quotation], done: int, size: int, margin: int) -> int:
-    """The paragraph that the next portion begins with.
+    """Returns the number of the paragraph that the next portion begins with.
 
-    It is the last one before the margin that begins inside no quotation. Where there is none, the
+    It is the last one before the margin that begins inside no quotation. If there is none, the
     portion grows, up to twice its size.
     """
     begins = [quotation.begin for quotation in found]

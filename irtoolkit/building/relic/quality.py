@@ -1,4 +1,4 @@
-"""What a benchmark in RELiC's form is like."""
+"""The quality report of a benchmark in RELiC's form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PAPER = {
 
 @dataclass
 class Gathered:
-    """The quotations of a benchmark and the texts that they are from.
+    """The quotations of a benchmark with their texts.
 
     Attributes:
         books: all books, quoted or not.
@@ -41,7 +41,7 @@ class Gathered:
         left_out: quotations that do not, by the reason.
         splits: the books of each split.
         continued: works that an earlier build had done.
-        report: what the benchmark is like, once it is built.
+        report: the quality report, once the benchmark is built.
     """
 
     books: list[ReadBook]
@@ -53,12 +53,12 @@ class Gathered:
     report: Quality | None = None
 
     def of_split(self, split: str) -> list[Kept]:
-        """The windows of a split."""
+        """Returns the windows of a split."""
         names = self.splits.get(split, ())
         return [window for window in self.windows if window.book in names]
 
     def notes(self) -> Iterator[str]:
-        """What a user should know: other encodings, works without a quotation, uneven splits."""
+        """Yields notes for the user: other encodings, works without a quotation, uneven splits."""
         read = [(book.path, book.encoding) for book in self.books]
         read += [(record["path"], record["encoding"]) for record in self.articles.values()]
         for path, encoding in read:
@@ -80,7 +80,7 @@ _UNEVEN = 0.05
 
 
 class _Facts(NamedTuple):
-    """What is counted of a window; words are counts, `shared` is a percentage."""
+    """The counts of a window; words are counts, `shared` is a percentage."""
 
     kind: str
     ratio: float
@@ -91,7 +91,7 @@ class _Facts(NamedTuple):
 
 
 def quality(gathered: Gathered) -> Quality:
-    """The figures of a benchmark; the texts of the windows are read once, one by one."""
+    """Returns the figures of a benchmark; the texts of the windows are read once, one by one."""
     windows = gathered.windows
     split_of = {book: split for split, books in gathered.splits.items() for book in books}
     facts: list[_Facts] = []

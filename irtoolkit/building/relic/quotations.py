@@ -33,14 +33,14 @@ CHARACTERS = 2
 
 @dataclass(frozen=True)
 class Matching:
-    """What counts as a quotation.
+    """The definition of a quotation.
 
     Attributes:
-        ratio: the lowest QRatio of RapidFuzz between quotation and book, from 0 to 100; of fewer
-            words than 20 it must be higher: 100 minus their number.
+        ratio: the lowest QRatio of RapidFuzz between quotation and book, from 0 to 100; with fewer
+            than 20 words it must be higher: 100 minus their number.
         run: characters of the longest substring in both, at least.
-        words: of a quotation that is all that is between two marks, or set off, at least; characters
-            of Chinese, Japanese, Korean and Thai.
+        words: of a quotation that fills the text between two marks, or is set off, at least; characters
+            in Chinese, Japanese, Korean and Thai.
         unmarked: words of any other quotation, at least; twice as many characters.
         longest: sentences of a quotation, at most; longer ones are left out.
     """
@@ -52,7 +52,7 @@ class Matching:
     longest: int = 5
 
     def to_json(self) -> dict[str, Any]:
-        """The values by name."""
+        """Returns the values by name."""
         return asdict(self)
 
 
@@ -61,13 +61,13 @@ class Quotation:
     """A quotation in a work of criticism.
 
     Attributes:
-        book: the book that it is from.
+        book: the quoted book.
         start, length: its sentences in the book.
-        begin, end: where it is in the text of the document.
-        words: how many of the article's words agree.
+        begin, end: its position in the text of the document.
+        words: number of the article's words that agree.
         ratio: the QRatio of quotation and book.
         kind: "marks", "block", or "unmarked".
-        places: how many places of the books have it; 1 of a quotation that is clear.
+        places: number of places in the books with it; 1 if the source is clear.
     """
 
     book: str
@@ -111,10 +111,10 @@ class _Match:
 def quotations(
     document: Document, books: Iterable[ShelvedBook], matching: Matching
 ) -> list[Quotation]:
-    """The quotations of some books in a document, in its order; none overlaps another.
+    """Returns the quotations of some books in a document, in its order and without overlap.
 
-    Of two that overlap, the longer one is kept; where both are as long, because books or places in
-    a book agree, the first is kept, and `places` counts them.
+    Of two that overlap, the longer one is kept; if both are equally long, because books or places
+    in a book agree, the first is kept, and `places` counts them.
     """
     text = Words.of(document.text)
     settings = Settings(text, quoted_parts(document))
@@ -161,7 +161,7 @@ def _agree(piece: Piece, whole: Piece) -> bool:
 
 
 def _trimmed(piece: Piece, before: Piece) -> Piece:
-    """A piece without words that the piece before it has."""
+    """Returns a piece without words that the preceding piece has."""
     return Piece(
         max(piece.first, before.last), max(piece.last, before.last),
         max(piece.start, before.stop), max(piece.stop, before.stop), piece.seeds,
@@ -169,7 +169,7 @@ def _trimmed(piece: Piece, before: Piece) -> Piece:
 
 
 def _follows(before: Piece, after: Piece, text: Words, document: Document) -> bool:
-    """Whether a piece continues a quotation."""
+    """Returns whether a piece continues a quotation."""
     added, skipped = after.first - before.last, after.start - before.stop
     if not -GRAM <= added <= _ADDED or not -GRAM <= skipped <= _ELIDED:
         return False
@@ -189,7 +189,7 @@ def _checked(
     settings: Settings,
     matching: Matching,
 ) -> tuple[str, float] | None:
-    """How a match is set, and its ratio; None where it is no quotation."""
+    """Returns how a match is set, and its ratio; None if it is not a quotation."""
     from rapidfuzz import fuzz
 
     part = settings.of(match.first, match.last)
@@ -212,7 +212,7 @@ def _checked(
 
 
 def shares_run(one: str, other: str, length: int) -> bool:
-    """Whether two texts have a common substring of so many characters."""
+    """Returns whether two texts have a common substring of so many characters."""
     runs = {other[at : at + length] for at in range(len(other) - length + 1)}
     return any(one[at : at + length] in runs for at in range(len(one) - length + 1))
 
@@ -238,7 +238,7 @@ def _best(
 
 
 def _near(one: _Match, other: _Match) -> bool:
-    """Whether two matches are at one place of a book."""
+    """Returns whether two matches are at one place of a book."""
     if one.book.name != other.book.name:
         return False
     return one.parts[0].start < other.parts[-1].stop and other.parts[0].start < one.parts[-1].stop
@@ -252,7 +252,7 @@ def _mapped(
     places: int,
     settings: Settings,
 ) -> Quotation:
-    """A match as whole sentences of its book, and as a part of the document."""
+    """Returns a match as whole sentences of its book, and as a part of the document."""
     start, stop = _sentences(match)
     begin, end = int(text.begins[match.first]), int(text.ends[match.last - 1])
     part = settings.of(match.first, match.last)
@@ -268,7 +268,7 @@ def _mapped(
 
 
 def _sentences(match: _Match) -> tuple[int, int]:
-    """The first sentence of a match and one past the last.
+    """Returns the first sentence of a match and one past the last.
 
     A sentence at an end counts with `_ENOUGH` words or half of its words.
     """

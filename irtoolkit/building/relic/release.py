@@ -22,10 +22,10 @@ class Kept:
     Attributes:
         query_id: its id.
         article: the name of the work of criticism.
-        book: the book that is quoted.
-        start, length: the sentences of the book that are quoted.
+        book: the quoted book.
+        start, length: the quoted sentences of the book.
         file: the windows of the work.
-        at: where the window is in it, in bytes.
+        at: its position there, in bytes.
     """
 
     query_id: str
@@ -42,7 +42,7 @@ class Kept:
         return f"{self.book}:{self.start}+{self.length}"
 
     def read(self) -> dict[str, Any]:
-        """The window as the file of its work has it."""
+        """Returns the window as the file of its work has it."""
         with open(self.file, "rb") as lines:
             lines.seek(self.at)
             found: dict[str, Any] = json.loads(lines.readline())
@@ -52,10 +52,10 @@ class Kept:
 def write_split(
     path: Path, books: Sequence[ReadBook], windows: Sequence[Kept], longest: int, hidden: bool
 ) -> None:
-    """Writes the file of a split, one book after the other; it appears whole.
+    """Writes the file of a split atomically, one book after the other.
 
     Args:
-        path: such as train.json.
+        path: for example train.json.
         books: those of the split.
         windows: those of the split.
         longest: sentences of the longest candidates.
@@ -73,7 +73,10 @@ def write_split(
 
 
 def _record(book: ReadBook, windows: Sequence[Kept], longest: int, hidden: bool) -> Iterator[str]:
-    """A book as the release has it: quotes, sentences, and the starts of all candidates; in parts."""
+    """Yields a book as the release has it: quotes, sentences, and the starts of all candidates.
+
+    In parts.
+    """
     yield '{"quotes": {'
     for number, window in enumerate(windows):
         record = window.read()
@@ -91,7 +94,7 @@ def _record(book: ReadBook, windows: Sequence[Kept], longest: int, hidden: bool)
 
 
 def _list(values: Sequence[Any]) -> Iterator[str]:
-    """A list, some thousand values at a time."""
+    """Yields a list, some thousand values at a time."""
     yield "["
     for at in range(0, len(values), _PART):
         yield (", " if at else "") + _json(list(values[at : at + _PART]))[1:-1]
@@ -110,7 +113,7 @@ def write_qrels(path: Path, windows: Sequence[Kept]) -> None:
 
 
 def write_provenance(path: Path, windows: Sequence[Kept], split_of: Mapping[str, str]) -> None:
-    """Writes where each window is from, as JSON lines."""
+    """Writes the source of each window, as JSON lines."""
     fields = ("begin", "end", "kind", "words", "ratio", "leaks", "quoted")
     with atomic_text(path) as out:
         for window in windows:

@@ -1,8 +1,9 @@
-"""Printed and scanned texts without what the page has added to them.
+"""Printed and scanned texts without page numbers, headers and other additions of the page.
 
 Removed are page numbers, running heads, footnotes and their marks, citations in brackets, and the
-hyphens at the ends of lines; two columns are read one after the other. What is left are paragraphs, of which those set off by indentation are
-known as such. (RELiC, appendix A, names citations, headers, footers and word breaks.)
+hyphens at the ends of lines; two columns are read one after the other. The rest are paragraphs;
+those set off by indentation are marked as such. (RELiC, appendix A, names citations, headers,
+footers and word breaks.)
 """
 
 from __future__ import annotations
@@ -66,10 +67,10 @@ class Scan:
 
     Attributes:
         source: the text.
-        pages, removed: what was taken out with pages and from paragraphs, and how often; full after
+        pages, removed: counts of what was removed with pages and from paragraphs; complete after
             all paragraphs were read.
-        words: of the paragraphs; as many after all were read.
-        heads: the running heads that were taken out.
+        words: number of words of the paragraphs read.
+        heads: the running heads that were removed.
     """
 
     source: Source
@@ -82,7 +83,7 @@ class Scan:
         """Yields the paragraphs; to be called once.
 
         Raises:
-            InputError: at the end, where there were none.
+            InputError: at the end, if there were none.
         """
         survey = Survey.of(self.source.lines())
         lines = _in_one_column(
@@ -101,11 +102,11 @@ class Scan:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of all lines of a text before they are cleaned.
+    """A survey of all lines of a text before they are cleaned.
 
     Attributes:
         pages: page numbers and running heads.
-        known: how often each word is in the text.
+        known: frequency of each word in the text.
         indent: the usual indentation of long lines, in characters.
     """
 
@@ -133,7 +134,7 @@ class Survey:
 def _without_pages(
     lines: Iterable[str], pages: Pages, removed: Counter[str], shown: Counter[str]
 ) -> Iterator[str]:
-    """Yields lines without page numbers and running heads, in whose place is a break."""
+    """Yields lines with page numbers and running heads replaced by breaks."""
     for number, line in enumerate(lines, 1):
         reason = pages.reason(number, line) if line != BREAK else ""
         if reason:
@@ -198,7 +199,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
 
 
 def _continues(before: Paragraph, after: Paragraph) -> bool:
-    """Whether a paragraph goes on after the end of a page."""
+    """Returns whether a paragraph goes on after the end of a page."""
     if before.heading or after.heading or before.set_off != after.set_off:
         return False
     if len(before.text) >= LONGEST_PARAGRAPH:

@@ -1,4 +1,4 @@
-"""Books that quotations are looked for in: prepared once, kept in files, and mapped into memory."""
+"""Books to search for quotations: prepared once, stored in files, and mapped into memory."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ShelvedBook:
     """A book in a folder of arrays.
 
     Attributes:
-        folder: where it is.
-        name: as ids of passages have it.
+        folder: its folder.
+        name: as in ids of passages.
     """
 
     folder: Path
@@ -32,7 +32,7 @@ class ShelvedBook:
 
     @classmethod
     def put(cls, folder: Path, name: str, sentences: Sequence[str]) -> ShelvedBook:
-        """Prepares a book, unless it is there already; appears whole."""
+        """Prepares a book, unless it exists already; atomically."""
         if not folder.is_dir():
             with atomic_folder(folder) as place:
                 _write(place, sentences)
@@ -59,7 +59,7 @@ class ShelvedBook:
 
     @cached_property
     def offsets(self) -> Places:
-        """(W + 1,) where each word begins in `characters`."""
+        """(W + 1,) the position of each word in `characters`."""
         return self._array("offsets")  # type: ignore[no-any-return]
 
     @cached_property
@@ -68,7 +68,7 @@ class ShelvedBook:
         return self._array("characters")  # type: ignore[no-any-return]
 
     def between(self, first: int, last: int) -> str:
-        """The words from `first` up to, but not including, `last`."""
+        """Returns the words from `first` up to, but not including, `last`."""
         begin, end = int(self.offsets[first]), int(self.offsets[last]) - 1
         return self.characters[begin : max(begin, end)].tobytes().decode("utf-32-le")
 

@@ -1,4 +1,4 @@
-"""Windows of criticism: the sentences before and after a quotation, without what gives it away."""
+"""Windows of criticism: the sentences before and after a quotation, without its own words."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _CLOSE = re.compile(
 
 @dataclass(frozen=True)
 class Window:
-    """A quotation with what is said before and after it.
+    """A quotation with the text before and after it.
 
     Attributes:
-        quotation: as it was found.
+        quotation: the quotation.
         left, right: at most `CONTEXT` sentences each.
         leaks: runs of words of the quotation that were cut out of them.
     """
@@ -44,7 +44,7 @@ class Window:
 def window(
     document: Document, quotation: Quotation, sentences: Sequence[str], lang: str | None
 ) -> Window:
-    """The window around a quotation.
+    """Returns the window around a quotation.
 
     Args:
         document: the work of criticism.
@@ -69,13 +69,13 @@ def window(
 
 
 def runs(text: str) -> list[str]:
-    """The runs of `_LEAK` words of a text."""
+    """Returns the runs of `_LEAK` words of a text."""
     words = Words.of(text).line.split()
     return [" ".join(words[at : at + _LEAK]) for at in range(len(words) - _LEAK + 1)]
 
 
 def without(sentence: str, quoted: set[str]) -> tuple[str, int]:
-    """A sentence without its runs of `_LEAK` words or more that are quoted, and their number."""
+    """Returns a sentence without its quoted runs of `_LEAK` words or more, and their number."""
     words = Words.of(sentence)
     line = words.line.split()
     leaking = np.zeros(len(line), bool)
@@ -96,7 +96,10 @@ def without(sentence: str, quoted: set[str]) -> tuple[str, int]:
 
 
 def _sentences(document: Document, quotation: Quotation, side: int, lang: str | None) -> list[str]:
-    """The sentences on one side of a quotation, the nearest first; as many as a window may need."""
+    """Returns the sentences on one side of a quotation, the nearest first.
+
+    As many as a window may need.
+    """
     at = int(np.searchsorted(document.begins, quotation.begin, side="right")) - 1
     if side > 0:
         at = int(np.searchsorted(document.begins, quotation.end, side="left")) - 1

@@ -1,7 +1,7 @@
-"""A text as plain words: what is compared when a quotation is looked for in a book.
+"""A text as plain words, by which quotations are compared with books.
 
-In Chinese, Japanese, Thai, Korean and their like each character is a word: these scripts have no spaces
-between words, or editions set them differently.
+In Chinese, Japanese, Thai, Korean and similar scripts each character is a word: these scripts have
+no spaces between words, or editions set them differently.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text in small letters, without accents, apostrophes and punctuation.
+    """The words of a text in lower case, without accents, apostrophes and punctuation.
 
     Attributes:
         line: the words, separated by single spaces.
-        begins, ends: (W,) where each word is in the text.
-        offsets: (W + 1,) where each word begins in `line`; the last is one past a space after it.
+        begins, ends: (W,) position of each word in the text.
+        offsets: (W + 1,) position of each word in `line`; the last is one past a space after it.
         codes: (W,) a hash of each word.
     """
 
@@ -59,7 +59,7 @@ class Words:
 
     @classmethod
     def of(cls, text: str) -> Words:
-        """The words of a text."""
+        """Returns the words of a text."""
         begins, ends, found = array("q"), array("q"), []
         for match in _WORD.finditer(text):
             word = plain(match[0])
@@ -75,20 +75,23 @@ class Words:
         )
 
     def grams(self) -> Grams:
-        """(W - GRAM + 1,) a hash of each run of `GRAM` words; empty where there are fewer words."""
+        """Returns (W - GRAM + 1,) a hash of each run of `GRAM` words.
+
+        Empty if there are fewer words.
+        """
         return grams_of(self.codes)
 
     def between(self, first: int, last: int) -> str:
-        """The words from `first` up to, but not including, `last`."""
+        """Returns the words from `first` up to, but not including, `last`."""
         return self.line[self.offsets[first] : max(self.offsets[first], self.offsets[last] - 1)]
 
     def within(self, begin: int, end: int) -> tuple[int, int]:
-        """The words that lie in a part of the text: the first, and one past the last."""
+        """Returns the words that lie in a part of the text: the first, and one past the last."""
         first = int(np.searchsorted(self.begins, begin))
         return first, max(first, int(np.searchsorted(self.ends, end, side="right")))
 
     def characters(self) -> Characters:
-        """`line` as code points."""
+        """Returns `line` as code points."""
         return code_points(self.line)
 
 
@@ -98,12 +101,12 @@ def count_words(text: str) -> int:
 
 
 def code_points(line: str) -> Characters:
-    """A text as an array of code points."""
+    """Returns a text as an array of code points."""
     return np.frombuffer(line.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
 
 
 def grams_of(codes: Grams) -> Grams:
-    """A hash of each run of `GRAM` words, from the hashes of the words."""
+    """Returns a hash of each run of `GRAM` words, from the hashes of the words."""
     count = len(codes) - GRAM + 1
     if count <= 0:
         return np.empty(0, np.uint64)
@@ -117,13 +120,13 @@ def grams_of(codes: Grams) -> Grams:
 
 @lru_cache(maxsize=1 << 18)
 def plain(word: str) -> str:
-    """A word in small letters, without accents and apostrophes; empty where nothing is left."""
+    """Returns a word in lower case, without accents and apostrophes; "" if nothing is left."""
     parts = unicodedata.normalize("NFKD", word.casefold())
     return "".join(c for c in parts if c.isalnum() or _is_vowel(c))
 
 
 def _is_vowel(character: str) -> bool:
-    """Whether a mark is a vowel or tone of its script, and not an accent or a point."""
+    """Returns whether a mark is a vowel or tone of its script, and not an accent or a point."""
     code = ord(character)
     return code >= 0x370 and code not in _POINTS and unicodedata.category(character) in ("Mn", "Mc")
 

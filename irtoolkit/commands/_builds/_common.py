@@ -1,4 +1,4 @@
-"""What the commands that build benchmarks have in common: arguments, and what they say at the end."""
+"""Common parts of the commands that build benchmarks: arguments, and closing messages."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_books_of_splits(parser: argparse.ArgumentParser) -> None:
-    """Adds the books that are wanted in a split."""
+    """Adds the arguments for the books of a split."""
     parser.add_argument("--val", nargs="+", default=[], metavar="BOOK", help="books of val")
     parser.add_argument("--test", nargs="+", default=[], metavar="BOOK", help="books of test")
 
 
 def add_replace(parser: argparse.ArgumentParser) -> None:
-    """Adds whether what is in the folder is replaced."""
+    """Adds the argument for replacing the content of the folder."""
     parser.add_argument(
         "--replace", action="store_true", help="replace a benchmark of other texts or settings"
     )
 
 
 def tell(notes: Iterable[str], continued: int, pieces: str, report: Quality | None) -> None:
-    """Says what a user should know of a build, and prints its report without the sample.
+    """Prints the notes on a build, and its report without the sample.
 
     Args:
-        notes: lines to say.
-        continued: how many pieces an earlier build had done.
-        pieces: how many there are, such as "3 works".
+        notes: lines to print.
+        continued: number of pieces that an earlier build had done.
+        pieces: all pieces in words, for example "3 works".
         report: on the benchmark.
     """
     for line in notes:
@@ -51,5 +51,5 @@ def tell(notes: Iterable[str], continued: int, pieces: str, report: Quality | No
 
 
 def ids(output: str, splits: Iterable[str]) -> str:
-    """The ids of the datasets that were built, for a line."""
+    """Returns the ids of the datasets that were built, for a line."""
     return ", ".join(f"{output}/{split}" for split in splits)

@@ -104,7 +104,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _sizes(made: Gathered) -> str:
-    """How large the pools are."""
+    """Returns the sizes of the pools in words."""
     sizes = sorted(map(len, made.pools.values()))
     if sizes[0] == sizes[-1]:
         return f"each pool has {sizes[0]:,} candidates"

@@ -228,7 +228,7 @@ class HubCollection:
         return self.repository.table(*self._selection.parts[part])
 
     def _lists(self, part: str, *names: str) -> dict[str, list[str]]:
-        """Query id to the ids in a column of lists, or in rows of single ids."""
+        """Returns query id to the ids in a column of lists, or in rows of single ids."""
         table = self._table(part)
         column = self._column(table, (*names, *_DOC)).to_pylist()
         found: dict[str, list[str]] = {}

@@ -29,7 +29,7 @@ class _Exclusions:
         self._collection = collection
 
     def excluded_docs(self) -> Mapping[str, frozenset[str]]:
-        """Query id to ids of documents."""
+        """Returns query id to ids of documents."""
         return self._collection.excluded
 
 

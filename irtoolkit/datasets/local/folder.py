@@ -145,7 +145,7 @@ def _named(folder: Path, names: Sequence[str], role: Role) -> list[Path]:
 
 
 def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
-    """For each role, the groups of files that fit it."""
+    """Returns for each role, the groups of files that fit it."""
     candidates: dict[Role, list[list[Path]]] = {role: [] for role in ROLES}
     shards: dict[str, list[Path]] = {}
     nameless: list[Path] = []

@@ -46,7 +46,7 @@ class TitledDoc(NamedTuple):
     text: str
 
     def default_text(self) -> str:
-        """Title and text."""
+        """Returns title and text."""
         return f"{self.title} {self.text}".strip()
 
 

@@ -54,7 +54,7 @@ class Dataset(pt.datasets.Dataset):
         return self._dataset
 
     def get_topics(self, variant: str | None = None) -> Frame:
-        """qid and query; `variant` is a view, a field or several joined by "+"."""
+        """Returns qid and query; `variant` is a view, a field or several joined by "+"."""
         rows = [
             (record.query_id, " ".join(self._view(record, variant)))
             for record in self._part("queries").queries_iter()
@@ -62,7 +62,7 @@ class Dataset(pt.datasets.Dataset):
         return _frame(rows, ["qid", "query"])
 
     def get_qrels(self, variant: str | None = None) -> Frame:
-        """qid, docno and label."""
+        """Returns qid, docno and label."""
         if variant is not None:
             raise InputError(f"the qrels of {self.dataset_id} have no variant {variant!r}")
         rows = [
@@ -71,7 +71,7 @@ class Dataset(pt.datasets.Dataset):
         return _frame(rows, ["qid", "docno", "label"])
 
     def get_topicsqrels(self, variant: str | None = None) -> tuple[Frame, Frame]:
-        """Both; `variant` is of the topics."""
+        """Returns topics and qrels; `variant` is of the topics."""
         return self.get_topics(variant), self.get_qrels()
 
     def get_results(self, variant: str | None = None) -> Frame:

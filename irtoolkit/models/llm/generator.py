@@ -79,7 +79,7 @@ class TextGenerator(ABC):
         return None
 
     def identity(self) -> dict[str, Any]:
-        """Everything beside the prompt that decides a completion; it holds no secret."""
+        """Returns everything beside the prompt that decides a completion; it holds no secret."""
         names = ("model", "system", "temperature", "max_tokens", "seed")
         # What is not asked for is not named: answers that were kept before stay what they are.
         more = [name for name in ("alternatives", "choices") if getattr(self, name)]

@@ -98,7 +98,7 @@ class RowSource(ABC):
         """
 
     def key(self) -> str:
-        """SHA-256 of everything that the source reads."""
+        """Returns the SHA-256 of everything that the source reads."""
         with tqdm(desc=f"hashing {self.what}", unit="text", disable=None, leave=False) as bar:
             hashing = _HashingSink(bar)
             links = self.read(hashing)

@@ -56,7 +56,7 @@ def further(stage: Stage) -> list[str]:
 
 
 def is_further(stage: Stage, query_ids: Ids) -> NDArray[np.bool_]:
-    """(n,) whether each query of a stage's rows is of a further dataset."""
+    """Returns (n,) whether each query of a stage's rows is of a further dataset."""
     found = np.zeros(len(query_ids), np.bool_)
     for name in further(stage):
         found |= np.strings.startswith(query_ids.astype(str), f"{name}:")
