@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -207,6 +208,24 @@ def test_structure(path: Path) -> None:
         else:
             assert cell["cell_type"] == "markdown"
         assert cell.keys() == keys
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_first_cell_installs_what_the_notebook_needs(path: Path) -> None:
+    first = next(cell for cell in cells(path) if cell["cell_type"] == "code")
+    source = "".join(first["source"])
+    assert first["id"] == "install"
+    assert 'find_spec("irtoolkit") is None' in source
+    # Extras that it names are ours.
+    (extras,) = re.findall(r'f"irtoolkit(?:\[([\w,]+)\])? @', source)
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert set(filter(None, extras.split(","))) <= known["optional-dependencies"].keys()
+
+
+@pytest.mark.parametrize("name", ["scholar_novels", "pyterrier_csfcube", "benchmark_maker"])
+def test_each_audience_has_figures(name: str) -> None:
+    outputs = [out for cell in cells(EXAMPLES / f"{name}.ipynb") for out in cell.get("outputs", ())]
+    assert any("image/png" in output.get("data", {}) for output in outputs)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
