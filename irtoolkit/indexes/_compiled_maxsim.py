@@ -61,6 +61,22 @@ def _lower(rows: Any, off: Any, bounds: Any, counts: Any) -> None:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _widen(vector: Any, wide: Any) -> None:
+    """Fills in a vector in single precision, given in it or as the bits of half precision."""
+    if vector.itemsize == 4:
+        for at in range(len(vector)):
+            wide[at] = vector[at]
+        return
+    bits = wide.view(np.uint32)
+    for at in range(len(vector)):
+        half = np.uint32(vector[at])
+        # The exponents of single precision begin 112 lower.
+        bits[at] = (half & np.uint32(0x8000)) << np.uint32(16)
+        bits[at] |= (half & np.uint32(0x7FFF)) << np.uint32(13)
+        wide[at] *= np.float32(2.0**112)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def most_similar(
     block: Any, off: Any, exact: Any, starts: Any, first: int, how: Any, scores: Any
 ) -> None:
@@ -69,7 +85,8 @@ def most_similar(
     Args:
         block: (b, r) bits of the products of their vectors with those of the queries; overwritten.
         off: (r,) and (r,): how far off a product can be, and what part of itself it is rounded by.
-        exact: the (vectors, squares) of the queries and of the block, and the kind of similarity.
+        exact: the (vectors, squares) of the queries and of the block, and the kind of similarity; the
+            block's in single precision, or the bits of half precision.
         starts: (d+1,) where the vectors of each document begin in the block.
         first: the number of the first document.
         how: (starts, total, without): where the vectors of each query begin, whether they are summed,
@@ -81,6 +98,7 @@ def most_similar(
     width = block.shape[1]
     bounds, best = np.empty(width, block.dtype), np.empty(width)
     at, counts = np.empty(width, np.int32), np.empty(width, np.int32)
+    wide = np.empty(docs[0].shape[1], np.float32)
     for doc in range(len(starts) - 1):
         begin, end = starts[doc], starts[doc + 1]
         best[:] = without if begin == end else -np.inf
@@ -94,7 +112,8 @@ def most_similar(
                 while counts[column]:
                     if rows[row, column] >= bounds[column]:
                         place = begin + row
-                        value = exact_score(*own, docs[0][place], docs[1][place], kind)
+                        _widen(docs[0][place], wide)
+                        value = exact_score(*own, wide, docs[1][place], kind)
                         best[column] = max(best[column], value)
                         counts[column] -= 1
                     row = row + 1 if row + 1 < len(rows) else 0

@@ -58,7 +58,9 @@ class Matching:
 
         (first, last), begin, end = bounds, block.first, block.first + len(block.bits)
         starts = np.asarray(shard.starts[first : last + 1]) - begin
-        docs = shard.rows(begin, end), np.asarray(shard.squares[begin:end])
+        is_half = shard.vectors.dtype == np.float16
+        vectors = shard.vectors[begin:end].view(np.uint16) if is_half else shard.rows(begin, end)
+        docs = vectors, np.asarray(shard.squares[begin:end])
         queries = self.queries.vectors, self.queries.squares
         exact = queries, docs, COSINE if self.cosine else DOT
         how = np.asarray(self.starts), self.total, self.without

@@ -44,9 +44,9 @@ def packed(vectors: Any, stored: Stored = "fp32") -> Packed:
     if stored == "int8":
         return _codes(single)
     if stored == "fp16":
-        single = single.astype(np.float16).astype(np.float32)
+        return _halves(single)
     made, squares = _rounded(single)
-    return Packed(made.astype(KINDS[stored], copy=False), None, squares)
+    return Packed(made, None, squares)
 
 
 def rounded(vectors: Any) -> Singles:
@@ -71,6 +71,20 @@ def squares_of(vectors: Any) -> Floats:
         wide = vectors[rows].astype(np.float64)
         made[rows] = np.einsum("ij,ij->i", wide, wide)
     return made
+
+
+def _halves(single: Singles) -> Packed:
+    halves, wide = np.empty(single.shape, np.float16), np.empty_like(single)
+
+    def part(rows: slice) -> None:
+        halves[rows] = single[rows]
+        wide[rows] = halves[rows]
+
+    by_rows(part, single)
+    made, squares = _rounded(wide)
+    # Vectors of length 1 are hardly ever changed.
+    kept = halves if np.array_equal(made, wide) else made.astype(np.float16)
+    return Packed(kept, None, squares)
 
 
 def _codes(single: Singles) -> Packed:
