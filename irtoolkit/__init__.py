@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.hooks import after_import
+from irtoolkit.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from irtoolkit.analyses.analyse import analyse as analyse
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from irtoolkit.runs import Run as Run
     from irtoolkit.scoring.score import Scores as Scores
 
-    __version__: str
 
 # Importing either package registers what it holds, at the end of its own import: so this is right
 # too where it is ours that imports ir_datasets or ir_measures first.
@@ -83,24 +83,12 @@ __all__ = ["__version__", *_FRONT]
 
 def __getattr__(name: str) -> Any:
     value: Any
-    if name == "__version__":
-        value = _version()
-    elif name in _FRONT:
+    if name in _FRONT:
         value = getattr(import_module(_FRONT[name]), name)
     else:
         raise AttributeError(f"module 'irtoolkit' has no attribute {name!r}")
     globals()[name] = value
     return value
-
-
-def _version() -> str:
-    # What reads it takes longer to import than this package, before which nobody heeds an interrupt.
-    from importlib import metadata
-
-    try:
-        return metadata.version("irtoolkit")
-    except metadata.PackageNotFoundError:  # a source tree that is not installed
-        return "0+unknown"
 
 
 def __dir__() -> list[str]:

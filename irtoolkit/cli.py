@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-import irtoolkit
 from irtoolkit import commands
 from irtoolkit.base import discovery, ending, plugins
 from irtoolkit.base.errors import InputError
@@ -24,6 +23,7 @@ from irtoolkit.commands._engines import engine_of
 from irtoolkit.commands._overwriting import files_read, refuse_overwriting
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, Paragraphs, naming_flags
 from irtoolkit.commands._pipes import copy_pipes
+from irtoolkit.version import __version__
 
 # Commands that look at the parsers of all others.
 _OF_ALL = ("help", "completion")
@@ -63,7 +63,7 @@ def build_parser(command: str | None = None) -> CommandParser:
 def _add_shared(parser: CommandParser, version: str | None) -> None:
     """Adds the arguments that `irtoolkit` and every command have."""
     parser.add_argument(
-        "--version", action="version", version=f"irtoolkit {irtoolkit.__version__}",
+        "--version", action="version", version=f"irtoolkit {__version__}",
         help=version or "show the version and exit",
     )  # fmt: skip
     parser.add_argument(

@@ -9,10 +9,10 @@ from fastapi import FastAPI, Header, HTTPException, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from irtoolkit import __version__
 from irtoolkit.annotating.session import Session
 from irtoolkit.annotating.sheet import NOTE, ConflictError, UnknownPairError
 from irtoolkit.base.errors import InputError
+from irtoolkit.version import __version__
 from irtoolkit.web.guard import Access, Guard, Rules
 from irtoolkit.web.pages import add_page, problems
 from irtoolkit.web.values import Whole

@@ -6,7 +6,7 @@ import os
 import socket
 from typing import NamedTuple
 
-import irtoolkit
+from irtoolkit import version
 from irtoolkit.base.cores import THREADS
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import QUIET
@@ -44,7 +44,7 @@ class Driver(NamedTuple):
             for name, value in os.environ.items()
             if name.startswith(_TAKEN) and name not in _KEPT
         }
-        return cls(irtoolkit.__version__, _ray(), taken)
+        return cls(version.__version__, _ray(), taken)
 
     def followed(self) -> None:
         """Makes this process a worker of the driver.
@@ -54,7 +54,7 @@ class Driver(NamedTuple):
         """
         os.environ.update({**self.environment, QUIET: "1", "TQDM_DISABLE": "1", THREADS: "1"})
         for name, own, wanted in (
-            ("irtoolkit", irtoolkit.__version__, self.version), ("Ray", _ray(), self.ray)
+            ("irtoolkit", version.__version__, self.version), ("Ray", _ray(), self.ray)
         ):  # fmt: skip
             if own != wanted:
                 raise InputError(

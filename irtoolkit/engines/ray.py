@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-import irtoolkit
+from irtoolkit import version
 from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines import work as working
@@ -190,6 +190,6 @@ def _explained(error: Exception) -> InputError:
     if "No module named 'irtoolkit'" in reason or "failed to import" in reason:
         return InputError(
             "a node of the Ray cluster cannot import irtoolkit",
-            remedy=f"install irtoolkit {irtoolkit.__version__} on every node",
+            remedy=f"install irtoolkit {version.__version__} on every node",
         )
     return InputError(f"Ray: {type(error).__name__}: {reason[:300]}", remedy="--debug shows more")

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from irtoolkit import __version__
 from irtoolkit.base.cores import cores
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.experiments.data import absent_data
@@ -21,6 +20,7 @@ from irtoolkit.experiments.results import GroupResult, RowResult, TableResult, d
 from irtoolkit.experiments.row_commands import reproduce_command, row_commands, run_name
 from irtoolkit.experiments.tables import Row, Table
 from irtoolkit.measures.traits import traits
+from irtoolkit.version import __version__
 
 
 def as_json(result: TableResult) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, refuse_unwritable
 from irtoolkit.base.paths import is_url
@@ -25,6 +24,7 @@ from irtoolkit.training.model_checks import check_recipe
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.sources.files import read_ids
 from irtoolkit.training.trainer import train
+from irtoolkit.version import __version__
 
 # Sources whose rows are of no query of a dataset.
 _OF_TEXTS = ("examples", "surroundings")

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-import irtoolkit
+from irtoolkit import version
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.exports.licences import Licence
@@ -85,7 +85,7 @@ def _facts(source: Source, licence: Licence, form: str) -> dict[str, Any]:
             "query": source.query,
             "doc": source.doc,
             "split": source.split,
-            "version": irtoolkit.__version__,
+            "version": version.__version__,
             "counts": dict(source.counts),
         },
     }
@@ -102,7 +102,7 @@ def _configurations(source: Source, parts: Sequence[Part]) -> dict[str, Any]:
 def _page(source: Source, licence: Licence, usage: str) -> str:
     about, dataset = source.about, source.dataset
     title = dataset.id if about is None else about.title
-    parts = [f"# {title}", f"`{dataset.id}`, written by irtoolkit {irtoolkit.__version__}."]
+    parts = [f"# {title}", f"`{dataset.id}`, written by irtoolkit {version.__version__}."]
     if about is not None:
         parts.append(about.description)
     difference = dataset.difference()
@@ -164,7 +164,7 @@ def is_export(
     own = front[OWN]
     if (own.get("dataset"), own.get("form")) != (dataset, form):
         return False
-    wanted = {"query": query, "doc": doc, "split": split, "version": irtoolkit.__version__}
+    wanted = {"query": query, "doc": doc, "split": split, "version": version.__version__}
     for name, value in wanted.items():
         if own.get(name) != value:
             raise InputError(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from irtoolkit import __version__
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.paths import without_credentials
 from irtoolkit.fusing.search import HELD_OUT, FusionSearch
@@ -15,6 +14,7 @@ from irtoolkit.fusing.tuned import TunedFusion, tune_fusion
 from irtoolkit.ranking.fusion import run_input
 from irtoolkit.runs.publish import publish
 from irtoolkit.runs.storage import RunForm, refuse_other_form
+from irtoolkit.version import __version__
 
 
 def tune_files(

@@ -10,7 +10,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from irtoolkit import __version__
 from irtoolkit.base.arguments import check_fields, refuse_other_type
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
@@ -22,6 +21,7 @@ from irtoolkit.fusing.lambdamart import LambdaMART, trees
 from irtoolkit.fusing.search import FusionBench, TriedFusion
 from irtoolkit.ranking.fusion_methods import Method
 from irtoolkit.runs import Run
+from irtoolkit.version import __version__
 
 _LOG = logs.LogKind(
     "a search for a fusion", "tried",

@@ -25,6 +25,7 @@ from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QueriesHandle
 from irtoolkit.datasets.hub.languages import LANGUAGES
 from irtoolkit.exports.card import OWN, read_card
 from irtoolkit.exports.licences import UNKNOWN
+from irtoolkit.version import __version__
 
 try:
     from mteb import TaskMetadata
@@ -97,7 +98,7 @@ class System:
     def mteb_model_meta(self) -> Any:
         """The facts that MTEB writes into its results."""
         name = self.name if "/" in self.name else f"irtoolkit/{self.name}"
-        facts = {"name": name, "revision": irtoolkit.__version__, "modalities": ["text"]}
+        facts = {"name": name, "revision": __version__, "modalities": ["text"]}
         return ModelMeta.create_empty(facts)
 
     def index(self, corpus: Any, **how: Any) -> None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
 from irtoolkit.models.converted import (
@@ -33,6 +32,7 @@ from irtoolkit.models.ernie import write_ernie
 from irtoolkit.models.foreign import read_tensorflow, read_torch
 from irtoolkit.models.lora import write_lora
 from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
+from irtoolkit.version import __version__
 
 BASE = "bert-base-uncased"
 

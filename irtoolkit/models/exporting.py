@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from irtoolkit import __version__
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import sha256
 from irtoolkit.base.reasons import reason_of
@@ -19,6 +18,7 @@ from irtoolkit.models.converted import new_folder
 from irtoolkit.models.own_code import check_own_code
 from irtoolkit.models.places import CONVERSION, RECORD, WEIGHTS, weight_sums
 from irtoolkit.models.presets import find_preset, model_folder, said_kind
+from irtoolkit.version import __version__
 
 FILE = "model.onnx"
 ExportPrecision = Literal["fp32", "int8"]

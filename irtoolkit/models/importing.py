@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.models.converted import base_parts, new_folder, require_weights, save_folder
@@ -24,6 +23,7 @@ from irtoolkit.models.loading import load_model
 from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
 from irtoolkit.models.presets import COMPARED_AS, Preset, find_preset, model_folder, said_kind
 from irtoolkit.models.prompts import preset_prompt
+from irtoolkit.version import __version__
 
 # Int8 files round what flows between layers as they run, which torch does not do with their weights.
 _CLOSE_INT8 = 0.5

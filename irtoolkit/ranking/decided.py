@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from irtoolkit import __version__
 from irtoolkit.base import analysis
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 from irtoolkit.runs import order, provenance
+from irtoolkit.version import __version__
 
 
 def made_of(system: System, task: Task, data: str | None = None) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import id_array
@@ -26,6 +25,7 @@ from irtoolkit.retrievers.kept_index import KeptIndex
 from irtoolkit.retrievers.texts import Segments, view
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.publish import publish
+from irtoolkit.version import __version__
 
 
 def can_rank(dataset: Dataset, system: System, depth: int | None) -> bool:

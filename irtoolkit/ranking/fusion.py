@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file, sha256
 from irtoolkit.base.frames import is_frame
@@ -32,6 +31,7 @@ from irtoolkit.runs.order import id_keys
 from irtoolkit.runs.publish import publish
 from irtoolkit.runs.storage import RunForm, refuse_other_form
 from irtoolkit.runs.top_k import TieOrder, top_k
+from irtoolkit.version import __version__
 
 # Pairs of document and run held at once: 2^21 doubles stay near the processor's cache.
 _CELLS = 1 << 21

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from html import escape
 from importlib.resources import files
 
-import irtoolkit
+from irtoolkit import version
 from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.drawing import marks
 from irtoolkit.reports.formatting import caution
@@ -46,7 +46,7 @@ def render(report: ReportContent) -> str:
             f"default-src 'none'; style-src {_hash(css)}; script-src {_hash(script)};"
             " img-src data:; base-uri 'none'; form-action 'none'"
         ),
-        "version": escape(irtoolkit.__version__),
+        "version": escape(version.__version__),
         "title": escape(f"{report.dataset_id}: {', '.join(s.name for s in report.systems)}"),
         "style": css,
         "dataset": escape(report.dataset_id),

@@ -12,7 +12,6 @@ from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
-from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.serve.asking import BusyError, LateError, PreparingError
 from irtoolkit.serve.entries import Entry
@@ -31,6 +30,7 @@ from irtoolkit.serve.models import (
     SearchRequest,
 )
 from irtoolkit.serve.shelf import FullError, NoCollectionError
+from irtoolkit.version import __version__
 from irtoolkit.web.guard import Access, Guard
 from irtoolkit.web.pages import add_page, problems
 

@@ -93,3 +93,15 @@ def test_no_modules_import_each_other() -> None:
             break
         below = {name: others for name, others in below.items() if name not in free}
     assert not below, f"in circles: {sorted(below)}"
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_the_version_is_imported_from_its_own_module(name: str) -> None:
+    """The package itself is above all rooms."""
+    tree = ast.parse(modules()[name].read_text("utf-8"))
+    strange = [
+        node for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "irtoolkit"
+        and any(alias.name == "__version__" for alias in node.names)
+    ]  # fmt: skip
+    assert not strange or not room(name)

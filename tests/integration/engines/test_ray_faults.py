@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-import irtoolkit
+from irtoolkit import version
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines import ray_patience, ray_start
 from irtoolkit.engines.ray import RayEngine
@@ -105,7 +105,7 @@ def test_other_versions_are_one_line(head: Any, monkeypatch: pytest.MonkeyPatch)
     engine = RayEngine(address=head.address)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(irtoolkit, "__version__", "9.9.9")
+            patch.setattr(version, "__version__", "9.9.9")
             with pytest.raises(
                 InputError,
                 match=r"node \S+ has irtoolkit .*, and the process that it works for 9\.9\.9",
