@@ -387,6 +387,21 @@ def test_the_figures_of_csfcube_are_those_of_the_paper() -> None:
 # -- links ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=name_of)
+def test_guides_have_one_shape(page: Path) -> None:
+    """What it is for, an example, sections, and where to read on."""
+    text = page.read_text("utf-8")
+    title, _, rest = text.partition("\n")
+    assert re.fullmatch(r"# [A-Z].*[^.]", title)
+    first = rest.strip().partition("\n\n")[0]
+    assert re.match(r"[A-Za-z`]", first), "a sentence that says what the guide is for comes first"
+    assert not first.startswith("```")
+    assert _FENCE.search(text) or "    irtoolkit " in text
+    links = text.partition("\n## See also\n\n")[2].strip().splitlines()
+    assert 2 <= len(links) <= 4
+    assert all(re.fullmatch(r"- \[[^\]]+\]\([^)]+\.md\)", link) for link in links)
+
+
 def anchors(page: str) -> set[str]:
     """The anchors of the headings, and those that a page sets itself."""
     found: set[str] = set(re.findall(r'<a id="([^"]+)">', page))
