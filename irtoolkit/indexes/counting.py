@@ -1,4 +1,4 @@
-"""Shards of postings as one: what they say of terms."""
+"""Several shards of postings as one: document frequencies, lengths, and subsets of documents."""
 
 from __future__ import annotations
 

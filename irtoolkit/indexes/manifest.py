@@ -76,6 +76,8 @@ class Manifest:
         settings: what was done to the documents: tokenizer, model, lengths.
         sources: where the documents come from.
         shards: their shards, in order.
+        retriever_format: the format number of that retriever; 0 for postings, which do not depend on
+            it, and in indexes that were built before it was written.
     """
 
     kind: str
@@ -86,6 +88,7 @@ class Manifest:
     sources: tuple[Source, ...] = ()
     shards: tuple[ShardEntry, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
+    retriever_format: int = 0
     format: int = field(default_factory=lambda: FORMAT)
 
     @classmethod

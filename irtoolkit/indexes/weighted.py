@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.compiled import is_worth_loading
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes import weighing
 from irtoolkit.indexes.postings import PostingsShard
@@ -24,9 +25,10 @@ _WEIGHED = 100
 
 
 class Weighting(ABC):
-    """A formula whose scores are sums of idf · weight over the terms that query and document share.
+    """A formula whose scores are sums over the terms that query and document share.
 
-    A formula can be hashed and pickled: a frozen dataclass.
+    A term adds query weight · idf · weight; its query weight is the number of its occurrences in the
+    query. A formula can be hashed and pickled: a frozen dataclass.
     """
 
     @property
@@ -44,9 +46,17 @@ class Weighting(ABC):
         """Whether the idf of a term depends on the frequencies of others."""
         return False
 
+    def query_weights(self, counts: Floats) -> Floats:
+        """Returns the weights of the terms of queries, by default the counts.
+
+        Args:
+            counts: (n,) how often each term occurs in its query, or the weight that feedback gives it.
+        """
+        return counts
+
     @abstractmethod
     def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
-        """Returns the weights of terms.
+        """Returns the weights of terms, finite.
 
         Args:
             size: number of documents.
@@ -56,9 +66,9 @@ class Weighting(ABC):
 
     @abstractmethod
     def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
-        """Returns the weights of a term in documents, none negative.
+        """Returns the weights of a term in documents, finite and none negative.
 
-        They must grow with the count and fall with the length: a search skips documents by that.
+        They must not fall with the count nor rise with the length: a search skips documents by that.
 
         Args:
             counts: (n,) how often the term occurs in each document.
@@ -111,6 +121,7 @@ class SearchedShard:
             made[: len(shard.class_counts)] = weighting.weights(
                 shard.class_counts, shard.class_lengths, average
             )
+            _check_finite(weighting, made, least=0.0)
             self._table = kept = weighting, average, made
         return kept[2]
 
@@ -247,13 +258,17 @@ class WeightedQueries:
         idf = np.zeros(len(found))
         if there.any():
             idf[there] = weighting.idf(own.size, found[there], shards.all_frequencies)
+            _check_finite(weighting, idf)
         # The weight of the greatest count in the shortest document.
         heaviest = _weight(weighting, own.count or 1, own.length or 1, own.average)
+        if own.count:
+            _check_finite(weighting, np.array([heaviest]), least=0.0)
         self.unit: Floats = np.empty(queries.size)
         self.negative: NDArray[np.bool_] = np.empty(queries.size, np.bool_)
         totals, self._scales = np.empty(queries.size), np.empty(len(queries.numbers))
         out = self.unit, totals, self.negative, self._scales
-        _loops(queries).weigh(queries.starts, queries.numbers, queries.counts, idf, heaviest, out)
+        weights = weighting.query_weights(queries.counts)
+        _loops(queries).weigh(queries.starts, queries.numbers, weights, idf, heaviest, out)
         self.everywhere: Floats = totals * weighting.absent
         # A term that weighs nothing makes a match, and adds nothing to a score.
         nothing = np.flatnonzero(self._scales == 0)
@@ -301,11 +316,21 @@ class WeightedQueries:
         # What a term has once, twice or more often, of the shortest document each; see `PostingsShard`.
         bounds = part.shard.bounds[places].astype(np.int64)
         counts, lengths = np.full((len(places), 3), (1, 2, 0)), bounds[:, :3]
-        counts[:, 2] = bounds[:, 3]
+        counts[:, 2] = np.maximum(bounds[:, 3], 1)
         shortest = np.maximum(lengths, 1).ravel()
         weights = self._weighting.weights(counts.ravel(), shortest, self._average)
         most: Floats = np.where(lengths > 0, weights.reshape(-1, 3), 0.0).max(axis=1, initial=0.0)
         return most
+
+
+def _check_finite(weighting: Weighting, values: Floats, least: float = -np.inf) -> None:
+    """Raises InputError for a weight that is not finite, or below the least."""
+    wrong = ~np.isfinite(values) | (values < least)
+    if wrong.any():
+        raise InputError(
+            f"the formula {type(weighting).__name__} gives a term the weight {values[wrong][0]}",
+            remedy="weights must be finite, and those of counts not negative",
+        )
 
 
 @lru_cache(maxsize=1 << 6)

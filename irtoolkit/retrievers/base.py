@@ -225,17 +225,7 @@ class Retriever:
 
     def scores_as(self, base: type[Retriever]) -> bool:
         """Whether it scores as a class that it is derived from does, so that its index serves it."""
-        names = (
-            "scorer",
-            "prepare",
-            "matcher",
-            "matched",
-            "outside",
-            "asked",
-            "compared",
-            "read",
-            "comparison",
-        )
+        names = ("scorer", "prepare", "asked", "compared", "read", "comparison")
         return all(getattr(type(self), n, None) is getattr(base, n, None) for n in names)
 
     def missing(self) -> str | None:

@@ -75,7 +75,7 @@ def build(
     place = kept_folder(data, retriever, view) if folder is None else on_disk(folder)
     made = Manifest(
         form.kind, retriever.name, retriever.settings(), view, dict(form.settings),
-        given=given(retriever),
+        given=given(retriever), retriever_format=_format(retriever, form),
     )  # fmt: skip
     refuse_foreign(place)
     reading, make = reading_of(data, view), MadeBy(retriever, memory)
@@ -194,6 +194,12 @@ def form_of(retriever: Retriever) -> KeptForm:
     return form
 
 
+def _format(retriever: Retriever, form: KeptForm) -> int:
+    """Returns the format number on which an index depends, or 0."""
+    # Postings are counts: another version of a formula searches the same.
+    return 0 if form.kind == LexicalIndex.kind else retriever.format
+
+
 def given(retriever: Retriever) -> dict[str, Any]:
     """The settings of a retriever that are not its defaults."""
     usual = {item.name: item.default for item in fields(retriever)}
@@ -218,10 +224,9 @@ def kept_folder(data: Dataset, retriever: Retriever, view: str) -> Path:
     """Where the index of a dataset is kept unless another place is named."""
     form = form_of(retriever.on(data.lang))
     source = source_of(data, view)
-    # Postings are counts: another version of a formula searches the same.
-    version = 1 if form.kind == LexicalIndex.kind else retriever.format
     decides = [
-        manifests.FORMAT, form.kind, dict(form.settings), view, source.name, source.content, version,
+        manifests.FORMAT, form.kind, dict(form.settings), view, source.name, source.content,
+        _format(retriever, form) or 1,
     ]  # fmt: skip
     name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
     return cache_home() / KEPT / name

@@ -1,4 +1,4 @@
-"""Retrievers that compare vectors: one of each text, or one of each of its sentences or tokens."""
+"""Base classes of retrievers that compare vectors: of texts, of their sentences or of their tokens."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from weakref import finalize
 
 import numpy as np
 
 from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.nearest import Searched, ShardSearch
 from irtoolkit.indexes.rounding import Stored
 from irtoolkit.indexes.vectors import VectorShard, VectorsWriter
-from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Side
-from irtoolkit.retrievers.base import Ask, Block, Scored, Scorer, keep_last
-from irtoolkit.retrievers.kept_vectors import Encode, Sides
+from irtoolkit.retrievers.base import Ask, Block, Retriever, Scored, Scorer, keep_last
+from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
@@ -37,18 +38,43 @@ _IN_MEMORY = 1 << 32
 
 
 @dataclass(frozen=True)
-class Compared(TwoSided):
-    """A retriever that compares the vectors of queries and documents."""
+class BiEncoder(Retriever):
+    """Encodes queries and documents apart, and compares their vectors.
 
-    stored: Stored = "fp32"
+    A subclass without a model needs `vectors` alone.
+    """
 
-    def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
+    def vectors(self, texts: Sequence[Segments], side: Side) -> Singles:
+        """Returns the (n, dimensions) vectors of the texts of a side, "query" or "document"."""
+        raise NotImplementedError
+
+    def encoder(self, side: Side) -> Any:
+        """Returns what `read` encodes the texts of a side with; by default the side, for `vectors`."""
+        return side
+
+    def read(self, encoder: Any, texts: Sequence[Segments], what: str) -> Read:
         """Returns what reads the vectors of texts."""
-        raise NotImplementedError
+        made = self.vectors(texts, encoder)
+        return lambda chosen: (made[chosen], np.ones(len(chosen), np.int64))
 
-    def comparison(self, asking: Encoder) -> Comparison:
+    def comparison(self, asking: Any) -> Comparison:
         """Returns how vectors are compared, given the encoder of queries."""
-        raise NotImplementedError
+        return Comparison("cosine")
+
+    def asked(self, task: Task) -> list[Segments]:
+        """(Q,) the text of each query."""
+        return task.queries
+
+    @property
+    def precision_stored(self) -> Stored:
+        """The precision of the vectors of documents."""
+        return "fp32"
+
+    def kept(self) -> KeptForm | None:
+        if not self.scores_as(BiEncoder):
+            return None
+        settings = {"retriever": self.name, **self.settings()}
+        return VectorIndex(self.sides(), self.precision_stored, settings)
 
     def compared(self, read: Read, doc: Ints, doc_ids: Ids, how: Comparison) -> Compare:
         """Returns what compares queries with a candidate set.
@@ -59,7 +85,7 @@ class Compared(TwoSided):
             doc_ids: (c,) their ids.
             how: how vectors are compared.
         """
-        search = ShardSearch(_shard(read, doc, self.stored))
+        search = ShardSearch(_shard(read, doc, self.precision_stored))
 
         def compare(vectors: Singles, counts: Ints) -> Scored:
             queries = QueryVectors.of(vectors, starts_of(counts), how)
@@ -101,6 +127,20 @@ class Compared(TwoSided):
         return Sides(
             side("query"), side("document"), lambda: self.comparison(encoder_of(self, "query"))
         )
+
+
+@dataclass(frozen=True)
+class Compared(TwoSided, BiEncoder):
+    """A retriever that compares what a model makes of queries and documents."""
+
+    stored: Stored = "fp32"
+
+    @property
+    def precision_stored(self) -> Stored:
+        return self.stored
+
+    def kept(self) -> KeptForm | None:
+        return None
 
 
 def starts_of(counts: Ints) -> Ints:

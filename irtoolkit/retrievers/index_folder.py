@@ -68,7 +68,16 @@ def live(shards: Sequence[OpenShard]) -> int:
 
 
 def refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
-    """Refuses an index of other settings of documents."""
+    """Refuses an index of other settings of documents, or of another format of its retriever."""
+    from irtoolkit.retrievers.registry import retrievers
+
+    builder = retrievers().get(known.retriever) if known.retriever_format else None
+    if builder is not None and builder.format != known.retriever_format:
+        raise InputError(
+            f"the index {folder} was built by format {known.retriever_format} of {known.retriever},"
+            f" which is now {builder.format}",
+            remedy="build it again with --replace",
+        )
     own = json.loads(json.dumps(dict(form.settings)))
     kept = dict(known.settings)
     if known.kind != form.kind or kept != own:

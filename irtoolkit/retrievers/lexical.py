@@ -1,4 +1,4 @@
-"""Retrievers that match terms: BM25 and query likelihood."""
+"""The base class of retrievers that match terms, BM25 and query likelihood."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines.engine import current
@@ -271,7 +271,11 @@ class TwoSided(Neural):
         return {"retriever": self.name, **how, **computed}
 
 
+class _Encoding(Protocol):
+    def encoder(self, side: Side) -> Any: ...
+
+
 @cache
-def encoder_of(retriever: TwoSided, side: Side) -> Encoder:
+def encoder_of(retriever: _Encoding, side: Side) -> Any:
     """The encoder of a side, loaded once for texts that come one after another."""
     return retriever.encoder(side)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -58,8 +58,8 @@ class WeightedSearcher(LexicalSearcher):
         super().__init__(settings, shards, counting)
         self._weighting = weighting
 
-    def over(self, shards: CountedShardSet, counting: Any) -> WeightedSearcher:
-        return WeightedSearcher(self._settings, self._weighting, shards, counting)
+    def over(self, shards: CountedShardSet, counting: Any) -> Self:
+        return type(self)(self._settings, self._weighting, shards, counting)
 
     def reads_all_terms(self, apart: bool) -> bool:
         return apart and self._weighting.reads_all_terms

@@ -36,7 +36,7 @@ class PivotedWeighting(Weighting):
 class Pivoted(Lexical):
     """TF-IDF with pivoted length normalisation (Singhal et al. 1996).
 
-    The sum over the query's terms of (1 + ln(1 + ln tf)) / (1 - s + s·dl/avgdl) · ln((N + 1) / n).
+    The sum over the query's terms of qtf · (1 + ln(1 + ln tf)) / (1 - s + s·dl/avgdl) · ln((N + 1) / n).
 
     Attributes:
         slope: s, how much long documents are held against them.
