@@ -463,8 +463,9 @@ def test_judgments_of_an_invalid_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["no/such.qrels", "."])
-def test_judgments_of_nothing(name: str) -> None:
-    with pytest.raises(InputError, match="no dataset"):
+def test_judgments_of_nothing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"no dataset|no documents"):
         Dataset.of(name)
 
 
