@@ -121,7 +121,7 @@ def collect(
         for t in range(required, known):
             expected += starts[terms[t] + 1] - starts[terms[t]]
         # Where most documents are met anyway, adding up everything is faster than confirming.
-        few = 16 * expected < size
+        few = 4 * expected < size
         needed = required if few else 0
         seen = 0
         for t in range(known - 1, needed - 1, -1):
