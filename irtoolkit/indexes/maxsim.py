@@ -78,7 +78,10 @@ class Matching:
         known: Proposals | None = shard.prepared.get(self.cosine)
         if known is not None:
             return known
-        made = Proposals(shard, self.cosine, half=len(self.queries.vectors) >= _WORTH)
+        # Not of the shard itself: two objects that hold each other stay in memory for longer.
+        rows = Packed(shard.vectors, shard.scales, shard.squares)
+        own = VectorShard(rows, shard.starts)
+        made = Proposals(own, self.cosine, half=len(self.queries.vectors) >= _WORTH)
         if made.is_half:
             shard.prepared[self.cosine] = made
         return made

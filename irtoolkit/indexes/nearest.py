@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +46,7 @@ class ShardSearch:
 
     def __init__(self, shard: VectorShard) -> None:
         self.shard = shard
+        self._known: dict[bool, Proposals] = {}
 
     def _searches(self, queries: QueryVectors, depth: int) -> bool:
         """Whether proposals are worth their time, and no product of them can overflow."""
@@ -67,6 +67,7 @@ class ShardSearch:
         """
         rows, places = wanted
         searches, parts = self._searches(queries, depth), []
+        cosine = queries.comparison.similarity == "cosine"
         step = _QUERIES if searches else max(1, min(_QUERIES, _CELLS // len(self.shard)))
         for first in range(0, queries.size, step):
             last = min(queries.size, first + step)
@@ -74,16 +75,18 @@ class ShardSearch:
             own, some = (rows[begin:end] - first, places[begin:end]), queries.some(first, last)
             if searches:
                 search = _Search(self.shard, some, tied, depth)
-                parts.append(search.run(self._proposals(queries.comparison.similarity), own))
+                parts.append(search.run(self._proposals(cosine), own))
             else:
                 parts.append(
                     _best_of_all(some.comparison.scores(some, self.shard), tied, depth, own)
                 )
         return Best(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
-    @cache  # noqa: B019 as long as the shard is there, its proposals are
-    def _proposals(self, similarity: str) -> Proposals:
-        return Proposals(self.shard, cosine=similarity == "cosine")
+    def _proposals(self, cosine: bool) -> Proposals:
+        """Returns what multiplies the vectors of the shard, and stays with this search."""
+        if cosine not in self._known:
+            self._known[cosine] = Proposals(self.shard, cosine)
+        return self._known[cosine]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -167,3 +169,27 @@ def test_the_most_similar_vectors_are_those_of_all_products(
         found = how.scores(queries, shard)
         patch.setattr(maxsim.Matching, "is_possible", lambda *_: False)
         np.testing.assert_array_equal(found, how.scores(queries, shard))
+
+
+@pytest.mark.parametrize("vectors", [1, 2])
+def test_documents_that_were_searched_do_not_stay_in_memory(
+    monkeypatch: pytest.MonkeyPatch, vectors: int
+) -> None:
+    monkeypatch.setattr(nearest, "_MANY", 1)
+    monkeypatch.setattr(nearest, "_FEW", 1)
+    monkeypatch.setattr(maxsim, "_WORTH", 1)
+    draw, nobody = np.random.default_rng(0), np.empty(0, np.int64)
+    shard = VectorShard.of([(draw.normal(size=(50 * vectors, 8)), np.full(50, vectors))])
+    gone = weakref.ref(shard)
+    queries = QueryVectors.of(draw.normal(size=(2, 8)), np.arange(3), Comparison("dot"))
+    if vectors == 1:
+        Searched(ShardSearch(shard), queries).best(
+            TieOrder(np.arange(50), "trec"), 5, nobody, nobody
+        )
+    else:
+        queries.comparison.scores(queries, shard)
+    gc.disable()
+    del shard
+    found = gone()
+    gc.enable()
+    assert found is None
