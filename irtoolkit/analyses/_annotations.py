@@ -108,7 +108,7 @@ def read_annotations(
         texts: dataset to query id to its example.
 
     Raises:
-        InputError: a file that is no such sheet, an example that is not in the datasets, or an
+        InputError: a file that is not such a sheet, an example that is not in the datasets, or an
             annotation that is incomplete or not of the text.
     """
     found: dict[Key, dict[str, Filled]] = {}

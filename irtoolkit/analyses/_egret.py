@@ -14,7 +14,7 @@ def contexts_of(dataset: Dataset) -> dict[str, ExampleQuery]:
     """Returns query id to context, of a dataset in EgRet's form.
 
     Raises:
-        InputError: its queries are no contexts of examples.
+        InputError: its queries are not contexts of examples.
     """
     found = records(dataset, lambda one: isinstance(one, ExampleQuery), "contexts of examples")
     return {query.query_id: query for query in found}

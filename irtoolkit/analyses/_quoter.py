@@ -15,7 +15,7 @@ def contexts_of(dataset: Dataset) -> dict[str, QuoteQuery]:
     """Returns query id to context, of a dataset in QuoteR's form.
 
     Raises:
-        InputError: its queries are no contexts of quotes.
+        InputError: its queries are not contexts of quotes.
     """
     found = records(dataset, lambda one: isinstance(one, QuoteQuery), "contexts of quotes")
     return {query.query_id: query for query in found}

@@ -153,7 +153,7 @@ def _generated(files: str, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]
     """Returns name of a file to query id to the text that a model has generated.
 
     Raises:
-        InputError: a line is no query with a text, or a query or name is there twice.
+        InputError: a line is not a query with a text, or a query or name is repeated.
     """
     found: dict[str, dict[str, str]] = {}
     for path in map(Path, filter(None, files.split(","))):

@@ -30,7 +30,7 @@ MOST = 100
 class PlotPeople(Analysis):
     """Accuracy of each person, of all on average, and of a system on the same queries.
 
-    The datasets are those of `irtoolkit nway`, such as plotretrieval/val/20-way.
+    The datasets are those of `irtoolkit nway`, for example plotretrieval/val/20-way.
     """
 
     name: ClassVar[str] = "plotretrieval-people"

@@ -22,7 +22,7 @@ from irtoolkit.base.near import did_you_mean
 
 @dataclass(frozen=True)
 class QuoterCases(Analysis):
-    """The best quotes for some contexts; the one that was there is marked.
+    """The best quotes for some contexts; the true one is marked.
 
     Attributes:
         query: the id of a context; by default some are drawn.

@@ -32,7 +32,7 @@ Best = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class QuoterSuitability(Analysis):
-    """Measures with the quotes that people find suitable in place of the one that was there.
+    """Scores with the quotes that people find suitable in place of the true one.
 
     The quote that counts is the best ranked one that most people find suitable. A context without one
     counts 0.

@@ -21,14 +21,14 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class AnalysisResult:
-    """What came of an analysis.
+    """The result of an analysis.
 
     Attributes:
         analysis: the analysis with its settings.
         datasets: ids of the datasets that were analysed.
-        findings: the figures, with those of the paper where the data are the paper's.
+        findings: the figures, with those of the paper if the data are the paper's.
         systems: names of the systems whose rankings were analysed.
-        other: how the data differ from the paper's; None where they do not.
+        other: how the data differ from the paper's; None if they do not.
     """
 
     analysis: Analysis

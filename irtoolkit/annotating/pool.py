@@ -89,7 +89,7 @@ class Pool:
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def keep(self, folder: Path) -> None:
-        """Writes the pool to a folder, or compares it with the one that is there.
+        """Writes the pool to a folder, or compares it with an existing one.
 
         Raises:
             InputError: the folder holds judgments of another pool, or cannot be written.

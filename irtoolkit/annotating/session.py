@@ -73,7 +73,7 @@ class Session:
 
         Raises:
             UnknownPairError: there is no such document.
-            InputError: the dataset names a document that it has not.
+            InputError: the dataset names a document that it lacks.
         """
         order = self._orders[self._query(number)]
         if not 0 <= place < len(order):

@@ -75,7 +75,7 @@ FORMAT = 2
 
 @dataclass(frozen=True)
 class Analyzer:
-    """Turns text into terms.
+    """A function from a text to its terms.
 
     Attributes:
         split: lower-cased text to tokens.

@@ -1,4 +1,4 @@
-"""When compiled loops are worth loading.
+"""The decision whether compiled loops are worth loading.
 
 To load them takes a process half a second, and the first time after an install ten, while numpy and
 Python do little work in less. So what has both ways asks here: a process works without compiled loops
@@ -13,7 +13,7 @@ STEPS = 1 << 26
 
 
 class Work:
-    """What this process has done without compiled loops.
+    """The work of this process without compiled loops.
 
     Attributes:
         steps: how many steps; from `STEPS` on compiled loops are used.

@@ -40,7 +40,7 @@ _ENDS = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)$", re.IGNORECASE)
 
 
 def without_packing(name: str) -> str:
-    """Returns the name of a file without an end that says how it is packed, such as .gz."""
+    """Returns the name of a file without an end that says how it is packed, for example .gz."""
     return _ENDS.sub("", name)
 
 

@@ -10,7 +10,7 @@ def load_json(text: str | bytes) -> Any:
     """Returns the value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON, or nested more deeply than Python reads; `json.loads` raises
+        ValueError: it is not JSON, or nested more deeply than Python reads; `json.loads` raises
             a RecursionError of that.
     """
     try:

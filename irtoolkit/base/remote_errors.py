@@ -1,4 +1,4 @@
-"""One clear line for each error that file systems raise."""
+"""Errors of file systems, each as one clear line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALIASES = {"s3a": "s3", "gcs": "gs"}
 
 
 def protocol_of(url: str) -> str:
-    """Returns the protocol of a URL, such as s3."""
+    """Returns the protocol of a URL, for example s3."""
     return url.partition("://")[0].lower()
 
 

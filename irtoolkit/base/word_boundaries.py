@@ -22,7 +22,7 @@ _SPECIAL = (
 
 
 def code_points(runs: str) -> frozenset[int]:
-    """Returns the code points of ranges such as "41-5a 61-7a"."""
+    """Returns the code points of ranges, for example "41-5a 61-7a"."""
     bounds = [(run.partition("-")[0], run.rpartition("-")[2]) for run in runs.split()]
     return frozenset(
         code for first, last in bounds for code in range(int(first, 16), int(last, 16) + 1)

@@ -110,7 +110,7 @@ def queries_of(
     Args:
         picked: the queries.
         dataset_id: the id of the N-way dataset.
-        only: a breakdown and one of its parts, such as book=emma.
+        only: a breakdown and one of its parts, for example book=emma.
 
     Raises:
         InputError: there is no such breakdown or part, or no query in it.

@@ -209,7 +209,7 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
 
 
 def print_json(content: Any, indent: int | None = 2) -> None:
-    """Prints JSON; a number that JSON cannot hold, such as an infinite rank, is null.
+    """Prints JSON; a number that JSON cannot hold, for example an infinite rank, is null.
 
     Without `indent` it is one line.
     """

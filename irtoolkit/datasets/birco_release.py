@@ -55,7 +55,7 @@ def pickle_name(task: str, split: str) -> str:
 
 
 class BircoRelease:
-    """One split of a task.
+    """A split of a task.
 
     Attributes:
         key: the key of its columns, see `irtoolkit.datasets.cache.Tables`.

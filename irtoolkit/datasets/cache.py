@@ -59,7 +59,7 @@ class Tables(dict[str, pa.Table]):
 
 
 class CacheWriter:
-    """Writes the rows of some tables as they are parsed, in bounded memory."""
+    """A writer of the rows of some tables as they are parsed, in bounded memory."""
 
     def __init__(self, folder: Path, schemas: Schemas) -> None:
         self._tables = {

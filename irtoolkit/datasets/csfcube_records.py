@@ -60,7 +60,7 @@ class CSFCubeQuery(NamedTuple):
 
     @property
     def abstract(self) -> str:
-        """All sentences, joined by a space."""
+        """Returns all sentences, joined by a space."""
         return " ".join(self.sentences)
 
     def default_text(self) -> str:

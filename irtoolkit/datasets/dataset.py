@@ -198,7 +198,7 @@ class Dataset:
 
     @cached_property
     def excluded_docs(self) -> Excluded:
-        """Query id to the documents that are no candidates of it and are left out of runs, as in BRIGHT.
+        """Query id to the documents that are left out of its candidates and runs, as in BRIGHT.
 
         They are those that the dataset names, or those of a grade that its judgments define as
         excluded (BRIGHT's -100 in ir_datasets). Queries without any are left out.
@@ -254,7 +254,7 @@ class Dataset:
         return self.about.difference(self.queries_count(), edition)
 
     def breakdowns(self) -> list[str]:
-        """Returns the names of its breakdowns, such as facet or book."""
+        """Returns the names of its breakdowns, for example facet or book."""
         return [] if self.about is None else list(self.about.breakdowns)
 
     def breakdown(self, name: str) -> dict[str, list[str]]:

@@ -69,7 +69,7 @@ def _comes_with_ir_datasets(dataset_id: str) -> bool:
 
 
 def _lacking(dataset_id: str, error: InputError) -> InputError:
-    """Returns the error for a dataset that the process that sent it has, and this one has not."""
+    """Returns the error for a dataset that the sending process has and this one lacks."""
     if dataset_id not in ir_datasets.registry:
         return InputError(
             f"no dataset {dataset_id!r}",

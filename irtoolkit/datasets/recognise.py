@@ -1,4 +1,4 @@
-"""Whether something is a dataset, by what it is and not by where it stands."""
+"""Recognition of a dataset, by what it is and not by its position."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ _SCHEMAS = {
 
 
 class RelicRelease:
-    """One split: its books, all their passages, and the windows that quote them.
+    """A split: its books, all their passages, and the windows that quote them.
 
     Attributes:
         key: the key of its columns, see `irtoolkit.datasets.cache.Tables`.

@@ -1,4 +1,4 @@
-"""Datasets that are tables under names, such as a DatasetDict of Hugging Face's datasets."""
+"""Datasets that are tables under names, for example a DatasetDict of Hugging Face's datasets."""
 
 from __future__ import annotations
 

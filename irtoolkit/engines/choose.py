@@ -29,7 +29,7 @@ def engine(
             package. By default "ray" with an address, else `$IRTOOLKIT_ENGINE`, else "ray" if
             `$RAY_ADDRESS` names a cluster, else "processes" if there are several workers, else
             "local".
-        workers: number of pieces of work at once; by default `$IRTOOLKIT_WORKERS`, else one for
+        workers: number of pieces of work at once; by default `$IRTOOLKIT_WORKERS`, or else one for
             each core or CPU of the cluster.
         address: of a Ray cluster: host:port, ray://host:port or auto; by default `$RAY_ADDRESS`, else
             a Ray is started on this machine and stopped at the end.

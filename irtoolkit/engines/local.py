@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 class LocalEngine:
-    """Does one piece of work after another in this process; an `Engine`."""
+    """An `Engine` that does one piece of work after another in this process."""
 
     name = "local"
     workers = 1

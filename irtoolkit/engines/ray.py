@@ -34,7 +34,7 @@ _LOOK = 5.0
 
 
 class RayEngine:
-    """Does pieces of work as Ray tasks; an `Engine`.
+    """An `Engine` that does pieces of work as Ray tasks.
 
     Tasks of workers and nodes that die are done again by Ray. Models stay loaded in its workers,
     those with a GPU too.

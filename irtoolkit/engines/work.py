@@ -55,7 +55,7 @@ def pack(work: Callable[..., Any]) -> bytes:
     Relative paths in it mean the same in the process that unpacks it: see `unpack`.
 
     Raises:
-        InputError: it has something that only this process has, such as an open file.
+        InputError: it has something that only this process has, for example an open file.
     """
     import cloudpickle
 
@@ -181,7 +181,7 @@ def _listening() -> Iterator[list[Said]]:
 
 
 class Reporter:
-    """Shows the messages of workers: the same message of several workers once."""
+    """A reporter of workers' messages: the same message of several workers once."""
 
     def __init__(self) -> None:
         self._seen: set[Said] = set()

@@ -1,4 +1,4 @@
-"""Picking the candidates of a table's N-way tasks, such as RELiC's proxy task."""
+"""Picking the candidates of a table's N-way tasks, for example RELiC's proxy task."""
 
 from __future__ import annotations
 

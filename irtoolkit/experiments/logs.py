@@ -67,7 +67,7 @@ class LogKind:
             raise InputError(self.another, file=log, remedy="name another file")
 
     def refused(self, log: StrPath) -> InputError:
-        """Returns the error for a file that is no log."""
+        """Returns the error for a file that is not a log."""
         return InputError(f"no log of {self.search}", file=log, remedy="name another file")
 
 

@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Trains(Protocol):
-    """Trains a recipe's model into a folder, as `irtoolkit.training.trainer.train` does."""
+    """A function that trains a recipe's model into a folder, as `training.trainer.train`."""
 
     def __call__(self, recipe: Recipe, out: Path) -> TrainedModel: ...
 
@@ -125,9 +125,7 @@ class TrainingSearch:
         }  # fmt: skip
 
     def tried(self, point: Mapping[str, str]) -> Recipe:
-        """Returns the recipe that tries a combination, with a part of the training queries held
-        out.
-        """
+        """Returns the recipe to try a combination: a part of the training queries is held out."""
         recipe, seed = self.named(point), self.chosen_seeds()[0]
         last = recipe.stages[-1]
         share = last.held_out or SHARE

@@ -144,7 +144,7 @@ def tune(
 
 
 class _Bench:
-    """Measures systems on one dataset; their common data are read once."""
+    """A bench for systems on one dataset; their common data are read once."""
 
     def __init__(
         self, dataset: Dataset, measures: dict[str, Measure], depth: int, systems: list[System]

@@ -74,7 +74,7 @@ def _metadata(folder: StrPath, front: Mapping[str, Any], main_score: str) -> Any
 
 
 def _language(code: str | None) -> str:
-    """Returns a language code as MTEB writes it, such as eng-Latn for en."""
+    """Returns a language code as MTEB writes it, for example eng-Latn for en."""
     return LANGUAGES.get((code or "").split("-")[0], _UNKNOWN)
 
 

@@ -55,7 +55,7 @@ class KeyTable:
 
     @classmethod
     def of(cls, name: str, keys: Words) -> KeyTable:
-        """Returns the table of one shard; of a key that is there twice the first row counts."""
+        """Returns the table of one shard; of a key that is repeated the first row counts."""
         order = np.lexsort((keys[:, 1], keys[:, 0]))
         high, low = keys[order].T
         return cls((name,), *_first(high, low, order.astype(np.int64)))

@@ -83,7 +83,7 @@ def read_lexicon(path: StrPath) -> Lexicon:
     each once. Words are compared in lower case.
 
     Raises:
-        InputError: a line is no such line, or the file has no word.
+        InputError: a line is invalid, or the file has no word.
     """
     words: dict[str, dict[str, None]] = {}
     for number, line in read_lines(path):

@@ -123,7 +123,7 @@ _TURN = _Turn()
 
 
 class _Reading:
-    """Stands in place of a transformer's `forward`: it notes the mask, which its encoder need not know."""
+    """A replacement of a transformer's `forward`, which notes the mask for its encoder."""
 
     def __init__(self, original: Callable[..., Any], encoder: _Packed) -> None:
         functools.update_wrapper(self, original)
@@ -150,7 +150,7 @@ def _turn(layout: Layout) -> Iterator[None]:
 
 
 class _Packed:
-    """Stands in place of an encoder's `forward`."""
+    """A replacement of an encoder's `forward`."""
 
     def __init__(self, encoder: Any, config: Any, precision: Any) -> None:
         functools.update_wrapper(self, encoder.forward)

@@ -139,14 +139,14 @@ def _missing_weights(preset: Preset) -> str | None:
 
 
 def _why_not() -> str:
-    """What keeps weights from being downloaded, if the environment does."""
+    """Returns how the environment forbids downloads, to end a message, or "" if it does not."""
     if places.hub_is_off():
         return ", and HF_HUB_OFFLINE keeps them from being downloaded"
     return f", and {VARIABLE}=0 is set" if not may_download() and os.environ.get(VARIABLE) else ""
 
 
 def require_kind(preset: Preset, kind: Kind) -> None:
-    """Sees to it that a model is here, or can be fetched, and is of a kind.
+    """Checks that a model is on this machine, or can be downloaded, and is of a kind.
 
     Raises:
         InputError: it is not.

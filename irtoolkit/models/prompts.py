@@ -80,7 +80,7 @@ class Prompts:
 
     Attributes:
         query: the text before each query, with {instruction} for the instruction and
-            {field} for a field of the query's record; None is the preset's, else the model's.
+            {field} for a field of the query's record; None is the preset's, or else the model's.
         document: the text before each document; None likewise.
         instruction: the purpose of the query, with {field} as in `query`; None is the preset's.
     """

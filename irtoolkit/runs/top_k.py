@@ -167,7 +167,7 @@ def before(scores: Scores, tied: TieOrder, rows: Ints, places: Ints) -> tuple[In
 
 
 def first_unwritable(scores: Scores) -> tuple[int, int] | None:
-    """Returns row and column of the first score that is no finite single-precision number, or None."""
+    """Returns row and column of the first score that is not finite in single precision, or None."""
     if not scores.size:
         return None
     # A number that is none is neither above nor below another.

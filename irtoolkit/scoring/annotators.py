@@ -71,7 +71,7 @@ class Annotators:
         """Returns the annotators of qrels files, named by the names of these.
 
         Raises:
-            InputError: fewer than two files, a file that is no qrels, or no pair in common.
+            InputError: fewer than two files, a file that is not qrels, or no pair in common.
         """
         if len(paths) < 2:
             raise InputError("one annotator agrees with nobody", remedy="name two qrels files or more")  # fmt: skip
@@ -195,7 +195,7 @@ def read_grades(path: StrPath) -> dict[Pair, int]:
     """Returns query and document to grade, of a qrels file.
 
     Raises:
-        InputError: the file is no qrels.
+        InputError: the file is not qrels.
     """
     return {(row.query_id, row.doc_id): row.relevance for row in Qrels.read(path)}
 

@@ -156,7 +156,7 @@ def _check_against(file: RunFile, dataset: Dataset, whole_pool: bool) -> None:
 def grouped(problems: Sequence[InputError], most: int) -> list[str]:
     """Returns lines for problems, of which those of one kind are abridged.
 
-    Problems of one kind have the same remedy and concern the same thing, such as documents. The
+    Problems of one kind have the same remedy and concern the same thing, for example documents. The
     first `most` of each kind are followed by a line that counts the others.
     """
     kinds: dict[tuple[str, str], list[InputError]] = {}

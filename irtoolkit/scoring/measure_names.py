@@ -1,4 +1,4 @@
-"""Names of measures: trec_eval's, such as map, P.5,10 and official; and near misses."""
+"""Names of measures: trec_eval's, for example map, P.5,10 and official; and near misses."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _BEFORE_BLANKS = re.compile(r",\s+(?=\S)(?![^(]*\))")
 
 
 def measures_between_commas(word: str) -> list[str]:
-    """Returns the names in a list such as map,ndcg@10; a name such as P.5,10 is one."""
+    """Returns the names in a list, for example map,ndcg@10; a name, for example P.5,10 is one."""
     return _BETWEEN.split(word)
 
 

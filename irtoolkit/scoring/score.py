@@ -222,7 +222,7 @@ def score(
 
 
 def _parsed(measures: Measures) -> dict[str, ir_measures.Measure]:
-    """Measures by the names they were asked for under."""
+    """Measures by the names under which they were requested."""
     if not isinstance(measures, Mapping):
         return parse_measures(measures)
     for name, measure in measures.items():
@@ -241,7 +241,7 @@ def _is_path(given: Any) -> bool:
 def _read(
     given: Any, dataset: Dataset, measures: Mapping[str, ir_measures.Measure], precision: Precision
 ) -> tuple[Run, Ranks | None]:
-    """Returns a run, and the exact ranks of relevant documents where a measure wants them."""
+    """Returns a run, and the exact ranks of relevant documents if a measure needs them."""
     if not _is_path(given):
         run = Run.of(given, precision=precision)
         tied = any(isinstance(rank, TiedRank) for rank in _first_ranks(run.exact_ranks))
@@ -257,7 +257,7 @@ def _first_ranks(ranks: Ranks | None) -> Iterable[int]:
 
 
 def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure], tied: bool) -> bool:
-    """Returns whether a measure asks for more than the run lists, or for ranks of equal scores."""
+    """Returns whether a measure needs more than the run lists, or ranks of equal scores."""
     sizes = np.diff(run.offsets)
     shallowest = int(sizes.min()) if len(sizes) else 0
     return any(
@@ -271,7 +271,7 @@ def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure], tied: bool) 
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raises InputError for names of systems that are no list, or of which one is empty."""
+    """Raises InputError for names of systems that are not a list, or include an empty one."""
     refuse_other_type("names", names, Sequence[str])
     if any(not name.strip() for name in names):
         raise InputError("a name of a system is empty", remedy="give every run a name")

@@ -33,7 +33,7 @@ def paired_test(
         seed: the seed of the randomisation test.
 
     Returns:
-        The p-value; 1 where the two systems are equal for every query.
+        The p-value; 1 if the two systems are equal for every query.
 
     Raises:
         ValueError: the arrays differ in length, are empty or have a value that is not finite; there

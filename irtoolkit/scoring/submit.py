@@ -31,7 +31,7 @@ def relic_answers(dataset_id: str, path: StrPath) -> dict[str, list[int]]:
 
     Returns:
         Quote id to the first sentence of each of its 100 best candidates, best first; of all its
-        candidates where the book has fewer.
+        candidates if the book has fewer.
 
     Raises:
         InputError: the run does not fit the dataset, or lists too few candidates for a quote.
@@ -72,7 +72,7 @@ def submit_trec(
         metadata: where to write the ir_metadata record of how the run was made: nowhere ("none"),
             in a file "beside" the run, or in a "header" of comment lines, which trec_eval and some
             other tools do not skip.
-        about: a YAML file with parts of the record, such as actor and research goal, which are
+        about: a YAML file with parts of the record, for example actor and research goal, which are
             added to the run's own record or replace parts of it.
 
     Raises:

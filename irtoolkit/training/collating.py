@@ -15,7 +15,7 @@ ROWS = "rows"
 
 
 class Collator:
-    """Turns row numbers into a batch, with negatives drawn anew in every epoch.
+    """A collator of row numbers into a batch, with negatives drawn anew in every epoch.
 
     Args:
         rows: the training set.

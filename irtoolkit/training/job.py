@@ -53,7 +53,7 @@ class StageData:
 
 @dataclass(frozen=True)
 class StageJob:
-    """One stage to train.
+    """A stage to train.
 
     Attributes:
         recipe: the recipe that the stage belongs to.

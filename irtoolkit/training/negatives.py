@@ -21,7 +21,7 @@ def mine_negatives(ranked: Ragged, exclusions: Exclusions, count: int) -> Ints:
         count: number of negatives of a query.
 
     Returns:
-        (q, count) documents, followed by -1 where there are fewer.
+        (q, count) documents, followed by -1 if there are fewer.
     """
     queries = ranked.owners
     kept = ~exclusions.contain(queries, ranked.values)

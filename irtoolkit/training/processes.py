@@ -49,7 +49,7 @@ def world_size() -> int:
 
 
 def process_device(device: str | None) -> str:
-    """Returns the torch device of this process: the given one, else its GPU, else the CPU.
+    """Returns the torch device of this process: the given one, else its GPU, or else the CPU.
 
     Raises:
         InputError: there is no such device, or several processes would share one GPU.

@@ -72,7 +72,7 @@ def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
 
 
 def _parsed(cls: type[Recipe | Stage], settings: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Settings as the types of the fields. True is no number, though Python takes it for 1."""
+    """Settings as the types of the fields. True is not a number, although Python takes it for 1."""
     hints = get_type_hints(cls)
     for key, value in settings.items():
         if isinstance(value, bool) and {int, float} & {hints.get(key), *get_args(hints.get(key))}:

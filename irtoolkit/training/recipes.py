@@ -16,7 +16,7 @@ Schedule = Literal["linear", "constant", "cosine", "constant_with_warmup"]
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of training: its data, its loss and its schedule.
+    """A stage of training: its data, its loss and its schedule.
 
     Attributes:
         source: source of the rows: the judged queries of a "dataset"; "examples" mined from text
@@ -45,7 +45,7 @@ class Stage:
         apart: whether rows are in different batches if one's document or mined negative may not be
             a negative of the other; otherwise every other document of a batch is a negative.
         teacher: cross-encoder whose scores are learned.
-        grouped: whether all rows of a batch are of one group, such as a book.
+        grouped: whether all rows of a batch are of one group, for example a book.
         loss: name of the loss, see `irtoolkit.training.losses`.
         scale: factor of the similarities in the softmax, the inverse of its temperature.
         margin: margin of the triplet loss.
@@ -125,7 +125,7 @@ class Recipe:
         name: name of the recipe, that of its file.
         title: description of the model in one line.
         paper: paper that the recipe follows, with the sections.
-        note: what a user must know, such as the settings that the paper does not print.
+        note: what a user must know, for example the settings that the paper does not print.
         stages: stages of training, each of which starts from the best model of the one before.
         kind: kind of model: "dense", "late" (late interaction), "sparse" or "cross"
             (cross-encoder).
@@ -147,10 +147,10 @@ class Recipe:
         labels: number of outputs of a cross-encoder.
         sememes: lexicon of sememes that are added to the documents' tokens (QuoteR §5.3).
         alpha: weight of the sememes.
-        lookup: what has sememes: the "longest" words of the lexicon in a text, the words of
+        lookup: units with sememes: the "longest" words of the lexicon in a text, the words of
             "nltk"'s tokenizer, or the "tokens" of the base model's vocabulary.
         words: word vectors for "lstm": a file, such as GloVe's, or a name that `irtoolkit models
-            --fetch` knows, such as GloVe-6B-50d; None draws them at random.
+            --fetch` knows, for example GloVe-6B-50d; None draws them at random.
         about: file of the topics and authors of documents, for "nnqr": lines of a document's text,
             a tab, its topics separated by semicolons, and perhaps a tab and its author.
         width: size of the state of "lstm" (None is 300), and of "transform" (None is 200).

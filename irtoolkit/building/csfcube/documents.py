@@ -36,7 +36,7 @@ def read_documents(paths: Sequence[StrPath]) -> dict[str, CSFCubeDoc]:
     perhaps a year. The fields may be called as in CSFCube's release.
 
     Raises:
-        InputError: a line that is no such record, with its number; an id twice; no documents.
+        InputError: a line that is not such a record, with its number; an id twice; no documents.
     """
     found: dict[str, CSFCubeDoc] = {}
     for given in paths:

@@ -56,7 +56,7 @@ to differ when CSFCube was made.
 
 
 def write_guidelines(place: Path) -> None:
-    """Writes the guidelines; a file that is there stays, since people may have edited it."""
+    """Writes the guidelines; an existing file stays, since people may have edited it."""
     path = place / FILE
     if not path.exists():
         with atomic_text(path) as out:

@@ -34,7 +34,7 @@ class Ratings:
 
     @property
     def annotators(self) -> list[str]:
-        """All annotators by name."""
+        """Returns all annotators by name."""
         return sorted({name for names in self.of_query.values() for name in names})
 
 

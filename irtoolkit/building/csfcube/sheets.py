@@ -27,7 +27,7 @@ def refuse_names(names: Sequence[str]) -> None:
     """Refuses annotators who cannot be told apart or be names of files.
 
     Raises:
-        InputError: one name twice, fewer than two, or a name that is no word.
+        InputError: one name twice, fewer than two, or a name that is not a word.
     """
     for name in names:
         if not is_word(name) or "/" in name or name.startswith("."):

@@ -160,7 +160,7 @@ def read_runs(
 ) -> dict[str, dict[str, list[str]]]:
     """Returns runs from elsewhere: file name to paper to the documents that it ranks.
 
-    A run has query ids such as 7_method, or papers; rows of others are ignored.
+    A run has query ids, for example 7_method, or papers; rows of others are ignored.
 
     Raises:
         InputError: no run; two of one name; an unknown document; or a query without a row.

@@ -153,7 +153,7 @@ class Plan:
 
 
 class Twice:
-    """Finds questions and books that are there twice."""
+    """The check for questions and books that are repeated."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources

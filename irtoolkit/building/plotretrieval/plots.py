@@ -45,7 +45,7 @@ _READING = _words(
 
 
 class Judge(Protocol):
-    """Says how sure it is that texts describe a plot.
+    """A judge of the probability that texts describe a plot.
 
     Attributes:
         key: a hash of all that decides.

@@ -80,7 +80,7 @@ def read_quotes(
         unit: None takes that of the script.
 
     Raises:
-        InputError: a file is no text, damaged, or has other columns; or no quote is left.
+        InputError: a file is not text, damaged, or has other columns; or no quote is left.
     """
     encodings: dict[str, str] = {}
     listed = {file: list(_rows(file, encodings)) for file in files}

@@ -18,7 +18,7 @@ DEFAULTS: dict[Unit, dict[str, int]] = {
 
 
 def is_code(lang: str) -> bool:
-    """Returns whether a text is a code of a language, such as zh or pt-BR.
+    """Returns whether a text is a code of a language, for example zh or pt-BR.
 
     Files are called after it.
     """

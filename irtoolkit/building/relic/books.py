@@ -92,7 +92,7 @@ def read_books(files: Sequence[TextFile], shelf: Path, clauses: bool) -> list[Re
         clauses: whether colons, semicolons and ellipses end sentences, as in the paper.
 
     Raises:
-        InputError: a file is no text or damaged; or two are the same book.
+        InputError: a file is not text or damaged; or two are the same book.
     """
     found: list[ReadBook] = []
     known: list[tuple[TextFile, Any]] = []

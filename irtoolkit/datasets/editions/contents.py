@@ -113,7 +113,7 @@ _NUMERAL = re.compile(r"^(?:[ivxlc]+|\d+)\b.*")
 def _without_part(
     paragraphs: Sequence[Lines], numbered: Sequence[bool], first: int, last: int
 ) -> int:
-    """Returns the end of a table without headings of another name than its entries, such as "BOOK I"."""
+    """Returns the end of a table without other headings than its entries, as "BOOK I"."""
     names = [
         _NUMERAL.sub("1", paragraph.text.split()[0].casefold())
         for paragraph in paragraphs[first:last]

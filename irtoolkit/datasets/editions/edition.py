@@ -75,7 +75,7 @@ def as_plain_text(edition: Edition) -> str:
 
 
 def count_characters(text: str) -> int:
-    """Returns the characters of a text that are no white space."""
+    """Returns the characters of a text except white space."""
     return len(text) - sum(map(len, _SPACES.findall(text)))
 
 

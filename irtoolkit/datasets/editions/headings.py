@@ -202,7 +202,7 @@ def _neighbours(forms: Sequence[Form | None], contents: set[int]) -> set[int]:
 def _stray_numerals(
     paragraphs: Sequence[Paragraph], forms: Sequence[Form | None], neighbours: set[int]
 ) -> set[int]:
-    """Returns the numbers alone that go on from no other, such as the letters C, I and L of an index."""
+    """Returns the lone numbers that continue no other, as the letters C, I and L of an index."""
     alone = [
         (number, form.value)
         for number, form in enumerate(forms)

@@ -84,7 +84,7 @@ _OTHER_ENDS = re.compile("[\x0b\x1c-\x1e\x85\u2028\u2029]")
 
 @dataclass
 class Joiner:
-    """Joins lines, and the words that are divided between two.
+    """A joiner of lines, and of the words that are divided between two.
 
     A word that has its hyphen elsewhere in the text keeps it: "well-" and "known".
 

@@ -102,7 +102,7 @@ def read_tree(root: Any, role_of: Callable[[Any], Role], part: str = "") -> Piec
 
 
 class _Reader:
-    """Puts the text between the beginnings and ends of elements into blocks."""
+    """A builder of blocks from the text between the beginnings and ends of elements."""
 
     def __init__(self, found: Pieces, part: str) -> None:
         self._found, self._part = found, part

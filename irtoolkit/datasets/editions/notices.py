@@ -1,4 +1,4 @@
-"""How far the note of a transcriber goes, line by line: no further than there is evidence for.
+"""The extent of a transcriber's note, line by line: only as far as there is evidence.
 
 A note in brackets goes up to the bracket that closes it, and one in a box as far as the box does. Another one
 is a paragraph, and those after it that are about spelling, pages and the like. What follows them is part of

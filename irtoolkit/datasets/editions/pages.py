@@ -242,7 +242,7 @@ def _form(bare: str) -> str:
 
 
 def without_inline(line: str) -> tuple[str, list[str]]:
-    """Returns a line without marks of pages such as [Pg 12], and these marks."""
+    """Returns a line without marks of pages, for example [Pg 12], and these marks."""
     if "[" not in line and "{" not in line:
         return line, []
     found = _INLINE.findall(line)

@@ -51,7 +51,7 @@ def read_plain(data: bytes, markdown: bool = False) -> Edition:
         markdown: whether marks of emphasis, links and underlined headings are taken for Markdown's.
 
     Raises:
-        InputError: they are no text.
+        InputError: they are not text.
     """
     text, encoding = decoded(data)
     text = written_out(text.replace("\r\n", "\n").replace("\r", "\n"))

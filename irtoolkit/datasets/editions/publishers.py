@@ -92,7 +92,7 @@ def kind_of(line: str) -> str:
 
 
 def is_credited(line: str) -> bool:
-    """Returns whether a line has what credits have, such as an address or "proofread"."""
+    """Returns whether a line has what credits have, for example an address or "proofread"."""
     return _CREDITED.search(line[:2000]) is not None
 
 

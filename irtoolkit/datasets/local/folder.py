@@ -55,7 +55,7 @@ class RoleFiles:
     """The files of one role.
 
     Attributes:
-        form: their format, such as trec.
+        form: their format, for example trec.
         files: their paths.
     """
 

@@ -52,7 +52,7 @@ def is_name(name: str) -> bool:
 
 
 def is_lang(lang: str) -> bool:
-    """Returns whether a text has the form of a language code, such as en or zh-Hant."""
+    """Returns whether a text has the form of a language code, for example en or zh-Hant."""
     return _LANG.fullmatch(lang) is not None
 
 
@@ -61,7 +61,7 @@ class PartRecord:
     """The documents, topics, judgments or candidates of a registered collection.
 
     Attributes:
-        format: the format of the files, such as trec; a key of DOC_FORMATS, TOPIC_FORMATS or
+        format: the format of the files, for example trec; a key of DOC_FORMATS, TOPIC_FORMATS or
             QREL_FORMATS, or one of candidates.
         files: the path of each file, relative to the collection's folder if it is in there, and
             its SHA-256.

@@ -151,7 +151,7 @@ class Dataset(pt.datasets.Dataset):
 
 
 class TextLoader(Named, pt.Transformer):
-    """Puts texts of documents into a frame, as columns named by their views.
+    """A transformer that adds texts of documents to a frame, as columns named by their views.
 
     Args:
         dataset: a dataset, or its id.

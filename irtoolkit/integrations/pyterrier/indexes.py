@@ -62,7 +62,7 @@ class Index(pt.Artifact):
         Args:
             num_results: documents for each query, at most.
             include_text: whether the rows have the documents' texts, in the column `text`.
-            settings: of the search, in place of those the index was built with, such as k1.
+            settings: of the search, in place of those the index was built with, for example k1.
 
         Raises:
             InputError: `num_results` below 1; a setting that is unknown, or that concerns the

@@ -78,7 +78,7 @@ def _links(values: Ints, lines: Ints) -> Links:
 
 
 class _Numbering(ABC):
-    """Numbers the texts of queries or of documents, and passes each to the sink once."""
+    """A numbering of the texts of queries or documents, which each go to the sink once."""
 
     def __init__(
         self, file: Path, text: Callable[[Any], str], give: Callable[[str, str], None]
