@@ -1,12 +1,14 @@
-"""Progress bars: on a terminal as text, in a notebook as a widget, and nowhere else.
+"""Progress: on a terminal a bar, in a notebook a widget, in a file or pipe a line every 30 seconds.
 
 Text would fill a notebook with lines, and stay in its file: without ipywidgets it has no bar.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import time
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -15,15 +17,17 @@ from typing import Any
 QUIET = "IRTOOLKIT_QUIET"
 # Seconds before a notebook, which keeps each bar, gets one.
 DELAY = 2
+# Seconds between two lines where there is no terminal.
+EVERY = 30
 
 
 def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
-    """Returns a tqdm bar that suits the output of this process: a terminal, a notebook or neither.
+    """Returns a tqdm bar that suits the output of this process: a terminal, a notebook or a file.
 
     Args:
         args, settings: as for tqdm.
-        disable: True shows nothing; None shows a bar on a terminal, and a widget in a notebook if it
-            lasts for more than two seconds.
+        disable: True shows nothing; None shows a bar on a terminal, a widget in a notebook if it
+            lasts for more than two seconds, and elsewhere a line every 30 seconds.
     """
     if os.environ.get(QUIET):
         disable = True
@@ -36,7 +40,10 @@ def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
     from tqdm import tqdm as text_bar
 
     where = settings.get("file") or sys.stderr
-    if disable or (disable is None and not (hasattr(where, "isatty") and where.isatty())):
+    piped = disable is None and not (hasattr(where, "isatty") and where.isatty())
+    if piped and where is not None:
+        return _lines()(*args, **{**settings, "file": where})
+    if disable or piped:
         # A bar that is not shown needs no thread to look after it, for which there may be no memory.
         text_bar = _unwatched()
     return text_bar(*args, disable=disable, **settings)
@@ -47,6 +54,40 @@ def _unwatched() -> Any:
     from tqdm import tqdm as text_bar
 
     return type("tqdm", (text_bar,), {"monitor_interval": 0})
+
+
+@cache
+def _lines() -> Any:
+    """A bar that writes a line every 30 seconds, for a file or a pipe."""
+    from tqdm import tqdm as text_bar
+
+    def start(bar: Any, *args: Any, **settings: Any) -> None:
+        bar.said, bar.target = time.monotonic(), settings["file"]
+        hidden = {"file": _Nowhere(), "mininterval": EVERY, "leave": False}
+        text_bar.__init__(bar, *args, **{**settings, **hidden})
+
+    def display(bar: Any, msg: str | None = None, pos: int | None = None) -> None:
+        now = time.monotonic()
+        if msg == "" or now - bar.said < EVERY:  # the bar is cleared, or was shown a moment ago
+            return
+        bar.said = now
+        with contextlib.suppress(OSError, ValueError):
+            print(bar, file=bar.target, flush=True)
+
+    members = {"monitor_interval": 0, "__init__": start, "display": display}
+    return type("tqdm", (text_bar,), members)
+
+
+class _Nowhere:
+    """A file that what is written to is lost."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> None:
+        """Drops a text."""
+
+    def flush(self) -> None:
+        """Does nothing."""
 
 
 def in_notebook() -> bool:

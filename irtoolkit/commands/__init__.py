@@ -67,7 +67,23 @@ def output_file(name: str) -> OutputFile:
 
     refuse_dash(name, "file")
     refuse_unwritable(name)
+    _tell_new_folder(name)
     return OutputFile(name)
+
+
+def _tell_new_folder(name: str) -> None:
+    """Names a folder that will be made, if its name may be mistyped."""
+    from irtoolkit.base.near import did_you_mean
+    from irtoolkit.base.paths import is_url, on_disk
+
+    folder = on_disk(name).parent
+    if is_url(name) or folder.exists():
+        return
+    above = folder.parent
+    others = [one.name for one in above.iterdir() if one.is_dir()] if above.is_dir() else []
+    guess = did_you_mean(folder.name, others).strip()
+    if guess or not above.is_dir():
+        note(f"note: the folder {harmless(str(folder))} is new{guess and f'; {guess}'}")
 
 
 def output_place(name: str) -> OutputFile:

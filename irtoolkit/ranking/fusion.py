@@ -257,9 +257,11 @@ def fuse_files(
     # No scores tie, as in every run that irtoolkit writes.
     fused = fuse(runs, chosen, depth=depth, tag=tag, progress=progress).untied()
     seconds = time.monotonic() - started
-    for line in check_together(runs, [str(path) for path in paths]):
+    strange = check_together(runs, [str(path) for path in paths])
+    for line in strange:
         report(line)
-    dataset = _agreed_dataset(inputs, report)
+    # One collection may have several names: its folder, an id, an index of it.
+    dataset = _agreed_dataset(inputs, report if strange else _unsaid)
     named = [{**item, "file": without_credentials(item["file"])} for item in inputs]
     made = {
         "dataset": dataset, "system": fused.tag, "retriever": chosen.name,
@@ -267,6 +269,10 @@ def fuse_files(
     }  # fmt: skip
     publish(fused, output, made, seconds, form=form)
     return fused
+
+
+def _unsaid(line: str) -> None:
+    """Reports nothing."""
 
 
 def _agreed_dataset(

@@ -8,10 +8,10 @@ import time
 from typing import Any
 
 import torch
-from tqdm import tqdm
 from transformers import TrainerCallback
 
 from irtoolkit.base.memory import peak_memory
+from irtoolkit.base.progress import tqdm
 from irtoolkit.measures.traits import traits
 from irtoolkit.models.loading import chosen_precision
 from irtoolkit.retrievers.parts import NotFiniteError
@@ -167,7 +167,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
             save_atomically(model_saver(model), job.folder.best(found["step"]))
         value = figures[job.validation.measure]
         if state.is_world_process_zero:
-            tqdm.write(
+            self._bar.write(
                 f"step {state.global_step}: {job.validation.measure} {value:.4f}"
                 + (", the best so far" if best is found else ""),
                 file=sys.stderr,

@@ -36,6 +36,18 @@ def test_a_bar_is_shown_on_a_terminal_unless_told_otherwise(
     assert ("counting" in stream.getvalue()) is shown
 
 
+def test_a_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irtoolkit.base.progress.EVERY", 0)
+    stream = io.StringIO()
+    with tqdm(total=3, disable=None, file=stream, desc="encoding") as bar:
+        for _ in range(3):
+            bar.update()
+    lines = stream.getvalue().splitlines()
+    assert lines[-1].startswith("encoding: 100%")
+    assert all(line.startswith("encoding: ") for line in lines)
+    assert "\r" not in stream.getvalue()
+
+
 def test_a_bar_that_is_not_shown_begins_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python would wait for ever for one without memory."""
     begun = []
