@@ -97,6 +97,9 @@ class Irtoolkit(System):
         )  # fmt: skip
 
     def open(self, folder: Path) -> None:
+        from irtoolkit.base import compiled
+
+        compiled.load()  # many queries are timed, and not the first ones of a process
         self._index: Any = self._package.open_index(folder)
         _ = self._index.searcher
 
