@@ -23,6 +23,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,16 @@ class Server:
     def until(self, name: str, system: str) -> list[float]:
         """Waits for a system of a collection; seconds of searches by words meanwhile."""
         taken: list[float] = []
-        while system not in (known := self.ask(f"/collections/{name}"))["systems"]:
+        while self._is_on_its_way(known := self.ask(f"/collections/{name}"), system):
             if known["progress"]["stage"] in ("ready", "failed"):
                 raise SystemExit(f"not prepared by {system}: {known['progress']['message']}")
             taken.append(self.seconds(name, "words", f"a secret that is kept {len(taken)}"))
             time.sleep(0.5)
         return taken
+
+    def _is_on_its_way(self, known: Any, system: str) -> bool:
+        """Whether a system cannot answer yet, or of a part of the book alone."""
+        return system not in known["systems"] or known["progress"]["stage"] == "meaning"
 
     def memory(self) -> int:
         """Bytes that the process held at most."""
@@ -100,12 +105,13 @@ def loaded(server: Server) -> float:
     return time.perf_counter() - server.began
 
 
-def crowd(server: Server, name: str) -> dict[str, Any]:
-    """Many readers at once, each asking several times."""
+def crowd(server: Server, name: str, systems: Sequence[str] = SYSTEMS) -> dict[str, Any]:
+    """Many readers at once, each asking several times, by one system after another."""
 
     def ask(number: int) -> float | None:
+        system = systems[number % len(systems)]
         try:
-            return server.seconds(name, SYSTEMS[number % 3], f"a friend is hurt, reader {number}")
+            return server.seconds(name, system, f"a friend is hurt, reader {number}")
         except urllib.error.URLError:
             return None
 
@@ -116,7 +122,7 @@ def crowd(server: Server, name: str) -> dict[str, Any]:
     return {
         "readers": READERS, "searches": len(taken), "errors": len(taken) - len(done),
         "seconds": time.perf_counter() - began, "median": statistics.median(done),
-        "slowest": done[-1],
+        "95 %": done[int(0.95 * (len(done) - 1))], "slowest": done[-1],
     }  # fmt: skip
 
 
@@ -137,9 +143,10 @@ def measured(novel: Path, model: str, folder: Path) -> dict[str, Any]:
     for system in SYSTEMS:
         taken = [server.seconds(name, system, f"pride is humbled {n}") for n in range(QUERIES)]
         found[f"search by {system}"] = statistics.median(taken)
+    found["crowds"] = {system: crowd(server, name, (system,)) for system in ("words", "both")}
     found |= {"crowd": crowd(server, name), "memory": server.memory(), "cpu seconds": server.end()}
     again = Server(folder, model)
-    while "meaning" not in again.ask(f"/collections/{name}")["systems"]:
+    while again.ask(f"/collections/{name}")["progress"]["stage"] != "ready":
         time.sleep(0.1)
     found["next start until meaning"] = time.perf_counter() - again.began
     again.end()
@@ -158,6 +165,10 @@ def lines(found: dict[str, Any]) -> list[str]:
         *(f"{f'a search by {one}':35}{found[f'search by {one}']:8.3f} s" for one in SYSTEMS),
         f"{many['readers']} readers, {many['searches']} searches: {many['errors']} errors, median"
         f" {many['median']:.2f} s, slowest {many['slowest']:.2f} s",
+        *(
+            f"the same by {system}: median {one['median']:.2f} s, 95 % within {one['95 %']:.2f} s"
+            for system, one in found["crowds"].items()
+        ),
         f"next start until meaning           {found['next start until meaning']:8.1f} s",
         f"memory at most                     {found['memory'] / 1e6:8.0f} MB",
         f"CPU in all, before the next start  {found['cpu seconds']:8.0f} s",

@@ -22,7 +22,7 @@ class Found(NamedTuple):
         start, length: its sentences.
         score: of the system that ranks.
         parts: its standardised score by words and by meaning, if both were added up.
-        similarities: of each of its sentences, if meaning was compared.
+        similarities: of each of its sentences, if meaning was compared and all of them have vectors.
     """
 
     book: int
@@ -110,8 +110,10 @@ def best_passages(
     chosen: list[Found] = []
     layout = words.layout
     taken = np.zeros(layout.size, bool)
-    for number in _ranked(words, scores, length, depth):
-        ((book, start, size),) = layout.passages(np.array([number]), length)
+    ranked = _ranked(words, scores, length, depth)
+    for number, (book, start, size) in zip(
+        ranked.tolist(), layout.passages(ranked, length), strict=True
+    ):
         own = slice(int(layout.begins[book]) + start, int(layout.begins[book]) + start + size)
         if taken[own].any():
             continue
@@ -122,7 +124,7 @@ def best_passages(
     return tuple(chosen)
 
 
-def _ranked(words: BookWords, scores: BookScores, length: int, depth: int) -> list[int]:
+def _ranked(words: BookWords, scores: BookScores, length: int, depth: int) -> Ints:
     """Returns the numbers of enough passages, best first, that `depth` of them are apart."""
     hits = np.flatnonzero(scores.is_hit)
     # A passage shares a sentence with 2 (n - 1) others of its length.
@@ -131,7 +133,7 @@ def _ranked(words: BookWords, scores: BookScores, length: int, depth: int) -> li
     def order(numbers: Ints) -> Ints:
         return keys(id_array(words.layout.ids(hits[numbers], length)))
 
-    ranked: list[int] = hits[best_first(scores.total[hits], order, most)].tolist()
+    ranked: Ints = hits[best_first(scores.total[hits], order, most)]
     return ranked
 
 
@@ -141,6 +143,7 @@ def _found(
 ) -> Found:  # fmt: skip
     book, start, size = passage
     first = int(words.layout.lengths[:book].sum()) + start
-    similar = () if cosines is None else tuple(cosines[first : first + size].tolist())
+    own = np.empty(0) if cosines is None else cosines[first : first + size]
+    similar = () if np.isnan(own).any() else tuple(own.tolist())
     parts = {name: float(values[number]) for name, values in scores.parts.items()}
     return Found(book, start, size, float(scores.total[number]), parts, similar)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -57,7 +59,8 @@ class Collection:
     ) -> None:  # fmt: skip
         self.name, self.title, self.novels = name, title, tuple(novels)
         self.meaning = meaning
-        self.has_vectors = False
+        # Whether sentences have vectors: all of them, or so far some.
+        self.has_vectors = self.has_some_vectors = False
         self._indexes = indexes or Indexes()
 
     @property
@@ -84,13 +87,38 @@ class Collection:
         return Overlap(self.lang)
 
     @cached_property
+    def _holding(self) -> dict[str, array[int]]:
+        """The numbers of the sentences that have each term."""
+        found: dict[str, array[int]] = {}
+        for number, sentence in enumerate(self.sentences):
+            for term in self.overlap.terms(sentence):
+                found.setdefault(term, array("l")).append(number)
+        return found
+
+    @cached_property
     def frequencies(self) -> dict[str, int]:
         """In how many sentences each term is."""
-        found: dict[str, int] = {}
-        for sentence in self.sentences:
-            for term in self.overlap.terms(sentence):
-                found[term] = found.get(term, 0) + 1
-        return found
+        return {term: len(numbers) for term, numbers in self._holding.items()}
+
+    @cached_property
+    def firsts(self) -> list[int]:
+        """The number of the first sentence of each book."""
+        return [0, *accumulate(len(novel.sentences) for novel in self.novels)]
+
+    @cached_property
+    def paragraphs(self) -> list[frozenset[int]]:
+        """The first sentences of the paragraphs of each book, counted in the book."""
+        return [frozenset(novel.paragraphs) for novel in self.novels]
+
+    def marker(self, terms: frozenset[str]) -> Callable[[int], list[str]]:
+        """Returns what gives the pieces of a sentence, by its number, in which some terms are marked."""
+        holding = set().union(*(self._holding.get(term, ()) for term in terms))
+
+        def pieces(number: int) -> list[str]:
+            text = self.sentences[number]
+            return self.overlap.mark(text, terms) if number in holding else [text]
+
+        return pieces
 
     def telling(self, query: str) -> frozenset[str]:
         """The terms of the content words of a query, to be marked."""
@@ -109,7 +137,7 @@ class Collection:
 
     def systems(self) -> tuple[SystemName, ...]:
         """The systems that can answer now."""
-        return SYSTEMS if self.has_vectors else SYSTEMS[:1]
+        return SYSTEMS if self.has_vectors or self.has_some_vectors else SYSTEMS[:1]
 
     def best(self) -> SystemName:
         """The system that answers unless another is named."""
@@ -152,12 +180,14 @@ class Collection:
         return list(compared)
 
     def _curve(self, similar: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
-        curves, start = [], 0
-        for novel in self.novels:
-            own = similar[start : start + len(novel.sentences)]
-            start += len(own)
-            parts = np.array_split(own, min(_PARTS, len(own)))
-            curves.append(tuple(round(float(part.max()), 3) for part in parts))
+        curves = []
+        for first, last in pairwise(self.firsts):
+            own = similar[first:last]
+            parts = min(_PARTS, len(own))
+            starts = np.arange(parts) * len(own) // parts
+            # Where no vector is there yet, the curve is at its bottom.
+            greatest = np.nan_to_num(np.fmax.reduceat(own, starts), nan=float(np.nanmin(own)))
+            curves.append(tuple(np.round(greatest, 3).tolist()))
         return tuple(curves)
 
 

@@ -53,6 +53,8 @@ class Meaning:
         self.turns = Turns()
         self.loading = False
         self._books: OrderedDict[str, Vectors] = OrderedDict()
+        # The vectors so far of the book that is being prepared.
+        self._begun: dict[str, Vectors] = {}
         self._words: OrderedDict[str, Vectors] = OrderedDict()
         self._encoders: dict[str, Encoder] = {}
         self._opening, self._preparing = threading.Lock(), threading.Lock()
@@ -126,12 +128,17 @@ class Meaning:
 
         with self._preparing:
             encoder.before_each_batch(turn)
-            for start in range(0, len(sentences), _CHUNK):
-                part = sentences[start : start + _CHUNK]
-                # One count hides the bar: progress is on the page.
-                encoder.encode(part, what="sentences", count=1)
-                tell(start + len(part), len(sentences))
-        self.vectors(key, sentences)
+            try:
+                for start in range(0, len(sentences), _CHUNK):
+                    part = sentences[start : start + _CHUNK]
+                    # One count hides the bar: progress is on the page.
+                    own = _unit(encoder.encode(part, what="sentences", count=1).vectors())
+                    empty = np.full((len(sentences), own.shape[1]), np.nan, np.float32)
+                    self._begun.setdefault(key, empty)[start : start + len(part)] = own
+                    tell(start + len(part), len(sentences))
+                self._hold(key, self._begun[key])
+            finally:
+                self._begun.pop(key, None)
 
     def is_kept(self, sentences: Sequence[str]) -> bool:
         """Whether all vectors of a book are in irtoolkit's cache."""
@@ -140,7 +147,13 @@ class Meaning:
             return encoder.is_kept(sentences)
 
     def vectors(self, key: str, sentences: Sequence[str]) -> Vectors:
-        """(n, d) vectors of length 1 of the sentences of a book, of the last few in memory."""
+        """(n, d) vectors of length 1 of the sentences of a book, of the last few in memory.
+
+        While a book is being prepared, those of sentences that are not encoded yet are NaN.
+        """
+        begun = self._begun.get(key)
+        if begun is not None:
+            return begun
         with self._table:
             if key in self._books:
                 self._books.move_to_end(key)
@@ -148,11 +161,15 @@ class Meaning:
         encoder = self._encoder("kept")
         with self._reading:
             found = _unit(encoder.encode(sentences, count=1).vectors())
+        self._hold(key, found)
+        return found
+
+    def _hold(self, key: str, vectors: Vectors) -> None:
         with self._table:
-            self._books[key] = found
+            self._books[key] = vectors
+            self._books.move_to_end(key)
             while len(self._books) > _BOOKS:
                 self._books.popitem(last=False)
-        return found
 
     def asked(self, texts: Sequence[str]) -> Vectors:
         """(q, d) vectors of length 1 of some queries, which are not kept."""

@@ -141,12 +141,16 @@ class Preparing:
         total = len(made.sentences)
 
         def tell(done: int, of: int) -> None:
+            made.has_some_vectors = done > 0
             entry.progress = Progress("meaning", done, of)
 
         def stop() -> bool:
             return self._stopping.is_set() or entry.gone
 
-        self._meaning.prepare(made.key, made.sentences, tell, stop)
-        made.has_vectors = True
+        try:
+            self._meaning.prepare(made.key, made.sentences, tell, stop)
+            made.has_vectors = True
+        finally:
+            made.has_some_vectors = False
         made.warm_up("both")
         entry.progress = Progress("ready", total, total)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
@@ -67,17 +67,18 @@ def located(collection: Collection, passage: str) -> tuple[int, int, int]:
 
 def passage(
     collection: Collection, book: int, start: int, length: int, *, before: int, after: int,
-    terms: frozenset[str] = frozenset(), similarities: Sequence[float] = (),
+    pieces: Callable[[int], list[str]] | None = None, similarities: Sequence[float] = (),
 ) -> PassageModel:  # fmt: skip
-    """A passage in its surroundings, with some terms marked."""
+    """A passage in its surroundings; `pieces` marks terms in the sentences of the collection."""
     novel = collection.novels[book]
-    beginnings = set(novel.paragraphs)
+    beginnings, here = collection.paragraphs[book], collection.firsts[book]
+    pieces = pieces or collection.marker(frozenset())
 
     def shown(first: int, last: int, own: Sequence[float] = ()) -> list[SentenceModel]:
         return [
             SentenceModel(
                 number=number,
-                pieces=collection.overlap.mark(novel.sentences[number], terms),
+                pieces=pieces(here + number),
                 paragraph=number in beginnings,
                 similarity=round(own[number - first], 4) if own else None,
             )
@@ -107,11 +108,11 @@ def system_answer(
 ) -> SystemAnswer:  # fmt: skip
     """What one system found, as readers see it."""
     terms = collection.telling(query)
-    hits = []
+    hits, pieces = [], collection.marker(terms)
     for rank, found in enumerate(answer.found, 1):
         base = passage(
             collection, found.book, found.start, found.length, before=context, after=context,
-            terms=terms, similarities=found.similarities,
+            pieces=pieces, similarities=found.similarities,
         )  # fmt: skip
         shared = _shared(collection, base, terms)
         hits.append(
@@ -145,6 +146,8 @@ def _explained(
     """A score in words."""
     if system == "words":
         return f"BM25 {found.score:.1f}, of the passage and what is around it: {_words_said(collection, shared)}."
+    if not found.similarities:
+        return f"Its meaning is not compared yet. {_words_said(collection, shared, capital=True)}."
     best = max(range(len(found.similarities)), key=lambda i: found.similarities[i])
     said = f"sentence {best + 1} of {found.length} is the nearest in meaning ({found.similarities[best]:.2f} of at most 1)"
     words = _words_said(collection, shared, capital=True)
@@ -174,6 +177,8 @@ def _words_said(collection: Collection, shared: Sequence[str], *, capital: bool 
 def _note(collection: Collection, system: SystemName, nothing: bool) -> str:
     if nothing:
         return "No passage shares a word with the query, other than the commonest ones."
+    if system != "words" and not collection.has_vectors:
+        return "Meaning is compared in the part of the book that is prepared; search again for the rest."
     meaning = collection.meaning
     english = meaning is not None and "all-MiniLM" in meaning.model
     if system != "words" and english and collection.lang not in ("en", None):

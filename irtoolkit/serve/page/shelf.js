@@ -113,9 +113,11 @@ async function watch(id) {
       line?.querySelector(".preparing")?.remove();
       const shown = preparing(now);
       if (shown) line?.append(shown);
-      if (progress.stage !== stage) {
+      const begins = progress.done > 0 && progress.stage === "meaning" && !now.systems.includes("meaning");
+      if (progress.stage !== stage || begins) {
+        const isNew = progress.stage !== stage;
         stage = progress.stage;
-        if (stage === "meaning") say(`${now.title} can be searched by words; meaning follows.`);
+        if (isNew && stage === "meaning") say(`${now.title} can be searched by words; meaning follows.`);
         if (stage === "ready") say(`${now.title} is ready.`);
         if (stage === "failed") warn(`${now.title} could not be prepared: ${progress.message}`);
         // Answers may come in another order than they were asked for.

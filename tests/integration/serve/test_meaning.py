@@ -59,3 +59,42 @@ def test_meaning_is_of_cosines_and_both_of_standardised_scores(
     assert words == sorted(words, key=lambda one: -one["similarity"])
     # A query is not kept on the disk, only the book's sentences are.
     assert not any(query.encode() in path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file())  # fmt: skip
+
+
+def test_what_is_encoded_so_far_is_found_while_the_rest_is_prepared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from irtoolkit.datasets.novels import novel_of
+    from irtoolkit.serve.collection import Collection
+    from irtoolkit.serve.meaning import Meaning
+    from irtoolkit.serve.showing import system_answer
+
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("irtoolkit.serve.meaning._CHUNK", 4)
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    plain = tiny.save(tmp_path / "plain", texts=[BOOK])
+    folder = tiny.sentence_model(
+        tmp_path / "model", Transformer(str(plain)), Pooling(tiny.DIMENSIONS)
+    )
+    meaning = Meaning(str(folder))
+    made = Collection("lamp", "Lamp", [novel_of(BOOK.encode(), "Lamp")], meaning)
+    answers = []
+
+    def tell(done: int, of: int) -> None:
+        made.has_some_vectors = True
+        (answer,) = made.answer("meaning", ["The table burned"], 1, 20)
+        answers.append((done, answer))
+        assert made.best() == "words"
+
+    meaning.prepare(made.key, made.sentences, tell)
+    for done, answer in answers:
+        assert {hit.start for hit in answer.found} == set(range(done))
+        assert np.isfinite(answer.curve).all()
+    done, first = answers[0]
+    assert done == 4
+    shown = system_answer(made, "meaning", "The table burned", first, {}, 1)
+    assert "search again" in shown.note
+    (both,) = made.answer("both", ["The table burned"], 2, 20)
+    assert {hit.similarities == () for hit in both.found} == {False}
