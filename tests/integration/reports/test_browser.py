@@ -196,6 +196,25 @@ def test_axe_finds_no_fault_at_any_width(browser: Page, reported: Any, scheme: s
     browser.media()
 
 
+def test_long_names_fit_a_phone(browser: Page, irtoolkit: Command, tmp_path: Path) -> None:
+    name = "a-system-with-a-very-long-name_and_its_settings=k1:0.9,b:0.4"
+    (tmp_path / "x.qrels").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    for number in range(8):
+        rows = [
+            f"q{q} Q0 d{d} 1 {(d * (number + q)) % 5} {name}{number}"
+            for q in (1, 2)
+            for d in range(9)
+        ]
+        (tmp_path / f"{number}.run").write_text("\n".join(rows) + "\n")
+    runs = sorted(tmp_path.glob("*.run"))
+    out = tmp_path / "x.html"
+    assert irtoolkit("report", tmp_path / "x.qrels", *runs, "-o", out).status == 0
+    browser.size(360, 740, phone=True)
+    load(browser, out)
+    assert browser.run("document.documentElement.scrollWidth") == 360
+    assert browser.faults() == []
+
+
 def test_systems_are_sorted_filtered_and_their_commands_copied(
     browser: Page, reported: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
