@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = argparse.Namespace()
     try:
         parser = build_parser(_alone(words))
-        with streams.flushed():
+        with streams.flushed(), streams.messages_once():
             args = _parsed(parser, words or ["--help"])
             if _is_left_to_another(words, args.shared):
                 return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -47,6 +48,28 @@ def prepare() -> None:
         sys.stdout = open(  # noqa: SIM115
             out.fileno(), "w", 1, encoding=out.encoding, errors=out.errors, closefd=False
         )
+
+
+@contextmanager
+def messages_once() -> Iterator[None]:
+    """Shows a warning that is logged several times within the block once."""
+    seen: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        known = said in seen
+        seen.add(said)
+        return not known
+
+    handler = logging.lastResort
+    if handler is None:
+        yield
+        return
+    handler.addFilter(is_new)
+    try:
+        yield
+    finally:
+        handler.removeFilter(is_new)
 
 
 @contextmanager

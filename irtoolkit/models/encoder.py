@@ -271,14 +271,11 @@ class Encoder:
     def _report_cut(self, rows: Encodings, what: str) -> None:
         limit = self._model.limit
         cut = 0 if limit is None else int(np.count_nonzero(rows.lengths > limit))
-        found = (self._how.model, cut, len(rows), what, limit)
-        if cut and found not in _told:
-            _told.add(found)
-            _log.warning("%s: %d of %d %s are longer than %d tokens and are cut", *found)
-
-
-# What was said of texts that are cut: once is enough, however often they are read.
-_told: set[tuple[Any, ...]] = set()
+        if cut:
+            _log.warning(
+                "%s: %d of %d %s are longer than %d tokens and are cut",
+                self._how.model, cut, len(rows), what, limit,
+            )  # fmt: skip
 
 
 @dataclass(frozen=True)

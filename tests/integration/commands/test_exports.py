@@ -16,6 +16,8 @@ from tests.conftest import ROOT, Answer
 EXPORTED = (
     "relic/sample/val", "plotretrieval/sample/val", "egret/sample/dev",
     "quoter/sample/en/test", "quoter/sample/zh/test", "quoter/sample/lzh/test",
+    "relic/sample/train", "plotretrieval/sample/train", "plotretrieval/sample/test", "egret/sample/train",
+    *(f"quoter/sample/{lang}/{split}" for lang in ("en", "zh", "lzh") for split in ("train", "val")),
 )  # fmt: skip
 COMMITTED = {
     "topics/csfcube-sample.tsv": ["export", "csfcube/sample", "topics", "-o"],

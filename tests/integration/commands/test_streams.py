@@ -179,3 +179,21 @@ runpy.run_module("irtoolkit", run_name="__main__", alter_sys=True)
         env=HERE, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_warning_is_shown_once_in_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    import logging
+
+    from irtoolkit.commands._streams import messages_once
+
+    log = logging.getLogger("irtoolkit.once")
+    root = logging.getLogger()
+    handlers, root.handlers = root.handlers, []
+    try:
+        for _ in range(2):
+            with messages_once():
+                log.warning("%s is cut", "a text")
+                log.warning("a text is cut")
+    finally:
+        root.handlers = handlers
+    assert capsys.readouterr().err == "a text is cut\na text is cut\n"
