@@ -14,7 +14,7 @@ from irtoolkit.building.relic.quotations import Quotation
 from irtoolkit.building.relic.words import Words
 
 # Raised when the same quotations give other windows.
-FORMAT = 2
+FORMAT = 3
 # Sentences on each side.
 CONTEXT = 4
 # Words in a row that a context may share with the quotation.
