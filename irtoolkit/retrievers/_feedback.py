@@ -157,6 +157,14 @@ class FeedbackSearcher:
         """The best documents of each query after feedback; see `LexicalSearcher.found`."""
         return self._searcher.found(self._expanded(tuple(queries)), depth, fill=fill)
 
+    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
+        """The best documents of each query after feedback, given its terms before."""
+        return self._searcher.found(self._fed(terms), depth, fill=fill)
+
+    def standing(self, terms: CountedQueries, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The ranks of some documents of each query after feedback, given its terms before."""
+        return self._searcher.standing(self._fed(terms), wanted)
+
     def ranks(
         self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
     ) -> list[list[int]]:

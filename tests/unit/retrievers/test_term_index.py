@@ -118,7 +118,9 @@ def test_documents_that_tie_share_terms_that_weigh_nothing() -> None:
         assert scores_of(score(np.array([0]))).tolist() == [[0.0] * 4]
 
 
-@pytest.mark.parametrize("system", ["bm25", "ql", "tfidf", "bm25-anserini"])
+@pytest.mark.parametrize(
+    "system", ["bm25", "ql", "tfidf", "bm25-anserini", "rm3", "rm3-ql", "rocchio"]
+)
 @pytest.mark.parametrize("fill", [False, True])
 def test_the_best_of_a_corpus_are_those_of_all_scores(
     system: str, fill: bool, monkeypatch: pytest.MonkeyPatch
