@@ -210,7 +210,7 @@ class Kept:
     """
 
     def __init__(self, guess: Floats, depth: int) -> None:
-        room = 2 * depth + 256
+        room = 3 * depth + 512
         self._depth, self._guess = depth, guess
         self.documents = np.zeros((len(guess), room), np.int32)
         self._lower, self._upper = np.empty((2, len(guess), room), np.float32)
