@@ -25,8 +25,12 @@ def read_qrels(path: StrPath) -> Qrels:
             "a run, and judgments are expected", file=path,
             remedy="name a dataset or a file of judgments before the runs",
         )  # fmt: skip
-    first = next((line for _, line in read_lines(path) if line.strip()), "")
-    form = "beir" if first.split("\t") == BEIR_HEADER else form_of_columns(path)
+    form = form_of_columns(path)
+    if (
+        form == "csv"
+        and next(line for _, line in read_lines(path) if line.strip()).split("\t") == BEIR_HEADER
+    ):
+        form = "beir"
     if form is None:
         return Qrels.read(path)
     return Qrels.from_rows(row[:3] for row in QREL_FORMATS[form](path))

@@ -279,7 +279,7 @@ def test_a_preset_says_what_is_known_of_it(starts: Any, monkeypatch: pytest.Monk
     # With one encoder it is the document's.
     assert build("tiny").max_seq_length == LONGEST
     for name, expected in (
-        ("absent", "the weights of nobody/nothing are not here: run `hf download"),
+        ("absent", "the weights of nobody/nothing are not here"),
         ("untold", "the weights of untold are not on the hub: train it"),
         ("pooled", r"pooled has pooler pooling, which cannot be trained here \(pooling=cls"),
         ("writer", "cannot start from writer, which is of kind writer"),
