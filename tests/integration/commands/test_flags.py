@@ -316,7 +316,7 @@ def test_one_flag_for_measures_in_every_spelling(irtoolkit: Command) -> None:
     ]
     assert len(set(one)) == 1
     own = made(irtoolkit("compare", SAMPLE, "a.run", "b.run")).out
-    assert own == made(irtoolkit("compare", SAMPLE, "a.run", "b.run", "-m", "RPlast(rel=2)")).out
+    assert own == made(irtoolkit("compare", SAMPLE, "a.run", "b.run", "-m", "nDCGp(p=20)")).out
     refused(
         irtoolkit("compare", SAMPLE, "a.run", "b.run", "-m", "P.5,10"), "takes one measure, not 2"
     )
