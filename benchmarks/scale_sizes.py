@@ -25,10 +25,10 @@ from irtoolkit.indexes.comparison import Comparison
 from irtoolkit.models.encoder import Stored, pack
 from irtoolkit.models.shards import key_of, write_shard
 from irtoolkit.retrievers.faiss import Faiss
-from irtoolkit.retrievers.kept_faiss import FaissIndex
-from irtoolkit.retrievers.kept_plaid import PlaidIndex
-from irtoolkit.retrievers.kept_vectors import Sides, VectorIndex
+from irtoolkit.retrievers.faiss_index import FaissIndex
 from irtoolkit.retrievers.plaid import Plaid
+from irtoolkit.retrievers.plaid_index import PlaidIndex
+from irtoolkit.retrievers.vector_index import Sides, VectorIndex
 
 DOCUMENTS, LATE_DOCUMENTS, TOKENS, LATE_DIMENSIONS = 40_000, 4_000, 60, 128
 BLOCK = 1_000

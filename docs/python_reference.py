@@ -57,7 +57,7 @@ SECTIONS: dict[str, tuple[Name, ...]] = {
     ),
     "Results": (
         _class("retrievers.index.Index", "search search_many"),
-        _class("retrievers.kept_index.KeptIndex", "add delete merge verify"),
+        _class("retrievers.stored_index.StoredIndex", "add delete merge verify"),
         _class("retrievers.hits.SearchResult", "doc_ids scores texts"),
         _class("scoring.score.Scores", "figures values per_query by table to_frame"),
         _class("scoring.compare.Comparison"),

@@ -141,13 +141,13 @@ def index(
         if (system is None and not settings) or is_book_system(system):
             return book_search(read_books([data]), system, settings, sentences, progress=progress)
         found = system_of(system or DEFAULT, settings, DatasetId.parse("book"))
-        if found.retriever.kept() is not None:
+        if found.retriever.index_format() is not None:
             return BookIndex(read_books([data]), found, sentences or LENGTH, progress=progress)
     is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
     name = data_name(data) if is_file else DEFAULT_NAME
     dataset = load(data, ids=ids, name=name, sentences=sentences)
     found = system_of(system or DEFAULT, settings, dataset.parts)
-    if path is None and (dataset.docs_key is None or found.retriever.kept() is None):
+    if path is None and (dataset.docs_key is None or found.retriever.index_format() is None):
         return MemoryIndex(dataset, found)
     return build(dataset, found, path, replace=replace, progress=progress)
 
@@ -167,9 +167,9 @@ def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Ind
             system or setting that needs other documents prepared.
     """
     if system is None:
-        from irtoolkit.retrievers.kept_index import KeptIndex
+        from irtoolkit.retrievers.stored_index import StoredIndex
 
-        return KeptIndex(path, settings)
+        return StoredIndex(path, settings)
     from irtoolkit.ranking.build_index import folder_index
 
     return folder_index(path, system, settings)

@@ -29,7 +29,7 @@ from irtoolkit.commands._parsing import AtLeastOne
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.ranking.systems import System
-    from irtoolkit.retrievers.kept_index import KeptIndex
+    from irtoolkit.retrievers.stored_index import StoredIndex
 
 HELP = "index documents once, for searches in any later process"
 EXAMPLES = (
@@ -147,7 +147,7 @@ def _build_lucene(data: Dataset, system: System, args: argparse.Namespace) -> No
     print(f"  {count:,} documents, for lucene: --index {printable(str(place))}")
 
 
-def _tell(index: KeptIndex) -> None:
+def _tell(index: StoredIndex) -> None:
     """Prints the contents of an index on a few lines."""
     kept, size = index.manifest, index.bytes()
     gone = sum(entry.documents for entry in kept.shards) - len(index)

@@ -19,7 +19,7 @@ from irtoolkit.ranking.book_layout import BookLayout, running_sums
 from irtoolkit.ranking.book_system import BOOKS, Around, BookSystem
 from irtoolkit.ranking.build_index import build
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 
 # The share of sentences from which on a word is a function word, in languages that have no list.
 _EVERYWHERE, _FEWEST = 0.2, 20
@@ -58,7 +58,7 @@ class BookWords:
         langs = {novel.lang for novel in novels}
         self.lang = langs.pop() if len(langs) == 1 else None
         data = novel_dataset(list(novels), 1, name=name)
-        self.index: KeptIndex = build(data, find_system("bm25", {}), progress=progress)
+        self.index: StoredIndex = build(data, find_system("bm25", {}), progress=progress)
         self._windows: dict[tuple[int, Around], list[_Window]] = {}
         own = analysis_of(self.index.settings(), self.lang)
         self._analyze = analyzer(*own)

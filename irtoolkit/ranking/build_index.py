@@ -23,7 +23,7 @@ from irtoolkit.retrievers import build_index
 from irtoolkit.retrievers.build_index import given
 from irtoolkit.retrievers.index_folder import other_documents
 from irtoolkit.retrievers.index_sources import dataset_with
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
 
 # What searches documents that are no books, unless another system is named.
@@ -32,7 +32,7 @@ DEFAULT = "bm25"
 
 def open_kept(
     index: str, system: str | None, settings: Mapping[str, Any], *, build_missing: bool = False
-) -> KeptIndex:
+) -> StoredIndex:
     """The index of a folder, or that of a dataset and a system in irtoolkit's cache.
 
     Args:
@@ -72,19 +72,19 @@ def open_kept(
 
 def folder_index(
     folder: StrPath, system: str | None, settings: Mapping[str, Any], dataset: DatasetId | str = ""
-) -> KeptIndex:
+) -> StoredIndex:
     """The index of a folder or URL, searched by what it was built for unless another system is named.
 
     `dataset` tells systems of one name apart.
 
     Raises:
-        InputError: see `KeptIndex`; no such system; or one that needs other documents.
+        InputError: see `StoredIndex`; no such system; or one that needs other documents.
     """
     if system is None:
-        return KeptIndex(folder, settings)
+        return StoredIndex(folder, settings)
     refuse_query_settings(settings)
     other = find_system(system, settings, dataset)
-    index = KeptIndex(folder, given(other.retriever), other.retriever.name)
+    index = StoredIndex(folder, given(other.retriever), other.retriever.name)
     if other.task.doc not in (DEFAULT_VIEW, index.manifest.view):
         raise other_documents(index.folder, f"doc={index.manifest.view}")
     return index
@@ -98,7 +98,7 @@ def build(
     memory: int = writer.MEMORY,
     replace: bool = False,
     progress: bool = True,
-) -> KeptIndex:
+) -> StoredIndex:
     """The index of a dataset's documents for a system; see `retrievers.build_index.build`.
 
     Raises:

@@ -21,7 +21,7 @@ from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.produce import is_shared
 from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
 from irtoolkit.retrievers.base import parse_settings
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 from irtoolkit.retrievers.texts import Segments, view
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.publish import publish
@@ -38,7 +38,7 @@ def can_rank(dataset: Dataset, system: System, depth: int | None) -> bool:
         # Processes that share the encoding would each write the index.
         and not (launch().several and is_shared(system))
         and (system.task.ties, system.task.own) == ("trec", "keep")
-        and system.retriever.kept() is not None
+        and system.retriever.index_format() is not None
         and dataset.docs_key is not None
     )
 
@@ -113,7 +113,7 @@ def rank_index(
 class _Kept(NamedTuple):
     """An index, and what tells its documents from others."""
 
-    opened: KeptIndex
+    opened: StoredIndex
     key: str
 
 

@@ -13,7 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import DocsHandler
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 
 
 def index_dataset(folder: StrPath) -> Dataset:
@@ -22,7 +22,7 @@ def index_dataset(folder: StrPath) -> Dataset:
     Raises:
         InputError: there is no index, it is damaged, or stores no texts.
     """
-    index = KeptIndex(folder)
+    index = StoredIndex(folder)
     if any(shard.documents.texts is None for shard in index.open_shards):
         raise InputError(
             "this index stores no texts",
@@ -33,7 +33,7 @@ def index_dataset(folder: StrPath) -> Dataset:
     return Dataset(index.name, ir_datasets.Dataset(docs), in_memory=True)
 
 
-def index_texts(index: KeptIndex) -> Mapping[str, GenericDoc]:
+def index_texts(index: StoredIndex) -> Mapping[str, GenericDoc]:
     """Returns the documents of an index by id, without deleted ones."""
     found: dict[str, GenericDoc] = {}
     for shard in index.open_shards:

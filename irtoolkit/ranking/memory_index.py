@@ -16,7 +16,7 @@ from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import Asked
 from irtoolkit.retrievers.hits import MatchedPlaces
 from irtoolkit.retrievers.index import Index
-from irtoolkit.retrievers.kept_search import best_documents, found_run
+from irtoolkit.retrievers.stored_search import best_documents, found_run
 from irtoolkit.retrievers.texts import text_batches, view
 from irtoolkit.runs import Run
 
@@ -119,7 +119,7 @@ def _searcher(data: Dataset, system: System) -> Any:
     Raises:
         InputError: no documents.
     """
-    form = system.retriever.kept()
+    form = system.retriever.index_format()
     if form is None:
         return None
     blocks = list(text_batches(data, system.task.doc))

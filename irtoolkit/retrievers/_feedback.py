@@ -15,15 +15,15 @@ import numpy as np
 from irtoolkit.base.analysis import Analysis, analysis_of
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.contents import DocumentTerms
-from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.base import Matches
-from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher
 from irtoolkit.retrievers.lexical import Lexical
+from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher
 from irtoolkit.runs.order import TopDocuments
 
 _FORMS = {"latin": re.compile("[a-z0-9]{2,20}"), "length": re.compile(".{2,20}", re.DOTALL)}
@@ -98,8 +98,8 @@ class Feedback(Lexical, ABC):
             ranking: the documents that are read, best first; see `read`.
         """
 
-    def index_form(self) -> LexicalIndex:
-        return FeedbackIndex(self, super().index_form())
+    def postings_format(self) -> PostingsIndex:
+        return FeedbackIndex(self, super().postings_format())
 
     def is_common(self, found: Any, size: int) -> Any:
         """Whether a term in `found` of `size` documents is too common; numbers or arrays."""
@@ -114,15 +114,15 @@ class Feedback(Lexical, ABC):
         return (lambda term: True) if form == "none" else _FORMS[form].fullmatch
 
 
-class FeedbackIndex(LexicalIndex):
-    """How a retriever with feedback keeps its documents: as the one that searches; a `KeptForm`.
+class FeedbackIndex(PostingsIndex):
+    """How a retriever with feedback keeps its documents: as the one that searches; a `IndexFormat`.
 
     Args:
         feedback: the retriever.
         searched: the form of what searches.
     """
 
-    def __init__(self, feedback: Feedback, searched: LexicalIndex) -> None:
+    def __init__(self, feedback: Feedback, searched: PostingsIndex) -> None:
         super().__init__(feedback)
         self._feedback, self._searched = feedback, searched
 
@@ -143,7 +143,7 @@ class FeedbackSearcher:
         searcher: what searches both times.
     """
 
-    def __init__(self, feedback: Feedback, searcher: LexicalSearcher) -> None:
+    def __init__(self, feedback: Feedback, searcher: PostingsSearcher) -> None:
         self._feedback, self._searcher = feedback, searcher
         self.shards = searcher.shards
         # A run and the exact ranks of its documents are asked for one after the other.
@@ -154,7 +154,7 @@ class FeedbackSearcher:
     def search(
         self, queries: Sequence[Segments], depth: int, *, fill: bool = False
     ) -> TopDocuments:
-        """The best documents of each query after feedback; see `LexicalSearcher.found`."""
+        """The best documents of each query after feedback; see `PostingsSearcher.found`."""
         return self._searcher.found(self._expanded(tuple(queries)), depth, fill=fill)
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
@@ -180,7 +180,7 @@ class FeedbackSearcher:
         return self._searcher.terms(queries)
 
     def within(self, documents: Ints, terms: Strings | None, *, apart: bool) -> FeedbackSearcher:
-        """Returns what searches some documents; see `LexicalSearcher.within`."""
+        """Returns what searches some documents; see `PostingsSearcher.within`."""
         # Feedback takes any term of them.
         own = self._searcher.within(documents, None, apart=apart)
         return FeedbackSearcher(self._feedback, own)

@@ -174,7 +174,7 @@ class SearchServer(ServerRetriever):
         if self.model:
             similarity = self.similarity or encoder_of(self, "document").similarity
             made |= {"vector_field": self.vector_field, "similarity": similarity}
-            made |= self.kept_settings()
+            made |= self.index_settings()
         return made
 
     def _built(

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.runs.order import TopDocuments
 from irtoolkit.runs.top_k import TieOrder
@@ -219,7 +219,7 @@ class Retriever:
         """
         return self.scorer
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         """How its prepared documents are kept on disk, or None where they are not."""
         return None
 

@@ -19,7 +19,7 @@ from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import writer
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.manifest import Manifest, Source
 from irtoolkit.indexes.remote import is_index, local_index
 from irtoolkit.indexes.remote_writer import remade, share_index
@@ -35,8 +35,8 @@ from irtoolkit.retrievers.index_folder import (
     refuse_other,
 )
 from irtoolkit.retrievers.index_sources import MadeBy, put, reading_of, source_of
-from irtoolkit.retrievers.kept import LexicalIndex
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.postings_index import PostingsIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def build(
     memory: int = writer.MEMORY,
     replace: bool = False,
     progress: bool = True,
-) -> KeptIndex:
+) -> StoredIndex:
     """The index of a dataset's documents, built where it is not there yet.
 
     Args:
@@ -103,7 +103,7 @@ def build(
     return opened_for(place, retriever)
 
 
-def _found(place: StrPath, retriever: Retriever) -> KeptIndex:
+def _found(place: StrPath, retriever: Retriever) -> StoredIndex:
     """An index that was there."""
     index = opened_for(place, retriever)
     index.was_there = True
@@ -118,7 +118,7 @@ def _build_at(
     memory: int,
     replace: bool,
     progress: bool,
-) -> KeptIndex:
+) -> StoredIndex:
     """The index at a URL, built on this machine and put there where it is not there yet."""
     form, source = form_of(retriever), source_of(data, view)
     if is_index(url):
@@ -135,13 +135,13 @@ def _build_at(
     return opened_for(url, retriever)
 
 
-def opened_for(place: StrPath, retriever: Retriever) -> KeptIndex:
+def opened_for(place: StrPath, retriever: Retriever) -> StoredIndex:
     """An index as a retriever searches it."""
     known = Manifest.read(local_index(place, []))
-    return KeptIndex(place, searched_with(known, retriever), retriever.name)
+    return StoredIndex(place, searched_with(known, retriever), retriever.name)
 
 
-def _is_built(place: Path, form: KeptForm, source: Source) -> bool:
+def _is_built(place: Path, form: IndexFormat, source: Source) -> bool:
     """Whether all documents of a source are in an index that was made so."""
     if not (place / manifests.NAME).is_file():
         return False
@@ -179,13 +179,13 @@ def _replacing(place: Path, made: Manifest, source: Source) -> Iterator[writer.T
     clean(place, Manifest.read(place))
 
 
-def form_of(retriever: Retriever) -> KeptForm:
+def form_of(retriever: Retriever) -> IndexFormat:
     """How a retriever keeps its documents.
 
     Raises:
         InputError: it does not.
     """
-    form = retriever.kept()
+    form = retriever.index_format()
     if form is None:
         raise InputError(
             f"the retriever {retriever.name} keeps no index",
@@ -194,10 +194,10 @@ def form_of(retriever: Retriever) -> KeptForm:
     return form
 
 
-def _format(retriever: Retriever, form: KeptForm) -> int:
+def _format(retriever: Retriever, form: IndexFormat) -> int:
     """Returns the format number on which an index depends, or 0."""
     # Postings are counts: another version of a formula searches the same.
-    return 0 if form.kind == LexicalIndex.kind else retriever.format
+    return 0 if form.kind == PostingsIndex.kind else retriever.format
 
 
 def given(retriever: Retriever) -> dict[str, Any]:

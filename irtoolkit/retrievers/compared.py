@@ -14,16 +14,16 @@ import numpy as np
 
 from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.nearest import Searched, ShardSearch
 from irtoolkit.indexes.rounding import Stored
 from irtoolkit.indexes.vectors import VectorShard, VectorsWriter
 from irtoolkit.models.presets import Side
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scored, Scorer, keep_last
-from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
+from irtoolkit.retrievers.vector_index import Encode, Sides, VectorIndex
 
 # The vectors of some texts end to end, and how many each has.
 Rows = tuple[Singles, Ints]
@@ -70,7 +70,7 @@ class BiEncoder(Retriever):
         """The precision of the vectors of documents."""
         return "fp32"
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         if not self.scores_as(BiEncoder):
             return None
         settings = {"retriever": self.name, **self.settings()}
@@ -139,7 +139,7 @@ class Compared(TwoSided, BiEncoder):
     def precision_stored(self) -> Stored:
         return self.stored
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         return None
 
 

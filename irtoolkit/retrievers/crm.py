@@ -56,7 +56,7 @@ class CRM(TFIDF):
 
     def scorer(self, task: Task) -> Scorer:
         contexts, golds = known_contexts(task, self.train)
-        form = self.on(task.lang).index_form()
+        form = self.on(task.lang).postings_format()
         ids = [str(number) for number in range(len(contexts))]
         searcher = form.searcher(form.in_memory(contexts, ids))
         terms = searcher.terms(task.queries)

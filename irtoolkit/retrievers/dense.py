@@ -11,7 +11,7 @@ import numpy as np
 
 from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.comparison import Comparison
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.vectors import gathered
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.loading import torch_device
@@ -20,9 +20,9 @@ from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.compared import Compare, Compared, Read
 from irtoolkit.retrievers.gpu_search import SEARCHED, searching
-from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.texts import Segments
+from irtoolkit.retrievers.vector_index import Encode, Sides, VectorIndex
 from irtoolkit.retrievers.vectors import Similarity, prepared
 
 
@@ -72,10 +72,10 @@ class Dense(VectorRetriever, Compared):
 
     similarity: Similarity | None = None
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         if not self.scores_as(Dense):
             return None
-        return VectorIndex(self.sides(), self.stored, self.kept_settings())
+        return VectorIndex(self.sides(), self.stored, self.index_settings())
 
     def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
         made = encoded(encoder, texts, what)
@@ -117,10 +117,10 @@ class SentenceMax(VectorRetriever, Compared):
     def parts_of(self, encoder: Encoder, texts: Sequence[Segments]) -> list[str]:
         return _sentences(texts)[0]
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         if not self.scores_as(SentenceMax):
             return None
-        return VectorIndex(self.sides(), self.stored, self.kept_settings())
+        return VectorIndex(self.sides(), self.stored, self.index_settings())
 
     def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
         parts, starts = _sentences(texts)

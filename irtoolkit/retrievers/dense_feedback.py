@@ -12,7 +12,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.rounding import packed
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.vectors import VectorShard
@@ -21,7 +21,7 @@ from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.base import Scored, scores_of
 from irtoolkit.retrievers.compared import Compare, Read
 from irtoolkit.retrievers.dense import Dense
-from irtoolkit.retrievers.kept_vectors import Sides, VectorIndex, VectorSearcher
+from irtoolkit.retrievers.vector_index import Sides, VectorIndex, VectorSearcher
 from irtoolkit.retrievers.vectors import Similarity, Vectors, unit
 from irtoolkit.runs.order import TopDocuments, best_first, keys
 
@@ -102,18 +102,18 @@ class DensePRF(Dense):
 
         return twice
 
-    def kept_settings(self) -> dict[str, Any]:
-        return {**super().kept_settings(), "retriever": Dense.name}
+    def index_settings(self) -> dict[str, Any]:
+        return {**super().index_settings(), "retriever": Dense.name}
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         return _FeedbackIndex(self, self.sides()) if self.scores_as(DensePRF) else None
 
 
 class _FeedbackIndex(VectorIndex):
-    """How vectors are kept that are searched twice; a `KeptForm`, whose shards are those of `dense`."""
+    """How vectors are kept that are searched twice; a `IndexFormat`, whose shards are those of `dense`."""
 
     def __init__(self, feedback: DensePRF, sides: Sides) -> None:
-        super().__init__(sides, feedback.stored, feedback.kept_settings())
+        super().__init__(sides, feedback.stored, feedback.index_settings())
         self._feedback = feedback
 
     def searcher(self, shards: ShardSet) -> _FeedbackSearcher:

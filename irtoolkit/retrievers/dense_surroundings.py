@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from irtoolkit.base.ids import Ints, Singles
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers._book_windows import BookWindows, Surrounded, book_windows, incidence
@@ -39,7 +39,7 @@ class DenseSurroundings(Surrounded, Dense):
     def __post_init__(self) -> None:
         self.check_surroundings()
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         return None
 
     def scorer(self, task: Task) -> Scorer:

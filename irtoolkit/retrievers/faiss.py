@@ -17,12 +17,12 @@ from irtoolkit.base.files import atomic_path
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models.loading import torch_device
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
 from irtoolkit.retrievers.dense import VectorRetriever, encoded, text_sides
-from irtoolkit.retrievers.kept_faiss import FaissIndex, with_ties
+from irtoolkit.retrievers.faiss_index import FaissIndex, with_ties
 from irtoolkit.retrievers.neural import encoder_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Similarity, unit
@@ -97,7 +97,7 @@ class Faiss(VectorRetriever):
     def most(self) -> int | None:
         return self.hits
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         if not self.scores_as(Faiss):
             return None
         return FaissIndex(self, text_sides(self, self._similarity))

@@ -13,7 +13,7 @@ from irtoolkit.base.locks import locked
 from irtoolkit.base.remote import files_under
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.damage import DamagedIndexError
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.manifest import Manifest, Source
 from irtoolkit.indexes.shards import DELETED, SHARDS, OpenShard, opened
 
@@ -67,7 +67,7 @@ def live(shards: Sequence[OpenShard]) -> int:
     return sum(len(shard.documents.ids) - len(shard.deleted) for shard in shards)
 
 
-def refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
+def refuse_other(known: Manifest, form: IndexFormat, folder: Path) -> None:
     """Refuses an index of other settings of documents, or of another format of its retriever."""
     from irtoolkit.retrievers.registry import retrievers
 

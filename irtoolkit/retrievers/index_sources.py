@@ -84,7 +84,7 @@ class MadeBy:
 
     def __call__(self) -> writer.ShardMaker:
         retriever: Any = self.retriever if self.sent is None else self.sent.here()
-        made: writer.ShardMaker = retriever.kept().maker(self.memory)
+        made: writer.ShardMaker = retriever.index_format().maker(self.memory)
         return made
 
 
@@ -100,7 +100,7 @@ def put(
     if current().workers > 1:
         # A text that is in two ranges is encoded once, and as one process would encode it.
         make.retriever.encode_ahead(block.texts for block in reading.blocks(0))
-    splits = make.retriever.kept().is_exact
+    splits = make.retriever.index_format().is_exact
     if current().workers > 1 and reading.total is not None and splits:
         gpus = float(make.retriever.computed().get("device", "cpu") != "cpu")
         entries = by_workers(gpus)

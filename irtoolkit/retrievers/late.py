@@ -11,7 +11,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.comparison import Comparison
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.halving import in_halves
 from irtoolkit.models.loading import chosen_precision, torch_device
@@ -20,9 +20,9 @@ from irtoolkit.models.settings import EncoderSettings
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.compared import DOCS, Compare, Compared, Read, Rows, starts_of
 from irtoolkit.retrievers.gpu_maxsim import GpuTokens, fits
-from irtoolkit.retrievers.kept_vectors import VectorIndex
 from irtoolkit.retrievers.runs_of_texts import runs_of_texts
 from irtoolkit.retrievers.texts import Segments
+from irtoolkit.retrievers.vector_index import VectorIndex
 
 # Tokens of queries compared at once.
 _ASKED = 1 << 11
@@ -90,10 +90,10 @@ class Late(Compared):
         place = place_of(known.side("document"))
         return place is not None and said_kind(place) == "dense"
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         if not self.scores_as(Late):
             return None
-        return VectorIndex(self.sides(), self.stored, self.kept_settings())
+        return VectorIndex(self.sides(), self.stored, self.index_settings())
 
     def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
         made = encoder.encode(map(encoder.text, texts), what=what, count=len(texts))

@@ -17,15 +17,15 @@ from irtoolkit.base.analysis import (
     missing_tokenizer,
 )
 from irtoolkit.base.errors import InputError
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.weighted import Weighting
 from irtoolkit.retrievers.base import Ask, Retriever, Scorer
 from irtoolkit.retrievers.bm25_forms import FORMS, BM25Weighting, Lengths
-from irtoolkit.retrievers.kept import LexicalIndex
+from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.term_index import term_index
 from irtoolkit.retrievers.texts import Segments
-from irtoolkit.retrievers.weighted_terms import WeightedIndex
+from irtoolkit.retrievers.weighted_postings import WeightedIndex
 
 # The settings that say how texts become terms.
 ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
@@ -92,21 +92,25 @@ class Lexical(Retriever):
         return ask
 
     def weighting(self) -> Weighting:
-        """Returns the formula, where scores are sums of term weights; else see `index_form`."""
+        """Returns the formula, where scores are sums of term weights; else see `postings_format`."""
         raise NotImplementedError
 
-    def index_form(self) -> LexicalIndex:
+    def postings_format(self) -> PostingsIndex:
         """Returns how its documents become postings, and what searches them."""
         return WeightedIndex(self)
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         own = type(self)
         is_indexed = own.scorer is Lexical.scorer and own.prepare is Lexical.prepare
-        return self.index_form() if is_indexed else None
+        return self.postings_format() if is_indexed else None
 
     def indexed(self) -> Lexical:
         """A retriever that keeps an index, in the cache, of the same terms."""
-        return self if self.kept() else BM25(**{name: getattr(self, name) for name in ANALYSIS})
+        return (
+            self
+            if self.index_format()
+            else BM25(**{name: getattr(self, name) for name in ANALYSIS})
+        )
 
     def outside(self, task: Task) -> Any:
         """Statistics of other texts than the documents', which then weigh the terms."""
@@ -198,7 +202,7 @@ class QueryLikelihood(Lexical):
     mu: float = 1000.0
     lam: float = 0.1
 
-    def index_form(self) -> LexicalIndex:
-        from irtoolkit.retrievers.kept_scans import LikelihoodIndex
+    def postings_format(self) -> PostingsIndex:
+        from irtoolkit.retrievers.scanned_postings import LikelihoodIndex
 
         return LikelihoodIndex(self)

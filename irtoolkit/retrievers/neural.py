@@ -247,7 +247,7 @@ class TwoSided(Neural):
         """What the model encodes of some documents."""
         return [encoder.text(segments) for segments in texts]
 
-    def kept_settings(self) -> dict[str, Any]:
+    def index_settings(self) -> dict[str, Any]:
         """Everything that decides what is kept of a document."""
         how = asdict(self.how("document"))
         for name in ("device", "batch_tokens", "weights", "query_weights", "cut", "backend"):

@@ -15,7 +15,7 @@ from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.rounding import Stored
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.models.presets import Kind
@@ -83,8 +83,8 @@ class Plaid(Late):
     def most(self) -> int | None:
         return self.hits
 
-    def kept(self) -> KeptForm | None:
-        from irtoolkit.retrievers.kept_plaid import PlaidIndex
+    def index_format(self) -> IndexFormat | None:
+        from irtoolkit.retrievers.plaid_index import PlaidIndex
 
         return PlaidIndex(self, self.sides()) if self.scores_as(Plaid) else None
 

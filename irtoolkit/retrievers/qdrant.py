@@ -128,7 +128,7 @@ class Qdrant(ServerRetriever):
             if not there and not self.build:
                 raise no_such_index(self.noun, self.index, place, named.names())
         similarity = self.similarity or encoder_of(self, "document").similarity
-        contents = contents_of(task, {"similarity": similarity, **self.kept_settings()})
+        contents = contents_of(task, {"similarity": similarity, **self.index_settings()})
         name = self.index or contents.name(task.dataset_id)
         collection = Collection(client, place, name, None, self.retries)
         if collection.exists() and collection.note():

@@ -10,12 +10,12 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, keep_last
-from irtoolkit.retrievers.kept_impacts import (
+from irtoolkit.retrievers.impact_index import (
     ImpactIndex,
     Impacts,
     Weigh,
@@ -48,7 +48,7 @@ class Sparse(TwoSided):
     def encoding(self, side: Side) -> dict[str, Any]:
         return {**super().encoding(side), "pooling": self.pooling}
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         if not self.scores_as(Sparse):
             return None
 
@@ -61,7 +61,7 @@ class Sparse(TwoSided):
 
             return weigh
 
-        return ImpactIndex(side("query"), side("document"), self.kept_settings())
+        return ImpactIndex(side("query"), side("document"), self.index_settings())
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)

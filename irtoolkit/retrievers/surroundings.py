@@ -25,8 +25,8 @@ from irtoolkit.retrievers._book_windows import (
     incidence,
 )
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer
-from irtoolkit.retrievers.kept import LexicalIndex
 from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood, Statistics
+from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import BLOCK_DOCS
 
@@ -54,7 +54,7 @@ class LexicalSurroundings(Surrounded, Lexical):
 
     def prepare(self, task: Task) -> Ask:
         own, windows = self.on(task.lang), book_windows(task)
-        form, sentences = own.index_form(), _Sentences(own, windows.sentences)
+        form, sentences = own.postings_format(), _Sentences(own, windows.sentences)
         everything = all_windows(task) if self.statistics == "corpus" else None
 
         def ask(other: Task) -> Scorer:
@@ -91,7 +91,7 @@ class LexicalSurroundings(Surrounded, Lexical):
 
     def query_terms(self, task: Task) -> CountedQueries:
         """The queries' terms, weighted by the nearness of their sentences."""
-        searcher = self.index_form().searcher(self.index_form().of([]))
+        searcher = self.postings_format().searcher(self.postings_format().of([]))
         if not self.fades(task):
             terms: CountedQueries = searcher.terms(task.queries)
             return terms
@@ -193,7 +193,7 @@ class _AllWindows:
     """
 
     def __init__(
-        self, sentences: _Sentences, form: LexicalIndex, windows: BookWindows, size: int,
+        self, sentences: _Sentences, form: PostingsIndex, windows: BookWindows, size: int,
         columns: Ints,
     ) -> None:  # fmt: skip
         self._sentences, self._form, self._windows = sentences, form, windows

@@ -16,7 +16,7 @@ from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.retrievers.base import Block, Matches, Retriever
 from irtoolkit.retrievers.build_index import build
-from irtoolkit.retrievers.kept import LexicalIndex
+from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import no_text
 from irtoolkit.runs.order import TopDocuments
@@ -31,7 +31,7 @@ class Indexing(Protocol):
     @property
     def statistics(self) -> str: ...
     def reads_corpus(self) -> bool: ...
-    def index_form(self) -> LexicalIndex: ...
+    def postings_format(self) -> PostingsIndex: ...
     def indexed(self) -> Retriever: ...
     def outside(self, task: Task) -> Any: ...
 
@@ -41,7 +41,7 @@ class TermIndex:
     """Documents that are searched by their terms.
 
     Attributes:
-        searcher: searches them; see `irtoolkit.retrievers.kept.LexicalSearcher`.
+        searcher: searches them; see `irtoolkit.retrievers.postings_index.PostingsSearcher`.
         numbers: (D,) the number there of each document of a task.
         apart: whether the terms of candidates are weighed by these alone.
     """
@@ -116,7 +116,7 @@ def term_index(retriever: Indexing, task: Task) -> TermIndex:
     It is taken from the cache, and built there if need be, where the collection has a key that tells
     whether it has changed, and where all of it is read or the candidates are most of it.
     """
-    form, apart = retriever.index_form(), retriever.statistics == "candidates"
+    form, apart = retriever.postings_format(), retriever.statistics == "candidates"
     counting = retriever.outside(task)
     cached = _cached(retriever, task)
     if cached is not None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import content_hash
-from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.retrievers._file_statistics import FileStatistics
 from irtoolkit.retrievers.lexical import Lexical, Statistics
 from irtoolkit.retrievers.task import Task
 
 if TYPE_CHECKING:
-    from irtoolkit.retrievers.kept import LexicalIndex
+    from irtoolkit.retrievers.postings_index import PostingsIndex
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class TFIDF(Lexical):
             raise InputError(lacking)
         return None if self._file is None else FileStatistics(self._file, self.analysis(task.lang))
 
-    def index_form(self) -> LexicalIndex:
-        from irtoolkit.retrievers.kept_scans import CosineIndex
+    def postings_format(self) -> PostingsIndex:
+        from irtoolkit.retrievers.scanned_postings import CosineIndex
 
         return CosineIndex(self)
 
-    def kept(self) -> KeptForm | None:
+    def index_format(self) -> IndexFormat | None:
         # The statistics of an index are those of its documents.
-        return super().kept() if self._file is None else None
+        return super().index_format() if self._file is None else None

@@ -45,10 +45,10 @@ class Index(pt.Artifact):
 
     def __init__(self, path: StrPath | Prepared) -> None:
         from irtoolkit.retrievers.index import Index as Known
-        from irtoolkit.retrievers.kept_index import KeptIndex
+        from irtoolkit.retrievers.stored_index import StoredIndex
 
-        self.index: Prepared = path if isinstance(path, Known) else KeptIndex(Path(path))
-        kept = self.index if isinstance(self.index, KeptIndex) else None
+        self.index: Prepared = path if isinstance(path, Known) else StoredIndex(Path(path))
+        kept = self.index if isinstance(self.index, StoredIndex) else None
         super().__init__(self.NO_PATH if kept is None else kept.folder)
         # PyTerrier reads these when it packages the index.
         self.ARTIFACT_TYPE = "index" if kept is None else _TYPES[kept.manifest.kind]

@@ -24,7 +24,7 @@ import numpy as np
 import irtoolkit as ir
 from irtoolkit.ranking import build_index
 from irtoolkit.retrievers import index_sources, sparse
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 
 # Shards of one small block each.
 MEMORY = 1
@@ -75,16 +75,16 @@ def weigh(folder: Path) -> None:
 
 def add(folder: Path) -> None:
     data = ir.load(texts(5000, 1500), name="second")
-    if "second" not in {source.name for source in KeptIndex(folder).manifest.sources}:
-        KeptIndex(folder).add(data, memory=MEMORY, progress=False)
+    if "second" not in {source.name for source in StoredIndex(folder).manifest.sources}:
+        StoredIndex(folder).add(data, memory=MEMORY, progress=False)
 
 
 def delete(folder: Path) -> None:
-    KeptIndex(folder).delete([f"d{number}" for number in range(0, 2000, 7)])
+    StoredIndex(folder).delete([f"d{number}" for number in range(0, 2000, 7)])
 
 
 def merge(folder: Path) -> None:
-    KeptIndex(folder).merge()
+    StoredIndex(folder).merge()
 
 
 def replace(folder: Path) -> None:
@@ -207,7 +207,7 @@ if __name__ == "__main__":
     learned: Any = sparse
     learned.encoder_of = lambda *_: Words()
     learned.Sparse.missing = lambda self: None
-    learned.Sparse.kept_settings = lambda self: {}
+    learned.Sparse.index_settings = lambda self: {}
     for given in sys.argv[3:]:
         kind, _, often = given.partition(":")
         main(Path(sys.argv[1]), kind, int(often), int(sys.argv[2]))

@@ -21,7 +21,7 @@ from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import shards, writer
 from irtoolkit.ranking import build_index
 from irtoolkit.retrievers import index_sources
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 from tests.conftest import Answer, thorough
 from tests.integration.indexes.killed import content, texts
 
@@ -30,9 +30,9 @@ QUERY = "the captain of the whale ship"
 Damage = Callable[[Path], object]
 
 
-def made(folder: Path, docs: Any = None, **more: Any) -> KeptIndex:
+def made(folder: Path, docs: Any = None, **more: Any) -> StoredIndex:
     index = ir.index(ir.load(FIRST if docs is None else docs, name="first"), path=folder, **more)
-    assert isinstance(index, KeptIndex)
+    assert isinstance(index, StoredIndex)
     return index
 
 
@@ -110,7 +110,7 @@ def test_a_search_finds_a_flipped_byte(folder: Path, name: str) -> None:
     wanted = rows(ir.open_index(folder))
     (path,) = folder.glob(name)
     flipped(path)
-    for use in (rows, KeptIndex.merge):
+    for use in (rows, StoredIndex.merge):
         with pytest.raises(InputError, match="damaged") as raised:
             use(ir.open_index(folder))
         assert str(path if name != "manifest.json" else folder) in str(raised.value)
@@ -202,7 +202,7 @@ def test_a_folder_that_cannot_be_written_is_searched(folder: Path) -> None:
         assert len(ir.open_index(folder).search(QUERY)) == 10
         assert len(made(folder)) == len(FIRST) - 1
         with pytest.raises(InputError, match="cannot write"):
-            KeptIndex(folder).delete(["d4"])
+            StoredIndex(folder).delete(["d4"])
     finally:
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755)
@@ -216,7 +216,7 @@ def test_two_writers(folder: Path, irtoolkit: Callable[..., Answer]) -> None:
             assert (answer.status, answer.out) == (2, "")
             assert "another process is writing" in answer.err
         with pytest.raises(InputError, match="another process is writing"):
-            KeptIndex(folder).add(SECOND)
+            StoredIndex(folder).add(SECOND)
         assert len(ir.open_index(folder).search(QUERY)) == 10
         # What is there already needs no writing.
         assert len(made(folder)) == len(FIRST) - 1
@@ -299,11 +299,11 @@ def test_an_id_that_is_there_already_adds_nothing(
     before, found = content(folder), rows(ir.open_index(folder))
     # The repeated one is in the last of three shards.
     with pytest.raises(InputError, match=r"document d7 is in the index .* already"):
-        KeptIndex(folder).add(ir.load({**SECOND, "d7": "a whale"}, name="second"), memory=1)
+        StoredIndex(folder).add(ir.load({**SECOND, "d7": "a whale"}, name="second"), memory=1)
     assert rows(ir.open_index(folder)) == found
     assert content(folder) == before
     # One that was deleted may come again.
-    added = KeptIndex(folder).add(ir.load({**SECOND, "d3": "a whale"}, name="second"), memory=1)
+    added = StoredIndex(folder).add(ir.load({**SECOND, "d3": "a whale"}, name="second"), memory=1)
     assert len(added) == len(FIRST) + len(SECOND)
 
 
@@ -357,8 +357,8 @@ def test_an_interrupted_addition_is_not_found_and_not_merged(
     with monkeypatch.context() as patch:
         patch.setattr(writer, "finished", twice)
         with pytest.raises(KeyboardInterrupt):
-            KeptIndex(folder).add(second, memory=1)
-    half = KeptIndex(folder)
+            StoredIndex(folder).add(second, memory=1)
+    half = StoredIndex(folder)
     assert rows(half) == found
     for change in (half.merge, lambda: half.delete(["d9"]), lambda: half.add(["else"])):
         with pytest.raises(InputError, match="only 200 documents of second"):
@@ -422,16 +422,16 @@ def test_a_full_disk(work: str, limit: int, folder: Path, tmp_path: Path) -> Non
 def test_an_open_index_stays_what_it_was(folder: Path) -> None:
     index = ir.open_index(folder)
     found = rows(index)
-    KeptIndex(folder).add(ir.load(SECOND, name="second")).merge()
+    StoredIndex(folder).add(ir.load(SECOND, name="second")).merge()
     assert rows(index) == found
     assert [hit.text for hit in index.search("whale")] != []
     assert len(ir.open_index(folder)) == len(FIRST) - 1 + len(SECOND)
 
 
 def test_an_index_that_is_merged_while_it_is_opened(folder: Path) -> None:
-    index = KeptIndex(folder)
-    assert isinstance(index, KeptIndex)
-    found = rows(KeptIndex(folder).merge())
+    index = StoredIndex(folder)
+    assert isinstance(index, StoredIndex)
+    found = rows(StoredIndex(folder).merge())
     assert rows(index) == found
 
 
@@ -447,7 +447,7 @@ def test_an_index_that_is_not_built_yet(tmp_path: Path) -> None:
 
 
 def test_deleted_again_is_deleted(folder: Path) -> None:
-    index = KeptIndex(folder).delete(["d3", "d4", "d4"])
+    index = StoredIndex(folder).delete(["d3", "d4", "d4"])
     assert len(index) == len(FIRST) - 2
     before = content(folder)
     assert len(index.delete(["d4"])) == len(index)

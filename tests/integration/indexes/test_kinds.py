@@ -14,7 +14,7 @@ from irtoolkit.ranking import build_index
 from irtoolkit.ranking.memory_index import MemoryIndex
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import create_retriever, index_sources
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 from tests.tiny import WORDS, save, save_colbert
 
 WORD = WORDS[:60]
@@ -65,7 +65,7 @@ def test_an_index_of_a_kind(case: str, models: dict[str, dict[str, Any]], tmp_pa
     name, settings, exactly, whole = CASES[case]
     system = find_system(name, {**models[name], **settings})
 
-    def built(place: str, docs: dict[str, str], memory: int = 1 << 30) -> KeptIndex:
+    def built(place: str, docs: dict[str, str], memory: int = 1 << 30) -> StoredIndex:
         data = ir.load(docs, name="first")
         return build_index.build(data, system, tmp_path / place, memory=memory, progress=False)
 
@@ -141,7 +141,7 @@ def test_an_index_of_faiss_that_is_damaged_says_so(
     path.write_bytes(b"\0" * path.stat().st_size)
     with pytest.raises(InputError, match=r"index\.faiss: damaged: .*--replace"):
         ir.open_index(tmp_path / "index").search("a")
-    assert isinstance(index, KeptIndex)
+    assert isinstance(index, StoredIndex)
     with pytest.raises(InputError, match=r"index\.faiss: damaged: its bytes"):
         index.verify()
 
@@ -151,7 +151,7 @@ def test_presets_that_take_one_folder_of_weights_in_other_ways_have_other_indexe
 ) -> None:
     bert = models["dense"]["model"]
     kept = [
-        create_retriever("dense", {"model": model, "weights": bert}).kept()
+        create_retriever("dense", {"model": model, "weights": bert}).index_format()
         for model in ("all-MiniLM-L6-v2", "SPECTER", bert)
     ]
     settings = [form.settings for form in kept if form is not None]

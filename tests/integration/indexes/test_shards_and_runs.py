@@ -19,7 +19,7 @@ from irtoolkit.ranking import build_index
 from irtoolkit.ranking.produce import rank_dataset
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import index_sources
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 from tests.conftest import Answer
 from tests.integration.indexes.killed import WORDS, texts
 
@@ -36,7 +36,7 @@ def small_shards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(index_sources, "BLOCK_DOCS", 20)
 
 
-def ranking(index: KeptIndex) -> Any:
+def ranking(index: StoredIndex) -> Any:
     names, segments = list(QUERIES), list(QUERIES.values())
     run = index.run(names, segments, 50)
     docs = [str(run.doc_ids[doc]) for doc in run.docs]
@@ -44,7 +44,7 @@ def ranking(index: KeptIndex) -> Any:
     return run.offsets.tolist(), docs, run.scores.tolist(), ranks
 
 
-def built(folder: Path, docs: dict[str, str], memory: int, system: str = "bm25") -> KeptIndex:
+def built(folder: Path, docs: dict[str, str], memory: int, system: str = "bm25") -> StoredIndex:
     data = ir.load(docs, name="first")
     return build_index.build(data, find_system(system, {}), folder, memory=memory, progress=False)
 

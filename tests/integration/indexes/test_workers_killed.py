@@ -22,7 +22,7 @@ from irtoolkit.ranking import build_index
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import index_sources
 from irtoolkit.retrievers.index_sources import DatasetBlocks
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 from tests.integration.indexes.killed import content, texts
 
 DOCS = texts(0, 4000)
@@ -41,14 +41,14 @@ def two() -> Iterator[Engine]:
     made.close()
 
 
-def ranking(index: KeptIndex) -> Any:
+def ranking(index: StoredIndex) -> Any:
     names, segments = list(QUERIES), list(QUERIES.values())
     run = index.run(names, segments, 100, fill=True)
     ranks = index.exact_ranks(names, segments, RELEVANT)
     return [str(run.doc_ids[doc]) for doc in run.docs], run.scores.tobytes(), ranks
 
 
-def built(folder: Path) -> KeptIndex:
+def built(folder: Path) -> StoredIndex:
     data = ir.load(DOCS, name="docs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index_sources, "_READ_DOCS", 64)

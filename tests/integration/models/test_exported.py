@@ -216,7 +216,7 @@ def test_the_backend_decides_what_is_kept(bert: Path) -> None:
     stores = {one: encoder(bert, one)._store.folder.name for one in ("auto", "torch", *BACKENDS)}
     assert stores["auto"] == stores["torch"]
     assert len(set(stores.values())) == 3
-    kept = [Dense(model=str(bert), backend=one).kept_settings() for one in ("auto", "onnx")]  # type: ignore[arg-type]
+    kept = [Dense(model=str(bert), backend=one).index_settings() for one in ("auto", "onnx")]  # type: ignore[arg-type]
     assert "backend" not in kept[0]  # indexes of earlier versions are read
     assert kept[1]["backend"] == "onnx"
     assert CrossEncoder(model=str(bert), backend="openvino").computed()["backend"] == "openvino"

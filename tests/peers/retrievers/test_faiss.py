@@ -538,7 +538,7 @@ def test_hits_that_tie_with_the_last_are_found_too() -> None:
     """Ids decide which of them are kept, and not where they are in the index."""
     import faiss
 
-    from irtoolkit.retrievers.kept_faiss import with_ties
+    from irtoolkit.retrievers.faiss_index import with_ties
 
     index: Any = faiss.IndexFlat(4, faiss.METRIC_INNER_PRODUCT)
     index.add(np.ones((100, 4), np.float32))

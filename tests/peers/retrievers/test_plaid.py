@@ -314,4 +314,4 @@ def test_a_dense_model_is_found_by_its_tokens(tmp_path: Path) -> None:
     exact = table(name, Late(folder, device="cpu"))
     found = table(name, Plaid(folder, device="cpu", centroids=8, probes=8))
     assert found == pytest.approx(exact, abs=1e-5)
-    assert Plaid(folder, device="cpu").kept_settings()["kind"] == "dense"
+    assert Plaid(folder, device="cpu").index_settings()["kind"] == "dense"

@@ -19,7 +19,7 @@ from irtoolkit.models import encoder as encoding
 from irtoolkit.ranking import build_index
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import index_sources, neural
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 from tests.property.indexes.test_spread import DOCS, Sent, ranking
 from tests.tiny import save, save_colbert
 
@@ -55,7 +55,7 @@ class Failing(Sent):
             yield result
 
 
-def built(folder: Path, docs: Any = DOCS, *, memory: int = MEMORY, **settings: Any) -> KeptIndex:
+def built(folder: Path, docs: Any = DOCS, *, memory: int = MEMORY, **settings: Any) -> StoredIndex:
     data, system = ir.load(docs, name="docs"), find_system(settings.pop("system", "bm25"), settings)
     return build_index.build(data, system, folder, memory=memory, progress=False)
 
@@ -134,7 +134,7 @@ def test_an_interrupted_build_continues_to_the_same_bytes(
     with using(Failing(3, after)), pytest.raises(KeyboardInterrupt):
         built(tmp_path / "index", memory=memory)
     with pytest.raises(InputError, match=r"no documents|is not complete|is not an index"):
-        KeptIndex(tmp_path / "index")
+        StoredIndex(tmp_path / "index")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*.npy")}
     with using(Sent(3)):
         index = built(tmp_path / "index", memory=memory)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
-from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
-from irtoolkit.retrievers.kept_impacts import ImpactIndex, Impacts
+from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
+from irtoolkit.retrievers.impact_index import ImpactIndex, Impacts
 from irtoolkit.retrievers.lexical import QueryLikelihood
 from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.runs.order import TopDocuments
@@ -46,13 +46,13 @@ def weigher(negative: bool) -> Any:
     return weigh
 
 
-def form_of(name: str) -> KeptForm:
+def form_of(name: str) -> IndexFormat:
     if name in ("sparse", "negative"):
         return ImpactIndex(weigher(name == "negative"), weigher(name == "negative"), {})
     if name in ("tfidf", "unsmoothed"):
-        found = TFIDF(smooth=name == "tfidf", **HOW).kept()
+        found = TFIDF(smooth=name == "tfidf", **HOW).index_format()
     else:
-        found = QueryLikelihood(smoothing=name, mu=7.0, lam=0.3, **HOW).kept()  # type: ignore[arg-type]
+        found = QueryLikelihood(smoothing=name, mu=7.0, lam=0.3, **HOW).index_format()  # type: ignore[arg-type]
     assert found is not None
     return found
 

@@ -23,7 +23,7 @@ from irtoolkit.indexes.strings import Strings
 from irtoolkit.ranking import build_index
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import index_sources
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 from irtoolkit.runs.order import TopDocuments
 from tests.conftest import ALL, thorough
 from tests.tiny import WORDS, save, save_colbert
@@ -114,7 +114,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(index_sources, "BLOCK_DOCS", 20)
 
 
-def ranking(index: KeptIndex, depth: int) -> Any:
+def ranking(index: StoredIndex, depth: int) -> Any:
     """Everything that an index says of the queries, to the byte."""
     names, segments = list(QUERIES), list(QUERIES.values())
     runs = [index.run(names, segments, depth, fill=fill) for fill in (False, True)]

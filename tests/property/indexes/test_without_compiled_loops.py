@@ -80,7 +80,7 @@ def test_postings_are_the_same(texts: list[str], analyzer: AnalyzerName, data: A
 @given(TEXTS.filter(bool), st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join))
 def test_searches_are_the_same(texts: list[str], query: str) -> None:
     ids = [f"d{number}" for number in range(len(texts))]
-    form = BM25(analyzer="standard").kept()
+    form = BM25(analyzer="standard").index_format()
     assert form is not None
     searcher = form.searcher(form.in_memory([(text,) for text in texts], ids))
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import irtoolkit as ir
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
-from irtoolkit.indexes.form import KeptForm, OpenShard
+from irtoolkit.indexes.index_format import IndexFormat, OpenShard
 from irtoolkit.retrievers._feedback import FeedbackDocument
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.feedback import RM3, RM3QueryLikelihood, Rocchio
@@ -192,10 +192,10 @@ def test_kept_shards_score_as_defined(
         made = replace(made, original_query_weight=own, doc_terms=None if own else 50)
     expected, asked = Definition(made, docs), [(text,) for text in queries.values()]
     with TemporaryDirectory() as folder:
-        opened, names = in_shards(made.kept(), docs, Path(folder), shards)
-        first = first_search(name).kept().open(opened).search(asked, len(docs), fill=True)
-        found = made.kept().open(opened).search(asked, len(docs), fill=True)
-        ranks = made.kept().open(opened).ranks(asked, [range(len(docs))] * len(asked))
+        opened, names = in_shards(made.index_format(), docs, Path(folder), shards)
+        first = first_search(name).index_format().open(opened).search(asked, len(docs), fill=True)
+        found = made.index_format().open(opened).search(asked, len(docs), fill=True)
+        ranks = made.index_format().open(opened).ranks(asked, [range(len(docs))] * len(asked))
         for text, best, rows, own_ranks in zip(
             queries.values(), rows_of(first, names), rows_of(found, names), ranks, strict=True
         ):
@@ -208,7 +208,7 @@ def test_kept_shards_score_as_defined(
 
 
 def in_shards(
-    form: KeptForm, docs: Mapping[str, str], folder: Path, count: int
+    form: IndexFormat, docs: Mapping[str, str], folder: Path, count: int
 ) -> tuple[list[OpenShard], list[str]]:
     maker, opened, names = form.maker(1 << 30), [], []
     for number in range(count):

@@ -16,7 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.home import cache_home, shared_cache
 from irtoolkit.models.shards import key_of, write_shard
 from irtoolkit.models.store import Store
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 
 fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
 
@@ -70,7 +70,7 @@ def test_an_index_of_one_machine_is_found_by_another(
 ) -> None:
     def found() -> Any:
         index = ir.index("csfcube/sample", progress=False)
-        assert isinstance(index, KeptIndex)
+        assert isinstance(index, StoredIndex)
         return index, [(hit.doc_id, hit.score) for hit in index.search("parsing", k=5)]
 
     made, hits = found()

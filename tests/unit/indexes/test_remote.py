@@ -16,7 +16,7 @@ from irtoolkit.indexes import changes
 from irtoolkit.indexes.manifest import NAME, Manifest
 from irtoolkit.indexes.remote import local_index
 from irtoolkit.indexes.remote_writer import changing, put_index
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 
 pytest.importorskip("fsspec", reason="the extra remote is not installed")
 
@@ -38,9 +38,9 @@ def data(first: int = 0, last: int = 30, name: str = "first") -> Any:
     return ir.load({key: DOCS[key] for key in list(DOCS)[first:last]}, name=name)
 
 
-def built(place: Any, **more: Any) -> KeptIndex:
+def built(place: Any, **more: Any) -> StoredIndex:
     index = ir.index(data(0, 20), path=place, progress=False, **more)
-    assert isinstance(index, KeptIndex)
+    assert isinstance(index, StoredIndex)
     return index
 
 

@@ -12,17 +12,17 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 
 DOCS = {"1": "a whale", "2": "a boat", "12": "a whale in a boat", "b": "the sea"}
 QUERIES = {"q1": "whale", "q2": "boat"}
 
 
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeptIndex:
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredIndex:
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
     made = ir.index(DOCS, "bm25", tmp_path / "index", progress=False)
-    assert isinstance(made, KeptIndex)
+    assert isinstance(made, StoredIndex)
     return made
 
 
@@ -31,14 +31,14 @@ def live(index: Any) -> set[str]:
     return {row.doc_id for query in "012" for row in found.ranking(query)}
 
 
-def test_one_string_is_one_id(index: KeptIndex) -> None:
+def test_one_string_is_one_id(index: StoredIndex) -> None:
     assert index.texts("12") == {"12": "a whale in a boat"}
     assert live(index.delete("12")) == {"1", "2", "b"}
     assert live(index.reopened().delete(iter(["1", "b"]))) == {"2"}
 
 
 @pytest.mark.parametrize("ids", [12, [12], b"12", ["1", None], [["1"]]])
-def test_an_id_that_is_no_string_deletes_nothing(index: KeptIndex, ids: Any) -> None:
+def test_an_id_that_is_no_string_deletes_nothing(index: StoredIndex, ids: Any) -> None:
     with pytest.raises(InputError, match=r"document id .* is not a string"):
         index.delete(ids)
     assert live(index.reopened()) == set(DOCS)
@@ -59,7 +59,7 @@ def forms(folder: Path) -> dict[str, Any]:
     }
 
 
-def test_queries_in_any_form(index: KeptIndex, tmp_path: Path) -> None:
+def test_queries_in_any_form(index: StoredIndex, tmp_path: Path) -> None:
     for searched in (index, ir.index(DOCS)):
         expected = searched.search_many(QUERIES).as_dict()
         assert [next(iter(docs)) for docs in expected.values()] == ["1", "2"]
@@ -85,7 +85,7 @@ def test_queries_in_any_form(index: KeptIndex, tmp_path: Path) -> None:
     ],
 )
 def test_what_holds_no_queries_is_refused(
-    index: KeptIndex, tmp_path: Path, queries: Callable[[Path], Any], said: str
+    index: StoredIndex, tmp_path: Path, queries: Callable[[Path], Any], said: str
 ) -> None:
     with pytest.raises(InputError, match=said):
         index.search_many(queries(tmp_path))
@@ -93,7 +93,7 @@ def test_what_holds_no_queries_is_refused(
 
 @pytest.mark.parametrize("used", [False, True])
 def test_a_handle_shows_the_index_as_it_was_when_it_was_opened(
-    index: KeptIndex, used: bool
+    index: StoredIndex, used: bool
 ) -> None:
     other = ir.open_index(index.folder)
     if used:
@@ -112,7 +112,7 @@ def test_a_handle_shows_the_index_as_it_was_when_it_was_opened(
     assert live(index) == live(other) == set(DOCS)
 
 
-def test_a_handle_whose_files_are_gone_says_so(index: KeptIndex) -> None:
+def test_a_handle_whose_files_are_gone_says_so(index: StoredIndex) -> None:
     index.delete("1").merge()
     with pytest.raises(
         InputError, match=r"changed and merged since it was opened \(open it again\)"

@@ -47,7 +47,7 @@ def test_an_index_finds_what_was_encoded_ahead(
 
     def built(name: str) -> dict[str, bytes]:
         neural.encoder_of.cache_clear()  # its store is that of the cache before
-        form = retriever.kept()
+        form = retriever.index_format()
         assert form is not None
         maker = form.maker(1 << 30)
         (tmp_path / name).mkdir()

@@ -186,9 +186,9 @@ def test_a_class_that_expands_otherwise_searches_the_same_index_its_own_way() ->
         def expand(self, query: Any, ranking: Any) -> Any:
             return {term: 2 * weight for term, weight in query.items()}
 
-    kept = Doubled().kept()
+    kept = Doubled().index_format()
     assert kept is not None
-    assert kept.settings == RM3().index_form().settings
+    assert kept.settings == RM3().postings_format().settings
     assert found("whale", Doubled()) == pytest.approx(
         {name: 2 * score for name, score in found("whale", BM25()).items()}
     )

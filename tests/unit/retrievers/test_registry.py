@@ -159,9 +159,11 @@ def test_an_unknown_name_lists_those_there_are() -> None:
 def test_what_scores_otherwise_than_its_base_does_not_take_its_index() -> None:
     # A query that is generated, say, is not the text that a search of the index would encode.
     assert all(
-        create_retriever(name, {}).kept() is None
+        create_retriever(name, {}).index_format() is None
         for name in ("crm", "generated-query", "llm-listwise")
     )
-    assert all(create_retriever(name, {}).kept() for name in ("bm25", "ql", "tfidf", "deepct"))
-    assert all(create_retriever(name, {}).kept() for name in ("rm3", "rm3-ql", "rocchio"))
-    assert create_retriever("tfidf", {"statistics": "texts.txt"}).kept() is None
+    assert all(
+        create_retriever(name, {}).index_format() for name in ("bm25", "ql", "tfidf", "deepct")
+    )
+    assert all(create_retriever(name, {}).index_format() for name in ("rm3", "rm3-ql", "rocchio"))
+    assert create_retriever("tfidf", {"statistics": "texts.txt"}).index_format() is None

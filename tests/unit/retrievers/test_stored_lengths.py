@@ -13,7 +13,7 @@ import irtoolkit as ir
 from irtoolkit.ranking.build_index import build
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.bm25_forms import stored_lengths
-from irtoolkit.retrievers.kept_index import KeptIndex
+from irtoolkit.retrievers.stored_index import StoredIndex
 
 # A document without a term, one of stop words alone, and lengths that one byte does not hold.
 DOCS = {
@@ -51,7 +51,7 @@ def scores(found: Any) -> dict[str, float]:
 def test_an_index_scores_as_lucene_does(memory: int, tmp_path: Path) -> None:
     system = find_system("bm25-anserini", {})
     build(ir.load(DOCS, name="docs"), system, tmp_path / "index", memory=memory, progress=False)
-    assert scores(KeptIndex(tmp_path / "index").search("cat")) == pytest.approx(lucenes())
+    assert scores(StoredIndex(tmp_path / "index").search("cat")) == pytest.approx(lucenes())
 
 
 def test_a_shard_counts_no_deleted_document(tmp_path: Path) -> None:

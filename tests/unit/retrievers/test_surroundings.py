@@ -224,5 +224,5 @@ def test_a_run_is_decided_by_the_sentences_of_the_books() -> None:
 
 
 def test_there_is_no_index_of_it() -> None:
-    assert BM25Surroundings().kept() is None
-    assert LikelihoodSurroundings().kept() is None
+    assert BM25Surroundings().index_format() is None
+    assert LikelihoodSurroundings().index_format() is None

@@ -23,7 +23,7 @@ from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.text_files import file_texts
 from irtoolkit.retrievers.tfidf import TFIDF
-from irtoolkit.retrievers.weighted_terms import WeightedIndex
+from irtoolkit.retrievers.weighted_postings import WeightedIndex
 from irtoolkit.retrievers.word2vec import Word2Vec
 from tests.datasets import ASKED, DOCS, POOLS, register, scores_of
 

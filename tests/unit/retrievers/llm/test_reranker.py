@@ -367,7 +367,7 @@ def test_what_it_says_of_itself(retriever: Reranker) -> None:
     assert elsewhere.asks_others()
     assert elsewhere.missing() is None
     assert retriever.keeps_answers()
-    assert retriever.kept() is None
+    assert retriever.index_format() is None
     assert retriever.fingerprint() is None
     text = {key: "none" if v is None else str(v) for key, v in retriever.settings().items()}
     assert create_retriever(retriever.name, text) == retriever

@@ -15,7 +15,7 @@ from irtoolkit.engines.engine import current
 from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.damage import DamagedIndexError
-from irtoolkit.indexes.form import KeptForm, Searcher
+from irtoolkit.indexes.index_format import IndexFormat, Searcher
 from irtoolkit.indexes.remote import local_index, verify
 from irtoolkit.indexes.remote_writer import changing
 from irtoolkit.indexes.shards import OpenShard
@@ -28,7 +28,12 @@ from irtoolkit.retrievers.index_folder import (
     refuse_other,
     searchable,
 )
-from irtoolkit.retrievers.kept_search import best_documents, found_ranks, found_run, spread_searcher
+from irtoolkit.retrievers.stored_search import (
+    best_documents,
+    found_ranks,
+    found_run,
+    spread_searcher,
+)
 from irtoolkit.runs import Run
 
 if TYPE_CHECKING:
@@ -40,7 +45,7 @@ Segments = tuple[str, ...]
 _ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
 
 
-class KeptIndex(Index):
+class StoredIndex(Index):
     """An index in a folder, opened.
 
     It shows the documents that were in the index when it was opened. `add`, `delete` and `merge`
@@ -83,7 +88,7 @@ class KeptIndex(Index):
             refuse_unread(self.retriever, self._settings)
 
     def _refuse_retriever(self) -> None:
-        form = self.retriever.kept()
+        form = self.retriever.index_format()
         if form is None or form.kind != self.manifest.kind:
             raise InputError(
                 f"the index {self.folder} is for {self.manifest.retriever}, not {self.searched_by}",
@@ -112,8 +117,8 @@ class KeptIndex(Index):
         return create_retriever(self.searched_by, {**known, **self._settings})
 
     @property
-    def _form(self) -> KeptForm:
-        form = self.retriever.kept()
+    def _form(self) -> IndexFormat:
+        form = self.retriever.index_format()
         if form is None:
             raise InputError(f"the retriever {self.searched_by} keeps no index")
         return form
@@ -151,7 +156,7 @@ class KeptIndex(Index):
             # The first result of a new process waits for no more than this needs.
             from irtoolkit.indexes.search import PostingsSearch
             from irtoolkit.retrievers.bm25_forms import BM25Weighting
-            from irtoolkit.retrievers.weighted_terms import WeightedSearcher
+            from irtoolkit.retrievers.weighted_postings import WeightedSearcher
 
             shards = PostingsSearch.of(self._shards)
             return WeightedSearcher(known, BM25Weighting.of(known), shards)
@@ -251,7 +256,7 @@ class KeptIndex(Index):
                 count += 1
         return count + 1
 
-    def delete(self, doc_ids: str | Iterable[str]) -> KeptIndex:
+    def delete(self, doc_ids: str | Iterable[str]) -> StoredIndex:
         """The index without some documents; one string is one id.
 
         Raises:
@@ -264,13 +269,13 @@ class KeptIndex(Index):
             changes.delete(folder, gone)
         return self.reopened()
 
-    def merge(self) -> KeptIndex:
+    def merge(self) -> StoredIndex:
         """The index as one shard, without deleted documents."""
         with changing(self.place, "merge") as folder:
             changes.merge(folder, self._form.merge)
         return self.reopened()
 
-    def add(self, data: Any, *, memory: int = writer.MEMORY, progress: bool = True) -> KeptIndex:
+    def add(self, data: Any, *, memory: int = writer.MEMORY, progress: bool = True) -> StoredIndex:
         """The index with the documents of a dataset, too.
 
         Args:
@@ -295,17 +300,17 @@ class KeptIndex(Index):
         known = self.manifest.parameters if self._is_builders else {}
         return {**known, **self.retriever.settings()}
 
-    def with_settings(self, **settings: Any) -> KeptIndex:
+    def with_settings(self, **settings: Any) -> StoredIndex:
         if not settings:
             return self
-        other = KeptIndex(self.place, {**self._settings, **settings}, self.searched_by)
+        other = StoredIndex(self.place, {**self._settings, **settings}, self.searched_by)
         other.manifest, other._shards = self.manifest, self._shards
         return other
 
     def __reduce__(self) -> Any:
         # Mapped files stay with this process; another one opens them.
-        return KeptIndex, (self.place, self._settings, self.searched_by)
+        return StoredIndex, (self.place, self._settings, self.searched_by)
 
-    def reopened(self) -> KeptIndex:
+    def reopened(self) -> StoredIndex:
         """The index as it is on disk now."""
-        return KeptIndex(self.place, self._settings, self.searched_by)
+        return StoredIndex(self.place, self._settings, self.searched_by)

@@ -9,7 +9,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import distinct_numbers, id_array
 from irtoolkit.base.paths import StrPath
-from irtoolkit.indexes.form import KeptForm, Searcher
+from irtoolkit.indexes.index_format import IndexFormat, Searcher
 from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard
@@ -31,13 +31,13 @@ class OpenedBy:
     retriever: Any
 
     @property
-    def form(self) -> KeptForm:
+    def form(self) -> IndexFormat:
         """How it keeps its documents.
 
         Raises:
             InputError: it does not.
         """
-        form: KeptForm | None = self.retriever.kept()
+        form: IndexFormat | None = self.retriever.index_format()
         if form is None:
             raise InputError(f"the retriever {self.retriever.name} keeps no index")
         return form

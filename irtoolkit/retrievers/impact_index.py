@@ -11,8 +11,8 @@ import numpy as np
 
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.documents import MemoryDocuments
-from irtoolkit.indexes.form import OpenShard, SearchedHere
 from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts, places_of
+from irtoolkit.indexes.index_format import LocalFormat, OpenShard
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.strings import Strings
@@ -65,8 +65,8 @@ class ImpactsMaker:
         self._writer.close()
 
 
-class ImpactIndex(SearchedHere):
-    """How a learned sparse retriever keeps its documents; a `KeptForm`.
+class ImpactIndex(LocalFormat):
+    """How a learned sparse retriever keeps its documents; a `IndexFormat`.
 
     Args:
         query, document: weigh the terms of texts of each side.

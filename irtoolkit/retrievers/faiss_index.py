@@ -12,11 +12,11 @@ import numpy as np
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.damage import DamagedIndexError
-from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.indexes.writer import Segments
-from irtoolkit.retrievers.kept_vectors import ArrangedIndex, Finding, Sides
+from irtoolkit.retrievers.vector_index import ArrangedIndex, Finding, Sides
 from irtoolkit.retrievers.vectors import Similarity, unit
 
 # Finds documents of a shard for each query.
@@ -49,7 +49,7 @@ class FaissRetriever(Finding, Protocol):
 
 
 class FaissIndex(ArrangedIndex):
-    """How vectors are kept beside faiss' index of them; a `KeptForm`.
+    """How vectors are kept beside faiss' index of them; a `IndexFormat`.
 
     The vectors of index=flat are their own index. They are compared one by one, as by `dense`, and so
     are vectors that are too few to train index=ivfpq.
@@ -79,7 +79,7 @@ class FaissIndex(ArrangedIndex):
         if own.index != "flat":
             arranged["similarity"] = own.declared_similarity()
         return {
-            **own.kept_settings(), **arranged,
+            **own.index_settings(), **arranged,
             **{name: getattr(own, name) for name in _ARRANGED[own.index]},
         }  # fmt: skip
 

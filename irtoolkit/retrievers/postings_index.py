@@ -14,7 +14,7 @@ from irtoolkit.base import analysis
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.documents import MemoryDocuments
-from irtoolkit.indexes.form import OpenShard, SearchedHere
+from irtoolkit.indexes.index_format import LocalFormat, OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, counted
 from irtoolkit.indexes.sharded import CountedShardSet
@@ -40,8 +40,8 @@ class TermRetriever(Protocol):
     def settings(self) -> dict[str, Any]: ...
 
 
-class LexicalIndex(SearchedHere):
-    """How retrievers that match terms keep their documents; a `KeptForm` but for its search.
+class PostingsIndex(LocalFormat):
+    """How retrievers that match terms keep their documents; a `IndexFormat` but for its search.
 
     Postings are of texts alone: every retriever that makes the same terms of them searches them.
     """
@@ -102,7 +102,7 @@ class LexicalIndex(SearchedHere):
         )
 
 
-class LexicalSearcher:
+class PostingsSearcher:
     """What searchers of kept postings share.
 
     Args:

@@ -11,7 +11,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
-from irtoolkit.indexes.form import OpenShard, SearchedHere
+from irtoolkit.indexes.index_format import LocalFormat, OpenShard
 from irtoolkit.indexes.rounding import Stored
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.vector_search import VectorSearch
@@ -71,8 +71,8 @@ class Sides(NamedTuple):
         return QueryVectors.of(vectors, starts, self.compared())
 
 
-class VectorIndex(SearchedHere):
-    """How a retriever keeps the vectors of its documents; a `KeptForm`."""
+class VectorIndex(LocalFormat):
+    """How a retriever keeps the vectors of its documents; a `IndexFormat`."""
 
     kind = "vectors"
 
@@ -158,12 +158,12 @@ class Finding(Protocol):
     def hits(self) -> int: ...
     @property
     def stored(self) -> Stored: ...
-    def kept_settings(self) -> dict[str, Any]: ...
+    def index_settings(self) -> dict[str, Any]: ...
     def missing(self) -> str | None: ...
 
 
-class ArrangedIndex(SearchedHere):
-    """How vectors are kept beside an index of each shard; a `KeptForm` but for these indexes.
+class ArrangedIndex(LocalFormat):
+    """How vectors are kept beside an index of each shard; a `IndexFormat` but for these indexes.
 
     Args:
         retriever: its settings.

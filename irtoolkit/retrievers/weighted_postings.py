@@ -8,14 +8,14 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from irtoolkit.base.ids import Floats
-from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.scanning import filled
 from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.weighted import WeightedQueries, Weighting
-from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher, TermRetriever
+from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher, TermRetriever
 from irtoolkit.runs.order import TopDocuments
 
 
@@ -25,8 +25,8 @@ class WeightedRetriever(TermRetriever, Protocol):
     def weighting(self) -> Weighting: ...
 
 
-class WeightedIndex(LexicalIndex):
-    """How a retriever that adds up term weights keeps its documents; a `KeptForm`."""
+class WeightedIndex(PostingsIndex):
+    """How a retriever that adds up term weights keeps its documents; a `IndexFormat`."""
 
     def __init__(self, retriever: WeightedRetriever) -> None:
         super().__init__(retriever)
@@ -43,11 +43,11 @@ class WeightedIndex(LexicalIndex):
         return WeightedSearcher(self._retriever.settings(), self._weighting, shards, counting)
 
 
-class WeightedSearcher(LexicalSearcher):
+class WeightedSearcher(PostingsSearcher):
     """Searches postings by sums of weights; a `Searcher`.
 
     Args:
-        settings, shards, counting: see `LexicalSearcher`.
+        settings, shards, counting: see `PostingsSearcher`.
         weighting: the formula.
     """
 

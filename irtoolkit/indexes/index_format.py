@@ -39,11 +39,11 @@ class Searcher(Protocol):
         ...
 
 
-class SearchedHere:
+class LocalFormat:
     """A form whose shards are searched in the process that opens them; a base of forms.
 
     Attributes:
-        is_exact: see `KeptForm`.
+        is_exact: see `IndexFormat`.
     """
 
     is_exact = True
@@ -54,11 +54,11 @@ class SearchedHere:
 
     def open(self, shards: Sequence[OpenShard]) -> Searcher:
         """Searches shards."""
-        own = cast(KeptForm, self)
+        own = cast(IndexFormat, self)
         return own.searcher(own.shards(shards))
 
 
-class KeptForm(Protocol):
+class IndexFormat(Protocol):
     """How a retriever keeps its prepared documents.
 
     Attributes:

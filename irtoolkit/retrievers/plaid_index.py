@@ -14,13 +14,13 @@ from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.bounds import check_finite, check_length, check_numbers, check_starts
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.damage import DamagedIndexError
-from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.strings import mapped
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import VectorShard, gathered
 from irtoolkit.retrievers import residuals
-from irtoolkit.retrievers.kept_vectors import ArrangedIndex, Finding, Sides
 from irtoolkit.retrievers.residuals import Compression, Residuals
+from irtoolkit.retrievers.vector_index import ArrangedIndex, Finding, Sides
 
 # Finds documents of a shard, given the token vectors of a query.
 Find = Callable[[Singles], Ints]
@@ -34,7 +34,7 @@ class PlaidRetriever(Finding, Protocol):
 
 
 class PlaidIndex(ArrangedIndex):
-    """How token vectors are kept beside a compressed index of them; a `KeptForm`."""
+    """How token vectors are kept beside a compressed index of them; a `IndexFormat`."""
 
     kind = "plaid"
     is_exact = False
@@ -48,7 +48,7 @@ class PlaidIndex(ArrangedIndex):
         """Everything that decides the vectors and how they are compressed."""
         own = self._retriever
         names = ("nbits", "centroids", "seed")
-        return {**own.kept_settings(), **{name: getattr(own, name) for name in names}}
+        return {**own.index_settings(), **{name: getattr(own, name) for name in names}}
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> PlaidSearch:
         """Shards of token vectors as one.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.counting import Postings
-from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
@@ -19,7 +19,7 @@ from irtoolkit.indexes.sharded import CountedShardSet, Targets
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.vocabulary import Vocabulary
 from irtoolkit.indexes.weighted import SearchedShard
-from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher
+from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher
 from irtoolkit.runs.order import TopDocuments
 
 # Numbers that a class of postings may have, so that damage does not lead out of a table.
@@ -54,8 +54,8 @@ class ScannedPostings(Postings):
         return scan.before(queries, targets)
 
 
-class LikelihoodIndex(LexicalIndex):
-    """How query likelihood keeps its documents; a `KeptForm`."""
+class LikelihoodIndex(PostingsIndex):
+    """How query likelihood keeps its documents; a `IndexFormat`."""
 
     def of(
         self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
@@ -71,8 +71,8 @@ class LikelihoodIndex(LexicalIndex):
         return LikelihoodSearcher(self._retriever.settings(), shards, counting)
 
 
-class CosineIndex(LexicalIndex):
-    """How TF-IDF keeps its documents; a `KeptForm`."""
+class CosineIndex(PostingsIndex):
+    """How TF-IDF keeps its documents; a `IndexFormat`."""
 
     def of(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> CosineShards:
         """Shards of postings as one."""
@@ -149,12 +149,12 @@ class LikelihoodShards(ScannedPostings):
         return Occurrences(self.tokens, found)
 
 
-class LikelihoodSearcher(LexicalSearcher):
+class LikelihoodSearcher(PostingsSearcher):
     """Searches kept postings with query likelihood; a `Searcher`.
 
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.lexical.QueryLikelihood`.
-        shards, counting: `LikelihoodShards`, or a `ShardSet` of such; see `LexicalSearcher`.
+        shards, counting: `LikelihoodShards`, or a `ShardSet` of such; see `PostingsSearcher`.
     """
 
     def __init__(
@@ -238,12 +238,12 @@ class CosineShards(ScannedPostings):
         return self._scan, asked.queries
 
 
-class CosineSearcher(LexicalSearcher):
+class CosineSearcher(PostingsSearcher):
     """Searches kept postings by the cosine of TF-IDF vectors; a `Searcher`.
 
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.tfidf.TFIDF`.
-        shards, counting: `CosineShards`, or a `ShardSet` of such; see `LexicalSearcher`.
+        shards, counting: `CosineShards`, or a `ShardSet` of such; see `PostingsSearcher`.
     """
 
     def __init__(
