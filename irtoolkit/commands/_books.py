@@ -56,7 +56,8 @@ def open_books(
 
 def _described(index: PlacedIndex) -> str:
     """Returns what is searched, by which ranking, and its known recall, in words."""
-    from irtoolkit.ranking.book_search import model_lacks, told_share
+    from irtoolkit.ranking.book_search import BookSearch, model_lacks, told_share
+    from irtoolkit.ranking.book_system import BOOKS
 
     titles = [novel.title for novel in index.books.values()]
     named = titles[0] if len(titles) == 1 else f"{len(titles)} books"
@@ -65,6 +66,10 @@ def _described(index: PlacedIndex) -> str:
     said = [f"{printable(named)}: {len(index):,} passages of {size}, ranked {how}"]
     if index.searched_by == "words" and model_lacks() is not None:
         said.append("no model that compares meaning is installed")
+    elif index.searched_by == "words" and isinstance(index, BookSearch) and index.is_large:
+        said.append(
+            f"more than {BOOKS.encoded:,} sentences are compared by meaning with --system both alone"
+        )
     return "; ".join([*said, *filter(None, [told_share(index.searched_by)])])
 
 

@@ -34,7 +34,8 @@ class BookSearch(PlacedIndex):
 
     Args:
         novels: with distinct names.
-        system: words, meaning or both; by default the best that can run here for the language.
+        system: words, meaning or both; by default the best that can run here for the language, and
+            words for more sentences than are encoded in some minutes.
         sentences: of a passage, from 1 to 20.
         progress: whether to show a bar on a terminal while they are prepared.
 
@@ -42,6 +43,7 @@ class BookSearch(PlacedIndex):
         books: name to book.
         sentences: see above.
         searched_by: the system.
+        is_large: whether there are too many sentences to encode them all unasked.
 
     Raises:
         InputError: another length; or a system that compares meaning, whose model is not here.
@@ -60,7 +62,9 @@ class BookSearch(PlacedIndex):
         self.words = BookWords(novels, progress=progress)
         self.kept, self.name, self._progress = self.words.index, "+".join(self.books), progress
         lacks = model_lacks()
-        self.searched_by = system or best_system(self.words.lang, has_model=lacks is None)
+        self.is_large = sum(len(novel.sentences) for novel in novels) > BOOKS.encoded
+        has_model = lacks is None and not self.is_large
+        self.searched_by = system or best_system(self.words.lang, has_model=has_model)
         if self.searched_by != "words" and lacks is not None:
             raise InputError(f"{BOOKS.model} is not here: {lacks}", remedy="search by words")
 

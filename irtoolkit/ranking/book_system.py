@@ -47,6 +47,8 @@ class BookSystem:
         nearest: the share of the nearest sentence in the score by meaning; the rest is the mean's.
         meaning: the share of meaning in both.
         model: makes the vectors of sentences.
+        encoded: sentences up to which a search encodes them all before its first answer, unless
+            meaning is asked for: on two cores some hundred a second.
     """
 
     length: int = 8
@@ -57,6 +59,7 @@ class BookSystem:
     nearest: float = 0.5
     meaning: float = 0.4
     model: str = "all-MiniLM-L6-v2"
+    encoded: int = 50_000
 
 
 BOOKS = BookSystem()

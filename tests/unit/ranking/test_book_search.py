@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,18 @@ def test_the_best_that_can_run_is_the_default(
     assert (index.searched_by, index.sentences) == ("words", BOOKS.length)
     with pytest.raises(InputError, match="no weights"):
         ir.index(path, "both")
+
+
+def test_many_sentences_are_not_encoded_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text("A ship sails. A whale sings. Nobody hears the storm.\n")
+    monkeypatch.setattr("irtoolkit.ranking.book_search.model_lacks", lambda: None)
+    assert ir.index(path).searched_by == "both"
+    monkeypatch.setattr("irtoolkit.ranking.book_search.BOOKS", replace(BOOKS, encoded=2))
+    assert ir.index(path).searched_by == "words"
+    assert ir.index(path, "both").searched_by == "both"
 
 
 def test_queries_in_a_batch_are_ranked_as_alone(tmp_path: Path) -> None:
