@@ -37,7 +37,7 @@ def invert(first: int, counted: Any, order: Any, codes: Any, cursors: Any, out: 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def extremes(starts: Any, classes: Any, counts: Any, lengths: Any, bounds: Any) -> None:
-    """What bounds the weight of each term: the shortest length of documents that have it once, twice,
+    """Fills in bounds of the weight of each term: the shortest length of documents that have it once, twice,
     more often, or 0; and its greatest count. Counts and lengths are by class."""
     for term in range(len(starts) - 1):
         bounds[term] = 0

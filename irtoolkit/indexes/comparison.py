@@ -249,7 +249,7 @@ def _one_thread_each() -> Any:
 
 @cache
 def _libraries() -> Any:
-    """What is asked to use one thread; finding it takes longer than comparing a hundred texts."""
+    """Returns a controller of the threads of native libraries; to find it takes longer than to compare a hundred texts."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""What shards hold of some documents: their terms, or their vectors."""
+"""The terms or vectors of documents, read from shards."""
 
 from __future__ import annotations
 

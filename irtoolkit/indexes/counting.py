@@ -83,7 +83,7 @@ class Postings(Sharded):
         )
 
     def statistics(self, terms: Strings) -> Statistics:
-        """What these shards say of some terms."""
+        """Returns the statistics of terms in these shards."""
         return Statistics(
             self.size, self.tokens, *self._extremes, self.frequencies(terms), self.empty
         )

@@ -1,4 +1,4 @@
-"""What a retriever has to offer so that its prepared documents can be kept."""
+"""The index format of a retriever: how documents become shards, and what searches them."""
 
 from __future__ import annotations
 

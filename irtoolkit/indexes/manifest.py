@@ -65,7 +65,7 @@ class ShardEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an index holds.
+    """The manifest of an index: what it holds.
 
     Attributes:
         kind: of shards: "postings", "impacts", "vectors", "faiss" or "plaid".

@@ -73,7 +73,7 @@ def by_workers(gpus: float = 0.0) -> Entries:
 
 
 def _key(target: Target, manifest: Manifest, make: Make) -> str:
-    """What decides the shards of a range."""
+    """Returns a key of everything that decides the shards of a range."""
     source = manifest.sources[-1]
     decides = [
         manifest.format, manifest.kind, manifest.settings, manifest.view, source.name, source.content,

@@ -179,7 +179,7 @@ def _bits(rows: Any, others: Any) -> Any:
 
 @cache
 def _libraries() -> Any:
-    """What is asked to use one thread, with that of torch."""
+    """Returns a controller of the threads of native libraries, torch among them."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

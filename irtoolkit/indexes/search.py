@@ -241,7 +241,7 @@ def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[
 
 
 def valued(asked: Sequence[WeightedQueries], found: TopDocuments) -> TopDocuments:
-    """What was found as whole numbers, with the scores that they stand for."""
+    """Returns documents found with whole numbers, with the scores that these stand for."""
     if len(asked) == 1 and len(asked[0]) == 1:
         unit, everywhere = asked[0].unit[0], asked[0].everywhere[0]
         return found._replace(scores=found.scores * unit + everywhere)

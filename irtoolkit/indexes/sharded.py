@@ -63,7 +63,7 @@ class ShardSet(Protocol):
         ...
 
     def contents(self, documents: Ints) -> Any:
-        """What the shards hold of some documents, each of which is named once; see `contents`."""
+        """Returns the terms or vectors of documents, each of which is named once; see `contents`."""
         ...
 
     def ranks(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -75,7 +75,7 @@ class CountedShardSet(ShardSet, Protocol):
     """Shards whose terms are counted as one."""
 
     def statistics(self, terms: Any) -> Any:
-        """What these shards say of some terms; of more shards it is the sum."""
+        """Returns the statistics of terms; those of more shards are their sum."""
         ...
 
     def frequencies(self, terms: Any) -> Ints:
@@ -83,7 +83,7 @@ class CountedShardSet(ShardSet, Protocol):
         ...
 
     def vocabulary(self) -> Any:
-        """What these shards say of all their terms; of more shards it is the sum."""
+        """Returns all terms with their frequencies; those of more shards are their sum."""
         ...
 
     def all_frequencies(self) -> Ints:
@@ -195,7 +195,7 @@ class Sharded:
         ]
 
     def contents(self, documents: Ints) -> Any:
-        """What these shards hold of some documents, where a search needs it."""
+        """Returns the terms or vectors of documents, for searches that need them."""
         raise NotImplementedError
 
     def scores(self, asked: Any, wanted: Sequence[Ints]) -> list[Any]:
@@ -219,7 +219,7 @@ def least_keys(shard: OpenShard, ids: Strings) -> Ints:
 
 
 def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """What some work gives for each of some items, on all cores."""
+    """Returns the results of some work for each item, done on all cores."""
     every = list(items)
     if len(every) < 2:
         return [work(item) for item in every]

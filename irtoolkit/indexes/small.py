@@ -1,4 +1,4 @@
-"""What compiled loops do of postings, by numpy: for little work in a process that has not loaded them.
+"""Loops over postings in NumPy: for little work in a process that has not loaded the compiled ones.
 
 Each function gives what the compiled one of its name does; see `irtoolkit.base.compiled`.
 """

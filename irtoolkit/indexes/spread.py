@@ -137,17 +137,17 @@ class Spread:
     def _each(
         self, work: Callable[..., Any], *given: Any, own: Sequence[tuple[Any, ...]] | None = None
     ) -> Iterator[Any]:
-        """What some work gives for each bundle."""
+        """Yields the result of some work for each bundle."""
         items = zip(self._bundles, own or [()] * len(self._bundles), strict=True)
         return current().map(_Call(self._opener, work, given), list(items))
 
     def statistics(self, terms: Strings) -> Any:
-        """What all shards say of some terms."""
+        """Returns the statistics of terms in all shards."""
         parts = list(self._each(_statistics, terms))
         return type(parts[0]).total(parts)
 
     def vocabulary(self) -> Any:
-        """What all shards say of all their terms."""
+        """Returns all terms of all shards with their frequencies."""
         parts = list(self._each(_vocabulary))
         return type(parts[0]).total(parts)
 
@@ -162,7 +162,7 @@ class Spread:
         return found
 
     def contents(self, documents: Ints) -> Any:
-        """What the shards hold of some documents, each of which is named once."""
+        """Returns the terms or vectors of documents, each of which is named once."""
         masks = [bundle.holds(documents) for bundle in self._bundles]
         parts = list(self._each(_contents, own=[(documents[mask],) for mask in masks]))
         return type(parts[0]).together(parts, [np.flatnonzero(mask) for mask in masks])

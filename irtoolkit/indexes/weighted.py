@@ -33,7 +33,7 @@ class Weighting(ABC):
 
     @property
     def absent(self) -> float:
-        """What a term adds to all documents, whether they have it or not, times its idf."""
+        """The weight of a term in documents that lack it, without its idf."""
         return 0.0
 
     @property
@@ -169,7 +169,7 @@ class SearchedShard:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What some shards say of some terms; of more shards it is the sum.
+    """Statistics of terms in some shards; those of more shards are their sum.
 
     Attributes:
         size: number of documents.
@@ -189,7 +189,7 @@ class Statistics:
 
     @classmethod
     def total(cls, parts: Iterable[Statistics]) -> Statistics:
-        """What several shards or sets of shards say together."""
+        """Returns the statistics of several shards or sets of shards together."""
         every = list(parts)
         return cls(
             sum(part.size for part in every), sum(part.tokens for part in every),
@@ -209,7 +209,7 @@ class Counting(Protocol):
     """Shards that count terms."""
 
     def statistics(self, terms: Strings) -> Statistics:
-        """What the shards say of some terms."""
+        """Returns the statistics of terms."""
         ...
 
     def all_frequencies(self) -> Ints:

@@ -91,7 +91,7 @@ class BookSearch(PlacedIndex):
 
     @cached_property
     def _compared(self) -> Any:
-        """What compares a vector with those of all sentences, and the encoder of queries."""
+        """A function that compares a vector with those of all sentences, and the encoder of queries."""
         from irtoolkit.retrievers.vectors import prepared
 
         model = cast(Dense, find_system(BOOKS.model, {}).retriever)

@@ -26,7 +26,7 @@ _EVERYWHERE, _FEWEST = 0.2, 20
 
 
 class _Window(NamedTuple):
-    """What BM25 takes of the windows of one size.
+    """The counts of terms in the windows of one size, as BM25 takes them.
 
     Attributes:
         around: sentences on either side of the passage; 0 for the passage itself.

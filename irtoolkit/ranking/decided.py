@@ -1,4 +1,4 @@
-"""What decides a run: for its record, and to know whether it has to be made again."""
+"""Everything that decides a run: for its record, and to know whether it has to be made again."""
 
 from __future__ import annotations
 

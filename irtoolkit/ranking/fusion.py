@@ -288,7 +288,7 @@ def _agreed_dataset(
 
 
 def run_input(path: StrPath, run: Run) -> dict[str, Any]:
-    """What a record says of a run file: its place, hash and tag."""
+    """Returns the record of a run file: its path, hash and tag."""
     # A pipe cannot be read again, so it has no hash.
     digest = sha256(path) if is_file(path) else None
     return {"file": str(place_of(path)), "sha256": digest, "tag": run.tag}

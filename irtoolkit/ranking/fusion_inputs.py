@@ -16,7 +16,7 @@ _FEW_QUERIES, _FEW_DOCS = 0.5, 0.01
 
 
 def check_together(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
-    """What a user should know of runs that have little in common.
+    """Returns warnings about runs that have little in common.
 
     Args:
         runs: two or more.

@@ -209,7 +209,7 @@ def has_nothing_to_do(system: System) -> bool:
 
 
 def _stage(dataset: Dataset, system: System, among: Among | None) -> dict[str, Any]:
-    """What the record says of the run or the first stage that is ranked again."""
+    """Returns the record of the run or the first stage that is reranked."""
     if among is not None:
         picked = {"tag": among.run.tag, "sha256": among.sha256}
         return {"among": {**picked, "depth": system.depth, "rest": among.keep_rest}}

@@ -64,7 +64,7 @@ class Requirement(Protocol):
     """Something that a system needs before it can run, such as a model trained here."""
 
     def missing(self) -> str | None:
-        """What to do where it is not there, or None."""
+        """Returns what the system lacks to run here, or None."""
         ...
 
 

@@ -33,7 +33,7 @@ class Asked(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is ranked for a query, best first: (n,) ids and (n,) scores, as a run has them."""
+    """The ranking of a query, best first: (n,) ids and (n,) scores, as a run has them."""
 
     doc_ids: Ids
     scores: NDArray[np.float32]

@@ -71,7 +71,7 @@ def how_tested(report: ReportContent) -> str:
 
 
 def caution(report: ReportContent) -> str | None:
-    """What readers of tests on few queries must know; None where there are enough, or no tests."""
+    """Returns a caution about tests on few queries; None if there are enough queries, or no tests."""
     count = len(report.query_ids)
     if count >= FEW or not any(column.pairs for column in report.columns):
         return None

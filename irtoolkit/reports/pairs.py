@@ -169,7 +169,7 @@ def _pair(
     result: PairResult,
     lower: bool,
 ) -> Pair:
-    """What is shown of two systems, of which `plain` has the figures over all queries, without folds."""
+    """Returns the comparison of two systems by query; `plain` has the figures over all queries, without folds."""
     # A test by ranks may favour one system, and the figures the other: then neither is better.
     gain = float(plain[0] - plain[1]) * (-1 if lower else 1)
     better = None

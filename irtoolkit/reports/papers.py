@@ -49,7 +49,7 @@ class TableStyle:
             raise InputError(f"digits {self.digits} is not from 0 to {_DIGITS}")
 
     def format(self, values: Sequence[float]) -> FigureFormat:
-        """What formats the figures of one column."""
+        """Returns a function that formats the figures of one column."""
         known = [value for value in values if math.isfinite(value)]
         scaled = self.percent and all(-1 <= value <= 1 for value in known)
         usual = 2 if scaled else places_for(values)
@@ -115,7 +115,7 @@ def markdown_text(text: str) -> str:
 
 
 def _key(report: ReportContent, style: TableStyle) -> list[str]:
-    """What readers of the table must know."""
+    """Returns what readers of the table must know, in words."""
     said = [how_averaged(report, intervals=style.intervals)]
     if style.percent:
         said.append("Figures between 0 and 1 are in percent.")

@@ -30,7 +30,7 @@ _STATES = {
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """What a file has of one table.
+    """Reads the results of one table from a file.
 
     Raises:
         InputError: it is not the output of `reproduce --format json`.
@@ -192,7 +192,7 @@ def _data_table(result: Mapping[str, Any]) -> str:
 
 
 def _measures(result: Mapping[str, Any]) -> str:
-    """What each column is, and how `eval` prints it."""
+    """Returns the measure of each column, and how `eval` prints it."""
     columns = result["columns"]
     named = ", ".join(
         f"{_cell(column)} is `{spec['measure']}`"

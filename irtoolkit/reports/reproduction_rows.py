@@ -117,7 +117,7 @@ def _summary(row: Mapping[str, Any], group: str) -> str:
 
 
 def _inside(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> list[str]:
-    """What a fold holds: notes, what the row needs, the commands."""
+    """Returns the notes, needs and commands of a row, for its folded part."""
     parts = [f"<p>{inline(row['note'])}</p>"] if row["note"] else []
     if row["state"] in ("human", "unavailable", "unpublished"):
         parts.append(

@@ -11,7 +11,7 @@ from irtoolkit.reports.pairs import ALPHA, MeasureColumn, Pair
 
 
 def summary(report: ReportContent) -> str:
-    """What happened, as HTML: one paragraph, and the chart of the measure that the report opens with."""
+    """Returns the summary as HTML: one paragraph, and the chart of the measure that the report opens with."""
     column = report.column(report.chart)
     names = [system.name for system in report.systems]
     places = places_of(column)

@@ -201,7 +201,7 @@ class _Reader:
         relevant: list[str],
         tops: list[tuple[str, ...]],
     ) -> QueryTexts:
-        """What is shown of one query.
+        """Returns the texts of one query and its documents, as the page shows them.
 
         Args:
             place: the query's position among the judged ones.

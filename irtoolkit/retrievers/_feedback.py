@@ -52,7 +52,7 @@ class FeedbackDocument(NamedTuple):
 
 @dataclass(frozen=True)
 class Feedback(Lexical, ABC):
-    """What retrievers share that expand queries with terms of the best documents.
+    """A retriever that expands queries with terms of the best documents.
 
     Attributes:
         fb_docs: feedback documents: the best of the query's candidates, at most so many.
@@ -87,7 +87,7 @@ class Feedback(Lexical, ABC):
 
     @abstractmethod
     def weights(self, counts: Mapping[str, int]) -> Weights:
-        """What a document gives its terms, of which those that are not taken are left out."""
+        """Returns the weights that a document gives its terms; terms that feedback does not take are left out."""
 
     @abstractmethod
     def expand(self, query: Weights, ranking: Sequence[FeedbackDocument]) -> Weights:
@@ -222,7 +222,7 @@ class FeedbackSearcher:
         return rows
 
     def _read(self, contents: DocumentTerms) -> Callable[[int], Weights]:
-        """What gives the weights of the terms of a document, by its place."""
+        """Returns a function from a document's position to the weights of its terms."""
         feedback, names = self._feedback, list(contents.terms)
         takes = feedback.takes(analysis_of(feedback.settings()))
         counting = self._searcher.counting

@@ -39,7 +39,7 @@ def file_terms(path: Path, how: Analysis) -> Tables:
 
 
 def _key(how: Analysis) -> str:
-    """What changes with anything that decides the terms of a text."""
+    """Returns a key that changes with anything that decides the terms of a text."""
     version = metadata.version("jieba") if how.tokenizer == "jieba" else ""
     decides = [analysis.FORMAT, *how, sorted(stop_words(how.stop)), version]
     return hashlib.sha256(json.dumps(decides).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""What `irtoolkit.retrievers._gpu_kernels` computes, in plain torch: slower, on any device."""
+"""The functions of `irtoolkit.retrievers._gpu_kernels` in plain torch: slower, on any device."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def known_contexts(task: Task, train: str) -> tuple[list[Segments], Any]:
 
 
 def also_known(task: Task, train: str) -> Iterator[str]:
-    """What of the known contexts decides scores: their texts, and whose they are."""
+    """Yields what decides scores of the known contexts: their texts, and the documents they belong to."""
     contexts, golds = known_contexts(task, train)
     yield from (" ".join(segments) for segments in contexts)
     yield str(list(zip(*(part.tolist() for part in golds.nonzero()), strict=True)))

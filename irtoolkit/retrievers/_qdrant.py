@@ -59,7 +59,7 @@ class Collection:
         return sorted(one.name for one in self._ask(self._client.get_collections).collections)
 
     def note(self) -> dict[str, Any]:
-        """What irtoolkit has noted with it; empty for a collection of others."""
+        """Returns irtoolkit's note on it; empty for a collection of others."""
         noted: dict[str, Any] = (self._config().metadata or {}).get("irtoolkit", {})
         return noted
 

@@ -58,7 +58,7 @@ class SearchApi:
         self._path = f"/{quote(index, safe='')}"
 
     def describe(self) -> Described | None:
-        """What the server says of the index; None where there is none.
+        """Returns the server's description of the index; None if there is no index.
 
         Raises:
             InputError: the name stands for several indexes.

@@ -1,4 +1,4 @@
-"""What a client of Elasticsearch or OpenSearch does here, and the errors that servers answer with."""
+"""Clients of Elasticsearch and OpenSearch, and the errors that servers answer with."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Search:
         self._mapping = there.fields.get(settings.vector_field, {})
 
     def __call__(self, asked: list[Any], among: Candidates) -> list[Found]:
-        """What each query finds among some candidates."""
+        """Returns the hits of each query among some candidates."""
         if among.only:
             ids = among.ids.tolist()
             filters = [ids[i : i + self._window] for i in range(0, len(ids), self._window)]

@@ -1,4 +1,4 @@
-"""What the retrievers over Elasticsearch and OpenSearch share."""
+"""The base class of the retrievers over Elasticsearch and OpenSearch."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class SearchServer(ServerRetriever):
         return {"terms": {self.id_field: ids}}
 
     def asking(self, size: int) -> dict[str, Any]:
-        """What every search says."""
+        """Returns the part of a request that every search has."""
         fields = {} if self.id_field == "_id" else {"docvalue_fields": [self.id_field]}
         return {"size": size, "_source": False, "track_total_hits": False, **fields}
 

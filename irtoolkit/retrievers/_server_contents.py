@@ -1,4 +1,4 @@
-"""What an index on a server holds of a dataset, and what is sent there."""
+"""The contents of an index on a search server, and the documents that are sent there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Contents:
-    """What an index of a dataset holds, by which it is found again.
+    """The contents of an index of a dataset, by which it is found again.
 
     Attributes:
         documents: the number of documents.
@@ -40,7 +40,7 @@ class Contents:
     settings: Mapping[str, Any]
 
     def note(self, complete: bool) -> dict[str, Any]:
-        """What the server keeps with the index."""
+        """Returns the note that the server keeps with the index."""
         return {
             "format": _FORMAT, "documents": self.documents, "hash": self.hash,
             "settings": json.dumps(dict(self.settings), sort_keys=True), "complete": complete,
@@ -82,7 +82,7 @@ _OTHER = "index=OTHER build=true makes another, or leave index out"
 
 
 def contents_of(task: Task, settings: Mapping[str, Any]) -> Contents:
-    """What an index of a task's collection holds."""
+    """Returns the contents of an index of a task's collection."""
     digest, count = hashlib.sha256(), 0
     for doc_id, text in texts_of(task):
         digest.update(f"\x1e{doc_id}\x1f{text}".encode())

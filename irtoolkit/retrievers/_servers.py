@@ -1,4 +1,4 @@
-"""What retrievers over search servers share: settings, credentials, and errors."""
+"""Settings, credentials and errors of retrievers over search servers."""
 
 from __future__ import annotations
 

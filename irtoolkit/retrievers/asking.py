@@ -1,4 +1,4 @@
-"""What retrievers that ask a language model have in common: the model, and templates of prompts."""
+"""The base class of retrievers that ask a language model: the model, and templates of prompts."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ class Retriever:
         return False
 
     def computed(self) -> dict[str, Any]:
-        """What decides the scores and is known only where they are made: device and precision."""
+        """Returns what decides the scores and is known only where they are computed: device and precision."""
         return {}
 
     def prompts_used(self) -> dict[str, str]:
@@ -291,7 +291,7 @@ class Retriever:
         return False
 
     def also_reads(self, task: Task) -> Iterable[str]:
-        """What decides the scores and is neither in the task nor a setting: training data, say."""
+        """Returns what decides the scores and is neither in the task nor a setting, for example training data."""
         return ()
 
     def server(self, task: Task) -> dict[str, Any]:

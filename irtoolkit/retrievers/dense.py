@@ -137,7 +137,7 @@ class SentenceMax(VectorRetriever, Compared):
 
 
 def text_sides(retriever: TwoSided, similarity: Callable[[], Similarity]) -> Sides:
-    """What an index has to know of a retriever's vectors, one for each text."""
+    """Returns the encoders of both sides and the comparison, for an index of one vector a text."""
 
     def side(name: Side) -> Encode:
         def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
@@ -150,7 +150,7 @@ def text_sides(retriever: TwoSided, similarity: Callable[[], Similarity]) -> Sid
 
 
 def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Encodings:
-    """What a model makes of texts in segments."""
+    """Returns the encodings of texts in segments."""
     return encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
 
 

@@ -44,7 +44,7 @@ class Rewritten(BM25, ABC):
     device: str | None = None
 
     def preset(self) -> presets.Preset:
-        """What is known of the model, with the weights that are to be taken."""
+        """Returns the preset of the model, with the weights to use."""
         return presets.find_preset(self.model, self.weights)
 
     def missing(self) -> str | None:

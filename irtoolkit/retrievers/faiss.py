@@ -256,7 +256,7 @@ class Faiss(VectorRetriever):
         return max(2 * _LEAST, self.lists or 0)
 
     def _name(self, docs: Encodings, scaled: bool, metric: int) -> str:
-        """What an index depends on, hashed: the vectors and how they are arranged."""
+        """Returns a hash of everything that an index depends on: the vectors and how they are arranged."""
         import faiss
 
         own = {

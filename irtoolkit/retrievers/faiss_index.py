@@ -138,7 +138,7 @@ class FaissSearch(VectorSearch):
     def _finder(
         self, similarity: Similarity, shard: VectorShard, docs: OpenShard, base: int
     ) -> Find:
-        """What finds documents of a shard."""
+        """Returns a function that finds documents of a shard."""
         own, left = self._retriever, len(shard) - len(docs.deleted)
         if not left or own.index == "flat" or own.is_small(len(shard)):
             alone = VectorSearch([(shard, docs)], base)
@@ -209,7 +209,7 @@ def _opened(
 
 
 def _without(retriever: FaissRetriever, deleted: Ints) -> Any:
-    """What tells faiss that some documents do not count."""
+    """Returns the search parameters with which faiss leaves out deleted documents."""
     import faiss
 
     library: Any = faiss  # its types lack these

@@ -32,7 +32,7 @@ class Parts(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What may be among the best: (q, room) documents and products, and (q,) how many."""
+    """Documents that may be among the best: (q, room) numbers and products, and (q,) how many."""
 
     docs: Any
     values: Any

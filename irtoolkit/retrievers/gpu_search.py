@@ -32,7 +32,7 @@ QUERIES = 1 << 12
 
 
 class Best(NamedTuple):
-    """What a search has found.
+    """The result of a search.
 
     Attributes:
         places: (q, k) places of the best documents, the best first.
@@ -101,7 +101,7 @@ def searching(
     docs: Vectors, similarity: str, device: str | None,
     compare: Callable[[], Callable[[Vectors], ScoreMatrix]],
 ) -> Callable[[Vectors], GpuSearch]:  # fmt: skip
-    """What searches documents for queries on a GPU.
+    """Returns a function that searches documents for queries on a GPU.
 
     Args:
         docs: (c, dimensions).

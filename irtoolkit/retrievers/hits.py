@@ -1,4 +1,4 @@
-"""What a search finds."""
+"""The hits of a search."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Hit(NamedTuple):
 
 
 class SearchResult(Sequence[Hit]):
-    """What a search found, best first; a notebook shows it as a table.
+    """The hits of a search, best first; a notebook shows it as a table.
 
     Texts are read when a hit is looked at; ids and scores are there before.
 

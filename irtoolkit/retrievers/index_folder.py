@@ -1,4 +1,4 @@
-"""What is found in a folder where an index is to be."""
+"""Checks of the folder of an index: what it holds, and whether it may be used."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def refuse_other(known: Manifest, form: IndexFormat, folder: Path) -> None:
 
 
 def other_documents(folder: Path, said: str) -> InputError:
-    """What is wrong where an index was built with other settings of documents."""
+    """Returns the error for an index that was built with other settings of documents."""
     return InputError(
         f"the index {folder} was built with {said}, which concerns the documents",
         remedy="build another index with -o FOLDER, or this one again with --replace",

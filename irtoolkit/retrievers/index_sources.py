@@ -149,6 +149,6 @@ def dataset_with(data: Any, sentences: int | None = None) -> Dataset:
 
 
 def data_name(path: StrPath) -> str:
-    """What the documents of a file are called: by the name of the file."""
+    """Returns the name of the documents of a file: that of the file."""
     url = url_of(path)
     return Path(path).name if url is None else name_of(url)

@@ -34,7 +34,7 @@ Statistics = Literal["candidates", "corpus"]
 
 @dataclass(frozen=True)
 class Lexical(Retriever):
-    """What all term-matching retrievers share.
+    """A retriever that matches terms.
 
     Attributes:
         statistics: whose frequencies and average length weigh the terms: each query's candidates',
@@ -121,7 +121,7 @@ class Lexical(Retriever):
         return texts
 
     def rewriting(self) -> dict[str, Any]:
-        """What decides how documents are rewritten, for an index that is kept."""
+        """Returns the settings that decide how documents are rewritten; another value needs another index."""
         return {}
 
 

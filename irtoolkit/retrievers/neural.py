@@ -1,4 +1,4 @@
-"""What retrievers with a pretrained model share: its settings, and both sides of a task encoded."""
+"""Base classes of retrievers with a pretrained model: its settings, and the encoders of both sides."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Neural(Retriever):
         return replace(self, precision=computed["precision"], device=device)
 
     def preset(self) -> presets.Preset:
-        """What is known of the model, with the weights that are to be taken."""
+        """Returns the preset of the model, with the weights to use."""
         return presets.find_preset(self.model, self.weights)
 
     def prompt_settings(self) -> Prompts:
@@ -244,7 +244,7 @@ class TwoSided(Neural):
             encoder.prepare(parts, what="documents", count=None)
 
     def parts_of(self, encoder: Encoder, texts: Sequence[Segments]) -> list[str]:
-        """What the model encodes of some documents."""
+        """Returns the texts that the model encodes of some documents."""
         return [encoder.text(segments) for segments in texts]
 
     def index_settings(self) -> dict[str, Any]:

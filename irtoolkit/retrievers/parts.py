@@ -138,7 +138,7 @@ class Ranker:
             locate.take(locate.listed(queries, rows, places, found.ranks(rows, places)))
 
     def _prepared(self, number: int) -> Block:
-        """What scores a group; of the last group it is kept."""
+        """Returns the function that scores a group; that of the last group is remembered."""
         if self._block is None or number != self._group:
             self._block = None  # its memory is free before the next one's is taken
             _refuse_twins(self._task, self._task.groups[number])

@@ -99,7 +99,7 @@ class PlaidSearch(VectorSearch):
         return found
 
     def _finder(self, shard: VectorShard, docs: OpenShard) -> Find:
-        """What finds documents of a shard."""
+        """Returns a function that finds documents of a shard."""
         live = docs.live == 1
         if not int(shard.starts[-1]):
             # Without a token all documents score alike.

@@ -53,7 +53,7 @@ class PostingsIndex(LocalFormat):
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
-        """What was done to the documents."""
+        """How documents became terms; another value needs another index."""
         own = self._retriever
         return {
             **own.analysis(None)._asdict(),
@@ -103,7 +103,7 @@ class PostingsIndex(LocalFormat):
 
 
 class PostingsSearcher:
-    """What searchers of kept postings share.
+    """A searcher of postings, but for the formula.
 
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.lexical.Lexical`.

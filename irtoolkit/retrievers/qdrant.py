@@ -116,7 +116,7 @@ class Qdrant(ServerRetriever):
     # -- the collection ------------------------------------------------------------------------------
 
     def _look(self, task: Task) -> tuple[Contents | None, Collection]:
-        """What the collection holds where irtoolkit makes it, and the collection."""
+        """Returns the contents of the collection if irtoolkit makes it, and the collection."""
         place = self.path or self.url or "http://localhost:6333"
         client = _client(place, self.path is not None, self.timeout)
         contents = None
@@ -230,7 +230,7 @@ class _Search:
         self._settings, self._collection, self._known = settings, collection, known
 
     def __call__(self, asked: list[list[float]], among: Candidates) -> list[Found]:
-        """What each query finds among some candidates."""
+        """Returns the hits of each query among some candidates."""
         rows: list[Found] = []
         few = len(asked) <= _AT_ONCE or None
         with tqdm(

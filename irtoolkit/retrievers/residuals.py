@@ -127,7 +127,7 @@ class EncodedTokens:
 
 
 def name_of(docs: Encodings, how: Compression) -> str:
-    """What an index depends on, hashed."""
+    """Returns a hash of everything that an index depends on."""
     import faiss
 
     settings = [FORMAT, how.nbits, how.centroids, how.seed, faiss.__version__, docs.digest()]

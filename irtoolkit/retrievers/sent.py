@@ -46,7 +46,7 @@ class Sent:
 
 
 def shares_cache(retriever: Retriever) -> str:
-    """What workers must find of the driver's cache, where models have filled it; else ""."""
+    """Returns the mark of the cache that workers must share, if models have filled it, else ""."""
     if retriever.keeps_answers():
         return cache_mark()
     encoded = retriever.leaves_on_disk() and retriever.computed()

@@ -192,7 +192,7 @@ class _Sentences:
         self._whole = self._read(0, len(docs)) if len(self._parts) == 1 else None
 
     def _read(self, first: int, last: int) -> tuple[Any, Ints]:
-        """What compares queries' sentences with those of some documents; where each one's begin."""
+        """Returns a comparison with the sentences of some documents, and where each document's begin."""
         vectors, starts = tokens(self._docs[np.arange(first, last)])
         return prepared(vectors, self._how.similarity, self._how.device), starts
 

@@ -25,7 +25,7 @@ _BUNDLES = 4
 
 
 class Ranked(NamedTuple):
-    """What a worker has found of some parts.
+    """The rankings of some parts, as a worker returns them.
 
     Attributes:
         rows: the best documents of their queries.

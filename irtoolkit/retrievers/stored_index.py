@@ -125,7 +125,7 @@ class StoredIndex(Index):
 
     @cached_property
     def searcher(self) -> Searcher:
-        """What searches the shards in this process.
+        """The searcher of the shards in this process.
 
         Raises:
             InputError: the index was changed and merged since it was opened.
@@ -133,7 +133,7 @@ class StoredIndex(Index):
         return self._despite_merging(self._searcher)
 
     def _despite_merging(self, work: Callable[[], T]) -> T:
-        """What some work on the shards gives, if need be on what they were merged into."""
+        """Returns the result of some work on the shards, if need be on the shard they were merged into."""
         try:
             return work()
         except (InputError, OSError):
@@ -165,7 +165,7 @@ class StoredIndex(Index):
         return form.open(self._shards)
 
     def _searching(self) -> Searcher:
-        """What searches the shards: here, or where there are several of both in all workers."""
+        """Returns the searcher of the shards: here, or in all workers if there are several of both."""
         workers = current().workers
         if workers < 2 or len(self.manifest.shards) < 2:
             return self.searcher

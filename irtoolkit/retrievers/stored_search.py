@@ -47,7 +47,7 @@ class OpenedBy:
 
 
 def spread_searcher(place: StrPath, manifest: Manifest, retriever: Any, workers: int) -> Searcher:
-    """What searches an index in so many workers."""
+    """Returns a searcher of an index in several workers."""
     opener = OpenedBy(retriever)
     return opener.form.searcher(Spread(place, manifest, opener, workers))
 

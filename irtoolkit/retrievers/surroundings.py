@@ -36,7 +36,7 @@ _OTHERS = ""
 
 @dataclass(frozen=True)
 class LexicalSurroundings(Surrounded, Lexical):
-    """What term-matching retrievers of passages with their surroundings share.
+    """A term-matching retriever of passages with their surroundings.
 
     Sentences are counted once; the counts of a window are the sums of its sentences' counts.
     Windows of each size are weighed by statistics of their own.
@@ -207,7 +207,7 @@ class _AllWindows:
             yield self._form.of([self._sentences.windows(*ranges, self._columns)])
 
     def statistics(self, terms: Strings) -> Any:
-        """What the windows say of some terms."""
+        """Returns the statistics of terms in the windows."""
         if id(terms) not in self._known:
             parts = [shards.statistics(terms) for shards in self._each()]
             self._known = {id(terms): (terms, type(parts[0]).total(parts))}

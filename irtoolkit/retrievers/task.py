@@ -1,4 +1,4 @@
-"""What a retriever is given: texts of queries and documents, and who competes with whom."""
+"""The task of a retriever: texts of queries and documents, and which documents each query ranks."""
 
 from __future__ import annotations
 

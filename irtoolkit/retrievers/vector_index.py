@@ -53,7 +53,7 @@ class VectorsMaker:
 
 
 class Sides(NamedTuple):
-    """What a retriever says of its vectors.
+    """The encoders of both sides, and how vectors are compared.
 
     Attributes:
         query, document: make the vectors of texts of each side.

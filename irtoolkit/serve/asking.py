@@ -21,7 +21,7 @@ class BusyError(Exception):
 
 
 class PreparingError(Exception):
-    """What a query needs is still being made."""
+    """The error for a query whose books are still being prepared."""
 
 
 class LateError(Exception):

@@ -39,7 +39,7 @@ class KeptBook:
 
 @dataclass(frozen=True)
 class Origin:
-    """What is kept beside the bytes of a book.
+    """The record stored beside the bytes of a book.
 
     Attributes:
         title: of its file, where its header has none.

@@ -31,7 +31,7 @@ _PARTS = 160
 
 @dataclass(frozen=True)
 class Answer:
-    """What one system finds for a query.
+    """The passages that one system finds for a query.
 
     Attributes:
         found: the best passages, no two of which share a sentence.

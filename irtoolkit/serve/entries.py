@@ -1,4 +1,4 @@
-"""What is on the shelf: a collection, where it comes from, and how far it is prepared."""
+"""Entries of the shelf: a collection, where it comes from, and how far it is prepared."""
 
 from __future__ import annotations
 

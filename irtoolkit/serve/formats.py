@@ -1,4 +1,4 @@
-"""What readers may upload as a book, as far as its name tells; its bytes are read by `encoding_of`."""
+"""Formats of books that readers may upload, told by name; the bytes are read by `encoding_of`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers say of passages: "this is it" and "not this", kept at once and exported as qrels."""
+"""Readers' judgments of passages, "this is it" and "not this": stored at once, exported as qrels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page, the API and the MCP tools do, without HTTP."""
+"""The functions behind the page, the API and the MCP tools, without HTTP."""
 
 from __future__ import annotations
 

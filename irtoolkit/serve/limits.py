@@ -1,4 +1,4 @@
-"""What a server takes at most, and reading what was uploaded within that."""
+"""Limits of a server, and reading uploads within them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Limits:
 
 
 def rules(limits: Limits) -> Rules:
-    """What the guard of a library lets through."""
+    """Returns the rules of the guard of a library."""
 
     def most(method: str, path: str) -> int:
         is_book = method == "POST" and path == "/collections"

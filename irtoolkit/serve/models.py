@@ -1,4 +1,4 @@
-"""What the API takes and gives."""
+"""Requests and responses of the API."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class BookModel(BaseModel):
 
 
 class QualityModel(BaseModel):
-    """What share of known quotations a system finds among its first passages, as measured."""
+    """The measured share of known quotations that a system finds among its first passages."""
 
     system: SystemName
     found: int = Field(
@@ -156,7 +156,7 @@ class HitModel(PassageModel):
 
 
 class SystemAnswer(BaseModel):
-    """What one system found."""
+    """The passages that one system found."""
 
     system: SystemName
     hits: list[HitModel]
@@ -167,7 +167,7 @@ class SystemAnswer(BaseModel):
 
 
 class SearchAnswer(BaseModel):
-    """What was found."""
+    """The answer to a search."""
 
     collection: str
     query: str
@@ -178,7 +178,7 @@ class SearchAnswer(BaseModel):
 
 
 class JudgmentRequest(_Strict):
-    """What a reader says of a passage."""
+    """A reader's judgment of a passage."""
 
     collection: CollectionId
     query: QueryText

@@ -106,7 +106,7 @@ def system_answer(
     collection: Collection, system: SystemName, query: str, answer: Answer,
     grades: dict[str, int | None], context: int,
 ) -> SystemAnswer:  # fmt: skip
-    """What one system found, as readers see it."""
+    """Returns the passages that one system found, as readers see them."""
     terms = collection.telling(query)
     hits, pieces = [], collection.marker(terms)
     for rank, found in enumerate(answer.found, 1):

@@ -121,7 +121,7 @@ class Pointwise(Reranker):
         return ordered_scores(values, query)
 
     def _value(self, answer: Completion) -> float | None:
-        """What an answer says of a document; None where it cannot be read."""
+        """Returns the value that an answer gives a document; None if it cannot be read."""
         if self.answer == "yes-no":
             return log_odds(answer.alternatives or {}, self.yes, self.no)
         return read_grade(answer, self.grades)

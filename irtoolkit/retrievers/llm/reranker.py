@@ -1,4 +1,4 @@
-"""What rerankers have in common that ask a language model about the documents of a first stage."""
+"""The base class of rerankers that ask a language model about the documents of a first stage."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class Reranker(Asking):
         return error
 
     def shorter(self) -> str:
-        """What makes prompts shorter."""
+        """Returns the settings that make prompts shorter, in words."""
         return f"cut documents after fewer words than words={self.words}"
 
 

@@ -1,4 +1,4 @@
-"""What the answers of a language model came to, for one note at the end."""
+"""Counts of the answers of a language model, for one note at the end."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class AnswerCounts:
         )
 
     def note(self, llm: str, words: int | None) -> str | None:
-        """What was asked, and what was wrong with the answers, in one line; None where nobody was."""
+        """Returns one line on what was asked and what was wrong with the answers; None if nothing was asked."""
         if not self.prompts:
             return None
         total = self.read + self.repaired + self.unread

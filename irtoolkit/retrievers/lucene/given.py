@@ -49,7 +49,7 @@ def index_folder(name: str) -> Path:
 
 
 def fingerprint_of(folder: Path) -> str:
-    """What changes with every commit to an index: a hash of the file that lists its segments."""
+    """Returns a hash of the file that lists an index's segments, which changes with every commit."""
     return f"lucene index {hashlib.sha256(_commit(folder).read_bytes()).hexdigest()[:16]}"
 
 

@@ -54,7 +54,7 @@ class LuceneIndex:
 
 
 def pyserini_version() -> str | None:
-    """What decides an index's content beside the texts, or None where it is not installed."""
+    """Returns Pyserini's version, which decides an index's content beside the texts; None if not installed."""
     with suppress(metadata.PackageNotFoundError):
         return f"pyserini {metadata.version('pyserini')}"
     return None

@@ -43,7 +43,7 @@ class Java:
 
 
 def missing_java() -> str | None:
-    """What keeps Anserini from running here, or None. Asks the programs found for their version."""
+    """Returns what keeps Anserini from running here, or None. Asks the programs found for their version."""
     problem = _problem()
     return None if problem is None else str(problem)
 
@@ -106,7 +106,7 @@ def _javas() -> Iterator[Java]:
 
 @cache
 def _ask(program: str) -> Java | None:
-    """What a program says of itself, or None for one that is no Java."""
+    """Returns what a program says of itself; None for one that is no Java."""
     command = [program, "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(
