@@ -55,6 +55,7 @@ def load(
     """
     from irtoolkit.datasets.book_files import dataset_of_books, is_book
     from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.datasets.hub.names import MTEB
     from irtoolkit.datasets.local.judgments import is_judgments
     from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
     from irtoolkit.datasets.novels import LENGTH
@@ -75,7 +76,7 @@ def load(
             raise InputError(
                 "ids go with a list of texts, not with a dataset", remedy="leave them out"
             )
-        if isinstance(data, str) and is_index(data):
+        if isinstance(data, str) and not data.startswith(MTEB) and is_index(data):
             data = index_dataset(data)
         elif isinstance(data, str) and " " in data.strip() and not Path(data).exists():
             raise InputError(

@@ -42,6 +42,9 @@ class Page:
 
     def __init__(self, out: int, into: int) -> None:
         self._out, self._into = out, into
+        # select() knows no files beyond the 1,024th of a process.
+        self._said = select.poll()
+        self._said.register(out, select.POLLIN)
         self._rest, self._number, self._session = b"", 0, ""
         # Whatever the page logged or threw, and every address it asked for.
         self.problems: list[str] = []
@@ -182,7 +185,7 @@ class Page:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            if not select.select([self._out], [], [], PATIENCE)[0]:
+            if not self._said.poll(PATIENCE * 1000):
                 raise RuntimeError(f"the browser has said nothing for {PATIENCE} seconds")
             piece = os.read(self._out, 1 << 16)
             if not piece:

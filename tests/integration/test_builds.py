@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.skipif(find_spec("hatchling") is None, reason="hatchling is not installed")
 
 # Enough of the sources for a build to be one; more only takes longer.
-PARTS = ("irtoolkit/base", "irtoolkit/measures", "irtoolkit/__init__.py")
+PARTS = ("irtoolkit/base", "irtoolkit/measures", "irtoolkit/__init__.py", "irtoolkit/version.py")
 FILES = (
     "pyproject.toml",
     "README.md",

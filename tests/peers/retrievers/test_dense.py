@@ -260,7 +260,7 @@ def test_weights_that_are_not_here(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     said = system(name).missing()
     assert said == presets.missing_weights(presets.find_preset(name))
-    assert "are not here: run `hf download" in said
+    assert "are not here" in said
     with pytest.raises(InputError) as caught:
         system(name).scorer(load_task(dataset_id))
     assert str(caught.value) == said

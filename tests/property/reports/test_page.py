@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from typing import Any
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from irtoolkit.reports import papers, texts
 from irtoolkit.reports.overlap import Overlap
-from irtoolkit.reports.page_data import embedded
+from irtoolkit.reports.page_data import packed
 
 TEXTS = st.text(st.characters(codec="utf-8"))
 
@@ -43,9 +45,9 @@ def test_a_pick_is_spread_over_the_order(values: list[float], count: int) -> Non
         max_leaves=8,
     )
 )
-def test_embedded_json_reads_back_and_ends_no_element(content: Any) -> None:
-    text = embedded(content)
-    assert json.loads(text) == content
+def test_packed_json_reads_back_and_ends_no_element(content: Any) -> None:
+    text = packed(content)
+    assert json.loads(gzip.decompress(base64.b64decode(text))) == content
     assert not set(text) & set("<>&\u2028\u2029")
 
 
