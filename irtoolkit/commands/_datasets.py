@@ -142,6 +142,10 @@ def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
             f"RUN is missing: {args.dataset} is taken for the dataset",
             remedy="name a dataset or qrels, then the runs; see --help",
         )
+    if args.qrels is not None and is_file(args.dataset):
+        runs = [args.dataset, *args.runs]
+        _check_no_measure(runs)
+        return Dataset.of_qrels(read_qrels(args.qrels), shown(args.qrels)), runs
     first = args.dataset
     args.dataset, args.runs = dataset_first(args.dataset, args.runs)
     if args.dataset != first:
@@ -149,10 +153,5 @@ def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
     _check_no_measure(args.runs)
     if args.qrels is None:
         return with_candidates(Dataset.of(args.dataset), args.candidates), args.runs
-    if is_file(args.dataset):
-        return Dataset.of_qrels(read_qrels(args.qrels), shown(args.qrels)), [
-            args.dataset,
-            *args.runs,
-        ]
     judged = with_qrels(Dataset.load(args.dataset), args.qrels)
     return with_candidates(judged, args.candidates), args.runs

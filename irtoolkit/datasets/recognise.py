@@ -6,9 +6,11 @@ from os import PathLike
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import is_file
+from irtoolkit.base.files import is_file, local
 from irtoolkit.datasets.book_files import is_book
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.local.contents import role_of_content
+from irtoolkit.datasets.local.judgments import may_be_scores
 from irtoolkit.runs import Qrels
 from irtoolkit.runs.recognise import is_run
 
@@ -28,16 +30,24 @@ def is_dataset(given: Any) -> bool:
     return True
 
 
+def _has_judgments(given: Any) -> bool:
+    """Returns whether something is a dataset, or judgments that cannot be a run."""
+    if not isinstance(given, str | PathLike) or not is_file(given):
+        return is_dataset(given)
+    path = local(given)
+    return role_of_content(path) == "qrels" and not may_be_scores(path)
+
+
 def dataset_first(data: Any, runs: Any) -> tuple[Any, Any]:
     """Returns a dataset and runs in this order.
 
-    They are swapped if `data` is a run, and exactly one of the runs is a dataset or judgments. Anything
-    else stays as it is.
+    They are swapped if `data` is a run, and exactly one of the runs is a dataset or judgments, and
+    cannot be a run. Anything else stays as it is.
     """
     listed = list(runs) if isinstance(runs, list | tuple) else [runs]
     if not is_run(data):
         return data, runs
-    datasets = [one for one in listed if is_dataset(one)]
+    datasets = [one for one in listed if _has_judgments(one)]
     if len(datasets) != 1:
         return data, runs
     return datasets[0], [data, *(one for one in listed if one is not datasets[0])]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file, local, read_lines
 from irtoolkit.base.forms import is_parquet_file
-from irtoolkit.datasets.local.sheets import column_names, form_of_columns, roles_of
+from irtoolkit.datasets.local.sheets import (
+    QREL_COLUMNS,
+    column_names,
+    form_of_columns,
+    roles_of,
+)
 from irtoolkit.datasets.local.topics import BEIR_HEADER, QREL_FORMATS
 from irtoolkit.runs import Qrels
 from irtoolkit.runs.recognise import is_run
@@ -43,3 +50,14 @@ def is_judgments(name: str) -> bool:
     path = local(name)
     form = form_of_columns(path)
     return form is not None and roles_of(column_names(path, form)) == ["qrels"]
+
+
+def may_be_scores(path: Path) -> bool:
+    """Returns whether CSV or Parquet has scores and no grades, so that it may be a run.
+
+    BEIR's judgments have scores, too, but a column of their own for the documents.
+    """
+    form = form_of_columns(path)
+    names = set() if form is None else set(column_names(path, form))
+    grades = names.intersection(QREL_COLUMNS[2])
+    return grades == {"score"} and "corpus-id" not in names

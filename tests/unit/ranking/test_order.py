@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import irtoolkit as ir
+from irtoolkit.datasets.local.topics import BEIR_HEADER
 from tests.conftest import Answer
 
 Command = Callable[..., Answer]
@@ -87,3 +89,46 @@ def test_other_parts_of_a_dataset(data: Any) -> None:
     assert ir.evaluate(other, ir.retrieve(other, "bm25"), measure="RR").figures()["bm25"] == {
         "RR": 1.0
     }
+
+
+SCORES = {"query_id": ["q1", "q2"], "doc_id": ["d1", "d2"], "score": [2.0, 1.0]}
+
+
+@pytest.mark.parametrize("name", ["b.parquet", "b.csv"])
+def test_scores_are_no_grades_of_a_run_in_first_place(tmp_path: Path, run: Any, name: str) -> None:
+    run.write(tmp_path / "a.run")
+    table = pd.DataFrame(SCORES)
+    other = tmp_path / name
+    table.to_csv(other, index=False) if name.endswith("csv") else table.to_parquet(other)
+    with pytest.raises(ir.InputError, match="a run, and judgments are expected"):
+        ir.evaluate(tmp_path / "a.run", other)
+
+
+@pytest.mark.parametrize(
+    "names", [BEIR_HEADER, ["qid", "docno", "label"], ["q_id", "doc_id", "grade"]]
+)
+@pytest.mark.parametrize("end", ["csv", "parquet", "tsv"])
+def test_grades_are_swapped(tmp_path: Path, run: Any, names: list[str], end: str) -> None:
+    run.write(tmp_path / "a.run")
+    table = pd.DataFrame([["q1", "d1", 1]], columns=names)
+    other = tmp_path / f"b.{end}"
+    if end == "parquet":
+        table.to_parquet(other)
+    else:
+        table.to_csv(other, index=False, sep="," if end == "csv" else "\t")
+    scores = ir.evaluate(str(tmp_path / "a.run"), str(other), measure="RR")
+    assert [list(row.values()) for row in scores.figures().values()] == [[1.0]]
+
+
+def test_with_qrels_all_files_are_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, irtoolkit: Command, run: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.qrels").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    run.write("a.run")
+    run.named("other").write("b.parquet")
+    scores = pd.read_parquet("b.parquet")
+    scores.drop(columns="rank").to_parquet("b.parquet")
+    found = irtoolkit("compare", "a.run", "b.parquet", "--qrels", "q.qrels")
+    assert "is taken for" not in found.err
+    assert found.out.index("a.run") < found.out.index("b.parquet")
