@@ -37,10 +37,10 @@ class Access:
     """The permission to make requests.
 
     Attributes:
-        token: required in requests; None if the server is bound to this machine, or
+        token: required in requests; None if everyone on this machine may make them, or
             `public`.
-        hosts: accepted values of Host if there is no token; others may be a rebound
-            name of another site's page.
+        hosts: accepted values of Host, because another may be a rebound name of another
+            site's page; empty if any is accepted, as with a token, which such a page lacks.
         public: whether everyone may make the requests that the application's rules allow.
     """
 
@@ -82,8 +82,8 @@ class Rules:
 class Guard:
     """Middleware that refuses bad requests to the application, and adds headers to its responses.
 
-    Requests of other sites are refused by Sec-Fetch-Site and Origin; Host is checked if there is no
-    token. Bodies are counted while they arrive. There is no CORS.
+    Requests of other sites are refused by Sec-Fetch-Site and Origin, and by Host if the access names
+    the accepted ones. Bodies are counted while they arrive. There is no CORS.
     """
 
     def __init__(self, app: App, access: Access, rules: Rules) -> None:

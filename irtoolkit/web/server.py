@@ -53,6 +53,8 @@ def access_for(
 ) -> Access:
     """Returns the access rules of a server's address; a token is made if none is given.
 
+    Host is checked where no token is required and the address is this machine's own.
+
     Args:
         host, port: the address.
         token: required in requests.
@@ -61,12 +63,11 @@ def access_for(
             this machine's own.
     """
     local = Access.local(port)
-    hosts = local.hosts if host in LOCAL else frozenset()
     if public:
-        return Access(public=True, hosts=hosts)
+        return Access(public=True, hosts=local.hosts if host in LOCAL else frozenset())
     if token is None and host in LOCAL and trusts_machine:
         return local
-    return Access(token=token or secrets.token_urlsafe(24), hosts=hosts)
+    return Access(token=token or secrets.token_urlsafe(24))
 
 
 def address(host: str, port: int, access: Access) -> str:
