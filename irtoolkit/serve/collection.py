@@ -185,8 +185,10 @@ class Collection:
             own = similar[first:last]
             parts = min(_PARTS, len(own))
             starts = np.arange(parts) * len(own) // parts
-            # Where no vector is there yet, the curve is at its bottom.
-            greatest = np.nan_to_num(np.fmax.reduceat(own, starts), nan=float(np.nanmin(own)))
+            # Where no vector is there yet, the curve is at its bottom; at 0 if there is none at all.
+            known = own[~np.isnan(own)]
+            bottom = float(known.min()) if len(known) else 0.0
+            greatest = np.nan_to_num(np.fmax.reduceat(own, starts), nan=bottom)
             curves.append(tuple(np.round(greatest, 3).tolist()))
         return tuple(curves)
 

@@ -128,15 +128,19 @@ class Meaning:
 
         with self._preparing:
             encoder.before_each_batch(turn)
+            made: Vectors | None = None
             try:
                 for start in range(0, len(sentences), _CHUNK):
                     part = sentences[start : start + _CHUNK]
                     # One count hides the bar: progress is on the page.
                     own = _unit(encoder.encode(part, what="sentences", count=1).vectors())
-                    empty = np.full((len(sentences), own.shape[1]), np.nan, np.float32)
-                    self._begun.setdefault(key, empty)[start : start + len(part)] = own
+                    if made is None:
+                        made = np.full((len(sentences), own.shape[1]), np.nan, np.float32)
+                        self._begun[key] = made
+                    made[start : start + len(part)] = own
                     tell(start + len(part), len(sentences))
-                self._hold(key, self._begun[key])
+                if made is not None:
+                    self._hold(key, made)
             finally:
                 self._begun.pop(key, None)
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from irtoolkit.datasets.novels import novel_of
+from irtoolkit.ranking.book_system import BookSystemName
 from irtoolkit.serve.app import application
+from irtoolkit.serve.collection import Collection
 from irtoolkit.serve.library import Library
+from irtoolkit.serve.meaning import Meaning
+from irtoolkit.serve.showing import system_answer
 from irtoolkit.web.guard import Access
 from tests import tiny
 from tests.integration.serve.test_api import BOOK, HOST, added, asked
@@ -61,24 +67,22 @@ def test_meaning_is_of_cosines_and_both_of_standardised_scores(
     assert not any(query.encode() in path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file())  # fmt: skip
 
 
-def test_what_is_encoded_so_far_is_found_while_the_rest_is_prepared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from irtoolkit.datasets.novels import novel_of
-    from irtoolkit.serve.collection import Collection
-    from irtoolkit.serve.meaning import Meaning
-    from irtoolkit.serve.showing import system_answer
-
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("irtoolkit.serve.meaning._CHUNK", 4)
+@pytest.fixture
+def meaning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Meaning:
+    """A small model that encodes four sentences between reports of progress."""
     from sentence_transformers.base.modules import Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling
 
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("irtoolkit.serve.meaning._CHUNK", 4)
     plain = tiny.save(tmp_path / "plain", texts=[BOOK])
     folder = tiny.sentence_model(
         tmp_path / "model", Transformer(str(plain)), Pooling(tiny.DIMENSIONS)
     )
-    meaning = Meaning(str(folder))
+    return Meaning(str(folder))
+
+
+def test_what_is_encoded_so_far_is_found_while_the_rest_is_prepared(meaning: Meaning) -> None:
     made = Collection("lamp", "Lamp", [novel_of(BOOK.encode(), "Lamp")], meaning)
     answers = []
 
@@ -98,3 +102,44 @@ def test_what_is_encoded_so_far_is_found_while_the_rest_is_prepared(
     assert "search again" in shown.note
     (both,) = made.answer("both", ["The table burned"], 2, 20)
     assert {hit.similarities == () for hit in both.found} == {False}
+
+
+@pytest.mark.filterwarnings("error:All-NaN:RuntimeWarning")
+@pytest.mark.parametrize("system", ["meaning", "both"])
+def test_the_curve_of_a_book_that_has_no_vector_yet_is_at_zero(
+    meaning: Meaning, system: BookSystemName
+) -> None:
+    novels = [
+        novel_of(BOOK.encode(), "Lamp"),
+        novel_of(BOOK.replace("lamp", "fire").encode(), "Fire"),
+    ]
+    made = Collection("two", "Two", novels, meaning)
+    curves = []
+
+    def tell(done: int, of: int) -> None:
+        made.has_some_vectors = True
+        (answer,) = made.answer(system, ["The table burned"], 1, 20)
+        curves.append(answer.curve)
+
+    meaning.prepare(made.key, made.sentences, tell)
+    first, second = curves[0]
+    assert any(first)
+    assert not any(second)
+    assert len(second) == len(novels[1].sentences)
+    assert np.isfinite(second).all()
+    # In the end each has its own.
+    assert all(map(any, curves[-1]))
+
+
+def test_the_vectors_of_a_book_are_allocated_once(
+    meaning: Meaning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences = novel_of(BOOK.encode(), "Lamp").sentences
+    asked: list[Any] = []
+    full = np.full
+    monkeypatch.setattr(np, "full", lambda *given: asked.append(given[0]) or full(*given))
+    meaning.prepare("lamp", sentences)
+    # The table is made once, not with each part.
+    assert [size[0] for size in asked if isinstance(size, tuple)] == [len(sentences)]
+    assert not np.isnan(meaning.vectors("lamp", sentences)).any()
+    meaning.prepare("none", [])
