@@ -115,7 +115,7 @@ class Feedback(Lexical, ABC):
 
 
 class FeedbackIndex(PostingsIndex):
-    """How a retriever with feedback keeps its documents: as the one that searches; a `IndexFormat`.
+    """How a retriever with feedback keeps its documents: as the one that searches; an `IndexFormat`.
 
     Args:
         feedback: the retriever.

@@ -49,7 +49,7 @@ class FaissRetriever(Finding, Protocol):
 
 
 class FaissIndex(ArrangedIndex):
-    """How vectors are kept beside faiss' index of them; a `IndexFormat`.
+    """How vectors are kept beside faiss' index of them; an `IndexFormat`.
 
     The vectors of index=flat are their own index. They are compared one by one, as by `dense`, and so
     are vectors that are too few to train index=ivfpq.

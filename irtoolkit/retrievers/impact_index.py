@@ -66,7 +66,7 @@ class ImpactsMaker:
 
 
 class ImpactIndex(LocalFormat):
-    """How a learned sparse retriever keeps its documents; a `IndexFormat`.
+    """How a learned sparse retriever keeps its documents; an `IndexFormat`.
 
     Args:
         query, document: weigh the terms of texts of each side.

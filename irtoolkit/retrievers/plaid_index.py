@@ -34,7 +34,7 @@ class PlaidRetriever(Finding, Protocol):
 
 
 class PlaidIndex(ArrangedIndex):
-    """How token vectors are kept beside a compressed index of them; a `IndexFormat`."""
+    """How token vectors are kept beside a compressed index of them; an `IndexFormat`."""
 
     kind = "plaid"
     is_exact = False

@@ -41,7 +41,7 @@ class TermRetriever(Protocol):
 
 
 class PostingsIndex(LocalFormat):
-    """How retrievers that match terms keep their documents; a `IndexFormat` but for its search.
+    """How retrievers that match terms keep their documents; an `IndexFormat` but for its search.
 
     Postings are of texts alone: every retriever that makes the same terms of them searches them.
     """

@@ -55,7 +55,7 @@ class ScannedPostings(Postings):
 
 
 class LikelihoodIndex(PostingsIndex):
-    """How query likelihood keeps its documents; a `IndexFormat`."""
+    """How query likelihood keeps its documents; an `IndexFormat`."""
 
     def of(
         self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
@@ -72,7 +72,7 @@ class LikelihoodIndex(PostingsIndex):
 
 
 class CosineIndex(PostingsIndex):
-    """How TF-IDF keeps its documents; a `IndexFormat`."""
+    """How TF-IDF keeps its documents; an `IndexFormat`."""
 
     def of(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> CosineShards:
         """Shards of postings as one."""

@@ -1,4 +1,4 @@
-"""Indexes that are kept on disk: opened in milliseconds, searched, added to."""
+"""Indexes in folders: opened in milliseconds, searched, added to."""
 
 from __future__ import annotations
 
@@ -288,6 +288,7 @@ class StoredIndex(Index):
                 index of a dataset in irtoolkit's cache, which stays as it is.
         """
         refuse_cached(self.manifest, self.folder)
+        refuse_other(self.manifest, self._form, self.folder)
         from irtoolkit.retrievers.index_sources import MadeBy, dataset_with, put, reading_of
 
         reading = reading_of(dataset_with(data), self.manifest.view)

@@ -1,4 +1,4 @@
-"""Runs and exact ranks of kept indexes, from shards in this process or in workers."""
+"""Runs and exact ranks of stored indexes, from shards in this process or in workers."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Sides(NamedTuple):
 
 
 class VectorIndex(LocalFormat):
-    """How a retriever keeps the vectors of its documents; a `IndexFormat`."""
+    """How a retriever keeps the vectors of its documents; an `IndexFormat`."""
 
     kind = "vectors"
 
@@ -163,7 +163,7 @@ class Finding(Protocol):
 
 
 class ArrangedIndex(LocalFormat):
-    """How vectors are kept beside an index of each shard; a `IndexFormat` but for these indexes.
+    """How vectors are kept beside an index of each shard; an `IndexFormat` but for these indexes.
 
     Args:
         retriever: its settings.

@@ -26,7 +26,7 @@ class WeightedRetriever(TermRetriever, Protocol):
 
 
 class WeightedIndex(PostingsIndex):
-    """How a retriever that adds up term weights keeps its documents; a `IndexFormat`."""
+    """How a retriever that adds up term weights keeps its documents; an `IndexFormat`."""
 
     def __init__(self, retriever: WeightedRetriever) -> None:
         super().__init__(retriever)

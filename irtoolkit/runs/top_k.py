@@ -78,6 +78,13 @@ def top_k(scores: Scores, tied: TieOrder, k: int | None = None) -> tuple[Ints, S
     Raises:
         InputError: a score would have to go below the lowest float32.
     """
+    orders, singles = _top_k(scores, tied, k)
+    # Every way writes -0.0 as 0.0.
+    return orders, singles + np.float32(0)
+
+
+def _top_k(scores: Scores, tied: TieOrder, k: int | None) -> tuple[Ints, Singles]:
+    """Returns what `top_k` does; a score may be -0.0."""
     if not is_worth_loading(_CELL * scores.size):
         return _by_numpy(scores, tied, k)
     count = scores.shape[1]
@@ -136,7 +143,7 @@ def top_k_of_some(
         sequence = np.argsort(places[own])
         order, single = _sorted(scores[row, sequence][None], TieOrder(pool_keys(len(own)), "trec"))
         orders[row], singles[row] = own[sequence[order[0, :k]]], single[0, :k]
-    return orders, singles
+    return orders, singles + np.float32(0)
 
 
 def before(scores: Scores, tied: TieOrder, rows: Ints, places: Ints) -> tuple[Ints, Ints]:

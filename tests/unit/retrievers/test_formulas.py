@@ -76,6 +76,10 @@ def test_an_index_of_another_format_of_its_retriever_is_built_again(
     with pytest.raises(InputError, match=r"built by format \d+ of sparse, which is now") as caught:
         ir.open_index(tmp_path / "index").search("red")
     assert "--replace" in str(caught.value)
+    # Before anything is encoded.
+    with pytest.raises(InputError, match="which is now"):
+        ir.open_index(tmp_path / "index").add({"d": "a coat"})
+    assert len(ir.open_index(tmp_path / "index")) == 3
     # Postings are counts, whatever becomes of them.
     monkeypatch.setattr("irtoolkit.retrievers.lexical.BM25.format", 9)
     assert ir.open_index(tmp_path / "postings").search("red").doc_ids[0] == "a"
