@@ -55,10 +55,8 @@ class _Kind(NamedTuple):
     formats: Mapping[str, Any]
 
 
-_DOCS = _Kind("document", "documents", ("doc_id", "docno", "_id", *DOC_IDS), DOC_TEXTS, DOC_FORMATS)
-_QUERIES = _Kind(
-    "query", "queries", ("query_id", "qid", "_id", *TOPIC_IDS), TOPIC_TEXTS, TOPIC_FORMATS
-)
+_DOCS = _Kind("document", "documents", DOC_IDS, DOC_TEXTS, DOC_FORMATS)
+_QUERIES = _Kind("query", "queries", TOPIC_IDS, TOPIC_TEXTS, TOPIC_FORMATS)
 
 
 @checked

@@ -33,9 +33,9 @@ from irtoolkit.datasets.pools import read_pools
 Add = Callable[[str, ir_datasets.Dataset], None]
 
 # Raised where the same file gives other documents or topics: 2 skips the header of tab-separated text,
-# and reads topics of TREC in XML.
-_VERSIONS = {"tsv": 2}
-_TOPIC_VERSIONS = {"tsv": 2, "trec": 2}
+# reads topics of TREC in XML, and prefers doc_id and query_id to id in records.
+_VERSIONS = {"tsv": 2, "jsonl": 2, "csv": 2, "parquet": 2, "arrow": 2}
+_TOPIC_VERSIONS = {**_VERSIONS, "trec": 2}
 
 
 class TitledDoc(NamedTuple):

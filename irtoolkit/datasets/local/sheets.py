@@ -16,11 +16,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.forms import column_mark, is_parquet_file
 from irtoolkit.base.parquet import read_columns
-from irtoolkit.datasets.local.tsv import DOC_IDS, DOC_TEXTS, TITLE
+from irtoolkit.datasets.local.tsv import DOC_IDS, DOC_TEXTS, TITLE, csv_reader
 
 Records = Iterator[tuple[int, dict[str, Any]]]
 
-TOPIC_IDS = ("id", "_id", "qid", "query_id", "query-id", "q_id", "topic_id")
+TOPIC_IDS = ("query_id", "qid", "_id", "id", "query-id", "q_id", "topic_id")
 TOPIC_TEXTS = ("text", "query", "title", "question")
 # The columns of judgments: of queries, of documents and of grades.
 QREL_COLUMNS = (
@@ -63,8 +63,12 @@ def column_names(path: Path, form: str) -> list[str]:
 
 
 def roles_of(names: Collection[str]) -> list[str]:
-    """Returns the roles that a file with these columns may have: judgments, or docs and topics."""
-    if all(any(name in names for name in part) for part in QREL_COLUMNS):
+    """Returns the roles that a file with these columns may have: judgments, or docs and topics.
+
+    A file with texts has documents, even if they have a topic and a score.
+    """
+    is_judged = all(any(name in names for name in part) for part in QREL_COLUMNS)
+    if is_judged and not any(name in names for name in DOC_TEXTS):
         return ["qrels"]
     texts = {"docs": (DOC_IDS, DOC_TEXTS), "topics": (TOPIC_IDS, TOPIC_TEXTS)}
     found = [
@@ -96,20 +100,16 @@ def csv_records(path: Path) -> Records:
             f"the first line names no columns that are known: {', '.join(names)[:60]}", file=path,
             line=first, remedy="the first line of a CSV names its columns, such as id,text",
         )  # fmt: skip
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(
-            f"two columns are named {twice!r}", file=path, line=first, remedy="rename one of them"
-        )
-    lines = (f"{line}\n" for _, line in numbered)
-    reader = csv.reader(lines, delimiter=column_mark(head), strict=True)
+    _check_distinct(names, path, first)
+    reader = csv_reader((line for _, line in numbered), head)
     number = first + 1
     try:
         for row in reader:
             if len(row) not in (0, len(names)):
                 raise InputError(
                     f"{len(row)} fields, and {len(names)} columns", file=path, line=number,
-                    remedy="put a text with commas or quotes between double quotes",
+                    remedy="put a text with commas or quotes between double quotes; between tabs"
+                    " a text has no tab and no line end",
                 )  # fmt: skip
             if row:
                 yield number, dict(zip(names, row, strict=True))
@@ -118,11 +118,20 @@ def csv_records(path: Path) -> Records:
         raise InputError(f"not CSV: {error}", file=path, line=number) from None
 
 
+def _check_distinct(names: Sequence[str], path: Path, line: int | None = None) -> None:
+    """Raises InputError if two columns have the same name."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"two columns are named {twice!r}", file=path, line=line, remedy="rename one of them"
+        )
+
+
 def table_records(path: Path) -> Records:
     """Yields (row from 1, record) of Parquet or Arrow; names of columns are in lower case.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or two columns have the same name.
     """
     table = _used_columns(path)
     row = 0
@@ -178,6 +187,7 @@ def _schema_names(path: Path) -> list[str]:
 def _used_columns(path: Path) -> Any:
     """Returns the Arrow table of the columns that mean something here."""
     columns = [name for name in _schema_names(path) if name.lower() in _COLUMNS]
+    _check_distinct([name.lower() for name in columns], path)
     try:
         if form_of_table(path) == "parquet":
             return read_columns(path, columns)

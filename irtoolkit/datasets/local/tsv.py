@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.forms import column_mark
 
+if TYPE_CHECKING:
+    from _csv import Reader
+
 # Names of fields; the first of them that the first record has is used for all records.
-DOC_IDS = ("id", "_id", "docno", "doc_id", "docid", "corpus-id", "pid")
+DOC_IDS = ("doc_id", "docno", "_id", "id", "docid", "corpus-id", "pid")
 DOC_TEXTS = ("text", "contents", "content", "body", "passage", "document")
 TITLE = "title"
 # Names of columns in the header of tab-separated text, of documents and of topics.
@@ -22,7 +26,23 @@ HEADER_IDS = {
 }  # fmt: skip
 HEADER_TEXTS = {*DOC_TEXTS, TITLE, "query", "question", "topic"}
 
+# Characters of a field of CSV; Python's own limit is 131,072, and books are longer.
+_LONGEST_FIELD = (1 << 31) - 1
+
 _log = logging.getLogger(__name__)
+
+
+def csv_reader(lines: Iterable[str], head: str) -> Reader:
+    """Returns a reader of lines without line ends whose columns are separated as a header's are.
+
+    Between tabs quotes are part of a text, unless the header has quotes.
+    """
+    csv.field_size_limit(_LONGEST_FIELD)
+    mark = column_mark(head)
+    ended = (f"{line}\n" for line in lines)
+    if mark == "\t" and '"' not in head:
+        return csv.reader(ended, delimiter=mark, quoting=csv.QUOTE_NONE)
+    return csv.reader(ended, delimiter=mark, strict=True)
 
 
 def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
@@ -58,7 +78,7 @@ def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
     ):
         yield from ((number, line.split("\t")) for number, line in every if line.strip())
         return
-    reader = csv.reader((f"{line}\n" for _, line in every), delimiter=mark, strict=True)
+    reader = csv_reader((line for _, line in every), head[1])
     try:
         yield from ((reader.line_num, row) for row in reader if any(row))
     except csv.Error as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -166,3 +167,69 @@ def test_bad_sheets(tmp_path: Path, name: str, content: str, said: str) -> None:
     with pytest.raises(ir.InputError) as caught:
         list(ir.load(path).docs_iter()) if name.startswith("docs") else ir.load(path)
     assert said in str(caught.value)
+
+
+def test_quotes_between_tabs_are_text(tmp_path: Path) -> None:
+    path = tmp_path / "docs.tsv"
+    rows = ['d1\tA\t"Stop, he said', 'd2\tB\tplain"', 'd3\tC\t"x"y', 'd4\tD\t"both"']
+    path.write_text("\n".join(["id\ttitle\ttext", *rows]) + "\n")
+    assert texts(ir.load(path)) == {
+        "d1": 'A "Stop, he said', "d2": 'B plain"', "d3": 'C "x"y', "d4": 'D "both"'
+    }  # fmt: skip
+
+
+def test_a_quoted_header_says_that_columns_are_quoted(tmp_path: Path) -> None:
+    path = tmp_path / "docs.tsv"
+    path.write_text('"id"\t"title"\t"text"\n"d1"\t"A"\t"a ""b"" c"\n')
+    assert texts(ir.load(path)) == {"d1": 'A a "b" c'}
+
+
+@pytest.mark.parametrize("columns", ["id,text", "id,title,text", "doc_id;title;text"])
+@pytest.mark.parametrize("end", [".csv", ".tsv"])
+def test_long_texts(tmp_path: Path, columns: str, end: str) -> None:
+    mark = ";" if ";" in columns else ","
+    book = "whale " * 50_000 + "end"
+    fields = {"id": "d1", "doc_id": "d1", "title": "", "text": book}
+    path = tmp_path / f"docs{end}"
+    row = mark.join(fields[name] for name in columns.split(mark))
+    path.write_text(f"{columns}\n{row}\n")
+    assert texts(ir.load(path)) == {"d1": book}
+
+
+@pytest.mark.parametrize("end", WRITERS)
+def test_documents_with_a_topic_and_a_score_are_documents(tmp_path: Path, end: str) -> None:
+    columns = {"docid": ["d1"], "text": ["a captain"], "topic": ["sea"], "score": [3]}
+    path = WRITERS[end](tmp_path / f"docs{end}", columns)
+    assert texts(ir.load(path)) == {"d1": "a captain"}
+
+
+@pytest.mark.parametrize("end", WRITERS)
+def test_judgments_beside_texts_are_read_where_they_are_named(tmp_path: Path, end: str) -> None:
+    columns = {**QRELS, "text": DOCS["text"]}
+    path = WRITERS[end](tmp_path / f"sheet{end}", columns)
+    data = ir.load(dict(zip(*DOCS.values(), strict=True)), qrels=path)
+    assert [tuple(row) for row in data.qrels] == [("q1", "d1", 2), ("q2", "d2", 1)]
+
+
+@pytest.mark.parametrize("end", WRITERS)
+def test_columns_of_one_name_are_refused(tmp_path: Path, end: str) -> None:
+    columns = {"id": ["d1"], "Text": ["a"], "text": ["b"]}
+    path = WRITERS[end](tmp_path / f"docs{end}", columns)
+    with pytest.raises(ir.InputError, match="two columns are named 'text'"):
+        ir.load(path)
+
+
+@pytest.mark.parametrize("end", [*WRITERS, ".jsonl"])
+def test_ids_are_chosen_as_in_data_frames(tmp_path: Path, end: str) -> None:
+    docs = {"id": ["1", "2"], "doc_id": ["d1", "d2"], "text": ["a", "b"]}
+    queries = {"id": ["1"], "query_id": ["q1"], "text": ["a"]}
+    paths = [tmp_path / f"{name}{end}" for name in ("docs", "queries")]
+    for path, columns in zip(paths, (docs, queries), strict=True):
+        if end == ".jsonl":
+            pd.DataFrame(columns).to_json(path, orient="records", lines=True)
+        else:
+            WRITERS[end](path, columns)
+    read = ir.load(paths[0], queries=paths[1])
+    framed = ir.load(pd.DataFrame(docs), queries=pd.DataFrame(queries))
+    assert list(texts(read)) == list(texts(framed)) == ["d1", "d2"]
+    assert read.query_ids() == framed.query_ids() == ["q1"]
