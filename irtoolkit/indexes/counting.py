@@ -12,11 +12,12 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.contents import DocumentTerms, terms_of
 from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.searched_shard import SearchedShard
 from irtoolkit.indexes.sharded import Sharded
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.vocabulary import Vocabulary
-from irtoolkit.indexes.weighted import SearchedShard, Statistics
+from irtoolkit.indexes.weighted import Statistics
 
 
 class Postings(Sharded):

@@ -13,7 +13,8 @@ import numpy as np
 from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.damage import DamagedIndexError
-from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
+from irtoolkit.indexes.searched_shard import SearchedShard
+from irtoolkit.indexes.weighted import QueryBatch
 from irtoolkit.runs.order import best_first, is_before
 
 # Less than any score.

@@ -10,7 +10,8 @@ import numpy as np
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.base.threads import pool
-from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
+from irtoolkit.indexes.searched_shard import SearchedShard
+from irtoolkit.indexes.weighted import QueryBatch
 from irtoolkit.runs.top_k import settle
 
 # Documents that may tie at the last place before a query is searched again with more room.

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes import few, pruned
 from irtoolkit.indexes.counting import Postings
+from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.searched_shard import SearchedShard
 from irtoolkit.indexes.sharded import Targets, in_threads, least_keys
-from irtoolkit.indexes.weighted import QueryBatch, SearchedShard, WeightedQueries, Weighting
+from irtoolkit.indexes.weighted import QueryBatch, WeightedQueries
 from irtoolkit.runs.order import TopDocuments, greatest, merge
 
 # Queries searched at once: their results are held in several forms.

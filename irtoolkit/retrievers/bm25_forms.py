@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.indexes.weighted import Weighting
+from irtoolkit.indexes.formula import Weighting
 
 Lengths = Literal["exact", "lucene"]
 # Lucene keeps lengths up to this as they are, and of what exceeds it so many binary digits.

@@ -17,8 +17,8 @@ from irtoolkit.base.analysis import (
     missing_tokenizer,
 )
 from irtoolkit.base.errors import InputError
+from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.index_format import IndexFormat
-from irtoolkit.indexes.weighted import Weighting
 from irtoolkit.retrievers.base import Ask, Retriever, Scorer
 from irtoolkit.retrievers.bm25_forms import FORMS, BM25Weighting, Lengths
 from irtoolkit.retrievers.postings_index import PostingsIndex

@@ -15,10 +15,10 @@ from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
+from irtoolkit.indexes.searched_shard import SearchedShard
 from irtoolkit.indexes.sharded import CountedShardSet, Targets
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.vocabulary import Vocabulary
-from irtoolkit.indexes.weighted import SearchedShard
 from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher
 from irtoolkit.runs.order import TopDocuments
 

@@ -8,13 +8,14 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from irtoolkit.base.ids import Floats
+from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.scanning import filled
 from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
-from irtoolkit.indexes.weighted import WeightedQueries, Weighting
+from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher, TermRetriever
 from irtoolkit.runs.order import TopDocuments
 

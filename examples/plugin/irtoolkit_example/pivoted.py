@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.indexes.weighted import Weighting
+from irtoolkit.indexes.formula import Weighting
 from irtoolkit.retrievers.lexical import Lexical
 
 

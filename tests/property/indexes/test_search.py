@@ -22,10 +22,11 @@ from irtoolkit.indexes.merging import merge_postings
 from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.search import PostingsSearch, weighed
+from irtoolkit.indexes.searched_shard import SearchedShard
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import Counted
-from irtoolkit.indexes.weighted import SearchedShard, WeightedQueries
+from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.retrievers.bm25_forms import BM25Weighting
 from tests.conftest import ALL
 

@@ -11,7 +11,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.indexes.weighted import Weighting
+from irtoolkit.indexes.formula import Weighting
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.compared import BiEncoder
 from irtoolkit.retrievers.lexical import Lexical

@@ -1,0 +1,105 @@
+"""A shard of postings under a formula."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.formula import Weighting, check_finite
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.shards import OpenShard
+from irtoolkit.indexes.strings import Strings
+
+
+class SearchedShard:
+    """A shard that is searched."""
+
+    def __init__(self, shard: PostingsShard, docs: OpenShard) -> None:
+        self.shard, self.docs = shard, docs
+        self._table: tuple[Any, float, Floats] | None = None
+        self._found: tuple[Strings, Ints] | None = None
+
+    def places(self, terms: Strings) -> Ints:
+        """(t,) the number of each term, or -1."""
+        # Searches in several threads share the shard: what one has kept, another replaces.
+        found = self._found
+        if found is None or found[0] is not terms:
+            self._found = found = terms, self.shard.places(terms)
+        return found[1]
+
+    def knows_places_of(self, whole: SearchedShard) -> None:
+        """Takes over what was looked up in a shard of which this is a part, with the same terms."""
+        self._found = whole._found
+
+    @cached_property
+    def live(self) -> NDArray[np.uint8]:
+        """(d,) 1 for documents that were not deleted."""
+        return self.docs.live
+
+    @property
+    def keys(self) -> NDArray[np.int32]:
+        """(d,) keys of the documents: of equal scores the greater comes first."""
+        return self.docs.documents.keys
+
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        return self.shard.starts, self.shard.documents, self.shard.classes, self.live
+
+    def table(self, weighting: Weighting, average: float) -> Floats:
+        """The weight of each class."""
+        kept = self._table
+        if kept is None or kept[:2] != (weighting, average):
+            shard = self.shard
+            # As many as the numbers of classes can say, so that damage does not lead out of them.
+            made = np.zeros(max(len(shard.class_counts), 1 << 16))
+            made[: len(shard.class_counts)] = weighting.weights(
+                shard.class_counts, shard.class_lengths, average
+            )
+            check_finite(weighting, made, least=0.0)
+            self._table = kept = weighting, average, made
+        return kept[2]
+
+    def frequencies(self, places: Ints) -> Ints:
+        """(t,) number of documents that have each term."""
+        starts = self.shard.starts
+        found: Ints = np.where(places >= 0, starts[places + 1] - starts[places], 0)
+        if len(self.docs.deleted):
+            for at in np.flatnonzero(found).tolist():
+                own = self.shard.documents[starts[places[at]] : starts[places[at] + 1]]
+                found[at] = int(self.live[own].sum())
+        return found
+
+    def live_documents(self, terms: Ints) -> Ints:
+        """Returns the documents that have one of some terms, ascending."""
+        starts, docs = self.shard.starts, self.shard.documents
+        rows = [docs[starts[term] : starts[term + 1]] for term in terms.tolist()]
+        found = np.unique(np.concatenate([np.empty(0, np.int32), *rows])).astype(np.int64)
+        live: Ints = found[self.live[found] == 1]
+        return live
+
+    def all_frequencies(self) -> Ints:
+        """(t,) number of documents that have each of the shard's terms."""
+        if not len(self.docs.deleted):
+            return np.diff(self.shard.starts)
+        from irtoolkit.indexes._compiled_postings import live_postings
+
+        found = np.empty(len(self.shard.terms), np.int64)
+        places = np.asarray(self.live, np.int64) - 1
+        live_postings(self.shard.starts, self.shard.documents, places, found)
+        return found
+
+    @cached_property
+    def tokens(self) -> int:
+        lengths = self.shard.lengths
+        return int(lengths.sum(dtype=np.int64) - lengths[self.docs.deleted].sum(dtype=np.int64))
+
+    @cached_property
+    def empty(self) -> int:
+        """Number of documents without a term."""
+        lengths = self.shard.lengths
+        deleted = (lengths[self.docs.deleted] == 0).sum()
+        return int((lengths == 0).sum() - deleted)
