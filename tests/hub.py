@@ -73,7 +73,7 @@ def oid(data: bytes) -> str:
 
 
 class Hub(ThreadingHTTPServer):
-    """The server, and its repositories by name."""
+    """The server, its repositories by name, and the status that it answers for a file's path."""
 
     daemon_threads = True
 
@@ -81,6 +81,7 @@ class Hub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.repositories: dict[str, Repository] = {}
         self.asked: list[str] = []
+        self.failing: dict[str, int] = {}
 
     @property
     def url(self) -> str:
@@ -204,6 +205,9 @@ class Handler(BaseHTTPRequestHandler):
             )
 
     def file(self, name: str, path: str) -> None:
+        if path in self.server.failing:
+            self.answer(self.server.failing[path], {"error": "not now"})
+            return
         repository = self.server.repositories.get(name)
         data = None if repository is None else repository.files.get(path)
         if repository is None or data is None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path, PurePath
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
@@ -59,14 +60,13 @@ def fetched_from_hub(hub_id: str, licence: str = "") -> str:
         InputError: the hub cannot be reached, has no such model, or asks for a login.
     """
     from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.utils import filter_repo_objects
 
     try:
         about = _about(hub_id)
-        unwanted = [*places.UNWANTED, *_twice([file.rfilename for file in about.siblings])]
-        size = sum(
-            file.size or 0 for file in about.siblings
-            if not any(PurePath(file.rfilename).match(one) for one in unwanted)
-        )  # fmt: skip
+        sizes = {file.rfilename: file.size or 0 for file in about.siblings}
+        unwanted = places.left_out(sizes)
+        size = sum(sizes[name] for name in filter_repo_objects(sizes, ignore_patterns=unwanted))
         licence = licence or getattr(about.card_data, "license", None) or "not stated"
         _log.warning(
             "downloading %s from %s: %s MB, licence %s", hub_id, constants.ENDPOINT,
@@ -77,18 +77,25 @@ def fetched_from_hub(hub_id: str, licence: str = "") -> str:
         raise _refused(hub_id, error) from None
 
 
+@cache
 def configuration_of(hub_id: str) -> str | None:
-    """Returns a folder with the JSON files of a model on the hub; None if they cannot be had."""
+    """Returns a folder with the JSON files of a model on the hub; None if it has none of them.
+
+    Raises:
+        InputError: the hub cannot be reached, has no such model, or asks for a login.
+    """
     from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     found = None
     for name in _DESCRIBING:
         try:
             found = str(Path(hf_hub_download(hub_id, name, tqdm_class=_silent())).parent)
-        except (
-            Exception
-        ):  # not every model has all, and what downloads the weights says what is wrong
-            continue
+        except Exception as error:
+            # Not every model has all of them.
+            unanswered = isinstance(error, LocalEntryNotFoundError)
+            if unanswered or not isinstance(error, EntryNotFoundError):
+                raise _refused(hub_id, error) from None
     return found
 
 
@@ -108,16 +115,6 @@ def _about(hub_id: str) -> Any:
     return HfApi().model_info(hub_id, files_metadata=True)
 
 
-def _twice(names: Sequence[str]) -> list[str]:
-    """The files of weights that are there as safetensors, too."""
-    safe = {PurePath(name).parent for name in names if name.endswith(".safetensors")}
-    return [
-        name for name in names
-        if PurePath(name).parent in safe
-        and any(PurePath(name).match(one) for one in places.OTHER_WEIGHTS)
-    ]  # fmt: skip
-
-
 def _refused(hub_id: str, error: Exception) -> InputError:
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
@@ -132,7 +129,8 @@ def _refused(hub_id: str, error: Exception) -> InputError:
             remedy="irtoolkit models lists those with a name; `hf auth login` shows private ones",
         )
     return InputError(
-        f"cannot download {hub_id}: {reason_of(error)}",
-        remedy=f"run `hf download {hub_id}` where there is a network, or give a folder; {VARIABLE}=0"
-        " downloads nothing",
+        # The hub's library says why it found nothing here as the cause of that.
+        f"cannot download {hub_id}: {reason_of(error.__cause__ or error)}",
+        remedy=f"try again later, run `hf download {hub_id}` where there is a network, or give a"
+        f" folder; {VARIABLE}=0 downloads nothing",
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.models.places import is_weights
 
 Backend = Literal["auto", "torch", "onnx", "openvino"]
 # Where exported models are in a folder, the first that is there.
@@ -16,7 +17,6 @@ _FILES = {
         "openvino_model.xml", "openvino/openvino_model.xml", "model.onnx", "onnx/model.onnx",
     ),
 }  # fmt: skip
-_WEIGHTS = (".safetensors", ".bin", ".pt")
 # The packages whose versions decide the last bits, and the one of a backend.
 LIBRARIES = ("torch", "transformers", "sentence-transformers")
 _RUNTIMES = {"onnx": "onnxruntime", "openvino": "openvino"}
@@ -52,7 +52,7 @@ def chosen_backend(backend: Backend, location: str | None) -> str:
 
 def _is_of_torch(path: Path) -> bool:
     """Returns whether a file has torch's weights; a .bin beside an .xml is OpenVINO's."""
-    return path.suffix in _WEIGHTS and not path.with_suffix(".xml").is_file()
+    return is_weights(path) and not path.with_suffix(".xml").is_file()
 
 
 def exported_file(location: str, backend: str) -> Path:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import re
+from collections.abc import Iterable
+from fnmatch import fnmatch
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from irtoolkit.base.errors import InputError
@@ -17,6 +20,8 @@ from irtoolkit.models.sources import fetched_home
 # One of these is in the folder of a model, or in those of its encoders there.
 _MARKS = ("config.json", "modules.json", "sim.pt")
 _WEIGHTS = (".safetensors", ".bin", ".pt")
+# What a training saves beside the weights, under the same endings.
+_OF_TRAINING = ("training_args.*", "optimizer*.*", "scheduler*.*", "scaler*.*", "rng_state*.*")
 # A hub id, as the hub's library takes it, which may not be installed.
 _HUB_ID, _LONGEST_ID = re.compile(r"(?:\w[\w.-]*)?\w/\w(?:[\w.-]*\w)?", re.ASCII), 96
 # The records of a training and of a conversion, in the folder of the model; under this key, the SHA-256
@@ -25,9 +30,11 @@ RECORD, CONVERSION, WEIGHTS = "training.json", "conversion.json", "weights"
 # What wrote the weights, and how it is done again.
 _WRITTEN = {RECORD: ("training", "train"), CONVERSION: ("convert", "convert")}
 
-# What a hub repository may hold for other libraries, and weights that may be there as safetensors, too.
-UNWANTED = ("*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*")
-OTHER_WEIGHTS = ("pytorch_model*.bin*",)
+# What a hub repository may hold for other libraries.
+_UNWANTED = ("*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*")
+# Where one of the first is in a folder, it is loaded, and the second are not needed.
+_SAFE_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+_OTHER_WEIGHTS = "pytorch_model*.bin*"
 
 
 def in_hub_cache(hub_id: str) -> str | None:
@@ -35,14 +42,36 @@ def in_hub_cache(hub_id: str) -> str | None:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
+    def folder_without(unwanted: list[str]) -> Path:
+        """Returns the folder, if all files that do not match are in it."""
+        return Path(snapshot_download(hub_id, local_files_only=True, ignore_patterns=unwanted))
+
     try:
-        # What is left out of a download is not missing.
-        unwanted = [*UNWANTED, *OTHER_WEIGHTS]
-        found = Path(snapshot_download(hub_id, local_files_only=True, ignore_patterns=unwanted))
+        # What is left out of a download is not missing; the other files say what that is.
+        found = folder_without([*_UNWANTED, f"*{_OTHER_WEIGHTS}"])
+        names = [path.relative_to(found).as_posix() for path in found.rglob("*")]
+        folder_without(left_out(names))
     except (HFValidationError, LocalEntryNotFoundError, OSError):
         return None
     # A cached configuration alone is no model.
-    return str(found) if any(path.suffix in _WEIGHTS for path in found.rglob("*")) else None
+    return str(found) if any(map(is_weights, names)) else None
+
+
+def left_out(names: Iterable[str]) -> list[str]:
+    """Returns the patterns of the files that a download leaves out of a hub repository.
+
+    Args:
+        names: the paths of its files.
+    """
+    safe = {path.parent for path in map(PurePosixPath, names) if path.name in _SAFE_WEIGHTS}
+    folders = sorted(PurePosixPath(glob.escape(str(folder))) for folder in safe)
+    return [*_UNWANTED, *(str(folder / _OTHER_WEIGHTS) for folder in folders)]
+
+
+def is_weights(path: str | Path) -> bool:
+    """Returns whether a file's name is one of weights, and not of the state of a training."""
+    path = Path(path)
+    return path.suffix in _WEIGHTS and not any(fnmatch(path.name, one) for one in _OF_TRAINING)
 
 
 def is_hub_id(name: str) -> bool:
@@ -83,7 +112,7 @@ def fingerprint(location: str) -> str:
 
 def weight_sums(folder: Path) -> dict[str, str]:
     """Returns the SHA-256 of each file of weights in a model's folder, by its path there."""
-    files = sorted(path for path in folder.rglob("*") if path.suffix in _WEIGHTS)
+    files = sorted(path for path in folder.rglob("*") if is_weights(path))
     return {path.relative_to(folder).as_posix(): _sum(path) for path in files}
 
 

@@ -193,7 +193,9 @@ def kind_of(name: str, default: Kind) -> Kind:
     preset = preset_name(name)
     if preset is not None:
         return presets()[preset].kind
-    place = None if find_spec("sentence_transformers") is None else place_of(Preset(name))
+    if find_spec("sentence_transformers") is None:
+        return default  # what loads the model says what to install
+    place = place_of(Preset(name))
     if place is None and places.is_hub_id(name) and may_download():
         place = configuration_of(name)
     said = said_kind(place) if place else None

@@ -5,6 +5,7 @@ The hub's client reads its address when it is imported, so the command runs in a
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from tests.waiting import PATIENCE
 
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
 
-MODEL = "someone/tiny"
+MODEL, PICKLED = "someone/tiny", "someone/pickled"
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +30,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     files = {
         p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
     }
-    files["pytorch_model.bin"] = b"the same weights in another form" * 1000
     with hub() as running:
+        pickled = pickled_weights(files)
+        running.repositories[PICKLED] = Repository(files=pickled, commits=1)
+        files["pytorch_model.bin"] = b"the same weights in another form" * 1000
         running.repositories[MODEL] = Repository(files=files, commits=1)
         yield running
+
+
+def pickled_weights(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Returns the files of a model with its weights as pytorch_model.bin only, and others beside."""
+    import torch
+    from safetensors.torch import load
+
+    saved = io.BytesIO()
+    torch.save(load(files["model.safetensors"]), saved)
+    others = {name: data for name, data in files.items() if name != "model.safetensors"}
+    others["training_args.bin"] = b"no weights"
+    others["a_head.safetensors"] = files["model.safetensors"]
+    return {**others, "pytorch_model.bin": saved.getvalue()}
 
 
 def rank(
@@ -85,3 +101,32 @@ def test_a_model_that_the_hub_does_not_have(server: Hub, tmp_path: Path) -> None
     answer = rank(server, tmp_path, "someone/nothing")
     assert answer.returncode == 2
     assert "the hub has no model someone/nothing, or it is private" in answer.stderr
+    assert sum("someone/nothing" in asked for asked in server.asked) == 1
+
+
+def test_an_interrupted_download_goes_on(
+    server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(server.failing, "pytorch_model.bin", 403)
+    for _ in range(2):
+        answer = rank(server, tmp_path, PICKLED)
+        assert answer.returncode == 2
+        assert f"cannot download {PICKLED}: " in answer.stderr
+        assert "try again later" in answer.stderr
+    assert list((tmp_path / "hub").rglob("training_args.bin"))
+    monkeypatch.undo()
+    answer = rank(server, tmp_path, PICKLED)
+    assert answer.returncode == 0, answer.stderr
+    assert list((tmp_path / "hub").rglob("pytorch_model.bin"))
+
+
+def test_a_model_whose_kind_cannot_be_read_now_is_not_taken_for_another(
+    server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model may be a sparse one, or of late interaction; its configuration says so."""
+    monkeypatch.setitem(server.failing, "config_sentence_transformers.json", 403)
+    answer = rank(server, tmp_path)
+    assert answer.returncode == 2
+    assert f"cannot download {MODEL}: " in answer.stderr
+    assert "try again later" in answer.stderr
+    assert "downloading" not in answer.stderr

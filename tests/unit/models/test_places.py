@@ -10,7 +10,15 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
 from irtoolkit.models.opening import AdapterSettings, load_adapter
-from irtoolkit.models.places import RECORD, WEIGHTS, fingerprint, refuse_changed, weight_sums
+from irtoolkit.models.places import (
+    RECORD,
+    WEIGHTS,
+    fingerprint,
+    in_hub_cache,
+    left_out,
+    refuse_changed,
+    weight_sums,
+)
 
 NAMES = ("model.safetensors", "query/model.safetensors", "document/pytorch_model.bin")
 
@@ -122,3 +130,63 @@ def test_a_model_of_two_encoders_is_in_its_folder(tmp_path: Path) -> None:
     (tmp_path / "query").mkdir()
     (tmp_path / "query" / "config.json").write_text("{}")
     assert len(fingerprint(str(tmp_path))) == 64
+
+
+# -- models of the hub's cache ----------------------------------------------------------------
+
+
+PICKLED = ("config.json", "2_Dense/pytorch_model.bin", "training_args.bin", "pytorch_model.bin")
+BOTH = (*PICKLED, "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("names", "not_downloaded"),
+    [
+        (PICKLED, set()),
+        (BOTH, {"pytorch_model.bin"}),
+        ((*PICKLED, "adapter.safetensors"), set()),
+        ((*PICKLED, "model.fp16.safetensors"), set()),
+        ((*PICKLED, "model.safetensors.index.json"), {"pytorch_model.bin"}),
+        ((*PICKLED, "[2]/model.safetensors", "[2]/pytorch_model-1.bin"), {"[2]/pytorch_model-1.bin"}),
+        ((*PICKLED, "onnx/model.onnx"), {"onnx/model.onnx"}),
+    ],
+)  # fmt: skip
+def test_weights_that_are_not_downloaded(names: tuple[str, ...], not_downloaded: set[str]) -> None:
+    pytest.importorskip("huggingface_hub")
+    from huggingface_hub.utils import filter_repo_objects
+
+    kept = set(filter_repo_objects(names, ignore_patterns=left_out(names)))
+    assert set(names) - kept == not_downloaded
+
+
+@pytest.mark.parametrize(
+    ("names", "here", "found"),
+    [
+        (PICKLED, PICKLED[:1], False),
+        (PICKLED, PICKLED[:3], False),
+        (PICKLED, PICKLED, True),
+        (BOTH, (*PICKLED[:3], "model.safetensors"), True),
+        (BOTH, PICKLED, False),
+        (None, ("config.json", "training_args.bin", "optimizer.pt", "scheduler.pt"), False),
+        (None, PICKLED, True),
+    ],
+)
+def test_a_model_is_here_when_all_its_weights_are(
+    names: tuple[str, ...] | None, here: tuple[str, ...], found: bool,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """What a repository has is in the cache as the hub's library writes it, or not at all."""
+    pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    home, commit = tmp_path / "models--me--tiny", "a" * 40
+    for name in (f"snapshots/{commit}/{one}" for one in here):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("content")
+    (home / "refs").mkdir()
+    (home / "refs/main").write_text(commit)
+    if names is not None:
+        listed = {name: {"size": 7, "blob_id": "b" * 40} for name in names}
+        (home / "trees").mkdir()
+        tree = json.dumps({"format_version": 1, "files": listed})
+        (home / "trees" / f"{commit}.json").write_text(tree)
+    assert in_hub_cache("me/tiny") == (str(home / "snapshots" / commit) if found else None)
