@@ -72,7 +72,7 @@ def access_for(
 
 def address(host: str, port: int, access: Access) -> str:
     """Returns the address for a browser, with the token in a part that is never sent."""
-    name = "127.0.0.1" if host in LOCAL else host
+    name = "127.0.0.1" if host == "localhost" else host
     shown = f"[{name}]" if ":" in name else name
     secret = "" if access.token is None else f"#token={quote(access.token, safe='')}"
     return f"http://{shown}:{port}/{secret}"

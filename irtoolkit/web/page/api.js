@@ -3,15 +3,21 @@
 
 export function remember(token) { localStorage.setItem("token", token); }
 
-const address = new URL(location.href);
-const fragment = new URLSearchParams(address.hash.slice(1));
-const given = fragment.get("token") ?? address.searchParams.get("token");
-if (given !== null) {
+function takeToken() {
+  const address = new URL(location.href);
+  const fragment = new URLSearchParams(address.hash.slice(1));
+  const given = fragment.get("token") ?? address.searchParams.get("token");
+  if (given === null) return false;
   remember(given);
   address.searchParams.delete("token");
   if (fragment.has("token")) address.hash = "";
   history.replaceState(null, "", address.pathname + address.search + address.hash);
+  return true;
 }
+
+takeToken();
+// A new fragment loads no page.
+addEventListener("hashchange", () => { if (takeToken()) location.reload(); });
 
 export class Refused extends Error {
   constructor(status, detail) { super(detail); this.status = status; }

@@ -227,6 +227,18 @@ def test_a_search_is_in_the_address_and_opens_again(
     assert said == "The book of this address is not on the shelf."
 
 
+@pytest.mark.parametrize("place", ["", "?q=lamp"])
+def test_a_token_that_is_pasted_into_an_open_page_is_taken(
+    page: chromium.Page, address: str, place: str
+) -> None:
+    page.open("about:blank")
+    page.open(f"{address}/{place}")
+    page.run("window.isOld = true; location.hash = 'token=N%2FW'; 1")
+    # Not `until`, whose promise a new page takes away.
+    wait_for(lambda: page.run("!window.isOld && localStorage.getItem('token') === 'N/W'"))
+    assert page.run("location.href") == f"{address}/{place}"
+
+
 def test_one_chapter_is_one(page: chromium.Page, address: str, write: Any) -> None:
     start(page, address)
     add(page, write("lamp.txt", "## Chapter 1\n\nThe lamp burned. The chairs burned.\n"))
