@@ -56,14 +56,16 @@ def _add_candidates(parser: argparse.ArgumentParser, said: str) -> None:
     which.suggested = ("pool", "corpus")  # type: ignore[attr-defined]
 
 
+def note_order(said: str) -> None:
+    """Notes what is taken for what, where it is in another order than expected."""
+    note(f"note: {said}")
+
+
 def swap_dataset_and_system(args: argparse.Namespace) -> None:
     """Swaps DATASET and SYSTEM if they are in each other's place."""
     from irtoolkit.ranking.order import dataset_then_system
 
-    first = args.dataset
-    args.dataset, args.system = dataset_then_system(args.dataset, args.system)
-    if args.dataset != first:
-        note(f"note: {shown(args.dataset)} is taken for the dataset, and {first} for the system")
+    args.dataset, args.system = dataset_then_system(args.dataset, args.system, note_order)
 
 
 def ranked_dataset(args: argparse.Namespace) -> Dataset:
@@ -146,10 +148,7 @@ def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
         runs = [args.dataset, *args.runs]
         _check_no_measure(runs)
         return Dataset.of_qrels(read_qrels(args.qrels), shown(args.qrels)), runs
-    first = args.dataset
-    args.dataset, args.runs = dataset_first(args.dataset, args.runs)
-    if args.dataset != first:
-        note(f"note: {shown(args.dataset)} is taken for the dataset, and {shown(first)} for a run")
+    args.dataset, args.runs = dataset_first(args.dataset, args.runs, note_order)
     _check_no_measure(args.runs)
     if args.qrels is None:
         return with_candidates(Dataset.of(args.dataset), args.candidates), args.runs

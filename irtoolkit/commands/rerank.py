@@ -19,7 +19,7 @@ from irtoolkit.commands import (
     parse_pairs,
     written,
 )
-from irtoolkit.commands._datasets import add_ranked, ranked_dataset
+from irtoolkit.commands._datasets import add_ranked, note_order, ranked_dataset
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
@@ -64,10 +64,9 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.produce import Among, has_nothing_to_do, produce
     from irtoolkit.ranking.systems import find_reranker
 
-    words = (args.dataset, args.run, args.system)
-    args.dataset, args.run, args.system = in_reranking_order(*words)
-    if words != (args.dataset, args.run, args.system):
-        note(f"note: the dataset is {args.dataset}, the run {args.run}, the system {args.system}")
+    args.dataset, args.run, args.system = in_reranking_order(
+        args.dataset, args.run, args.system, note_order
+    )
     system = find_reranker(args.system, parse_pairs(args.settings), args.dataset)
     system = replace(system, depth=args.depth)
     if has_nothing_to_do(system):

@@ -26,6 +26,7 @@ from irtoolkit.datasets.handlers import (
     QrelsHandler,
     QueriesHandler,
 )
+from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.formats import DOC_FORMATS, DOC_IDS, DOC_TEXTS, TITLE, check_id
 from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.datasets.local.sheets import TOPIC_IDS, TOPIC_TEXTS
@@ -78,7 +79,8 @@ def dataset_of_texts(
             (text, contents or body), below its title if it has one; records or dicts with these fields;
             (id, text) pairs; or the path of a .jsonl, .csv, .tsv, .trec or .parquet file, plain or .gz,
             which is parsed into irtoolkit's cache if it is large.
-        queries: the queries in the same forms, with query_id, qid, _id or id, and text or query.
+        queries: the queries in the same forms, with query_id, qid, _id or id, and text or query; the
+            first line of a file shows its format, whatever its name is.
         qrels: relevance judgments, as `Qrels.of` takes them.
         candidates: query id to the ids of the documents that it ranks, or a run or a file, as
             `irtoolkit.datasets.pools.pools_of` takes them; by default all.
@@ -201,7 +203,10 @@ def _texts(given: Any, kind: _Kind, ids: Iterable[str] | None = None) -> dict[st
 
 
 def _is_path(given: Any) -> bool:
-    return isinstance(given, PathLike) or (isinstance(given, str) and is_text_file(given))
+    """Returns whether it is a path, or the name of a file."""
+    if not isinstance(given, str):
+        return isinstance(given, PathLike)
+    return is_text_file(given) or is_file(given) or is_pipe(given)
 
 
 def _twice(given: Any, name: str, kind: _Kind) -> InputError:
@@ -300,7 +305,7 @@ def is_text_file(name: str) -> bool:
 
 def _items(path: Path, kind: _Kind) -> Iterable[Any]:
     """Returns the documents or topics of a file, with their lines."""
-    form = format_of(path)
+    form = format_of(path) if kind is _DOCS else find_format("topics", path)
     if form is None:
         raise InputError(
             f"not a file of {kind.plural}",

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
+from irtoolkit.base.paths import shown
 from irtoolkit.datasets.book_files import is_book
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local.contents import role_of_content
 from irtoolkit.datasets.local.judgments import may_be_scores
-from irtoolkit.runs import Qrels
+from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.recognise import is_run
+
+_log = logging.getLogger(__name__)
 
 
 def is_dataset(given: Any) -> bool:
@@ -38,11 +43,26 @@ def _has_judgments(given: Any) -> bool:
     return role_of_content(path) == "qrels" and not may_be_scores(path)
 
 
-def dataset_first(data: Any, runs: Any) -> tuple[Any, Any]:
+def log_order(said: str) -> None:
+    """Logs what is taken for what, where it is in another order than expected."""
+    _log.warning("%s", said)
+
+
+def name_of(given: Any) -> str:
+    """Returns the name of a dataset, run, system or file in messages, otherwise that of its type."""
+    if isinstance(given, str | PathLike):
+        return shown(given)
+    if isinstance(given, Dataset):
+        return given.id
+    name = given.tag if isinstance(given, Run) else getattr(given, "name", None)
+    return name if isinstance(name, str) and name else f"the {type(given).__name__}"
+
+
+def dataset_first(data: Any, runs: Any, say: Callable[[str], None] = log_order) -> tuple[Any, Any]:
     """Returns a dataset and runs in this order.
 
     They are swapped if `data` is a run, and exactly one of the runs is a dataset or judgments, and
-    cannot be a run. Anything else stays as it is.
+    cannot be a run; `say` receives a line about it. Anything else stays as it is.
     """
     listed = list(runs) if isinstance(runs, list | tuple) else [runs]
     if not is_run(data):
@@ -50,4 +70,5 @@ def dataset_first(data: Any, runs: Any) -> tuple[Any, Any]:
     datasets = [one for one in listed if _has_judgments(one)]
     if len(datasets) != 1:
         return data, runs
+    say(f"{name_of(datasets[0])} is taken for the dataset, and {name_of(data)} for a run")
     return datasets[0], [data, *(one for one in listed if one is not datasets[0])]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from irtoolkit.datasets.recognise import is_dataset
+from irtoolkit.datasets.recognise import is_dataset, log_order, name_of
 from irtoolkit.models.presets import preset_name
 from irtoolkit.ranking.systems import KNOWN_AS, System
 from irtoolkit.retrievers import retrievers
@@ -18,23 +19,40 @@ def is_system(given: Any) -> bool:
     return given in retrievers() or given in KNOWN_AS or preset_name(given) is not None
 
 
-def dataset_then_system(data: Any, system: Any) -> tuple[Any, Any]:
+def dataset_then_system(
+    data: Any, system: Any, say: Callable[[str], None] = log_order
+) -> tuple[Any, Any]:
     """Returns a dataset, or documents, and a system in this order.
 
-    They are swapped if the first is a system and no dataset, and the second is data and no system.
+    They are swapped if the first is a system and no dataset, and the second is data and no system;
+    `say` receives a line about it.
     """
     if not is_system(data) or is_system(system) or is_dataset(data):
         return data, system
     is_data = system is not None and (not isinstance(system, str) or is_dataset(system))
-    return (system, data) if is_data else (data, system)
+    if not is_data:
+        return data, system
+    say(f"{name_of(system)} is taken for the dataset, and {name_of(data)} for the system")
+    return system, data
 
 
-def in_reranking_order(data: Any, run: Any, system: Any) -> tuple[Any, Any, Any]:
-    """Returns a dataset, a run and a system in this order, if there is one of each."""
+def in_reranking_order(
+    data: Any, run: Any, system: Any, say: Callable[[str], None] = log_order
+) -> tuple[Any, Any, Any]:
+    """Returns a dataset, a run and a system in this order, if there is one of each.
+
+    A dataset with the name of a system stays in first place. `say` receives a line about another order.
+    """
     given = (data, run, system)
+    if is_system(data) and is_dataset(data):
+        return given
     runs = [one for one in given if is_run(one)]
     systems = [one for one in given if is_system(one)]
     rest = [one for one in given if not is_run(one) and not is_system(one)]
-    if len(runs) == len(systems) == len(rest) == 1:
-        return rest[0], runs[0], systems[0]
-    return given
+    if not len(runs) == len(systems) == len(rest) == 1:
+        return given
+    found = (rest[0], runs[0], systems[0])
+    if any(one is not other for one, other in zip(found, given, strict=True)):
+        data, run, system = map(name_of, found)
+        say(f"{data} is taken for the dataset, {run} for the run, and {system} for the system")
+    return found

@@ -3,7 +3,7 @@
 Topics: TREC SGML, in which a field of a `<top>` ends at its closing tag or at the next field, and
 fields other than title (or query), description (or question) and narrative are ignored; TREC XML,
 with `<topic>`; JSON lines, as in BEIR; TSV with id and text. Judgments: TREC's four columns, or
-BEIR's three columns with a header.
+BEIR's three columns with a header. Both: CSV, Parquet and Arrow, whose columns have the usual names.
 """
 
 from __future__ import annotations

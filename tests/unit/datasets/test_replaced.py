@@ -145,3 +145,23 @@ def test_python_ranks_the_corpus_too() -> None:
     run = ir.retrieve(SAMPLE, "bm25", candidates="corpus", progress=False)
     assert len(run) > 120
     assert len(ir.retrieve(SAMPLE, "bm25", candidates="pool", progress=False)) == 120
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q1\ta captain\n",
+        "query_id,query\nq1,a captain\n",
+        '{"_id": "q1", "text": "a captain"}\n',
+        "<top><num> Number: q1 <title> a captain </top>\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["topics.txt", "topics.csv", "topics", "topics.jsonl"])
+def test_the_first_line_of_queries_shows_their_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(text)
+    docs = ir.load({"d1": "a captain"})
+    for data in (ir.load({"d1": "a"}, queries=name), ir.load(docs, queries=Path(name))):
+        assert {query.query_id: query.text for query in data.queries()} == {"q1": "a captain"}

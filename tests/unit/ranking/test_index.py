@@ -75,7 +75,7 @@ def test_queries_in_any_form(index: StoredIndex, tmp_path: Path) -> None:
         (lambda _: "whale", "'whale' is not a collection of queries"),
         (lambda _: "no-such.tsv", "no-such.tsv: no such file"),
         (lambda _: b"whale", "is not a collection of queries"),
-        (lambda folder: folder / "topics.txt", "not a file of queries"),
+        (lambda folder: folder / "topics.txt", "topics.txt: no such file"),
         (lambda _: {1: "whale", "1": "boat"}, "query 1 occurs twice"),
         (lambda _: [("q", "whale"), ("q", "boat")], "query q occurs twice"),
         (lambda _: {"q": None}, "query q has no text"),

@@ -11,6 +11,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.datasets.local.topics import BEIR_HEADER
+from irtoolkit.ranking import order
 from tests.conftest import Answer
 
 Command = Callable[..., Answer]
@@ -132,3 +133,32 @@ def test_with_qrels_all_files_are_runs(
     found = irtoolkit("compare", "a.run", "b.parquet", "--qrels", "q.qrels")
     assert "is taken for" not in found.err
     assert found.out.index("a.run") < found.out.index("b.parquet")
+
+
+SWAPPED: dict[str, str] = {
+    "evaluate": "texts is taken for the dataset, and bm25 for a run",
+    "retrieve": "texts is taken for the dataset, and bm25 for the system",
+    "rerank": "texts is taken for the dataset, bm25 for the run, and ql for the system",
+    "index of texts": "the list is taken for the dataset, and bm25 for the system",
+}
+
+
+@pytest.mark.parametrize("name", SWAPPED)
+def test_another_order_is_logged_once(
+    data: Any, run: Any, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.clear()
+    ORDERS[name](data, run)
+    assert caplog.messages == [SWAPPED[name]]
+    caplog.clear()
+    ir.evaluate(data, run)
+    ir.rerank(data, run, "ql")
+    assert caplog.messages == []
+
+
+def test_a_dataset_with_the_name_of_a_retriever_stays(
+    monkeypatch: pytest.MonkeyPatch, run: Any
+) -> None:
+    monkeypatch.setattr(order, "is_dataset", lambda given: given == "bm25")
+    given = ("bm25", run, "organisation/model")
+    assert order.in_reranking_order(*given) == given
