@@ -10,20 +10,21 @@ is on the disk before the page shows it as kept. The same command continues. Sev
 one pool at once, each with --annotator and --port of their own and the same folder; irtoolkit agree
 compares and merges their files.
 
-The server answers this machine alone unless --host says otherwise; then requests need a token, which
-is part of the address that is printed.
+The server answers this machine alone unless --host says otherwise, and those who have the token of the
+address that it prints, because others may work on the same machine. --no-token lets everyone on this
+machine in.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import local_folder, note
 from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._serving import add_address, check_no_token
 
 if TYPE_CHECKING:
     import socket
@@ -68,14 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--topics", metavar="FILE",
         help="queries in place of the dataset's: id, tab, text; TREC topics; or JSON lines",
     )  # fmt: skip
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="default: 127.0.0.1, this machine alone"
-    )
-    parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; 0 for any")
-    parser.add_argument(
-        "--token", metavar="T", default=os.environ.get("IRTOOLKIT_TOKEN"),
-        help="that requests have to bring; default: $IRTOOLKIT_TOKEN, else made for another --host",
-    )  # fmt: skip
+    add_address(parser, PORT)
     parser.set_defaults(qrels=None, candidates=None)
 
 
@@ -91,6 +85,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.locks import locked
     from irtoolkit.web.server import access_for, bound
 
+    check_no_token(args)
     folder, annotator = Path(args.output), args.annotator or _login()
     check_name(annotator)
     dataset, pool = _pooled(args)
@@ -104,7 +99,8 @@ def execute(args: argparse.Namespace) -> None:
             )
         pool.keep(folder)
         session = Session(dataset, pool, folder, annotator)
-        access = access_for(args.host, place.getsockname()[1], args.token, False)
+        port = place.getsockname()[1]
+        access = access_for(args.host, port, args.token, False, trusts_machine=args.no_token)
         _serve(session, place, access, args)
 
 

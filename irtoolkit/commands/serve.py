@@ -28,6 +28,7 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.targets import refuse_nul
 from irtoolkit.commands import note
+from irtoolkit.commands._serving import add_address, check_no_token
 
 if TYPE_CHECKING:
     import socket
@@ -58,17 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--folder", metavar="FOLDER", default=FOLDER,
         help=f"where books and judgments are kept; default: {FOLDER}",
     )  # fmt: skip
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="default: 127.0.0.1, this machine alone"
-    )
-    parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; 0 for any")
-    parser.add_argument(
-        "--token", metavar="T", default=os.environ.get("IRTOOLKIT_TOKEN"),
-        help="that requests have to bring; default: $IRTOOLKIT_TOKEN, else a new one at each start",
-    )  # fmt: skip
-    parser.add_argument(
-        "--no-token", action="store_true", help="let everyone on this machine in without one"
-    )
+    add_address(parser, PORT)
     parser.add_argument(
         "--public", action="store_true", help="no token; nothing can be added, removed or judged"
     )
@@ -143,18 +134,12 @@ def _execute(args: argparse.Namespace) -> None:
 
 
 def _check_access(args: argparse.Namespace) -> None:
-    from irtoolkit.web.server import LOCAL
-
     if args.public and args.token is not None:
         raise InputError(
             "--public lets everyone read, so a token (--token or $IRTOOLKIT_TOKEN) would guard nothing",
             remedy="leave out one of the two",
         )
-    if args.no_token and (args.token is not None or args.host not in LOCAL):
-        raise InputError(
-            "--no-token is for this machine alone, and goes with no --token or $IRTOOLKIT_TOKEN",
-            remedy="leave out one of them; --public opens a server to a network",
-        )
+    check_no_token(args)
 
 
 def _need(module: str, extra: str) -> None:

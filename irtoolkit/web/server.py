@@ -49,7 +49,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def access_for(
-    host: str, port: int, token: str | None, public: bool, *, trusts_machine: bool = True
+    host: str, port: int, token: str | None, public: bool, *, trusts_machine: bool = False
 ) -> Access:
     """Returns the access rules of a server's address; a token is made if none is given.
 

@@ -24,6 +24,7 @@ SAMPLE = "csfcube/sample"
 def serving(folder: Path, annotator: str, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:  # fmt: skip
     """A server of its own process, and its address."""
     words = [sys.executable, "-m", "irtoolkit", "annotate", SAMPLE, "-o", str(folder), *more]
+    words += [] if "--token" in more else ["--no-token"]
     server = subprocess.Popen(
         [*words, "--annotator", annotator, "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -53,6 +54,30 @@ def judge(address: str, place: int, grade: int) -> tuple[str, str]:
         body = {"query": pair[0], "document": pair[1], "grade": grade, "before": None}
         asking.post("/judgments", json=body, headers={"X-Session": key}).raise_for_status()
     return pair
+
+
+def test_others_on_this_machine_need_the_token(tmp_path: Path, irtoolkit: Any) -> None:
+    with serving(tmp_path, "ann", "--token", "T") as (_, address):
+        place, _, token = address.partition("/#token=")
+        assert token == "T"
+        assert httpx.get(f"{place}/task", timeout=PATIENCE).status_code == 401
+        known = {"Authorization": "Bearer T", "Host": "judge.example"}
+        assert httpx.get(f"{place}/task", headers=known, timeout=PATIENCE).status_code == 200
+    for words in (("--token", "T"), ("--host", "0.0.0.0")):
+        refused = irtoolkit("annotate", SAMPLE, "-o", tmp_path, "--no-token", *words)
+        assert (refused.status, "--no-token is for this machine alone" in refused.err) == (2, True)
+
+
+def test_a_token_is_made_unless_one_is_named(
+    tmp_path: Path, irtoolkit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr("irtoolkit.commands.annotate._serve", lambda _, __, access, ___: made.append(access))  # fmt: skip
+    for more in ((), ("--no-token",), ("--token", "T")):
+        irtoolkit("annotate", SAMPLE, "-o", tmp_path, "--annotator", "ann", "--port", "0", *more)
+    new, none, own = made
+    assert (len(new.token) > 20, none.token, own.token) == (True, None, "T")
+    assert none.hosts
 
 
 @pytest.mark.parametrize("annotator", ["pool.json", "pool", "pool.json.lock", "pool.json.qrels"])

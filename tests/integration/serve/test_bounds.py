@@ -288,7 +288,7 @@ def test_a_public_server_shows_no_judgments_and_checks_names_on_this_machine(
 def test_others_on_this_machine_need_the_token(
     library: Library, tmp_path: Path, irtoolkit: Any
 ) -> None:
-    access = access_for("127.0.0.1", 8801, None, False, trusts_machine=False)
+    access = access_for("127.0.0.1", 8801, None, False)
     assert access.token is not None
     assert len(access.token) > 20
     with client_of(library, access) as client:
@@ -301,7 +301,7 @@ def test_others_on_this_machine_need_the_token(
             headers = {"Host": name, "Origin": f"http://{name}", "Sec-Fetch-Site": "same-origin"}
             assert client.get("/collections", headers=headers).status_code == 401
             assert client.get("/collections", headers={**known, **headers}).status_code == 200
-    assert access_for("127.0.0.1", 8801, None, False).token is None
+    assert access_for("127.0.0.1", 8801, None, False, trusts_machine=True).token is None
     assert access_for("127.0.0.1", 8801, "T", False) == Access(token="T")
     for words in (("--token", "T"), ("--host", "0.0.0.0")):
         refused = irtoolkit("serve", "--no-token", *words, "--folder", tmp_path / "f")
@@ -356,7 +356,7 @@ library = Library(Path(sys.argv[1]), None, limits)
 library.shelf.add_file(Path(sys.argv[2]))
 place = bound("127.0.0.1", 0)
 port = place.getsockname()[1]
-serve(library, place, access_for("127.0.0.1", port, None, False), lambda: print(port, flush=True))
+serve(library, place, access_for("127.0.0.1", port, None, False, trusts_machine=True), lambda: print(port, flush=True))
 """
 
 
