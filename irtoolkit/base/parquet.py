@@ -7,7 +7,7 @@ with their count, texts once in a dictionary. The footer gives the unpacked size
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +33,49 @@ def read_columns(
     """
     import pyarrow.parquet as pq
 
-    found = pq.read_metadata(path)
-    groups = [found.row_group(number) for number in range(found.num_row_groups)]
-    # Those of single columns end the process where they are damaged.
-    size = sum(group.total_byte_size + _ROW * group.num_rows for group in groups)
-    refuse_ratio(path, size, os.path.getsize(path))
+    held = _checked_names(path)
     if names is not None:
-        names = [name for name in found.schema.to_arrow_schema().names if name in names]
+        names = [name for name in held if name in names]
     table = pq.read_table(
         path, columns=names, read_dictionary=list(texts), page_checksum_verification=True
     )
     # What is damaged may be read as indices of texts that are not there.
     table.validate(full=True)
     return table
+
+
+def read_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
+    """Yields some columns of a file as Arrow record batches, of which one is in memory at a time.
+
+    Args:
+        path: a file on this machine.
+        names: the columns to read, all of which the file has.
+        rows: the most rows of a batch.
+
+    Raises:
+        InputError, pyarrow.ArrowException, OSError, UnicodeDecodeError: see `read_columns`.
+    """
+    import pyarrow.parquet as pq
+
+    _checked_names(path)
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        for batch in file.iter_batches(rows, columns=list(names)):
+            batch.validate(full=True)
+            yield batch
+
+
+def _checked_names(path: Path) -> list[str]:
+    """Returns the names of a file's columns.
+
+    Raises:
+        InputError: the file holds very much more than its size.
+    """
+    import pyarrow.parquet as pq
+
+    found = pq.read_metadata(path)
+    groups = [found.row_group(number) for number in range(found.num_row_groups)]
+    # Those of single columns end the process where they are damaged.
+    size = sum(group.total_byte_size + _ROW * group.num_rows for group in groups)
+    refuse_ratio(path, size, os.path.getsize(path))
+    names: list[str] = found.schema.to_arrow_schema().names
+    return names

@@ -15,8 +15,11 @@ import pyarrow as pa
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.forms import column_mark, is_parquet_file
-from irtoolkit.base.parquet import read_columns
+from irtoolkit.base.parquet import read_batches
 from irtoolkit.datasets.local.tsv import DOC_IDS, DOC_TEXTS, TITLE, csv_reader
+
+# Rows of a table that are in memory at a time.
+_BATCH_ROWS = 4096
 
 Records = Iterator[tuple[int, dict[str, Any]]]
 
@@ -133,9 +136,8 @@ def table_records(path: Path) -> Records:
     Raises:
         InputError: the file cannot be read, or two columns have the same name.
     """
-    table = _used_columns(path)
     row = 0
-    for batch in table.to_batches(max_chunksize=4096):
+    for batch in _used_columns(path):
         for record in batch.to_pylist():
             row += 1
             yield row, {name.lower(): value for name, value in record.items()}
@@ -184,14 +186,17 @@ def _schema_names(path: Path) -> list[str]:
         raise _unreadable(path, error) from None
 
 
-def _used_columns(path: Path) -> Any:
-    """Returns the Arrow table of the columns that mean something here."""
+def _used_columns(path: Path) -> Iterator[Any]:
+    """Yields the columns that mean something here, as Arrow record batches."""
     columns = [name for name in _schema_names(path) if name.lower() in _COLUMNS]
     _check_distinct([name.lower() for name in columns], path)
     try:
         if form_of_table(path) == "parquet":
-            return read_columns(path, columns)
-        return pa.ipc.open_stream(pa.memory_map(str(path))).read_all().select(columns)
+            yield from read_batches(path, columns, _BATCH_ROWS)
+            return
+        for batch in pa.ipc.open_stream(pa.memory_map(str(path))):
+            chosen = pa.table(batch.select(columns))
+            yield from chosen.to_batches(max_chunksize=_BATCH_ROWS)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
 

@@ -13,6 +13,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.local.sheets import table_records
 from irtoolkit.datasets.replaced import with_topics
 
 DOCS = {"id": ["d1", "d2"], "text": ["a captain, at sea", 'two "sisters"\nand a coat']}
@@ -233,3 +234,37 @@ def test_ids_are_chosen_as_in_data_frames(tmp_path: Path, end: str) -> None:
     framed = ir.load(pd.DataFrame(docs), queries=pd.DataFrame(queries))
     assert list(texts(read)) == list(texts(framed)) == ["d1", "d2"]
     assert read.query_ids() == framed.query_ids() == ["q1"]
+
+
+def large_parquet(path: Path) -> int:
+    """Writes 40,000 documents and another column; returns the bytes of the documents in memory."""
+    table = pa.table({
+        "id": [str(number) for number in range(40_000)],
+        "text": [f"{number} whales " * 20 for number in range(40_000)],
+        "vector": [[0.5] * 8] * 40_000,
+    })  # fmt: skip
+    pq.write_table(table, path, row_group_size=5_000)
+    return int(table.select(["id", "text"]).nbytes)
+
+
+def test_parquet_is_not_held_in_memory(tmp_path: Path) -> None:
+    size = large_parquet(tmp_path / "docs.parquet")
+    before = pa.total_allocated_bytes()
+    records = table_records(tmp_path / "docs.parquet")
+    held = []
+    for row, record in records:
+        assert record == {"id": str(row - 1), "text": f"{row - 1} whales " * 20}
+        held.append(pa.total_allocated_bytes() - before)
+    assert len(held) == 40_000
+    assert max(held) < size / 2
+
+
+def test_a_damaged_page_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "docs.parquet"
+    large_parquet(path)
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 2000] = b"\0" * 2000
+    path.write_bytes(content)
+    with pytest.raises(ir.InputError, match=r"docs\.parquet: not Parquet"):
+        list(table_records(path))
