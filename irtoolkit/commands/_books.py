@@ -22,8 +22,9 @@ _RANKED = {
 
 
 def open_books(
-    paths: Sequence[StrPath], system: str | None, settings: dict[str, Any], sentences: int | None
-) -> PlacedIndex:
+    paths: Sequence[StrPath], system: str | None, settings: dict[str, Any], sentences: int | None,
+    usual: int | None = None,
+) -> PlacedIndex:  # fmt: skip
     """Returns the index of some books, built if necessary; describes it on standard error.
 
     Args:
@@ -31,9 +32,10 @@ def open_books(
         system: its name; by default the best for books that can run here.
         settings: the system's; a length is read as `sentences`.
         sentences: of a passage.
+        usual: sentences of a passage if none are given; by default the system's.
 
     Raises:
-        InputError: see `read_books` and `BookIndex`; or an invalid length.
+        InputError: see `read_books` and `BookIndex`; or an invalid length, or two of them.
     """
     from irtoolkit.datasets.book_files import read_books
     from irtoolkit.datasets.novels import LENGTH
@@ -43,7 +45,8 @@ def open_books(
     from irtoolkit.ranking.systems import find_system, refuse_query_settings
 
     refuse_query_settings(settings)
-    size = _sentences(settings.pop("length", None)) if sentences is None else sentences
+    given = _sentences(settings.pop("length", None), sentences)
+    size = usual if given is None else given
     novels = read_books(paths)
     index: PlacedIndex
     if (system is None and not settings) or is_book_system(system):
@@ -73,10 +76,18 @@ def _described(index: PlacedIndex) -> str:
     return "; ".join([*said, *filter(None, [told_share(index.searched_by)])])
 
 
-def _sentences(given: str | None) -> int | None:
-    if given is not None and not given.isdecimal():
-        raise InputError(f"--length {given} is no number of sentences", remedy="such as 3")
-    return None if given is None else int(given)
+def _sentences(length: str | None, sentences: int | None) -> int | None:
+    """Returns the length of a passage that is given, as one of --length and --sentences."""
+    if length is None:
+        return sentences
+    if sentences is not None:
+        raise InputError(
+            f"--length {length} and --sentences {sentences} are both given",
+            remedy="leave out one of them: both are the length of a passage",
+        )
+    if not length.isdecimal():
+        raise InputError(f"--length {length} is no number of sentences", remedy="such as 3")
+    return int(length)
 
 
 def place_of(index: PlacedIndex, hit: Hit, width: int) -> str:

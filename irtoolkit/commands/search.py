@@ -10,7 +10,8 @@ overlap. Each is shown with its place: the chapter, and the share of the book be
 ranked by words and meaning together (--system both), or by words alone (--system words) where no model
 is installed: measurements on novels chose this. The first search by meaning encodes all sentences, some
 hundred a second; irtoolkit's cache keeps them, and finds them again by the content of the books. Books
-that are registered are searched in the same way by the name of their collection.
+that are registered are searched by the name of their collection, in the passages that they were
+registered with: of 3 sentences, unless register or search has --sentences N.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sentences", type=int, metavar="N", action=AtLeastOne,
-        help="of a passage of a book; default: 8; 3 with a retriever such as bm25",
+        help="of a passage of a book; default: 8; 3 with a retriever such as bm25; of registered books, theirs",
     )  # fmt: skip
     parser.add_argument(
         "--format", choices=("text", "json"), default="text",
@@ -169,7 +170,7 @@ def _opened(places: Sequence[str], args: argparse.Namespace) -> Index:
         known = registered_books(places[0])
         if known is not None:
             files, length = known
-            return open_books(files, args.system, settings, args.sentences or length)
+            return open_books(files, args.system, settings, args.sentences, usual=length)
     if args.sentences is not None:
         raise InputError("--sentences goes with books", remedy="leave it out")
     try:

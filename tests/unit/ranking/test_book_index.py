@@ -185,6 +185,12 @@ def test_a_registered_book_is_searched_with_places(
     by_name = irtoolkit("search", "mine", "whale")
     assert by_name.out == irtoolkit("search", book, "whale", "--sentences", "2").out
     assert "Chapter 1 · at" in by_name.out
+    for flag in ("--sentences", "--length"):
+        longer = irtoolkit("search", "mine", "whale", flag, "3")
+        assert longer.out == irtoolkit("search", book, "whale", "--sentences", "3").out
+        assert longer.out != by_name.out
+    twice = irtoolkit("search", "mine", "whale", "--sentences", "3", "--length", "3")
+    assert (twice.status, "--length 3 and --sentences 3 are both given" in twice.err) == (2, True)
     book.write_text(BOOK + "One more sentence of a whale.\n", "utf-8")
     changed = irtoolkit("search", "mine", "whale")
     assert (changed.status, changed.out) == (2, "")
