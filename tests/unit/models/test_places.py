@@ -9,6 +9,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
+from irtoolkit.models.exported import chosen_backend
 from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.places import (
     RECORD,
@@ -190,3 +191,11 @@ def test_a_model_is_here_when_all_its_weights_are(
         tree = json.dumps({"format_version": 1, "files": listed})
         (home / "trees" / f"{commit}.json").write_text(tree)
     assert in_hub_cache("me/tiny") == (str(home / "snapshots" / commit) if found else None)
+
+
+def test_what_a_training_left_is_not_weights_for_torch(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"exported")
+    (tmp_path / "training_args.bin").write_bytes(b"no weights")
+    assert chosen_backend("auto", str(tmp_path)) == "onnx"
+    (tmp_path / "pytorch_model.bin").write_bytes(b"weights")
+    assert chosen_backend("auto", str(tmp_path)) == "torch"
