@@ -8,7 +8,7 @@ Where the figure is a geometric mean, the interval is of that, and logarithms ar
 the test wilcoxon only and has no d; a standard deviation is not compared.
 
 --engine ranx prints ranx's report instead: ranx's values of one or several measures, and beside
-each the letters of the runs that it beats with a p-value of at most --max-p. Every pair of runs is
+each the letters of the runs that it beats with a p-value of at most --max-p, or --alpha. Every pair of runs is
 tested, with the tests and corrections that are the default engine's; ranx knows no wilcoxon.
 """
 
@@ -65,6 +65,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.scoring.evaluation import parse_measures
     from irtoolkit.scoring.score import score
 
+    _check_levels(args)
     dataset, runs = judged_dataset(args)
     baseline = args.baseline or runs[0]
     # The same file may be spelled in two ways.
@@ -77,8 +78,6 @@ def execute(args: argparse.Namespace) -> None:
         args.max_p = args.alpha if args.max_p is None else args.max_p
         _by_ranx(args, dataset, paths)
         return
-    if args.max_p is not None:
-        raise InputError("--max-p is ranx's", remedy="add --engine ranx, or write --alpha")
     asked = measures_of(args)
     measures = parse_measures([dataset.protocol.main] if asked is None else asked)
     if len(measures) != 1:
@@ -107,6 +106,28 @@ def execute(args: argparse.Namespace) -> None:
     print(found.table(exact=args.format == "csv").render(args.format))
 
 
+def _check_levels(args: argparse.Namespace) -> None:
+    """Checks --alpha and --max-p, before anything is scored.
+
+    Raises:
+        InputError: one is out of range, both are given, or --max-p goes with no ranx.
+    """
+    from irtoolkit.base.errors import InputError
+
+    alpha, max_p = args.alpha, args.max_p
+    if max_p is not None and args.engine != "ranx":
+        raise InputError("--max-p is ranx's", remedy="add --engine ranx, or write --alpha")
+    if alpha is not None and max_p is not None:
+        raise InputError(
+            "--alpha and --max-p are both given",
+            remedy="leave out one of them: with --engine ranx they are the same",
+        )
+    if alpha is not None and not 0 < alpha < 1:
+        raise InputError(f"--alpha {alpha:g} is not between 0 and 1", remedy="0.05 is usual")
+    if max_p is not None and not 0 <= max_p <= 1:
+        raise InputError(f"--max-p {max_p} is not a probability", remedy="0.05 is usual")
+
+
 def _by_ranx(args: argparse.Namespace, dataset: Dataset, paths: list[str]) -> None:
     """Prints ranx's report."""
     from irtoolkit.base.errors import InputError
@@ -116,8 +137,6 @@ def _by_ranx(args: argparse.Namespace, dataset: Dataset, paths: list[str]) -> No
 
     if args.format == "csv":
         raise InputError("ranx has no report as CSV", remedy="use --format json")
-    if args.max_p is not None and not 0 <= args.max_p <= 1:
-        raise InputError(f"--max-p {args.max_p} is not a probability")
     if args.measures is None:
         raise InputError("ranx's report has no usual measure", remedy="name one, as -m ndcg@10")
     measures = [ranx_name(name) for name in " ".join(args.measures).split()]

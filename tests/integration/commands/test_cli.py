@@ -1334,6 +1334,25 @@ def test_the_baseline_is_the_first_run_or_the_one_that_is_named(
     assert compared(b, "--baseline", a)[b]["p_value"] == first[b]["p_value"]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--alpha", "5"), "--alpha 5 is not between 0 and 1"),
+        (("--alpha", "0"), "--alpha 0 is not between 0 and 1"),
+        (("--alpha", "nan"), "--alpha nan is not between 0 and 1"),
+        (("--engine", "ranx", "--alpha", "5"), "--alpha 5 is not between 0 and 1"),
+        (("--engine", "ranx", "--max-p", "-1"), "--max-p -1.0 is not a probability"),
+        (("--engine", "ranx", "--max-p", "0.05", "--alpha", "0.01"), "--alpha and --max-p are both given"),
+        (("--max-p", "0.05", "--alpha", "0.01"), "--max-p is ranx's"),
+    ],
+)  # fmt: skip
+def test_compare_checks_levels_before_anything_is_read(
+    irtoolkit: Command, words: tuple[str, ...], said: str
+) -> None:
+    answer = irtoolkit("compare", "absent.qrels", "absent.run", "other.run", *words)
+    assert (answer.status, said in answer.err) == (2, True), answer.err
+
+
 def test_compare_in_every_format(irtoolkit: Command, runs: list[str]) -> None:
     base = ("compare", "csfcube/sample", *runs, "--measure", "AP", "--format")
     systems = json.loads(irtoolkit(*base, "json").out)["systems"]
