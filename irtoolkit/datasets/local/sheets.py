@@ -16,7 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.forms import column_mark, is_parquet_file
 from irtoolkit.base.parquet import read_batches
-from irtoolkit.datasets.local.tsv import DOC_IDS, DOC_TEXTS, TITLE, csv_reader
+from irtoolkit.datasets.local.tsv import DOC_IDS, DOC_TEXTS, TITLE, csv_rows
 
 # Rows of a table that are in memory at a time.
 _BATCH_ROWS = 4096
@@ -93,7 +93,7 @@ def csv_records(path: Path) -> Records:
     """Yields (line, record) of a CSV; names of columns are in lower case.
 
     Raises:
-        InputError: a column named twice, or a row with more or fewer fields than the header.
+        InputError: a column named twice, or a row that is not CSV or has more or fewer fields than the header.
     """
     numbered = read_lines(path)
     first, head = next(((number, line) for number, line in numbered if line.strip()), (1, ""))
@@ -104,21 +104,15 @@ def csv_records(path: Path) -> Records:
             line=first, remedy="the first line of a CSV names its columns, such as id,text",
         )  # fmt: skip
     _check_distinct(names, path, first)
-    reader = csv_reader((line for _, line in numbered), head)
-    number = first + 1
-    try:
-        for row in reader:
-            if len(row) not in (0, len(names)):
-                raise InputError(
-                    f"{len(row)} fields, and {len(names)} columns", file=path, line=number,
-                    remedy="put a text with commas or quotes between double quotes; between tabs"
-                    " a text has no tab and no line end",
-                )  # fmt: skip
-            if row:
-                yield number, dict(zip(names, row, strict=True))
-            number = first + reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", file=path, line=number) from None
+    for number, row in csv_rows(numbered, head, path):
+        if len(row) not in (0, len(names)):
+            raise InputError(
+                f"{len(row)} fields, and {len(names)} columns", file=path, line=number,
+                remedy="put a text with commas or quotes between double quotes; between tabs"
+                " a text has no tab and no line end",
+            )  # fmt: skip
+        if row:
+            yield number, dict(zip(names, row, strict=True))
 
 
 def _check_distinct(names: Sequence[str], path: Path, line: int | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,17 +33,52 @@ _LONGEST_FIELD = (1 << 31) - 1
 _log = logging.getLogger(__name__)
 
 
-def csv_reader(lines: Iterable[str], head: str) -> Reader:
-    """Returns a reader of lines without line ends whose columns are separated as a header's are.
+def csv_rows(
+    lines: Iterable[tuple[int, str]], head: str, path: Path
+) -> Iterator[tuple[int, list[str]]]:
+    """Yields (first line, fields) of rows whose columns are separated as a header's are.
 
     Between tabs quotes are part of a text, unless the header has quotes.
+
+    Args:
+        lines: (number, line without its end) pairs.
+        head: the header.
+        path: the file, for messages.
+
+    Raises:
+        InputError: a row is not CSV.
     """
-    csv.field_size_limit(_LONGEST_FIELD)
+    first = 0
+
+    def ended() -> Iterator[str]:
+        nonlocal first
+        for number, line in lines:
+            first = first or number
+            yield f"{line}\n"
+
+    reader = _reader(ended(), head)
+    try:
+        for row in iter(partial(_next_row, reader), None):
+            yield first, row
+            first = 0
+    except csv.Error as error:
+        raise InputError(f"not CSV: {error}", file=path, line=first or 1) from None
+
+
+def _reader(lines: Iterator[str], head: str) -> Reader:
     mark = column_mark(head)
-    ended = (f"{line}\n" for line in lines)
     if mark == "\t" and '"' not in head:
-        return csv.reader(ended, delimiter=mark, quoting=csv.QUOTE_NONE)
-    return csv.reader(ended, delimiter=mark, strict=True)
+        return csv.reader(lines, delimiter=mark, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=mark, strict=True)
+
+
+def _next_row(reader: Reader) -> list[str] | None:
+    """Returns the next row with fields of any length; Python has one limit for all readers."""
+    usual = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        return next(reader, None)
+    finally:
+        csv.field_size_limit(usual)
 
 
 def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
@@ -78,11 +114,7 @@ def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
     ):
         yield from ((number, line.split("\t")) for number, line in every if line.strip())
         return
-    reader = csv_reader((line for _, line in every), head[1])
-    try:
-        yield from ((reader.line_num, row) for row in reader if any(row))
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", file=path, line=reader.line_num or 1) from None
+    yield from ((number, row) for number, row in csv_rows(every, head[1], path) if any(row))
 
 
 def _not_two(fields: Sequence[str], path: Path, line: int) -> InputError:
