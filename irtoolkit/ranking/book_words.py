@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import threading
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ from irtoolkit.retrievers.stored_index import StoredIndex
 
 # The share of sentences from which on a word is a function word, in languages that have no list.
 _EVERYWHERE, _FEWEST = 0.2, 20
+# Lengths of passages, with their windows, that are held; the norms of each take 8 bytes a window.
+_HELD = 4
 
 
 class _Window(NamedTuple):
@@ -59,7 +62,8 @@ class BookWords:
         self.lang = langs.pop() if len(langs) == 1 else None
         data = novel_dataset(list(novels), 1, name=name)
         self.index: StoredIndex = build(data, find_system("bm25", {}), progress=progress)
-        self._windows: dict[tuple[int, Around], list[_Window]] = {}
+        self._windows: OrderedDict[tuple[int, Around], list[_Window]] = OrderedDict()
+        self._table = threading.Lock()
         own = analysis_of(self.index.settings(), self.lang)
         self._analyze = analyzer(*own)
 
@@ -109,16 +113,24 @@ class BookWords:
         return np.concatenate(numbers), np.concatenate(counts)
 
     def windows(self, length: int, around: Around) -> list[_Window]:
-        """Returns the passages of some length, and the windows around them."""
-        if (length, around) not in self._windows:
-            made = []
-            for size, share in around.shares():
-                sizes = self._at_passages(self._lengths, length, size)
-                average = float(sizes.mean()) or 1.0
-                norms = self.how.k1 * (1 - self.how.b + self.how.b * sizes / average)
-                made.append(_Window(size, share, norms))
-            self._windows[length, around] = made
-        return self._windows[length, around]
+        """Returns the passages of some length, and the windows around them; the last few are held."""
+        key = (length, around)
+        with self._table:
+            if key not in self._windows:
+                self._windows[key] = self._new_windows(length, around)
+            self._windows.move_to_end(key)
+            if len(self._windows) > _HELD:
+                self._windows.popitem(last=False)
+            return self._windows[key]
+
+    def _new_windows(self, length: int, around: Around) -> list[_Window]:
+        made = []
+        for size, share in around.shares():
+            sizes = self._at_passages(self._lengths, length, size)
+            average = float(sizes.mean()) or 1.0
+            norms = self.how.k1 * (1 - self.how.b + self.how.b * sizes / average)
+            made.append(_Window(size, share, norms))
+        return made
 
     def scores(self, query: str, length: int, around: Around) -> tuple[Floats, Any]:
         """Returns (p,) the score of every passage, and whether it has a content word of the query."""

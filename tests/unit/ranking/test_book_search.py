@@ -12,6 +12,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
 from irtoolkit.datasets.novels import Novel
+from irtoolkit.ranking import book_words
 from irtoolkit.ranking.book_ranking import best_passages, by_meaning, score_passages, standardised
 from irtoolkit.ranking.book_search import BookSearch, told_share
 from irtoolkit.ranking.book_system import BOOKS, Around, best_system
@@ -78,6 +79,25 @@ def test_scores_by_words_are_those_of_the_definition(length: int) -> None:
         own = by_definition(novels, ["lamp", "whale"], length, Around((), 0.0))
         assert is_hit.tolist() == (own > 0).tolist()
     assert len(found) == len(words.layout.starts(length)) == len(expected)
+
+
+def test_the_windows_of_a_few_lengths_are_held() -> None:
+    novels = some_novels()
+    words = BookWords(novels)
+    first, _ = words.scores("lamp", 1, BOOKS.alone)
+    used = words.windows(1, BOOKS.alone)
+    for length in range(2, 21):
+        # One that is used again stays.
+        assert words.windows(1, BOOKS.alone) is used
+        words.scores("lamp", length, BOOKS.alone)
+    assert list(words._windows)[-2:] == [(1, BOOKS.alone), (20, BOOKS.alone)]
+    assert len(words._windows) == book_words._HELD
+    for length in (1, 2):
+        found, _ = words.scores("lamp", length, BOOKS.alone)
+        assert found == pytest.approx(
+            by_definition(novels, ["lamp"], length, BOOKS.alone), abs=1e-9
+        )
+    assert words.scores("lamp", 1, BOOKS.alone)[0].tolist() == first.tolist()
 
 
 def test_passages_have_their_books_and_never_reach_into_another() -> None:
