@@ -40,7 +40,7 @@ def open_books(
     from irtoolkit.datasets.book_files import read_books
     from irtoolkit.datasets.novels import LENGTH
     from irtoolkit.ranking.book_index import BookIndex
-    from irtoolkit.ranking.book_search import book_search, is_book_system
+    from irtoolkit.ranking.book_search import book_search, is_book_system, told_share
     from irtoolkit.ranking.build_index import DEFAULT
     from irtoolkit.ranking.systems import find_system, refuse_query_settings
 
@@ -54,12 +54,14 @@ def open_books(
     else:
         index = BookIndex(novels, find_system(system or DEFAULT, settings), size or LENGTH)
     note(_described(index))
+    if told_share(index.searched_by):
+        note(f"in measurements this ranking {told_share(index.searched_by)}")
     return index
 
 
 def _described(index: PlacedIndex) -> str:
     """Returns what is searched, by which ranking, and its known recall, in words."""
-    from irtoolkit.ranking.book_search import BookSearch, model_lacks, told_share
+    from irtoolkit.ranking.book_search import BookSearch, model_lacks
     from irtoolkit.ranking.book_system import BOOKS
 
     titles = [novel.title for novel in index.books.values()]
@@ -73,7 +75,7 @@ def _described(index: PlacedIndex) -> str:
         said.append(
             f"more than {BOOKS.encoded:,} sentences are compared by meaning with --system both alone"
         )
-    return "; ".join([*said, *filter(None, [told_share(index.searched_by)])])
+    return "; ".join(said)
 
 
 def _sentences(length: str | None, sentences: int | None) -> int | None:

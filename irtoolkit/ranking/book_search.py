@@ -185,13 +185,13 @@ def is_book_system(name: Any) -> bool:
 
 
 def told_share(system: str) -> str:
-    """Returns how many known passages a system finds, in words; measured over benchmarks of books."""
+    """Returns the share of known passages that a system finds, in words: "finds ..."; else empty."""
     figures = json.loads((files("irtoolkit.ranking") / "book_figures.json").read_text("utf-8"))
     shares = figures["systems"].get(system)
     if shares is None:
         return ""
-    first, more = (round(10 * shares[key]) for key in ("first 5", "first 20"))
+    first, more = (f"{100 * shares[key]:.0f} %" for key in ("first 5", "first 20"))
     return (
-        f"finds the passage among the first 5 for {first} of 10 known passages that critics wrote of,"
-        f" among the first 20 for {more} of 10"
+        f"finds {first} of {figures['queries']} passages of {figures['books']} novels, which critics"
+        f" wrote of, among the first 5, and {more} among the first 20"
     )
