@@ -33,11 +33,15 @@ def read_qrels(path: StrPath) -> Qrels:
             remedy="name a dataset or a file of judgments before the runs",
         )  # fmt: skip
     form = form_of_columns(path)
-    if (
-        form == "csv"
-        and next(line for _, line in read_lines(path) if line.strip()).split("\t") == BEIR_HEADER
-    ):
-        form = "beir"
+    if form in ("csv", None):
+        number, first = next(((n, line) for n, line in read_lines(path) if line.strip()), (1, ""))
+        if form is not None and first.split("\t") == BEIR_HEADER:
+            form = "beir"
+        elif form is None and "," in first and len(first.split()) < 4:
+            raise InputError(
+                f"the columns {first!r} are not those of judgments", file=path, line=number,
+                remedy="name them query_id, doc_id and relevance",
+            )  # fmt: skip
     if form is None:
         return Qrels.read(path)
     return Qrels.from_rows(row[:3] for row in QREL_FORMATS[form](path))

@@ -268,3 +268,14 @@ def test_a_damaged_page_is_refused(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(ir.InputError, match=r"docs\.parquet: not Parquet"):
         list(table_records(path))
+
+
+@pytest.mark.parametrize("first", ["query,doc,rel", "q1,d1,1"])
+def test_a_csv_of_judgments_without_known_columns_is_told_their_names(
+    first: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "judged.csv"
+    path.write_text(f"{first}\nq2,d2,1\n")
+    with pytest.raises(ir.InputError, match="name them query_id, doc_id and relevance") as caught:
+        ir.load(["a whale"], queries=["whale"], qrels=path)
+    assert caught.value.line == 1
