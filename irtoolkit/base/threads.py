@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 # Bytes that a thread needs to begin: its stack, and what Python allocates for it.
@@ -43,3 +45,20 @@ def pool(
     """
     room_for(threads)
     return ThreadPoolExecutor(threads, initializer=begin, initargs=given)
+
+
+def one_thread_each(interface: str) -> Any:
+    """Returns a context in which each thread multiplies matrices alone.
+
+    Args:
+        interface: of the libraries that multiply: "blas", or "openmp" for torch.
+    """
+    return _libraries("torch" in sys.modules).limit(limits=1, user_api=interface)
+
+
+@cache
+def _libraries(has_torch: bool) -> Any:
+    """Returns a controller of the libraries that are loaded; to find them takes a while."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -54,8 +54,9 @@ def open_books(
     else:
         index = BookIndex(novels, find_system(system or DEFAULT, settings), size or LENGTH)
     note(_described(index))
-    if told_share(index.searched_by):
-        note(f"in measurements this ranking {told_share(index.searched_by)}")
+    share = told_share(index.searched_by)
+    if share:
+        note(f"in measurements this ranking {share}")
     return index
 
 

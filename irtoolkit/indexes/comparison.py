@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints, Singles
-from irtoolkit.base.threads import pool
+from irtoolkit.base.threads import one_thread_each, pool
 from irtoolkit.indexes.maxsim import Matching
 from irtoolkit.indexes.rounding import Packed, packed
 from irtoolkit.indexes.vectors import VectorShard
@@ -108,7 +107,7 @@ class Comparison:
             own = made[:, first:last]
             matched(products, starts, queries.starts, self.total, self.without, own)
 
-        with _one_thread_each(), pool(cores()) as workers:
+        with one_thread_each("blas"), pool(cores()) as workers:
             for _ in workers.map(part, shard.blocks(many * max(1, shard.vectors.shape[1]))):
                 pass
 
@@ -240,16 +239,3 @@ def _inverse(squares: Floats) -> Floats:
     """(n,) 1 divided by each length, and 0 for a length of 0."""
     lengths = np.sqrt(squares)
     return np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-
-
-def _one_thread_each() -> Any:
-    """A context in which each thread multiplies matrices alone."""
-    return _libraries().limit(limits=1, user_api="blas")
-
-
-@cache
-def _libraries() -> Any:
-    """Returns a controller of the threads of native libraries; to find it takes longer than to compare a hundred texts."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

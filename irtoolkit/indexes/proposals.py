@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Singles
 from irtoolkit.base.rows import by_rows
+from irtoolkit.base.threads import one_thread_each
 from irtoolkit.indexes.rounding import Packed
 from irtoolkit.indexes.vectors import VectorShard
 
@@ -170,19 +171,11 @@ def _bits(rows: Any, others: Any) -> Any:
         own = slice(share * numbers.start, share * numbers.stop)
         torch.get_num_threads()  # a thread that has not called it yet forgets its limit
         # Threads of OpenMP would wait for more work in a loop, and keep others from theirs.
-        with _libraries().limit(limits=1, user_api="openmp"):
+        with one_thread_each("openmp"):
             torch.mm(rows[own], others.T, out=made[own])
 
     by_rows(part, bits, -(-len(rows) // share))
     return bits
-
-
-@cache
-def _libraries() -> Any:
-    """Returns a controller of the threads of native libraries, torch among them."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _unit(vectors: Singles, lengths: Floats) -> Singles:
