@@ -1,6 +1,8 @@
 # make demo   installs into .venv and measures the CSFCube paper's tables again
-# make check  installs into .venv and runs ruff, mypy and the unit tests, in about a minute
-# make test   installs into .venv and runs ruff, mypy and all tests
+# make check  installs into .venv and runs ruff, mypy, and the unit and property tests
+# make test   installs into .venv and runs ruff, mypy and all tests but the slow ones
+# make slow   runs the slow tests: clusters, torchrun, killed processes, notebooks
+# make nightly runs make slow, faults, fuzz and lanes, and the property tests with many examples
 # make lucene installs into .venv-lucene, with Pyserini and a Java, and runs the tests of Lucene
 # make golden installs into .venv and compares the runs of every retriever with those that are kept
 # make faults installs into .venv and disturbs commands at many moments; see CONTRIBUTING.md
@@ -28,7 +30,7 @@ EXTRAS ?= dev
 TESTS ?= tests/unit
 MINUTES ?= 30
 
-.PHONY: demo check test fuzz faults lanes $(LANES:%=lane-%) lock lint docs clean lucene golden
+.PHONY: demo check test slow nightly fuzz faults lanes $(LANES:%=lane-%) lock lint docs clean lucene golden
 
 # Pyserini and its Java, which only the tests of Lucene need, are in an environment of their own.
 LUCENE := .venv-lucene
@@ -55,10 +57,17 @@ demo: $(VENV)/installed
 
 # On the samples alone: the real releases are read by make test.
 check: lint
-	env -u IRTOOLKIT_DATA $(BIN)/pytest tests/unit
+	env -u IRTOOLKIT_DATA $(BIN)/pytest tests/unit tests/property
 
 test: lint
 	$(BIN)/pytest
+
+# SLOW="--minutes 5" begins none after five minutes.
+slow: $(VENV)/installed
+	$(BIN)/pytest -m 'nightly and not lucene' $(SLOW) $$(grep -rl mark.nightly tests --include='test_*.py')
+
+nightly: slow faults fuzz lanes
+	IRTOOLKIT_EXAMPLES=1000 $(BIN)/pytest tests/property
 
 lucene: $(LUCENE)/installed
 	$(LUCENE)/bin/pytest -m lucene $$(grep -rl with_java tests --include='test_*.py')

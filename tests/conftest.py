@@ -7,6 +7,7 @@ import gc
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,6 @@ from tests.optional import lacking
 # tries more of them, and cases that are otherwise left out for others of their kind.
 EXAMPLES = int(os.environ.get("IRTOOLKIT_EXAMPLES", "40"))
 ALL = EXAMPLES >= 1000
-# Of a test that takes long, where another test would show the same failure or a benchmark script is run whole.
-thorough = pytest.mark.skipif(not ALL, reason="takes long: IRTOOLKIT_EXAMPLES=1000 runs it")
 settings.register_profile(
     "irtoolkit",
     deadline=None,
@@ -32,6 +31,7 @@ settings.register_profile(
 )
 settings.load_profile("irtoolkit")
 
+STARTED = time.monotonic()
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "irtoolkit" / "datasets" / "samples" / "csfcube"
 
@@ -63,7 +63,14 @@ def pytest_xdist_auto_num_workers() -> int:
         return (os.cpu_count() or 1) + 1
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--minutes", type=float, help="skip tests that would begin later than this")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    minutes = item.config.getoption("--minutes")
+    if minutes is not None and time.monotonic() - STARTED > 60 * minutes:
+        pytest.skip(f"--minutes {minutes:g} were over")
     if item.get_closest_marker("lucene") is not None:
         from tests.lucene import lacking
 

@@ -42,6 +42,8 @@ PAGES = [
     *sorted(DOCS.rglob("*.md")),
 ]
 NEEDS = "# needs: "
+# Pages that train, compile or build for more than ten seconds.
+SLOW = {"ranx.md", "scale.md", "train.md"}
 # A collection that the README registers, as whoever runs the tests may have done.
 OWN = "npl"
 # A name that the site documents from its docstring, and its members.
@@ -143,7 +145,15 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("reader")
-@pytest.mark.parametrize("page", [page for page in PAGES if runs_something(page)], ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.nightly if page.name in SLOW else ())
+        for page in PAGES
+        if runs_something(page)
+    ],
+    ids=name_of,
+)
 def test_a_page_does_what_it_says(irtoolkit: Command, page: Path) -> None:
     names: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page.read_text("utf-8")):

@@ -16,6 +16,7 @@ from tests.conftest import ROOT
 NAMES = ("mkdocs", "material")
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not all(map(find_spec, NAMES)), reason="pip install '.[docs]'")
 def test_it_builds_without_warnings(tmp_path: Path) -> None:
     site = tmp_path / "site"

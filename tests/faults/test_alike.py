@@ -11,7 +11,10 @@ import pytest
 from tests.faults.determinism import VARIATIONS, Variation, compared, measure
 from tests.faults.together import Crew
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measured on Linux")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measured on Linux"),
+]
 
 
 AT_ONCE = 3

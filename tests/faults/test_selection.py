@@ -21,7 +21,10 @@ from tests.faults.harness import Bench
 from tests.faults.moment import Fault, arm
 from tests.faults.zygote import HUNG, Zygote
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks and limits")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks and limits"),
+]
 
 # Command: kind to how many moments.
 SELECTED = {

@@ -17,7 +17,7 @@ import pytest
 import irtoolkit.datasets
 from irtoolkit.base.hooks import after_import
 from irtoolkit.base.temporary_home import instead_of_cache, instead_of_home
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 
 SAMPLES = Path(irtoolkit.datasets.__file__).parent / "samples"
 HEAVY = (
@@ -196,7 +196,7 @@ ALIKE = (
         "import irtoolkit, importlib.util as u; u.find_spec('ir_datasets'), u.find_spec('ir_measures')",
         "import irtoolkit; del irtoolkit; import irtoolkit, ir_datasets, irtoolkit.datasets",
         "import irtoolkit, importlib, ir_datasets, ir_measures; importlib.reload(irtoolkit)",
-        *(pytest.param(order, marks=thorough) for order in ALIKE),
+        *(pytest.param(order, marks=pytest.mark.nightly) for order in ALIKE),
     ],
 )
 def test_everything_is_registered_once_in_any_order(first: str) -> None:

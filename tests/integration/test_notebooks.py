@@ -276,6 +276,7 @@ def test_says_first_how_to_take_the_real_data_and_ends_in_checks(path: Path) -> 
     assert any(isinstance(node, ast.Assert) for node in ast.walk(code(path)[-1]))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_cells_run_and_checks_hold(path: Path, execute: Execute) -> None:
     require_packages(path)
@@ -287,6 +288,7 @@ def test_cells_run_and_checks_hold(path: Path, execute: Execute) -> None:
     assert (done.folder / "cache" / "vectors").exists() == bool(encoded)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_stored_outputs_are_those_of_a_rerun(path: Path, execute: Execute) -> None:
     require_packages(path)
@@ -310,6 +312,7 @@ def stored(cell: dict[str, Any], part: str) -> str | None:
     return values[0] if values else None
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", ENCODED, ids=lambda path: path.stem)
 def test_run_without_the_weights_of_the_encoder(path: Path, execute: Execute) -> None:
     require_packages(path)
@@ -319,6 +322,7 @@ def test_run_without_the_weights_of_the_encoder(path: Path, execute: Execute) ->
     assert not (done.folder / "cache" / "vectors").exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("last", "said"),
     [

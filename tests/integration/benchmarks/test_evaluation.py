@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 
 SCRIPT = ROOT / "benchmarks" / "evaluation.py"
 
@@ -69,7 +69,7 @@ PARTS = ("engine", "nearness", "files")
 
 @pytest.mark.parametrize(
     "parts",
-    [PARTS, pytest.param(("usual",), marks=thorough)],
+    [PARTS, pytest.param(("usual",), marks=pytest.mark.nightly)],
     ids=" ".join,
 )
 def test_every_row_is_there_and_the_values_agree(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 
 SCRIPT = ROOT / "benchmarks" / "index.py"
 
@@ -32,7 +32,7 @@ def run(*words: Any) -> subprocess.CompletedProcess[str]:
     )
 
 
-@thorough
+@pytest.mark.nightly
 def test_every_figure_is_there(tmp_path: Path) -> None:
     output = tmp_path / "deep" / "found.json"
     done = run(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 
 SCRIPT = ROOT / "benchmarks" / "training.py"
 SMALLEST = {"layers": 1, "width": 32, "heads": 2, "vocabulary": 500, "batch": 4, "tokens": 16}
@@ -83,13 +83,13 @@ def test_every_row_is_there_and_the_losses_agree(
     )
 
 
-@thorough
+@pytest.mark.nightly
 def test_memory_is_that_of_a_process_of_its_own(module: Any, tmp_path: Path) -> None:
     found = module.alone(trial(module, tmp_path), tmp_path)
     assert found["MiB"] > 0
 
 
-@thorough
+@pytest.mark.nightly
 def test_both_are_measured_in_chunks_where_memory_does_not_suffice(
     module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

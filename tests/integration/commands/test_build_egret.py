@@ -18,7 +18,6 @@ from irtoolkit.cli import main
 from irtoolkit.datasets import egret
 from irtoolkit.datasets.dataset import Dataset
 from tests import explainer
-from tests.conftest import thorough
 
 BUILD = ["build", "egret", "--books", "books/", "-o", "mine"]
 ANSWERS = ["build", "egret", "--answers", "answers.jsonl", "-o", "mine"]
@@ -91,7 +90,9 @@ def test_the_dataset_has_what_was_written(texts: Path) -> None:
 
 
 # Workers write pieces of both in the same way.
-@pytest.mark.parametrize("command", [BUILD, pytest.param(NQ, marks=thorough)], ids=["books", "nq"])
+@pytest.mark.parametrize(
+    "command", [BUILD, pytest.param(NQ, marks=pytest.mark.nightly)], ids=["books", "nq"]
+)
 def test_processes_give_the_same_bytes(command: list[str], texts: Path) -> None:
     assert main(command) == 0
     here = contents(texts / "mine")

@@ -13,7 +13,6 @@ import pytest
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.local import registered, registry
 from irtoolkit.datasets.local.registering import register_collection
-from tests.conftest import thorough
 from tests.unit.datasets.local.test_registering import CLOSED, DOCS, QRELS, Command, Files, python
 from tests.waiting import PATIENCE
 
@@ -84,7 +83,9 @@ def damaged(small: Path, damage: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("damage", [*DAMAGES, *(pytest.param(d, marks=thorough) for d in ALIKE)])
+@pytest.mark.parametrize(
+    "damage", [*DAMAGES, *(pytest.param(d, marks=pytest.mark.nightly) for d in ALIKE)]
+)
 def test_a_new_process_warns_of_a_damaged_list(small: Path, damage: str) -> None:
     path = damaged(small, damage)
     done = python("import irtoolkit, ir_datasets\nprint('t/x' in list(ir_datasets.registry))")

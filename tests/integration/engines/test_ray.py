@@ -26,6 +26,8 @@ from tests import clusters, tiny
 from tests.conftest import ALL
 from tests.waiting import PATIENCE, wait_for
 
+pytestmark = pytest.mark.nightly
+
 pytest.importorskip("ray", reason="Ray is not installed")
 
 DATASETS = ("relic/sample/val", "csfcube/sample")

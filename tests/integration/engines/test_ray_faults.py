@@ -22,6 +22,8 @@ from irtoolkit.engines.stream import stream
 from tests import clusters
 from tests.waiting import PATIENCE, wait_for
 
+pytestmark = pytest.mark.nightly
+
 pytest.importorskip("ray", reason="Ray is not installed")
 
 # A command that maps while its head goes, or after. Its patience is short.

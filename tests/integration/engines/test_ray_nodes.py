@@ -21,6 +21,8 @@ from tests.conftest import SAMPLE, Answer
 from tests.nodes import NAME, other_node
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.nightly
+
 pytest.importorskip("ray", reason="Ray is not installed")
 
 Command = Callable[..., Answer]

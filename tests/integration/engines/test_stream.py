@@ -19,7 +19,9 @@ from irtoolkit.engines.stream import stream
 ITEMS = [bytes([n]) * n for n in range(20)]
 
 
-@pytest.fixture(scope="module", params=["processes", "ray"])
+@pytest.fixture(
+    scope="module", params=["processes", pytest.param("ray", marks=pytest.mark.nightly)]
+)
 def two(request: pytest.FixtureRequest) -> Iterator[Engine]:
     made: Any
     if request.param == "ray":

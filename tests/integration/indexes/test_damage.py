@@ -22,7 +22,7 @@ from irtoolkit.indexes import shards, writer
 from irtoolkit.ranking import build_index
 from irtoolkit.retrievers import index_sources
 from irtoolkit.retrievers.stored_index import StoredIndex
-from tests.conftest import Answer, thorough
+from tests.conftest import Answer
 from tests.integration.indexes.killed import content, texts
 
 FIRST, SECOND = texts(0, 700), texts(5000, 300)
@@ -394,7 +394,12 @@ except InputError as error:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are of Unix")
 @pytest.mark.parametrize(
-    "limit", [pytest.param(100, marks=thorough), 700, pytest.param(3000, marks=thorough)]
+    "limit",
+    [
+        pytest.param(100, marks=pytest.mark.nightly),
+        700,
+        pytest.param(3000, marks=pytest.mark.nightly),
+    ],
 )
 @pytest.mark.parametrize("work", ["build", "add", "merge", "replace"])
 def test_a_full_disk(work: str, limit: int, folder: Path, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from tests.conftest import ALL
 
+pytestmark = pytest.mark.nightly
+
 SCRIPT = Path(__file__).with_name("killed.py")
 
 

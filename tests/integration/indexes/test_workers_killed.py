@@ -25,6 +25,8 @@ from irtoolkit.retrievers.index_sources import DatasetBlocks
 from irtoolkit.retrievers.stored_index import StoredIndex
 from tests.integration.indexes.killed import content, texts
 
+pytestmark = pytest.mark.nightly
+
 DOCS = texts(0, 4000)
 QUERIES = {"q0": ("whale ship",), "q1": ("letter",), "q2": ("storm lamp coat",)}
 RELEVANT = {query: ["d8", "d77", "d3999"] for query in QUERIES}

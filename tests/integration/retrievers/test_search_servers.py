@@ -19,7 +19,6 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system, with_first
-from tests.conftest import thorough
 from tests.search_server import SHARDS, SearchServer, serving
 from tests.tiny import save
 
@@ -154,7 +153,9 @@ def test_it_is_a_first_stage_and_can_be_fused(server: SearchServer) -> None:
 
 # Workers are the same whatever the server is; what differs is asked without them above.
 @pytest.mark.parametrize(
-    "server", ["elasticsearch", pytest.param("opensearch", marks=thorough)], indirect=True
+    "server",
+    ["elasticsearch", pytest.param("opensearch", marks=pytest.mark.nightly)],
+    indirect=True,
 )
 def test_workers_of_an_engine_share_one_index(server: SearchServer) -> None:
     pools = {"q1": ["d6", "d1", "d4"], "q2": ["d1", "d3"], "q3": ["d2"]}

@@ -70,6 +70,7 @@ def assert_one_line(said: str, *parts: str) -> None:
     assert all(part in said for part in parts), said
 
 
+@pytest.mark.nightly
 def test_sharded_training_is_alone_in_its_folder_and_resumes_when_a_process_was_killed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +129,7 @@ def _kill_the_second(number: int) -> None:
     threading.Event().wait()
 
 
+@pytest.mark.nightly
 def test_workers_of_a_cluster_have_the_losses_of_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

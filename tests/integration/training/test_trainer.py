@@ -183,6 +183,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "IRTOOLKIT_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
 
 
+@pytest.mark.nightly
 def test_who_is_killed_goes_on_to_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ from irtoolkit.retrievers.texts import view
 from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.runs import Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 from tests.datasets import ASKED, DOCS, POOLS, register
 from tests.tiny import save, save_colbert
 
@@ -801,7 +801,7 @@ irtoolkit = irtoolkit.pyterrier
 """
 
 
-@pytest.mark.parametrize("imports", ["import pyterrier as pt", pytest.param("import irtoolkit.pyterrier, pyterrier as pt", marks=thorough)])  # fmt: skip
+@pytest.mark.parametrize("imports", ["import pyterrier as pt", pytest.param("import irtoolkit.pyterrier, pyterrier as pt", marks=pytest.mark.nightly)])  # fmt: skip
 def test_entry_points(imports: str, tmp_path: Path) -> None:
     """Where irtoolkit is installed, `import pyterrier` alone knows our datasets and measures."""
     declared = {entry.name for entry in metadata.entry_points(group="pyterrier.modules")}

@@ -25,7 +25,7 @@ from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import index_sources
 from irtoolkit.retrievers.stored_index import StoredIndex
 from irtoolkit.runs.order import TopDocuments
-from tests.conftest import ALL, thorough
+from tests.conftest import ALL
 from tests.tiny import WORDS, save, save_colbert
 
 WORD = WORDS[:40]
@@ -126,7 +126,8 @@ def ranking(index: StoredIndex, depth: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=thorough if name in LIKE else ()) for name in CASES]
+    "name",
+    [pytest.param(name, marks=pytest.mark.nightly if name in LIKE else ()) for name in CASES],
 )
 def test_workers_give_the_bytes_of_one_process(
     name: str, tmp_path: Path, models: dict[str, dict[str, Any]]

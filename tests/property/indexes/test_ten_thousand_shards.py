@@ -16,7 +16,6 @@ from irtoolkit.indexes.merged import Part, merged
 from irtoolkit.indexes.sharded import Sharded, Targets, least_keys
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.runs.order import TopDocuments
-from tests.conftest import thorough
 
 SHARDS, EACH, QUERIES = 10_000, 6, 3
 
@@ -80,7 +79,7 @@ def parts_of(levels: int, kind: Any, each: int) -> list[Part]:
 
 @pytest.mark.parametrize(("levels", "kind"), [(3, np.int64), (400, np.float64), (0, np.int64)])
 # Every depth above EACH takes all that a shard has, as 1000 does.
-@pytest.mark.parametrize("depth", [1, pytest.param(10, marks=thorough), 1000])
+@pytest.mark.parametrize("depth", [1, pytest.param(10, marks=pytest.mark.nightly), 1000])
 def test_the_best_of_ten_thousand_shards_are_the_best_of_all(
     levels: int, kind: Any, depth: int
 ) -> None:
@@ -138,7 +137,7 @@ class Counting(Sharded):
 
 
 # Where no two scores are equal, the ids, which the other case is for, too, decide nothing.
-@pytest.mark.parametrize("levels", [3, pytest.param(0, marks=thorough)])
+@pytest.mark.parametrize("levels", [3, pytest.param(0, marks=pytest.mark.nightly)])
 def test_ranks_are_sums_over_ten_thousand_shards(levels: int) -> None:
     corpus = corpus_of(levels)
     asked = list(range(QUERIES))

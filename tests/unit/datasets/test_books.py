@@ -23,7 +23,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.books import Book, Passages
 from irtoolkit.datasets.relic_release import RelicQuery
 from irtoolkit.retrievers.task import load_task
-from tests.conftest import thorough
 
 SAMPLES = Path(books.__file__).parent / "samples"
 SPLITS = ("train", "val", "test")
@@ -103,7 +102,7 @@ def benches(name: str) -> list[Any]:
     A training split is read as a validation split is, which differs in nothing but its size.
     """
     real = [
-        pytest.param(f"{name}/{split}", marks=thorough if split == "train" else ())
+        pytest.param(f"{name}/{split}", marks=pytest.mark.nightly if split == "train" else ())
         for split in SPLITS
     ]
     return [*(f"{name}/sample/{split}" for split in SPLITS), *real]

@@ -16,7 +16,6 @@ from irtoolkit.engines.engine import using
 from irtoolkit.engines.processes import ProcessEngine
 from irtoolkit.experiments import ahead
 from irtoolkit.ranking.systems import find_system
-from tests.conftest import thorough
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,13 @@ def two() -> Iterator[ProcessEngine]:
 
 # "ab" has the first and one in between, and "d" one alone, the last.
 @pytest.mark.parametrize(
-    "fatal", ["d", "ab", pytest.param("a", marks=thorough), pytest.param("b", marks=thorough)]
+    "fatal",
+    [
+        "d",
+        "ab",
+        pytest.param("a", marks=pytest.mark.nightly),
+        pytest.param("b", marks=pytest.mark.nightly),
+    ],
 )
 def test_the_other_rows_are_made(
     fatal: str, two: ProcessEngine, monkeypatch: pytest.MonkeyPatch
