@@ -5,7 +5,7 @@
 
 RUNS is a folder: a run that it has (TASK.SYSTEM.run) is scored as it is, others are made. --ranks is the folder of that name
 in BIRCO's repository, whose pickles are the published rankings. It writes benchmarks/results/birco.json, of which
-docs/generate.py makes docs/results/birco.md, and with --ranks the table irtoolkit/experiments/birco.toml.
+docs/generate.py makes docs/results/birco.md, and with --ranks the table irtoolkit/papers/birco.toml.
 
 An interval is of 95 % by bootstrap over queries. p is of a paired t-test over queries, Holm-corrected over the systems that
 are held against the same baseline. A published ranking that cannot be a run, for one that lists a document twice, is
@@ -27,7 +27,7 @@ from irtoolkit.runs import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "birco.json"
-TABLE = ROOT / "irtoolkit" / "experiments" / "birco.toml"
+TABLE = ROOT / "irtoolkit" / "papers" / "birco.toml"
 DATASETS = {"relic": "birco/relic", "wtb": "birco/wtb", "doris-mae": "birco/doris-mae/dev"}
 MAIN, MEASURES = "nDCG@10", ["nDCG@10", "R@5", "RR@10"]
 SYSTEMS = {

@@ -115,7 +115,7 @@ class Vectors:
     """Vectors of the sentences of books, and of queries."""
 
     def __init__(self, model: str) -> None:
-        from irtoolkit.serve.meaning import Meaning
+        from irtoolkit.apps.serve.meaning import Meaning
 
         self._meaning = Meaning(model)
         if self._meaning.why_not:

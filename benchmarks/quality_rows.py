@@ -14,7 +14,7 @@ from typing import Any
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.home import cache_home
 from irtoolkit.cli import main as command
-from irtoolkit.experiments.toml_records import Place, read_record
+from irtoolkit.papers.toml_records import Place, read_record
 from irtoolkit.runs import provenance
 from irtoolkit.runs.exact_ranks import RANKS_END
 

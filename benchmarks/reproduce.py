@@ -19,12 +19,12 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
-from irtoolkit.experiments.catalogue import find_table, tables
-from irtoolkit.experiments.listing import row_states
-from irtoolkit.experiments.reproduce import reproduce, survey
-from irtoolkit.experiments.result_json import as_json
-from irtoolkit.experiments.results import TableResult
-from irtoolkit.experiments.tables import Table
+from irtoolkit.papers.catalogue import find_table, tables
+from irtoolkit.papers.listing import row_states
+from irtoolkit.papers.reproduce import reproduce, survey
+from irtoolkit.papers.result_json import as_json
+from irtoolkit.papers.results import TableResult
+from irtoolkit.papers.tables import Table
 
 RESULTS = Path(__file__).parent / "results" / "reproduce"
 # Variables that name folders.

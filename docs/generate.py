@@ -32,7 +32,7 @@ from irtoolkit import commands, measures, retrievers
 from irtoolkit.base.discovery import modules
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.models.presets import Preset, presets
-from irtoolkit.reports import reproduction
+from irtoolkit.papers import pages as reproduction
 from irtoolkit.retrievers.asking import Asking
 from irtoolkit.retrievers.lexical import Lexical
 from irtoolkit.retrievers.neural import Neural, TwoSided

@@ -44,7 +44,7 @@ SECTIONS: dict[str, tuple[Name, ...]] = {
     "Functions": (
         *_all("api", "load", "index", "open_index", "retrieve", "rerank", "fuse", "tune_fusion"),
         *_all("api", "evaluate", "compare", "report", "export"),
-        *_all("analyses.analyse", "analyse"),
+        *_all("papers.analyses.analyse", "analyse"),
         *_all("engines.choose", "engine"),
     ),
     "Data": (

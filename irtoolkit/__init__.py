@@ -19,7 +19,6 @@ from irtoolkit.base.hooks import after_import
 from irtoolkit.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from irtoolkit.analyses.analyse import analyse as analyse
     from irtoolkit.api import compare as compare
     from irtoolkit.api import evaluate as evaluate
     from irtoolkit.api import export as export
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from irtoolkit.base.errors import InputError as InputError
     from irtoolkit.datasets.dataset import Dataset as Dataset
     from irtoolkit.engines.choose import engine as engine
+    from irtoolkit.papers.analyses.analyse import analyse as analyse
     from irtoolkit.retrievers.index import Index as Index
     from irtoolkit.runs import Qrels as Qrels
     from irtoolkit.runs import Run as Run
@@ -68,7 +68,7 @@ _FRONT = {
         ),
         "irtoolkit.api",
     ),
-    "analyse": "irtoolkit.analyses.analyse",
+    "analyse": "irtoolkit.papers.analyses.analyse",
     "InputError": "irtoolkit.base.errors",
     "Dataset": "irtoolkit.datasets.dataset",
     "Index": "irtoolkit.retrievers.index",

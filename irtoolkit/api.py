@@ -538,8 +538,8 @@ def export(
         InputError: no such dataset, form, view or licence; a dataset without what the form needs; or
             a folder with something in it.
     """
-    from irtoolkit.exports.export import export_folder
-    from irtoolkit.exports.source import Source
+    from irtoolkit.integrations.exports.export import export_folder
+    from irtoolkit.integrations.exports.source import Source
 
     export_folder(Source(load(data), query, doc, split, progress), form, folder, licence)
     return Path(folder)

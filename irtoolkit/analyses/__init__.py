@@ -1,1 +1,1 @@
-"""The papers' analyses of their data and of rankings, one a module, for `irtoolkit analyse`."""
+"""The analyses by their short name; see `irtoolkit.papers.analyses`."""

@@ -29,7 +29,7 @@ def check_no_token(args: argparse.Namespace) -> None:
     Raises:
         InputError: there is a token, or another host.
     """
-    from irtoolkit.web.server import LOCAL
+    from irtoolkit.apps.web.server import LOCAL
 
     if args.no_token and (args.token is not None or args.host not in LOCAL):
         raise InputError(

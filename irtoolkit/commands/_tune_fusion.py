@@ -78,9 +78,9 @@ def refuse_other(args: argparse.Namespace) -> None:
 
 def tune_fusions(args: argparse.Namespace) -> None:
     """Tunes a fusion, and prints the tried configurations and the figures of the held-out run."""
-    from irtoolkit.experiments.tune import parse_grid
     from irtoolkit.fusing.files import tune_files
     from irtoolkit.fusing.search import FusionSearch
+    from irtoolkit.papers.tune import parse_grid
 
     names = ("methods", "normalise", "step", "folds", "inner", "seed", "depth")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}

@@ -25,8 +25,8 @@ from irtoolkit.commands import (
 )
 
 if TYPE_CHECKING:
-    from irtoolkit.analyses.base import Analysis
-    from irtoolkit.analyses.result import AnalysisResult
+    from irtoolkit.papers.analyses.base import Analysis
+    from irtoolkit.papers.analyses.result import AnalysisResult
 
 HELP = "make an analysis of one of the papers again"
 EXAMPLES = (
@@ -73,8 +73,8 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(
             "no ANALYSIS is named", remedy="irtoolkit analyse --list lists the analyses"
         )
-    from irtoolkit.analyses.analyse import analyse
-    from irtoolkit.analyses.catalogue import find_analysis
+    from irtoolkit.papers.analyses.analyse import analyse
+    from irtoolkit.papers.analyses.catalogue import find_analysis
 
     chosen = find_analysis(args.analysis).with_settings(parse_pairs(args.settings))
     runs = [name for name in args.inputs if is_file(name)]
@@ -90,16 +90,16 @@ def execute(args: argparse.Namespace) -> None:
         note(f"{args.sheet}: a sheet to fill in; --sheets reads it")
     _print(result, args.format)
     if args.output is not None:
-        from irtoolkit.analyses.files import write_files
+        from irtoolkit.papers.analyses.files import write_files
 
         for path in write_files(result, Path(args.output)):
             note(str(path))
 
 
 def _print_list(args: argparse.Namespace) -> None:
-    from irtoolkit.analyses.catalogue import analyses
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.tables import TextTable
+    from irtoolkit.papers.analyses.catalogue import analyses
 
     if args.analysis is not None or args.inputs:
         raise InputError("--list beside an ANALYSIS", remedy="give one of the two")
@@ -123,10 +123,10 @@ def _subject(one: type[Analysis]) -> str:
 
 
 def _print(result: AnalysisResult, form: str) -> None:
-    from irtoolkit.analyses.files import csv_table
-    from irtoolkit.analyses.result import as_json, as_latex, as_tables, closing_lines
     from irtoolkit.base.tables import terminal_width
     from irtoolkit.base.textwidth import wrap
+    from irtoolkit.papers.analyses.files import csv_table
+    from irtoolkit.papers.analyses.result import as_json, as_latex, as_tables, closing_lines
 
     if form == "json":
         print_json(as_json(result))

@@ -29,10 +29,10 @@ from irtoolkit.commands._serving import add_address, check_no_token
 if TYPE_CHECKING:
     import socket
 
-    from irtoolkit.annotating.pool import Pool
-    from irtoolkit.annotating.session import Session
+    from irtoolkit.apps.annotate.pool import Pool
+    from irtoolkit.apps.annotate.session import Session
+    from irtoolkit.apps.web.guard import Access
     from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.web.guard import Access
 
 HELP = "judge documents in the browser"
 EXAMPLES = (
@@ -80,10 +80,10 @@ def execute(args: argparse.Namespace) -> None:
 
     if find_spec("fastapi") is None:
         raise needs_extra("fastapi", "serve")
-    from irtoolkit.annotating.session import Session
-    from irtoolkit.annotating.sheet import check_name
+    from irtoolkit.apps.annotate.session import Session
+    from irtoolkit.apps.annotate.sheet import check_name
+    from irtoolkit.apps.web.server import access_for, bound
     from irtoolkit.base.locks import locked
-    from irtoolkit.web.server import access_for, bound
 
     check_no_token(args)
     folder, annotator = Path(args.output), args.annotator or _login()
@@ -114,8 +114,8 @@ def _login() -> str:
 
 
 def _pooled(args: argparse.Namespace) -> tuple[Dataset, Pool]:
-    from irtoolkit.annotating.grades import Grades
-    from irtoolkit.annotating.pool import Source, pooled
+    from irtoolkit.apps.annotate.grades import Grades
+    from irtoolkit.apps.annotate.pool import Source, pooled
     from irtoolkit.commands._datasets import ranked_dataset
 
     if args.depth is not None and not args.runs:
@@ -131,9 +131,9 @@ def _pooled(args: argparse.Namespace) -> tuple[Dataset, Pool]:
 def _serve(
     session: Session, place: socket.socket, access: Access, args: argparse.Namespace
 ) -> None:
-    from irtoolkit.annotating.app import application
+    from irtoolkit.apps.annotate.app import application
+    from irtoolkit.apps.web.server import Patience, address, run
     from irtoolkit.base.plurals import number_of
-    from irtoolkit.web.server import Patience, address, run
 
     sheet, pool = session.sheet, session.pool
 

@@ -123,9 +123,9 @@ def _words(parser: argparse.ArgumentParser, names: dict[str, list[str]]) -> list
 def _names(commands: list[str]) -> dict[str, list[str]]:
     """Returns the known names for each metavar of arguments."""
     from irtoolkit.datasets import dataset_ids
-    from irtoolkit.experiments.catalogue import tables
-    from irtoolkit.experiments.papers import row_id
     from irtoolkit.models.presets import presets
+    from irtoolkit.papers.catalogue import tables
+    from irtoolkit.papers.systems import row_id
     from irtoolkit.ranking.systems import KNOWN_AS
     from irtoolkit.retrievers import retrievers
     from irtoolkit.training.recipe_files import recipe_names

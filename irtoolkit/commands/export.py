@@ -30,7 +30,7 @@ EXAMPLES = (
     "irtoolkit export csfcube/sample mteb csfcube-mteb",
     "irtoolkit export csfcube/sample hf csfcube-hf --push hf://datasets/USER/NAME",
 )
-# `irtoolkit.exports.export.FORMS`, whose modules help does not load.
+# `irtoolkit.integrations.exports.export.FORMS`, whose modules help does not load.
 FOLDERS = ("beir", "mteb", "hf", "pyserini", "tira")
 
 
@@ -66,11 +66,11 @@ def _write_folder(args: argparse.Namespace) -> None:
     from irtoolkit.base.folders import refuse_filled
     from irtoolkit.base.plurals import number_of
     from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.exports.card import is_export, restate
-    from irtoolkit.exports.export import export_folder
-    from irtoolkit.exports.licences import licence_of
-    from irtoolkit.exports.push import push, refuse_closed, repository
-    from irtoolkit.exports.source import Source
+    from irtoolkit.integrations.exports.card import is_export, restate
+    from irtoolkit.integrations.exports.export import export_folder
+    from irtoolkit.integrations.exports.licences import licence_of
+    from irtoolkit.integrations.exports.push import push, refuse_closed, repository
+    from irtoolkit.integrations.exports.source import Source
 
     folder = args.folder
     if folder is None or args.output is not None:
@@ -135,7 +135,7 @@ def _topics(dataset: Any) -> Iterator[str]:
 
 
 def _qrels(dataset: Any) -> Iterator[str]:
-    from irtoolkit.exports.trec import check_whole_grades
+    from irtoolkit.integrations.exports.trec import check_whole_grades
 
     check_whole_grades(dataset)
     return (f"{_word(q.query_id)} 0 {_word(q.doc_id)} {q.relevance}" for q in dataset.qrels_iter())

@@ -90,7 +90,7 @@ def _cells(one: QueryOverlap) -> list[TableCell]:
 
 def _printed() -> dict[str, float]:
     """Returns dataset to the figure of Table 2."""
-    from irtoolkit.experiments.catalogue import find_table
+    from irtoolkit.papers.catalogue import find_table
 
     rows = find_table("plotretrieval-overlap").rows
     return {

@@ -140,9 +140,9 @@ def _sections(
     names: Sequence[str], dataset: Dataset, runs: Sequence[str]
 ) -> tuple[tuple[str, str, str], ...]:
     """Returns the sections of analyses, of the dataset or of the runs."""
-    from irtoolkit.analyses.analyse import analyse
-    from irtoolkit.analyses.catalogue import find_analysis
-    from irtoolkit.analyses.files import section_of
+    from irtoolkit.papers.analyses.analyse import analyse
+    from irtoolkit.papers.analyses.catalogue import find_analysis
+    from irtoolkit.papers.analyses.files import section_of
 
     found = []
     for name in dict.fromkeys(names):

@@ -20,8 +20,8 @@ from irtoolkit.commands._engines import add_engine
 
 if TYPE_CHECKING:
     from irtoolkit.base.tables import TextTable
-    from irtoolkit.experiments.results import TableResult
-    from irtoolkit.experiments.tables import Table
+    from irtoolkit.papers.results import TableResult
+    from irtoolkit.papers.tables import Table
 
 HELP = "measure a paper's table again"
 OUTPUT = "runs"
@@ -72,8 +72,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.experiments.catalogue import find_table
-    from irtoolkit.experiments.papers import with_weights
+    from irtoolkit.papers.catalogue import find_table
+    from irtoolkit.papers.systems import with_weights
 
     named = [name for text in args.systems for name in text.split(",") if name]
     systems = [name.removeprefix(f"{args.experiment}:") for name in named]
@@ -91,14 +91,14 @@ def execute(args: argparse.Namespace) -> None:
         return
     chosen = table.select(systems, baseline)
     if all(row.retriever is None for row in chosen) and (args.all or args.format != "text"):
-        from irtoolkit.experiments.reproduce import survey
+        from irtoolkit.papers.reproduce import survey
 
         _print_figures(survey(table, systems=systems), args.format)
         return
     # Said before the imports that take a second.
     note(f"{table.name}: {len(chosen)} rows, runs in {shown(args.out)}")
-    from irtoolkit.experiments.data import find_data
-    from irtoolkit.experiments.reproduce import reproduce
+    from irtoolkit.papers.data import find_data
+    from irtoolkit.papers.reproduce import reproduce
 
     sample = args.sample or (args.or_sample and not find_data(table, note))
     result = reproduce(
@@ -138,8 +138,8 @@ def _refuse_unused(args: argparse.Namespace) -> None:
 
 def _list_tables(args: argparse.Namespace, systems: list[str]) -> None:
     from irtoolkit.base.errors import InputError
-    from irtoolkit.experiments.catalogue import tables
-    from irtoolkit.experiments.listing import overview, row_states
+    from irtoolkit.papers.catalogue import tables
+    from irtoolkit.papers.listing import overview, row_states
 
     if not args.list or systems:
         raise InputError(
@@ -159,7 +159,7 @@ def _list_tables(args: argparse.Namespace, systems: list[str]) -> None:
 def _list_rows(table: Table, systems: list[str], form: str) -> None:
     from dataclasses import asdict
 
-    from irtoolkit.experiments.listing import listing, row_states
+    from irtoolkit.papers.listing import listing, row_states
 
     if form == "json":
         print_json([asdict(one) for one in row_states(table, systems)])
@@ -168,9 +168,9 @@ def _list_rows(table: Table, systems: list[str], form: str) -> None:
 
 
 def _list_missing(table: Table, systems: list[str], form: str) -> None:
-    from irtoolkit.experiments.data import absent_lines
-    from irtoolkit.experiments.reproduce import survey
-    from irtoolkit.experiments.summary import missing_lines, missing_table
+    from irtoolkit.papers.data import absent_lines
+    from irtoolkit.papers.reproduce import survey
+    from irtoolkit.papers.summary import missing_lines, missing_table
 
     absent = absent_lines(table)
     for line in absent:
@@ -187,8 +187,8 @@ def _list_missing(table: Table, systems: list[str], form: str) -> None:
 
 
 def _print_figures(result: TableResult, form: str) -> None:
-    from irtoolkit.experiments.rendering import as_tables
-    from irtoolkit.experiments.result_json import as_json
+    from irtoolkit.papers.rendering import as_tables
+    from irtoolkit.papers.result_json import as_json
 
     if form == "json":
         print_json(as_json(result))
@@ -200,7 +200,7 @@ def _print_tables(parts: list[TextTable], groups: list[str], form: str) -> None:
     from dataclasses import replace
 
     from irtoolkit.base.tables import TextTable
-    from irtoolkit.experiments.summary import folded
+    from irtoolkit.papers.summary import folded
 
     if form == "csv":  # one table, which says in each row what a title cannot
         rows = [[g, *row] for g, part in zip(groups, parts, strict=True) for row in part.rows]
@@ -214,7 +214,7 @@ def _print_tables(parts: list[TextTable], groups: list[str], form: str) -> None:
 
 def _print_summary(result: TableResult, out: Path) -> None:
     """Prints the last screen: one table of the rows that ran, the others' needs, and a report."""
-    from irtoolkit.experiments.summary import as_summary, closing_lines
+    from irtoolkit.papers.summary import as_summary, closing_lines
 
     measured = bool(result.measured_groups())
     report = _write_report(result, out) if measured else None
@@ -229,7 +229,7 @@ def _print_summary(result: TableResult, out: Path) -> None:
 
 def _write_report(result: TableResult, out: Path) -> Path:
     """Writes the report on the first group that was measured; returns its file."""
-    from irtoolkit.experiments.summary import most_telling
+    from irtoolkit.papers.summary import most_telling
     from irtoolkit.reports.compose import ReportOptions
     from irtoolkit.reports.write import report_scores
 

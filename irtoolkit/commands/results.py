@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.files import atomic_text
-    from irtoolkit.reports.reproduction import STYLES, pages, read_result
+    from irtoolkit.papers.pages import STYLES, pages, read_result
 
     made = pages([read_result(Path(name)) for name in args.files])
     made[STYLES.name] = STYLES.read_text("utf-8")

@@ -33,8 +33,8 @@ from irtoolkit.commands._serving import add_address, check_no_token
 if TYPE_CHECKING:
     import socket
 
-    from irtoolkit.serve.library import Library
-    from irtoolkit.web.guard import Access
+    from irtoolkit.apps.serve.library import Library
+    from irtoolkit.apps.web.guard import Access
 
 HELP = "open a page that searches novels, with an HTTP API"
 EXAMPLES = (
@@ -108,7 +108,7 @@ def _execute(args: argparse.Namespace) -> None:
     _need("fastapi", "serve")
     if args.mcp:
         _need("mcp", "mcp")
-    from irtoolkit.serve.library import Library
+    from irtoolkit.apps.serve.library import Library
 
     serves = not (args.measure or args.prepare or args.mcp)
     model = None if args.model == "none" else args.model
@@ -126,7 +126,7 @@ def _execute(args: argparse.Namespace) -> None:
         _prepare(library)
         return
     if args.mcp:
-        from irtoolkit.serve.mcp_tools import run
+        from irtoolkit.apps.serve.mcp_tools import run
 
         run(library)
         return
@@ -150,8 +150,8 @@ def _need(module: str, extra: str) -> None:
 
 
 def _fill(library: Library, what: list[str]) -> None:
+    from irtoolkit.apps.serve.shelf import paths_in
     from irtoolkit.datasets.editions.reading import SUFFIXES
-    from irtoolkit.serve.shelf import paths_in
 
     for name in what:
         place = Path(name)
@@ -171,8 +171,8 @@ def _fill(library: Library, what: list[str]) -> None:
 
 
 def _serve(library: Library, args: argparse.Namespace) -> None:
+    from irtoolkit.apps.web.server import access_for, address, bound
     from irtoolkit.base.locks import locked
-    from irtoolkit.web.server import access_for, address, bound
 
     place = bound(args.host, args.port)
     remedy = "make it writable, or name another with --folder"
@@ -194,7 +194,7 @@ def _serve(library: Library, args: argparse.Namespace) -> None:
 def _until_told(library: Library, place: socket.socket, access: Access, shown: str) -> None:
     import threading
 
-    from irtoolkit.serve.server import serve
+    from irtoolkit.apps.serve.server import serve
 
     said = "the search is being compiled, which is needed once after an install"
     slow = threading.Timer(_SLOW, note, (said,))
@@ -235,9 +235,9 @@ def _prepare(library: Library) -> None:
 
 
 def _measure(library: Library, what: list[str]) -> None:
+    from irtoolkit.apps.serve import quality
+    from irtoolkit.apps.serve.library import system_label
     from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.serve import quality
-    from irtoolkit.serve.library import system_label
 
     if not what:
         raise InputError("nothing to measure", remedy="name a dataset, such as relic/val")

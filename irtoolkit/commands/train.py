@@ -206,7 +206,7 @@ def _refuse_alone(args: argparse.Namespace) -> None:
 
 def _rank_folds(args: argparse.Namespace, recipe: Any) -> None:
     from irtoolkit.base.errors import InputError
-    from irtoolkit.experiments.training_folds import train_folds
+    from irtoolkit.papers.training_folds import train_folds
 
     if launch().several:
         raise InputError(
@@ -225,8 +225,8 @@ def _rank_folds(args: argparse.Namespace, recipe: Any) -> None:
 def _search(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.tables import TableCell, TextTable
-    from irtoolkit.experiments.training_search import TrainingSearch, search_training
-    from irtoolkit.experiments.tune import parse_grid
+    from irtoolkit.papers.training_search import TrainingSearch, search_training
+    from irtoolkit.papers.tune import parse_grid
 
     if launch().several:
         raise InputError("--grid in processes that train together", remedy="--engine processes")

@@ -10,12 +10,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from irtoolkit.base import search_logs as logs
 from irtoolkit.base.arguments import check_fields, refuse_other_type
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.plurals import number_of
-from irtoolkit.experiments import logs
 from irtoolkit.fusing.configurations import Configuration, load_library, refuse_untunable, untrained
 from irtoolkit.fusing.lambdamart import LambdaMART, trees
 from irtoolkit.fusing.search import FusionBench, TriedFusion

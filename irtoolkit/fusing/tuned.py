@@ -12,11 +12,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.paths import same_place, shown
 from irtoolkit.base.progress import tqdm
+from irtoolkit.base.search_logs import alone
 from irtoolkit.base.stamps import unchanged
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
-from irtoolkit.experiments.logs import alone
 from irtoolkit.fusing.configurations import Configuration
 from irtoolkit.fusing.log import LearnedFusion, about, learned_record, read_tried, write_log
 from irtoolkit.fusing.search import HELD_OUT, FusionBench, FusionSearch, TriedFusion

@@ -23,8 +23,8 @@ from irtoolkit.base.files import StrPath
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QueriesHandler
 from irtoolkit.datasets.hub.languages import LANGUAGES
-from irtoolkit.exports.card import OWN, read_card
-from irtoolkit.exports.licences import UNKNOWN
+from irtoolkit.integrations.exports.card import OWN, read_card
+from irtoolkit.integrations.exports.licences import UNKNOWN
 from irtoolkit.version import __version__
 
 try:

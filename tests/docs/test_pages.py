@@ -368,7 +368,7 @@ def test_every_benchmark_has_a_page() -> None:
 
 def reported(name: str) -> list[set[float]]:
     """The figures that a paper prints in each row of its table, all groups together."""
-    table = tomllib.loads((ROOT / "irtoolkit" / "experiments" / f"{name}.toml").read_text("utf-8"))
+    table = tomllib.loads((ROOT / "irtoolkit" / "papers" / f"{name}.toml").read_text("utf-8"))
     return [{figure for figures in row.get("reported", {}).values() for figure in figures}
             for row in table["row"]]  # fmt: skip
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from irtoolkit.experiments.catalogue import FOLDER as TABLES
-from irtoolkit.experiments.catalogue import find_table
-from irtoolkit.experiments.reproduce import survey
-from irtoolkit.experiments.result_json import as_json
-from irtoolkit.experiments.row_commands import row_commands
-from tests.conftest import ROOT
 from tests.unit.reports.test_reproduction import Cells
+
+from irtoolkit.papers.catalogue import FOLDER as TABLES
+from irtoolkit.papers.catalogue import find_table
+from irtoolkit.papers.reproduce import survey
+from irtoolkit.papers.result_json import as_json
+from irtoolkit.papers.row_commands import row_commands
+from tests.conftest import ROOT
 
 FOLDER = ROOT / "benchmarks" / "results" / "reproduce"
 PAGES = ROOT / "docs" / "results"

@@ -7,11 +7,11 @@ import json
 from functools import cache
 from typing import Any
 
+from irtoolkit.apps.serve.app import application
+from irtoolkit.apps.serve.library import Library
+from irtoolkit.apps.serve.limits import Limits
+from irtoolkit.apps.web.guard import Access
 from irtoolkit.base.errors import InputError
-from irtoolkit.serve.app import application
-from irtoolkit.serve.library import Library
-from irtoolkit.serve.limits import Limits
-from irtoolkit.web.guard import Access
 from tests.fuzz.target import Target, scratch
 
 _HOST = "127.0.0.1:8801"

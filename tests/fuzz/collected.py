@@ -9,13 +9,13 @@ import json
 import zipfile
 from collections.abc import Callable
 
+from irtoolkit.apps.serve.limits import unpacked
+from irtoolkit.apps.serve.shelf import _title_of
 from irtoolkit.datasets.local import topics
 from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
 from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.datasets.novels import novel_of
-from irtoolkit.serve.limits import unpacked
-from irtoolkit.serve.shelf import _title_of
 from tests.fuzz.releases import _as_writer
 from tests.fuzz.target import Rows, Target, one_word, put
 

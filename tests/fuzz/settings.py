@@ -10,9 +10,9 @@ import tomllib
 from dataclasses import asdict, fields
 from typing import Any, get_type_hints
 
-from irtoolkit.experiments.tables import Row, Table, load_table
-from irtoolkit.experiments.toml_records import _fits
 from irtoolkit.indexes.manifest import FORMAT, Manifest, ShardEntry, Source
+from irtoolkit.papers.tables import Row, Table, load_table
+from irtoolkit.papers.toml_records import _fits
 from irtoolkit.training.recipe_files import find_recipe, recipe_variables
 from irtoolkit.training.recipes import check_ranges
 from tests.fuzz.target import Target, put

@@ -13,7 +13,7 @@ import numpy as np
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.experiments.tables import load_table
+from irtoolkit.papers.tables import load_table
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.training.recipe_files import find_recipe
 from tests.fuzz import api

@@ -468,7 +468,7 @@ import sys, json
 import irtoolkit
 run = irtoolkit.retrieve("csfcube/sample", "bm25")
 irtoolkit.index(["a text", "another"]).search("another")
-names = ("torch", "pandas", "sklearn", "transformers", "irtoolkit.training", "irtoolkit.experiments",
+names = ("torch", "pandas", "sklearn", "transformers", "irtoolkit.training", "irtoolkit.papers",
          "irtoolkit.reports", "matplotlib")
 print(json.dumps([len(run), [name for name in names if name in sys.modules]]))
 """

@@ -14,7 +14,7 @@ LISTS, ARRAYS = {"sort", "sorted", "nlargest", "nsmallest"}, {"argsort", "lexsor
 ORDER = {"runs/order.py", "runs/top_k.py", "runs/_order_kernels.py", "runs/_select_kernels.py"}
 # Other files that sort arrays in descending order, or by a score, and what they sort.
 OTHERS = {
-    "analyses/_rouge.py": "sentences by a bound of their ROUGE",
+    "papers/analyses/_rouge.py": "sentences by a bound of their ROUGE",
     "indexes/documents.py": "ids by their length",
     "measures/gain.py": "gains",
     "measures/judged.py": "grades",

@@ -126,9 +126,7 @@ def test_what_is_imported_at_once_belongs_to_the_core() -> None:
         "training/",
         "integrations/",
         "models/",
-        "serve/",
-        "annotating/",
-        "web/",
+        "apps/",
         "retrievers/_gpu_",
     )
     strange = {

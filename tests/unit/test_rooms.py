@@ -21,10 +21,9 @@ LEVELS = (
     ("indexes", "models"),
     ("retrievers",),
     ("ranking", "scoring"),
-    ("training", "building", "exports"),
-    ("experiments",),
-    ("reports", "integrations", "web"),
-    ("serve", "annotating", "analyses", "fusing"),
+    ("training", "reports", "integrations"),
+    ("building", "fusing"),
+    ("papers", "apps"),
     ("commands",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

@@ -14,7 +14,7 @@ import pytrec_eval
 import yaml
 
 import irtoolkit as package
-from irtoolkit.experiments.catalogue import find_table
+from irtoolkit.papers.catalogue import find_table
 from irtoolkit.runs import Qrels, Run
 from tests.conftest import Answer
 

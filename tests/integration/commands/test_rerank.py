@@ -26,10 +26,10 @@ from sentence_transformers import MultiVectorEncoder, SentenceTransformer, Spars
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
-from irtoolkit.experiments import catalogue
-from irtoolkit.experiments.reproduce import reproduce
-from irtoolkit.experiments.tables import Table
 from irtoolkit.models.presets import presets
+from irtoolkit.papers import catalogue
+from irtoolkit.papers.reproduce import reproduce
+from irtoolkit.papers.tables import Table
 from irtoolkit.ranking.produce import _with_rest, produce
 from irtoolkit.ranking.systems import System, find_reranker, find_system
 from irtoolkit.retrievers import retrievers

@@ -17,9 +17,9 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines.engine import Engine, using
-from irtoolkit.experiments.catalogue import find_table
-from irtoolkit.experiments.reproduce import reproduce
-from irtoolkit.experiments.tune import tune
+from irtoolkit.papers.catalogue import find_table
+from irtoolkit.papers.reproduce import reproduce
+from irtoolkit.papers.tune import tune
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
 from tests import clusters, tiny

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.experiments.catalogue import find_table
+from irtoolkit.papers.catalogue import find_table
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 

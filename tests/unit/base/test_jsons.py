@@ -8,7 +8,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.jsons import load_json
-from irtoolkit.experiments.logs import LogKind
+from irtoolkit.base.search_logs import LogKind
 from irtoolkit.models.presets import read_model_json
 from irtoolkit.training.checkpoints import read_training_record
 

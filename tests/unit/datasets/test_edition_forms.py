@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import irtoolkit as ir
+from irtoolkit.apps.serve.limits import Limits
+from irtoolkit.apps.serve.shelf import Shelf
 from irtoolkit.base.errors import InputError
 from irtoolkit.building.relic.build import build_relic
 from irtoolkit.datasets.book_accounts import account_of
 from irtoolkit.datasets.editions.edition import Edition
 from irtoolkit.datasets.editions.reading import read_edition
 from irtoolkit.datasets.novels import novel_of_edition
-from irtoolkit.serve.limits import Limits
-from irtoolkit.serve.shelf import Shelf
 
 XHTML = (
     '<?xml version="1.0" encoding="utf-8"?>\n<html xmlns="http://www.w3.org/1999/xhtml" '

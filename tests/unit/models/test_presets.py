@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from irtoolkit.experiments.catalogue import tables
-from irtoolkit.experiments.tables import Row
 from irtoolkit.models import presets
 from irtoolkit.models.conversion import LAYOUTS
 from irtoolkit.models.presets import PRESETS, Preset, find_preset, missing_weights, require_kind
+from irtoolkit.papers.catalogue import tables
+from irtoolkit.papers.tables import Row
 from irtoolkit.retrievers import retrievers
 
 DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))

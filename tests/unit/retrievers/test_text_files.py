@@ -14,9 +14,9 @@ import pytest
 
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.errors import InputError
-from irtoolkit.experiments.catalogue import find_table
-from irtoolkit.experiments.listing import row_states
 from irtoolkit.indexes.strings import Strings
+from irtoolkit.papers.catalogue import find_table
+from irtoolkit.papers.listing import row_states
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers._file_statistics import FileStatistics, file_terms
 from irtoolkit.retrievers.lexical import BM25

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import irtoolkit as ir
+from irtoolkit.apps.serve.collection import Collection
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.novels import novel_of
@@ -16,7 +17,6 @@ from irtoolkit.engines.engine import using
 from irtoolkit.runs import Run, order
 from irtoolkit.runs.order import TopDocuments, best_first, merge, separate
 from irtoolkit.runs.top_k import TieOrder, before, top_k
-from irtoolkit.serve.collection import Collection
 from tests.property.indexes.test_spread import Sent
 from tests.tiny import save
 

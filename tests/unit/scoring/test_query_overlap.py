@@ -16,7 +16,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.word_overlap import missing_words, word_overlap, word_sets
-from irtoolkit.experiments.catalogue import find_table
+from irtoolkit.papers.catalogue import find_table
 from irtoolkit.scoring import query_overlap as module
 from irtoolkit.scoring.query_overlap import query_overlap
 from tests.datasets import register

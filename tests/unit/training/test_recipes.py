@@ -19,10 +19,10 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.experiments.catalogue import find_row, find_table, tables
-from irtoolkit.experiments.papers import Training, of_row
-from irtoolkit.experiments.tables import Row, Table, load_table
 from irtoolkit.models.presets import SAVED_AS, presets
+from irtoolkit.papers.catalogue import find_row, find_table, tables
+from irtoolkit.papers.systems import Training, of_row
+from irtoolkit.papers.tables import Row, Table, load_table
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.texts import view

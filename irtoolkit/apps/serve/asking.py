@@ -1,0 +1,159 @@
+"""Queries of many readers: a bounded queue, answered in batches by a few threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
+
+from irtoolkit.apps.serve.collection import Answer, Collection, SystemName
+from irtoolkit.base.errors import InputError
+
+_T = TypeVar("_T")
+# Queries that are answered together, and threads that answer.
+_BATCH, _THREADS = 32, 2
+
+
+class BusyError(Exception):
+    """More waits than the server takes."""
+
+
+class PreparingError(Exception):
+    """The error for a query whose books are still being prepared."""
+
+
+class LateError(Exception):
+    """A query was not answered in time."""
+
+
+class Question(NamedTuple):
+    """A query to one system of a collection.
+
+    Attributes:
+        collection, system, text: what is asked of what.
+        length: sentences of a passage.
+        depth: passages at most.
+    """
+
+    collection: Collection
+    system: SystemName
+    text: str
+    length: int
+    depth: int
+
+
+_Waiting = tuple[Question, "asyncio.Future[Answer]"]
+
+
+class Desk:
+    """Takes questions and answers them; questions of one kind that wait are answered at once.
+
+    Args:
+        waiting: questions that wait at most.
+        seconds: that an answer may take.
+    """
+
+    def __init__(self, waiting: int, seconds: float) -> None:
+        self._most, self._seconds = waiting, seconds
+        self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(waiting)
+        self._pool = ThreadPoolExecutor(_THREADS, "answer")
+        self._clerks: list[asyncio.Task[None]] = []
+        self._works = 0
+        # For tests and /health: the largest batch so far, and answers given.
+        self.largest, self.answered = 0, 0
+
+    @property
+    def waiting(self) -> int:
+        """Questions that wait now, and other work that waits or is done."""
+        return self._queue.qsize() + self._works
+
+    def open(self) -> None:
+        """Begins to answer."""
+        self._clerks = [asyncio.create_task(self._serve()) for _ in range(_THREADS)]
+
+    async def close(self) -> None:
+        """Ends; questions that wait are not answered."""
+        for clerk in self._clerks:
+            clerk.cancel()
+        await asyncio.gather(*self._clerks, return_exceptions=True)
+        while not self._queue.empty():
+            self._queue.get_nowait()[1].cancel()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    async def ask(self, questions: Sequence[Question]) -> list[Answer]:
+        """The answers to some questions of one reader.
+
+        Raises:
+            BusyError: too many wait; none of these is answered then.
+            LateError: they took too long.
+            InputError: see `Collection.answer`.
+        """
+        if self.waiting + len(questions) > self._most:
+            raise BusyError
+        loop = asyncio.get_running_loop()
+        futures = [loop.create_future() for _ in questions]
+        for question, future in zip(questions, futures, strict=True):
+            self._queue.put_nowait((question, future))
+        try:
+            return await asyncio.wait_for(asyncio.gather(*futures), self._seconds)
+        except TimeoutError:
+            raise LateError from None
+
+    async def run(self, work: Callable[[], _T]) -> _T:
+        """Does some other work in one of the threads.
+
+        Raises:
+            BusyError, LateError: see `ask`.
+        """
+        if self.waiting >= self._most:
+            raise BusyError
+        loop = asyncio.get_running_loop()
+        self._works += 1
+        try:
+            return await asyncio.wait_for(loop.run_in_executor(self._pool, work), self._seconds)
+        except TimeoutError:
+            raise LateError from None
+        finally:
+            self._works -= 1
+
+    async def _serve(self) -> None:
+        while True:
+            waiting = [await self._queue.get()]
+            with suppress(asyncio.QueueEmpty):
+                while len(waiting) < _BATCH:
+                    waiting.append(self._queue.get_nowait())
+            # Who went away is not answered.
+            waiting = [one for one in waiting if not one[1].done()]
+            groups: dict[tuple[Collection, SystemName, int], list[_Waiting]] = {}
+            for one in waiting:
+                question = one[0]
+                kind = (question.collection, question.system, question.length)
+                groups.setdefault(kind, []).append(one)
+            for members in groups.values():
+                await self._answer(members)
+
+    async def _answer(self, members: Sequence[_Waiting]) -> None:
+        first = members[0][0]
+        texts = [question.text for question, _ in members]
+        depth = max(question.depth for question, _ in members)
+        loop = asyncio.get_running_loop()
+        self.largest = max(self.largest, len(members))
+        try:
+            answers = await loop.run_in_executor(
+                self._pool, first.collection.answer, first.system, texts, first.length, depth
+            )
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            for _, future in members:
+                if not future.done():
+                    future.set_exception(
+                        error if isinstance(error, InputError) else RuntimeError(str(error))
+                    )
+            return
+        for (question, future), answer in zip(members, answers, strict=True):
+            self.answered += 1
+            if not future.done():
+                future.set_result(Answer(answer.found[: question.depth], answer.curve))

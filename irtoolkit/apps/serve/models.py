@@ -1,0 +1,240 @@
+"""Requests and responses of the API."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from irtoolkit.apps.serve.collection import SystemName
+from irtoolkit.apps.serve.limits import Limits
+from irtoolkit.apps.web.values import Whole
+from irtoolkit.datasets.novels import LONGEST
+from irtoolkit.ranking.book_system import BOOKS
+
+_MOST = Limits()
+CollectionId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
+PassageId = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S+$")]
+QueryText = Annotated[str, StringConstraints(min_length=1, max_length=_MOST.query)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProgressModel(BaseModel):
+    """How far a collection is prepared."""
+
+    stage: Literal["waiting", "words", "meaning", "ready", "failed"]
+    done: int = Field(description="sentences that are prepared")
+    total: int = Field(description="sentences in all")
+    message: str = Field(description="why it failed, or why meaning is not compared; else empty")
+
+
+class ChapterModel(BaseModel):
+    """A chapter and where it begins."""
+
+    title: str
+    start: int = Field(description="its first sentence, from 0")
+    share: float = Field(description="the share of the book before it, from 0 to 1")
+
+
+class BookModel(BaseModel):
+    """A book of a collection."""
+
+    name: str = Field(description="what ids of its passages begin with")
+    title: str
+    author: str
+    sentences: int
+    words: int
+    lang: str | None
+    encoding: str
+    chapters: list[ChapterModel]
+
+
+class QualityModel(BaseModel):
+    """The measured share of known quotations that a system finds among its first passages."""
+
+    system: SystemName
+    found: int = Field(
+        description="quotations with a passage among the first that shares a sentence"
+    )
+    of: int = Field(description="quotations that were asked for")
+    depth: int
+
+
+class MeasuredModel(BaseModel):
+    """A measurement by `irtoolkit serve DATASET --measure`."""
+
+    dataset: str
+    books: int
+    systems: list[QualityModel]
+    model: str | None
+    measured: str = Field(description="the day, as YYYY-MM-DD")
+    command: str
+    here: bool = Field(description="whether it was measured on the books of this collection")
+
+
+class CollectionModel(BaseModel):
+    """A collection on the shelf."""
+
+    id: str
+    title: str
+    source: Literal["book", "file", "dataset"]
+    removable: bool
+    lang: str | None
+    systems: list[SystemName] = Field(description="systems that can answer now")
+    best: SystemName = Field(description="the system that answers unless another is named")
+    model: str | None = Field(description="the model that compares meaning, if any")
+    progress: ProgressModel
+    books: list[BookModel]
+    quality: list[MeasuredModel]
+    found: dict[SystemName, str] = Field(
+        description="what each system finds of known passages of other books, in words"
+    )
+
+
+class SearchRequest(_Strict):
+    """A search of one collection."""
+
+    collection: CollectionId
+    query: QueryText = Field(
+        description="a sentence or more; `[quote]` may mark the place of the quotation that is sought"
+    )
+    systems: list[SystemName] | None = Field(
+        default=None, min_length=1, max_length=3,
+        description="by default the best that can answer now",
+    )  # fmt: skip
+    length: Whole = Field(
+        default=BOOKS.length, ge=1, le=LONGEST, description="sentences of a passage"
+    )
+    depth: Whole = Field(default=20, ge=1, le=_MOST.depth, description="passages of each system")
+    context: Whole = Field(default=2, ge=0, le=10, description="sentences before and after each")
+    format: Literal["json", "csv", "trec"] = "json"
+
+
+class SentenceModel(BaseModel):
+    """A sentence; its pieces joined are its text."""
+
+    number: int = Field(description="in the book, from 0")
+    pieces: list[str] = Field(description="plain and shared with the query in turn, plain first")
+    paragraph: bool = Field(description="whether a paragraph begins here")
+    similarity: float | None = Field(default=None, description="cosine with the query")
+
+
+class PlaceModel(BaseModel):
+    """Where a passage is."""
+
+    chapter: str
+    number: int = Field(description="of the chapter, from 1; 0 before the first")
+    sentence: int = Field(description="its first sentence in the chapter, from 1")
+    share: float = Field(description="the share of the book before it, from 0 to 1")
+
+
+class PassageModel(BaseModel):
+    """A passage in its surroundings."""
+
+    id: str
+    collection: str
+    book: str
+    title: str
+    author: str
+    place: PlaceModel
+    before: list[SentenceModel]
+    sentences: list[SentenceModel]
+    after: list[SentenceModel]
+
+
+class HitModel(PassageModel):
+    """A passage that was found."""
+
+    rank: int
+    score: float
+    explanation: str = Field(description="the score in words")
+    shared: list[str] = Field(description="words shared with the query, the rarest first")
+    grade: int | None = Field(description="1 this is it, 0 not this, null not judged")
+
+
+class SystemAnswer(BaseModel):
+    """The passages that one system found."""
+
+    system: SystemName
+    hits: list[HitModel]
+    curve: list[list[float]] = Field(
+        description="for each book, the greatest similarity in equal parts; empty by words"
+    )
+    note: str = Field(description="why nothing was found, or what to beware of; else empty")
+
+
+class SearchAnswer(BaseModel):
+    """The answer to a search."""
+
+    collection: str
+    query: str
+    query_id: str = Field(description="the query's id in exported runs and judgments")
+    length: int
+    seconds: float
+    answers: list[SystemAnswer]
+
+
+class JudgmentRequest(_Strict):
+    """A reader's judgment of a passage."""
+
+    collection: CollectionId
+    query: QueryText
+    passage: PassageId
+    grade: Annotated[Whole, Field(ge=0, le=1)] | None = Field(
+        description="1 this is it, 0 not this, null withdraws"
+    )
+    system: SystemName | None = None
+    rank: Whole = Field(default=0, ge=0, le=_MOST.depth)
+
+
+class JudgmentModel(BaseModel):
+    """A judgment that counts."""
+
+    collection: str
+    query: str
+    query_id: str
+    passage: str
+    grade: int | None
+    time: float
+
+
+class NearRequest(_Strict):
+    """Which words of some passages are nearest to a query in meaning."""
+
+    collection: CollectionId
+    query: QueryText
+    passages: list[PassageId] = Field(min_length=1, max_length=20)
+
+
+class NearWord(BaseModel):
+    """A word and its cosine with the query."""
+
+    word: str
+    similarity: float
+
+
+class NearAnswer(BaseModel):
+    """For each passage, its nearest words."""
+
+    passages: dict[str, list[NearWord]]
+
+
+class HealthModel(BaseModel):
+    """Whether the server answers."""
+
+    status: Literal["ok"]
+    version: str
+    collections: int
+    waiting: int = Field(description="queries that wait now")
+    preparing: int = Field(description="collections that are being prepared")
+    public: bool = Field(description="whether nothing can be added or judged")
+    limits: dict[str, int | float]
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    detail: str

@@ -1,0 +1,217 @@
+"""Passages as readers see them: marked, in their surroundings, with the score in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from irtoolkit.apps.serve.collection import Answer, Collection, SystemName
+from irtoolkit.apps.serve.models import (
+    ChapterModel,
+    HitModel,
+    NearWord,
+    PassageModel,
+    PlaceModel,
+    SentenceModel,
+    SystemAnswer,
+)
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.novels import LONGEST
+from irtoolkit.ranking.book_ranking import Found
+
+# What marks the place of the quotation that is sought.
+GAP = re.compile(r"\[\s*(?:quote|quotation|zitat|\u5f15\u6587|\u2026|\.\.\.)\s*\]", re.I)
+_NEAREST = 5
+
+
+def asked(query: str) -> str:
+    """The text that is compared: without the mark of the gap.
+
+    Raises:
+        InputError: nothing else is there.
+    """
+    text = " ".join(GAP.sub(" ", query).split())
+    if not re.search(r"\w", text):
+        raise InputError("the query has no word", remedy="write what the passage is about")
+    return text
+
+
+def chapters(collection: Collection, book: int) -> list[ChapterModel]:
+    """The chapters of a book."""
+    novel = collection.novels[book]
+    return [
+        ChapterModel(title=one.title, start=one.start, share=one.start / len(novel.sentences))
+        for one in novel.chapters
+    ]
+
+
+def located(collection: Collection, passage: str) -> tuple[int, int, int]:
+    """The book, first sentence and length of a passage, by its id.
+
+    Raises:
+        InputError: the collection has no such passage.
+    """
+    wrong = InputError(f"there is no passage {passage} in {collection.name}")
+    try:
+        span = Span.parse(passage)
+    except InputError:
+        raise wrong from None
+    if span.length > LONGEST:
+        raise wrong
+    for place, novel in enumerate(collection.novels):
+        if novel.name == span.book and span.stop <= len(novel.sentences):
+            return place, span.start, span.length
+    raise wrong
+
+
+def passage(
+    collection: Collection, book: int, start: int, length: int, *, before: int, after: int,
+    pieces: Callable[[int], list[str]] | None = None, similarities: Sequence[float] = (),
+) -> PassageModel:  # fmt: skip
+    """A passage in its surroundings; `pieces` marks terms in the sentences of the collection."""
+    novel = collection.novels[book]
+    beginnings, here = collection.paragraphs[book], collection.firsts[book]
+    pieces = pieces or collection.marker(frozenset())
+
+    def shown(first: int, last: int, own: Sequence[float] = ()) -> list[SentenceModel]:
+        return [
+            SentenceModel(
+                number=number,
+                pieces=pieces(here + number),
+                paragraph=number in beginnings,
+                similarity=round(own[number - first], 4) if own else None,
+            )
+            for number in range(first, last)
+        ]
+
+    place = novel.place(start)
+    stop = start + length
+    return PassageModel(
+        id=f"{novel.name}:{start}+{length}",
+        collection=collection.name,
+        book=novel.name,
+        title=novel.title,
+        author=novel.author,
+        place=PlaceModel(
+            chapter=place.chapter, number=place.number, sentence=place.sentence, share=place.share
+        ),
+        before=shown(max(0, start - before), start),
+        sentences=shown(start, stop, similarities),
+        after=shown(stop, min(len(novel.sentences), stop + after)),
+    )
+
+
+def system_answer(
+    collection: Collection, system: SystemName, query: str, answer: Answer,
+    grades: dict[str, int | None], context: int,
+) -> SystemAnswer:  # fmt: skip
+    """Returns the passages that one system found, as readers see them."""
+    terms = collection.telling(query)
+    hits, pieces = [], collection.marker(terms)
+    for rank, found in enumerate(answer.found, 1):
+        base = passage(
+            collection, found.book, found.start, found.length, before=context, after=context,
+            pieces=pieces, similarities=found.similarities,
+        )  # fmt: skip
+        shared = _shared(collection, base, terms)
+        hits.append(
+            HitModel(
+                **base.model_dump(), rank=rank, score=round(found.score, 6), shared=shared,
+                explanation=_explained(collection, system, found, shared),
+                grade=grades.get(base.id),
+            )
+        )  # fmt: skip
+    return SystemAnswer(
+        system=system, hits=hits, curve=[list(one) for one in answer.curve],
+        note=_note(collection, system, not hits),
+    )  # fmt: skip
+
+
+def _shared(collection: Collection, base: PassageModel, terms: frozenset[str]) -> list[str]:
+    """The words of a passage that the query shares, each term once, the rarest first."""
+    found: dict[str, str] = {}
+    for sentence in base.sentences:
+        for word in sentence.pieces[1::2]:
+            for term in collection.overlap.terms(word) & terms:
+                found.setdefault(term, word)
+    counts = collection.frequencies
+    ordered = sorted(found, key=lambda term: (counts.get(term, 0), term))
+    return list(dict.fromkeys(found[term] for term in ordered))
+
+
+def _explained(
+    collection: Collection, system: SystemName, found: Found, shared: Sequence[str]
+) -> str:
+    """A score in words."""
+    if system == "words":
+        return f"BM25 {found.score:.1f}, of the passage and what is around it: {_words_said(collection, shared)}."
+    if not found.similarities:
+        return f"Its meaning is not compared yet. {_words_said(collection, shared, capital=True)}."
+    best = max(range(len(found.similarities)), key=lambda i: found.similarities[i])
+    said = f"sentence {best + 1} of {found.length} is the nearest in meaning ({found.similarities[best]:.2f} of at most 1)"
+    words = _words_said(collection, shared, capital=True)
+    if system == "meaning":
+        return f"Similarity {found.score:.2f}, from the mean of the sentences and the nearest: {said}. {words}."
+    parts = " and ".join(f"{found.parts[name]:+.1f} by {name}" for name in ("words", "meaning"))
+    return (
+        f"Score {found.score:.1f}, from {parts}: standard deviations above the mean of all passages;"
+        f" {said}. {words}."
+    )
+
+
+def _words_said(collection: Collection, shared: Sequence[str], *, capital: bool = False) -> str:
+    if not shared:
+        said = "it shares no word with the query but common ones"
+    else:
+        counts = []
+        for word in shared[:4]:
+            term = next(iter(sorted(collection.overlap.terms(word))), word)
+            number = collection.frequencies.get(term, 0)
+            counts.append(f"\u201c{word}\u201d (in {number:,} sentence{'s' * (number != 1)})")
+        more = f" and {len(shared) - 4} more" if len(shared) > 4 else ""
+        said = f"it shares {', '.join(counts)}{more}; rare words count most"
+    return said[0].upper() + said[1:] if capital else said
+
+
+def _note(collection: Collection, system: SystemName, nothing: bool) -> str:
+    if nothing:
+        return "No passage shares a word with the query, other than the commonest ones."
+    if system != "words" and not collection.has_vectors:
+        return "Meaning is compared in the part of the book that is prepared; search again for the rest."
+    meaning = collection.meaning
+    english = meaning is not None and "all-MiniLM" in meaning.model
+    if system != "words" and english and collection.lang not in ("en", None):
+        return "The model was trained on English; on this language expect little of it."
+    return ""
+
+
+def nearest_words(
+    collection: Collection, query: str, passages: Sequence[str]
+) -> dict[str, list[NearWord]]:
+    """The words of passages that are nearest to a query in meaning.
+
+    Raises:
+        InputError: no such passage, or no model.
+    """
+    meaning = collection.meaning
+    if meaning is None or not collection.has_vectors:
+        raise InputError("no model compares meaning here")
+    words: dict[str, list[str]] = {}
+    for name in passages:
+        book, start, length = located(collection, name)
+        text = " ".join(collection.novels[book].sentences[start : start + length])
+        pieces = collection.overlap.mark(text, collection.overlap.terms(text))
+        words[name] = list(dict.fromkeys(word.lower() for word in pieces[1::2]))[:80]
+    every = list(dict.fromkeys(word for own in words.values() for word in own))
+    if not every:
+        return {name: [] for name in passages}
+    cosines = meaning.words(every) @ meaning.asked([query])[0]
+    near = dict(zip(every, cosines.tolist(), strict=True))
+    return {
+        name: [
+            NearWord(word=word, similarity=round(near[word], 3))
+            for word in sorted(own, key=lambda word: -near[word])[:_NEAREST]
+        ]
+        for name, own in words.items()
+    }

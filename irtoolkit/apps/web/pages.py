@@ -1,0 +1,57 @@
+"""The files of a page, and the answers to bad requests."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect
+
+_TYPES = {
+    "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
+}  # fmt: skip
+# Whose folder `page` has what all pages share.
+_SHARED = "irtoolkit.apps.web"
+
+
+def add_page(app: FastAPI, package: str) -> None:
+    """Serves a package's folder `page` under /page/, its index.html under /, and shared files."""
+    # Read once: a request names no file.
+    known = {
+        item.name: item.read_bytes()
+        for name in (_SHARED, package)
+        for item in (files(name) / "page").iterdir() if "." in item.name
+    }  # fmt: skip
+
+    def answer(name: str) -> Response:
+        if name not in known:
+            raise HTTPException(404, "there is no such page")
+        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+        return Response(known[name], media_type=kind, headers={"Cache-Control": "no-cache"})
+
+    @app.get("/", include_in_schema=False)
+    async def start() -> Response:
+        return answer("index.html")
+
+    @app.get("/page/{name}", include_in_schema=False)
+    async def part(name: str) -> Response:
+        return answer(name)
+
+
+def problems(app: FastAPI) -> None:
+    """Adds handlers that describe what is wrong with a request in one line."""
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        # Without what was sent, which may be long.
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"][1:])
+        return JSONResponse({"detail": f"{place}: {first['msg']}".removeprefix(": ")}, 422)
+
+    @app.exception_handler(ClientDisconnect)
+    async def left(_: Request, error: ClientDisconnect) -> JSONResponse:
+        # Nobody reads it; without it the server logs a traceback.
+        return JSONResponse({"detail": "the body ended too early"}, 400)

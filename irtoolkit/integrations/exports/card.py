@@ -1,0 +1,185 @@
+"""The README.md of an exported folder: a dataset card as the Hugging Face hub reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from irtoolkit import version
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.integrations.exports.licences import Licence
+from irtoolkit.integrations.exports.source import Source
+from irtoolkit.retrievers.texts import DEFAULT_VIEW
+
+README = "README.md"
+# The key of the front matter under which a folder says what it was exported from.
+OWN = "irtoolkit"
+# The hub's classes of size, by the number of documents below which they end.
+_SIZES = (
+    (1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"),
+)  # fmt: skip
+_LARGEST = "100M<n<1B"
+# Where the licence is in the front matter and in the page.
+_LICENSE = re.compile(r"^license: .*$", re.MULTILINE)
+_LICENCE = re.compile(r"^(## Licence\n\n).*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A configuration of the folder, as `datasets.load_dataset(folder, name)` takes it.
+
+    Attributes:
+        name: of the configuration.
+        path: of its file in the folder.
+    """
+
+    name: str
+    path: str
+
+
+def write_card(
+    folder: Path,
+    source: Source,
+    licence: Licence,
+    form: str,
+    parts: Sequence[Part],
+    usage: str,
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Writes README.md.
+
+    Args:
+        folder: the exported folder.
+        source: the exported dataset, with its counts.
+        licence: the licence of the export.
+        form: the name of the format.
+        parts: the configurations; empty if the format is not the hub's.
+        usage: Markdown that says how to load the folder.
+        more: further front matter for the tool.
+    """
+    front = {**_facts(source, licence, form), **_configurations(source, parts), **(more or {})}
+    text = yaml.safe_dump(front, allow_unicode=True, sort_keys=False, width=100)
+    (folder / README).write_text(f"---\n{text}---\n\n{_page(source, licence, usage)}", "utf-8")
+
+
+def _facts(source: Source, licence: Licence, form: str) -> dict[str, Any]:
+    about, dataset = source.about, source.dataset
+    size = next((name for most, name in _SIZES if source.counts["documents"] < most), _LARGEST)
+    return {
+        **({"language": [dataset.lang]} if dataset.lang else {}),
+        "license": licence.id,
+        "pretty_name": dataset.id if about is None else about.title,
+        "task_categories": ["text-retrieval"],
+        "size_categories": [size],
+        "tags": ["information-retrieval"],
+        OWN: {
+            "dataset": dataset.id,
+            "form": form,
+            "query": source.query,
+            "doc": source.doc,
+            "split": source.split,
+            "version": version.__version__,
+            "counts": dict(source.counts),
+        },
+    }
+
+
+def _configurations(source: Source, parts: Sequence[Part]) -> dict[str, Any]:
+    configs = [
+        {"config_name": part.name, "data_files": [{"split": source.split, "path": part.path}]}
+        for part in parts
+    ]
+    return {"configs": configs} if configs else {}
+
+
+def _page(source: Source, licence: Licence, usage: str) -> str:
+    about, dataset = source.about, source.dataset
+    title = dataset.id if about is None else about.title
+    parts = [f"# {title}", f"`{dataset.id}`, written by irtoolkit {version.__version__}."]
+    if about is not None:
+        parts.append(about.description)
+    difference = dataset.difference()
+    if difference is not None:
+        parts.append(f"These are not the published data: {difference}.")
+    parts += [_counts(source), _texts(source), "## Load", usage.strip()]
+    parts += ["## Licence", licence.line]
+    if about is not None and about.url:
+        parts.append(f"Source: <{about.url}>")
+    cited = _bibtex(source)
+    if cited:
+        parts += ["## Citation", f"```bibtex\n{cited.strip()}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _counts(source: Source) -> str:
+    rows = "\n".join(f"| {name} | {number:,} |" for name, number in source.counts.items())
+    return f"| | number |\n|---|---:|\n{rows}"
+
+
+def _texts(source: Source) -> str:
+    shown = [("queries", source.query), ("documents", source.doc)]
+    said = ", ".join(
+        f"of {name} {'the default text' if name_of == DEFAULT_VIEW else f'`{name_of}`'}"
+        for name, name_of in shown
+    )
+    return f"The texts are {said}."
+
+
+def _bibtex(source: Source) -> str:
+    if source.about is not None:
+        return source.about.bibtex
+    documentation: Any = getattr(source.dataset.source, "documentation", None)
+    said = None if documentation is None else documentation()
+    return str((said or {}).get("bibtex") or "")
+
+
+def read_card(folder: Path) -> dict[str, Any] | None:
+    """Returns the front matter of an exported folder; None if there is no card of ours."""
+    try:
+        text = (folder / README).read_text("utf-8")
+        front = yaml.safe_load(text.split("---\n", 2)[1])
+    except (OSError, ValueError, IndexError, yaml.YAMLError):
+        return None
+    return front if isinstance(front, dict) and isinstance(front.get(OWN), dict) else None
+
+
+def is_export(
+    folder: StrPath, dataset: str, form: str, *, query: str, doc: str, split: str
+) -> bool:
+    """Returns whether a folder is an export that the same command would write.
+
+    Raises:
+        InputError: it is, but with other texts, another split or by another version.
+    """
+    front = read_card(Path(folder))
+    if front is None:
+        return False
+    own = front[OWN]
+    if (own.get("dataset"), own.get("form")) != (dataset, form):
+        return False
+    wanted = {"query": query, "doc": doc, "split": split, "version": version.__version__}
+    for name, value in wanted.items():
+        if own.get(name) != value:
+            raise InputError(
+                f"the folder was exported with {name} {own.get(name)}, not {value}",
+                file=folder,
+                remedy="name another, or remove this one",
+            )
+    return True
+
+
+def restate(folder: StrPath, licence: Licence) -> None:
+    """Makes the card of an exported folder state another licence."""
+    path = Path(folder) / README
+    _, front, page = path.read_text("utf-8").split("---\n", 2)
+    front = _LICENSE.sub(lambda _: f"license: {licence.id}", front, count=1)
+    page = _LICENCE.sub(lambda found: found[1] + licence.line, page, count=1)
+    with atomic_text(path) as out:
+        out.write(f"---\n{front}---\n{page}")

@@ -1,0 +1,58 @@
+"""Writing a dataset in the form of another tool."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.folders import atomic_folder
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.integrations.exports import beir, hf, mteb, pyserini, tira
+from irtoolkit.integrations.exports.licences import Licence, licence_of
+from irtoolkit.integrations.exports.source import Source
+
+# Name of a form to its module, which has HELP and `write`.
+FORMS = {"beir": beir, "mteb": mteb, "hf": hf, "pyserini": pyserini, "tira": tira}
+
+
+def export_folder(
+    source: Source, form: str, folder: StrPath, licence: str | None = None
+) -> Licence:
+    """Writes a dataset in the format of another tool, in memory that does not grow with it.
+
+    The folder appears when it is complete.
+
+    Args:
+        source: the dataset, with the choice of its texts.
+        form: a key of `FORMS`.
+        folder: a folder that does not exist yet, or is empty.
+        licence: the licence of the data, if the dataset states none; a name of the hub's.
+
+    Returns:
+        The licence that the folder states.
+
+    Raises:
+        InputError: no such format or licence; a dataset without what the format needs; or a folder that
+            is not empty.
+    """
+    if form not in FORMS:
+        raise InputError(
+            f"no form {form!r}", remedy=f"{did_you_mean(form, FORMS)}forms are {', '.join(FORMS)}"
+        )
+    _refuse_unusable(source)
+    chosen = licence_of(source.about, licence)
+    with atomic_folder(folder) as temporary:
+        FORMS[form].write(source, Path(temporary), chosen)
+    return chosen
+
+
+def _refuse_unusable(source: Source) -> None:
+    if not re.fullmatch(r"\w+(\.\w+)*", source.split):
+        raise InputError(
+            f"{source.split!r} is no name of a split", remedy="a split is a word such as test"
+        )
+    for kind, name in (("docs", "documents"), ("queries", "queries")):
+        if not source.has(kind):
+            raise InputError(f"dataset {source.dataset.id} has no {name} to export")

@@ -1,0 +1,128 @@
+"""Analyses in which people give each of some examples one of several labels."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.papers.analyses._sheets import Filled, Sheet, majority
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings, Given
+from irtoolkit.papers.analyses.charts import Bars
+
+LABEL = "label"
+
+
+@dataclass(frozen=True)
+class Labelling(Analysis):
+    """A random sample of queries that people label by kind.
+
+    With `--sheet` the sample is written. With `--sheets` labels are counted; with several people,
+    the majority's.
+
+    Attributes:
+        queries: the number of queries in the sample.
+        seed: the seed of the draw.
+        labels: label to its meaning.
+        shown: the columns of the sheet that are read.
+    """
+
+    people: ClassVar[bool] = True
+    labels: ClassVar[Mapping[str, str]]
+    shown: ClassVar[tuple[str, ...]]
+
+    queries: int = 200
+    seed: int = 0
+
+    def rows(self, dataset: Dataset) -> Sequence[Mapping[str, str]]:
+        """Returns a row of the sheet for each query that can be drawn.
+
+        Raises:
+            InputError: the dataset is of another form.
+        """
+        raise NotImplementedError
+
+    def find(self, given: Given) -> Findings:
+        sheet = Sheet(("query",), self.shown, {LABEL: tuple(self.labels)})
+        known = "; ".join(f"{label}: {meaning}" for label, meaning in self.labels.items())
+        if given.sheet is not None:
+            rows = self.rows(given.datasets[0])
+            sheet.write(given.sheet, self._drawn(rows))
+            return Findings((), notes=(f"Labels: {known}.",))
+        filled = sheet.read(given.sheets)
+        dataset = given.datasets[0]
+        refuse_strangers(filled, dataset.query_ids(), dataset.id)
+        return self._counted(filled, known)
+
+    def _drawn(self, rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+        if not self.queries > 0:
+            raise InputError(f"queries is {self.queries}, not at least 1")
+        count = min(self.queries, len(rows))
+        places = random.Random(self.seed).sample(range(len(rows)), count)
+        return [rows[place] for place in sorted(places)]
+
+    def _counted(
+        self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]], known: str
+    ) -> Findings:
+        keys = sorted({key for one in filled.values() for key in one})
+        chosen = [
+            majority([one[key][LABEL] for one in filled.values() if key in one]) for key in keys
+        ]
+        total = sum(label is not None for label in chosen)
+        counts = {label: chosen.count(label) for label in self.labels}
+        rows = tuple(
+            FigureRow((label,), (count, 100 * count / max(1, total)))
+            for label, count in counts.items()
+        )
+        table = FigureTable(
+            "labels", self.title, (LABEL,), (Column("examples", 0), Column("%", 1)), rows
+        )
+        notes = [f"Labels: {known}."]
+        if len(filled) > 1:
+            alpha = agreement_of(filled, keys, LABEL, tuple(self.labels))
+            notes.append(
+                f"{len(filled)} people, Krippendorff's α (nominal) {alpha:.3f}; of"
+                f" {len(keys) - total} examples no label was written most often."
+            )
+        chart = Bars("labels", "", "examples", list(counts), {"examples": list(counts.values())})
+        return Findings((table,), (chart,), tuple(notes))
+
+
+def refuse_strangers(
+    filled: Mapping[str, Mapping[tuple[str, ...], Filled]], query_ids: Iterable[str], dataset: str
+) -> None:
+    """Refuses sheets whose rows are not of the queries of a dataset.
+
+    Raises:
+        InputError: names the file and an unknown query.
+    """
+    known = {*query_ids}
+    for name, one in filled.items():
+        strange = next((key[0] for key in one if key[0] not in known), None)
+        if strange is not None:
+            raise InputError(
+                f"query {strange} is not one of {dataset}",
+                file=name, remedy="name the dataset that the sheet was made for",
+            )  # fmt: skip
+
+
+def agreement_of(
+    filled: Mapping[str, Mapping[Any, Filled]],
+    keys: Sequence[Any],
+    column: str,
+    words: Sequence[str],
+    level: Any = "nominal",
+) -> float:
+    """Returns Krippendorff's α of several people's words in a column; NaN if it is not defined."""
+    from irtoolkit.scoring.agreement import alpha
+
+    place = {word: float(number) for number, word in enumerate(words)}
+    missing = float("nan")
+    return alpha(
+        [[place.get(one[k][column], missing) if k in one else missing for k in keys]
+         for one in filled.values()],
+        level,
+    )  # fmt: skip

@@ -1,0 +1,114 @@
+"""PlotRetrieval, §5.3 and Figure 3: people and a system choose among a few candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.papers.analyses._sheets import Filled, Sheet
+from irtoolkit.papers.analyses.base import (
+    Analysis,
+    Column,
+    FigureRow,
+    FigureTable,
+    Findings,
+    Given,
+    complete,
+)
+from irtoolkit.papers.analyses.charts import Bars
+
+CHOSEN, YES = "chosen", "yes"
+SHEET = Sheet(("query", "candidate"), ("text", "passage"), {CHOSEN: (YES,)})
+# More candidates than this nobody reads.
+MOST = 100
+
+
+@dataclass(frozen=True)
+class PlotPeople(Analysis):
+    """Accuracy of each person, of all on average, and of a system on the same queries.
+
+    The datasets are those of `irtoolkit nway`, for example plotretrieval/val/20-way.
+    """
+
+    name: ClassVar[str] = "plotretrieval-people"
+    title: ClassVar[str] = "PlotRetrieval, Figure 3: people and a system among a few candidates"
+    datasets: ClassVar[tuple[str, ...]] = ("plotretrieval/test/20-way",)
+    system: ClassVar[str] = "bm25"
+    people: ClassVar[bool] = True
+
+    def find(self, given: Given) -> Findings:
+        dataset = given.datasets[0]
+        pools, golds = _few(dataset), dataset.relevant()
+        if given.sheet is not None:
+            _write(given, pools)
+            return Findings((), notes=(f"{CHOSEN}: {YES} for one candidate of each query.",))
+        filled = SHEET.read(given.sheets)
+        chosen = {name: _choices(name, one, pools) for name, one in filled.items()}
+        asked = sorted({query for one in chosen.values() for query in one})
+        rows = [
+            FigureRow((name,), (len(one), 100 * _accuracy(one, golds)))
+            for name, one in chosen.items()
+        ]
+        shares = [100 * _accuracy(one, golds) for one in chosen.values()]
+        rows.append(FigureRow(("people, mean",), (len(asked), sum(shares) / len(shares))))
+        for name, run in given.runs.items():
+            complete(run, name, asked)
+            first = {query: run.ranking(query)[0].doc_id for query in asked}
+            rows.append(FigureRow((name,), (len(asked), 100 * _accuracy(first, golds))))
+        columns = (Column("queries", 0), Column("accuracy, %"))
+        table = FigureTable("accuracy", "Choosing the passage", ("who",), columns, tuple(rows))
+        drawn = rows[len(chosen) :]
+        bars = {"accuracy": [float(str(row.values[1])) for row in drawn]}
+        chart = Bars("accuracy", "", "accuracy, %", [row.names[0] for row in drawn], bars)
+        return Findings((table,), (chart,))
+
+
+def _few(dataset: Dataset) -> dict[str, Sequence[str]]:
+    """Returns the candidates of each query, which must be few."""
+    pools = dataset.pools()
+    largest = max(map(len, pools.values()), default=0)
+    if not 1 < largest <= MOST:
+        raise InputError(
+            f"a query of {dataset.id} has {largest:,} candidates, too many to read",
+            remedy="irtoolkit nway picks a few, for a dataset such as plotretrieval/val/20-way",
+        )
+    return pools
+
+
+def _write(given: Given, pools: Mapping[str, Sequence[str]]) -> None:
+    dataset = given.datasets[0]
+    docs = dataset.docs_store()
+    texts = {query.query_id: query.default_text() for query in dataset.queries()}
+    assert given.sheet is not None
+    # In order of id, which says nothing about relevance.
+    rows = [
+        {"query": query, "candidate": doc, "text": texts[query],
+         "passage": docs.get(doc).default_text()}
+        for query, pool in pools.items() for doc in sorted(pool)
+    ]  # fmt: skip
+    SHEET.write(given.sheet, rows)
+
+
+def _choices(
+    name: str, filled: Mapping[tuple[str, ...], Filled], pools: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """Returns query id to the candidate that one person chose."""
+    found: dict[str, str] = {}
+    for query, doc in filled:
+        if doc not in pools.get(query, ()):
+            raise InputError(
+                f"{doc} is no candidate of query {query}", file=name,
+                remedy="name the dataset that the sheet was made for",
+            )  # fmt: skip
+        if query in found:
+            raise InputError(f"query {query} has two candidates that are chosen", file=name)
+        found[query] = doc
+    return found
+
+
+def _accuracy(chosen: Mapping[str, str], golds: Mapping[str, Sequence[str]]) -> float:
+    """Returns the share of queries whose chosen candidate is relevant."""
+    return sum(doc in golds.get(query, ()) for query, doc in chosen.items()) / len(chosen)

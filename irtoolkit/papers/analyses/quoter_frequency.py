@@ -1,0 +1,85 @@
+"""QuoteR, §6.5 and Figure 2: retrieval of quotes by how often they occur in train."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from irtoolkit.datasets.quoter_release import band_names
+from irtoolkit.papers.analyses._quoter import contexts_of, golds_of
+from irtoolkit.papers.analyses.base import (
+    Analysis,
+    Column,
+    FigureRow,
+    FigureTable,
+    Findings,
+    Given,
+    Printed,
+    complete,
+)
+from irtoolkit.papers.analyses.charts import Bars
+
+MEASURES = ("RR", "nDCG@5")
+
+
+@dataclass(frozen=True)
+class QuoterFrequency(Analysis):
+    """RR and nDCG@5 of contexts, by how often train has their quote.
+
+    The paper draws the results and prints the numbers of quotes alone.
+    """
+
+    name: ClassVar[str] = "quoter-frequency"
+    title: ClassVar[str] = "QuoteR, Figure 2: results by how often train has the quote"
+    datasets: ClassVar[tuple[str, ...]] = ("quoter/zh/test",)
+    reported: ClassVar[Mapping[str, Printed]] = {
+        "quotes": {
+            (part,): (None, quotes)
+            for part, quotes in zip(
+                band_names(), (100, 843, 985, 437, 283, 225, 74, 47), strict=True
+            )
+        }
+    }
+    remarks: ClassVar[tuple[str, ...]] = (
+        "The paper does not print the bounds of its ranges: those here are a guess.",
+    )
+    system: ClassVar[str] = "bm25"
+    depth: ClassVar[int | None] = 100
+
+    def find(self, given: Given) -> Findings:
+        from irtoolkit.scoring.score import score
+
+        dataset = given.datasets[0]
+        ids, golds = list(contexts_of(dataset)), golds_of(dataset)
+        for name, run in given.runs.items():
+            complete(run, name, ids)
+        scores = score(dataset, dict(given.runs), list(MEASURES))
+        parts = dataset.breakdown("frequency")
+        counts = tuple(
+            FigureRow((part,), (len(queries), len({golds[query] for query in queries})))
+            for part, queries in parts.items()
+        )
+        rows = tuple(
+            FigureRow((name, part), (*(scores[name].over(queries)[m] for m in MEASURES),))
+            for name in scores.systems
+            for part, queries in parts.items()
+        )
+        title = "Results by how often train has the quote"
+        columns = tuple(Column(measure, 3) for measure in MEASURES)
+        tables = (
+            FigureTable(
+                "quotes", "Contexts and their quotes", ("quote",),
+                (Column("contexts", 0), Column("quotes", 0)), counts,
+            ),
+            FigureTable("frequency", title, ("system", "quote"), columns, rows),
+        )  # fmt: skip
+        series = {
+            measure if len(scores) == 1 else f"{measure}, {name}": [
+                float(str(row.values[place])) for row in rows if row.names[0] == name
+            ]
+            for name in scores.systems
+            for place, measure in enumerate(MEASURES)
+        }
+        chart = Bars("frequency", "quote", "mean", list(parts), series)
+        return Findings(tables, (chart,), tuple(map(str, scores.notes)))

@@ -1,0 +1,147 @@
+"""QuoteR, §6.6: how many recommended quotes suit a context in people's eyes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.papers.analyses._labelling import agreement_of
+from irtoolkit.papers.analyses._quoter import MASK, at_least_one, contexts_of, golds_of
+from irtoolkit.papers.analyses._sheets import Filled, Sheet, majority
+from irtoolkit.papers.analyses.base import (
+    Analysis,
+    Column,
+    FigureRow,
+    FigureTable,
+    Findings,
+    Given,
+    Printed,
+    complete,
+)
+
+LABEL, YES, NO = "suitable", "yes", "no"
+SHEET = Sheet(("query", "doc"), ("context", "quote"), {LABEL: (YES, NO)})
+# Query id to the ids of its best documents.
+Best = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class QuoterSuitability(Analysis):
+    """Scores with the quotes that people find suitable in place of the true one.
+
+    The quote that counts is the best ranked one that most people find suitable. A context without one
+    counts 0.
+
+    Attributes:
+        queries: contexts in the sample.
+        hits: quotes of each context that are judged.
+        seed: the seed of the draw.
+    """
+
+    name: ClassVar[str] = "quoter-suitability"
+    title: ClassVar[str] = "QuoteR, §6.6: recommended quotes that suit a context"
+    datasets: ClassVar[tuple[str, ...]] = ("quoter/zh/val",)
+    reported: ClassVar[Mapping[str, Printed]] = {
+        "judged": {
+            ("the quote that was there",): (0.439, 0.36, 0.64, None),
+            ("any that suits",): (0.661, 0.50, 0.92, 1.76),
+        }
+    }
+    remarks: ClassVar[tuple[str, ...]] = (
+        "The paper's figures are of its own system and its own sample of 50 contexts.",
+    )
+    system: ClassVar[str] = "bm25"
+    depth: ClassVar[int | None] = 100
+    people: ClassVar[bool] = True
+
+    queries: int = 50
+    hits: int = 10
+    seed: int = 0
+
+    def find(self, given: Given) -> Findings:
+        at_least_one(queries=self.queries, hits=self.hits)
+        dataset = given.datasets[0]
+        contexts, golds = contexts_of(dataset), golds_of(dataset)
+        ids = [query for query in contexts if query in golds]
+        drawn = random.Random(self.seed).sample(ids, min(self.queries, len(ids)))
+        if len(given.runs) > 1:
+            raise InputError(f"{len(given.runs)} runs", remedy="people judge one system at a time")
+        ((name, run),) = given.runs.items()
+        complete(run, name, drawn)
+        best = {q: [row.doc_id for row in run.ranking(q)[: self.hits]] for q in drawn}
+        if given.sheet is None:
+            return self._counted(SHEET.read(given.sheets), best, golds)
+        quotes = dataset.docs_store()
+        SHEET.write(
+            given.sheet,
+            [
+                {"query": query, "doc": doc, "quote": quotes.get(doc).text,
+                 "context": contexts[query].with_mask(MASK)}
+                for query, docs in best.items() for doc in docs
+            ],
+        )  # fmt: skip
+        return Findings((), notes=(f"{LABEL}: {YES} or {NO}, whether the quote suits.",))
+
+    def _counted(
+        self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]], best: Best,
+        golds: Mapping[str, str],
+    ) -> Findings:  # fmt: skip
+        """Returns the figures of contexts with a judgment."""
+        keys = [(query, doc) for query, docs in best.items() for doc in docs]
+        _refuse_others(filled, keys)
+        said = {
+            key: majority([one[key][LABEL] for one in filled.values() if key in one])
+            for key in keys
+        }
+        known = {q: docs for q, docs in best.items() if any(said[q, doc] for doc in docs)}
+        suits = {q: [doc for doc in docs if said[q, doc] == YES] for q, docs in known.items()}
+        there = {q: [doc for doc in docs if doc == golds[q]] for q, docs in known.items()}
+        mean = sum(map(len, suits.values())) / len(suits)
+        rows = (
+            FigureRow(("the quote that was there",), (*measured(known, there), None)),
+            FigureRow(("any that suits",), (*measured(known, suits), mean)),
+        )
+        columns = (
+            Column("nDCG@5", 3), Column("R@1"), Column(f"R@{self.hits}"), Column("suitable quotes"),
+        )  # fmt: skip
+        title = f"{len(known)} contexts, the quote that counts"
+        notes = []
+        if len(filled) > 1:
+            alpha = agreement_of(filled, keys, LABEL, (NO, YES))
+            notes.append(f"{len(filled)} people, Krippendorff's α (nominal) {alpha:.3f}.")
+        return Findings(
+            (FigureTable("judged", title, ("relevant",), columns, rows),), (), (*notes,)
+        )
+
+
+def measured(best: Best, right: Best) -> tuple[float, float, float]:
+    """Returns nDCG@5, and recall at 1 and at all hits.
+
+    The first right document is the relevant one.
+    """
+    ranks = [
+        next((place for place, doc in enumerate(docs, 1) if doc in right[query]), None)
+        for query, docs in best.items()
+    ]
+    gains = [1 / np.log2(rank + 1) if rank is not None and rank <= 5 else 0.0 for rank in ranks]
+    first = [rank == 1 for rank in ranks]
+    found = [rank is not None for rank in ranks]
+    return float(np.mean(gains)), float(np.mean(first)), float(np.mean(found))
+
+
+def _refuse_others(
+    filled: Mapping[str, Mapping[tuple[str, ...], object]], keys: Sequence[tuple[str, ...]]
+) -> None:
+    known = {*keys}
+    for name, one in filled.items():
+        strange = next((key for key in one if key not in known), None)
+        if strange is not None:
+            raise InputError(
+                f"{' '.join(strange)} is not in the sample", file=name,
+                remedy="give the dataset, run and settings that the sheet was made with",
+            )  # fmt: skip

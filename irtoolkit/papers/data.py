@@ -1,0 +1,71 @@
+"""Search for the data of a table before it is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.papers.tables import Table
+
+# The longest time that a download may take where the sample would do, in seconds.
+DOWNLOAD_SECONDS = 20
+
+
+def absent_data(table: Table) -> dict[str, str]:
+    """Returns what to get for each group of a table without data on this machine. Reads no data.
+
+    For collections of other packages, which get their own data, it is unknown.
+    """
+    found: dict[str, str] = {}
+    for group, dataset_id in table.groups.items():
+        about = Dataset.load(dataset_id).about
+        try:
+            if about is not None and about.where() is None:
+                how = (
+                    about.howto
+                    if about.fetch is None
+                    else f"reproduce downloads it, or {about.howto}"
+                )
+                found[group] = f"{about.title} is not on this machine: {how}"
+        except InputError as error:
+            found[group] = str(error)
+    return found
+
+
+def absent_lines(table: Table) -> list[str]:
+    """Returns the lines that say which data of a table are not on this machine."""
+    absent, lines = absent_data(table), []
+    for why in dict.fromkeys(absent.values()):
+        groups = [group for group, own in absent.items() if own == why]
+        every = len(groups) == len(table.groups)
+        lines.append(why if every else f"{', '.join(groups)}: {why}")
+    return lines
+
+
+def find_data(table: Table, say: Callable[[str], None], seconds: float = DOWNLOAD_SECONDS) -> bool:
+    """Returns whether the data of a table are on this machine, after a download if that is quick.
+
+    Args:
+        table: the experiment table.
+        say: called with one line before a download, and with one line if the data are not found.
+        seconds: the longest time to wait for a download.
+    """
+    found = [Dataset.load(dataset_id).about for dataset_id in table.groups.values()]
+    records = [about for about in found if about is not None]
+    if not records:  # a collection of ir_datasets or another package, which gets its own data
+        return True
+    try:
+        if any(about.where() is not None for about in records):
+            return True
+        first = records[0]
+        if first.fetch is None:
+            raise InputError(f"{first.title} cannot be downloaded", remedy=first.howto)
+        say(
+            f"{first.title} is not on this machine: downloading it, for at most {seconds:g} seconds."
+        )
+        first.fetch(seconds)
+    except InputError as error:
+        say(f"Using the invented sample: {error}")
+        return False
+    return True

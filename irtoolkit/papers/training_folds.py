@@ -1,0 +1,156 @@
+"""Out-of-fold runs: each training query is ranked by a model that was not trained on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text, refuse_unwritable
+from irtoolkit.base.paths import is_url
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.papers.training_search import Trains
+from irtoolkit.ranking.candidates import usual_depth
+from irtoolkit.ranking.produce import refuse_missing
+from irtoolkit.ranking.systems import System, find_system
+from irtoolkit.retrievers.engine import Ranking, rank_and_locate
+from irtoolkit.runs import Run
+from irtoolkit.runs.parts import joined
+from irtoolkit.runs.publish import publish
+from irtoolkit.scoring.folds import Fold, folds_of
+from irtoolkit.training.model_checks import check_recipe
+from irtoolkit.training.recipes import Recipe, Stage
+from irtoolkit.training.sources.files import read_ids
+from irtoolkit.training.trainer import train
+from irtoolkit.version import __version__
+
+# Sources whose rows are of no query of a dataset.
+_OF_TEXTS = ("examples", "surroundings")
+
+
+@dataclass(frozen=True)
+class FoldedTraining:
+    """Models of which each has not seen a fold of the training queries.
+
+    Attributes:
+        run: the training queries, each ranked by the model that has not seen it.
+        folds: their ids.
+        models: folder of the model of each fold.
+    """
+
+    run: Run
+    folds: tuple[Fold, ...]
+    models: tuple[Path, ...]
+
+
+def train_folds(
+    recipe: Recipe,
+    out: StrPath,
+    output: StrPath,
+    *,
+    folds: int | None = None,
+    seed: int = 0,
+    depth: int | None = None,
+    train: Trains = train,
+) -> FoldedTraining:
+    """Trains a model for each fold of the training queries without it, and ranks the fold with it.
+
+    A model ranks the queries that it was trained on far better than others, so its run of them says
+    nothing about its quality, and misleads whatever is chosen or learned from it: the weight of a
+    fusion, the trees of LambdaMART. The run of this function does not (cross-fitting; the level-one
+    data of stacked generalisation, Wolpert 1992). The folds are those of `irtoolkit tune`.
+
+    An interrupted call resumes with the models that exist.
+
+    Args:
+        recipe: its last stage trains on the judged queries of a dataset.
+        out: folder of the models, as `fold-1`.
+        output: file of the run.
+        folds: how many; by default the dataset's own, or 5.
+        seed: of the random split.
+        depth: rows for each query; by default all of a pool, 1,000 of a corpus.
+        train: trains a model.
+
+    Raises:
+        InputError: a stage whose rows may be of held-out queries, too few queries, or an error of
+            training or ranking.
+    """
+    for stage in recipe.stages:
+        _refuse_unknown(stage, stage is recipe.stages[-1])
+    check_recipe(recipe)
+    if not is_url(output):
+        refuse_unwritable(output)
+    started = time.monotonic()
+    dataset = Dataset.load(recipe.stages[-1].dataset)
+    depth = usual_depth(dataset, depth)
+    dealt = folds_of(dataset, folds, seed)
+    folder, already = Path(out).expanduser().absolute(), _left_already(recipe)
+    models, rankings = [], []
+    for number, fold in enumerate(dealt, 1):
+        left = folder / f"fold-{number}.ids"
+        with atomic_text(left) as file:
+            file.writelines(f"{name}\n" for name in sorted({*fold, *already}))
+        without = replace(recipe, stages=tuple(_without(stage, left) for stage in recipe.stages))
+        models.append(train(without, folder / f"fold-{number}").folder)
+        rankings.append(_ranked(dataset, _system(recipe, models[-1], dataset), fold, depth))
+    ranked = set().union(*dealt)
+    order = [name for name in dataset.qrels.query_ids.tolist() if name in ranked]
+    run = joined([one.run for one in rankings], recipe.name, order).untied()
+    ranks = {query: found for one in rankings for query, found in one.ranks.items()}
+    made = {
+        "dataset": dataset.id, "system": recipe.name, "retriever": "trained without the fold",
+        "settings": {"folds": len(dealt), "seed": seed}, "recipe": recipe.settings(),
+        "depth": depth, "version": __version__,
+    }  # fmt: skip
+    publish(run, output, made, time.monotonic() - started, ranks)
+    return FoldedTraining(replace(run, exact_ranks=ranks or None), dealt, tuple(models))
+
+
+def _refuse_unknown(stage: Stage, last: bool) -> None:
+    """Refuses a stage that may include the held-out queries."""
+    if last and stage.source != "dataset":
+        raise InputError(
+            f"folds of source={stage.source}, which has no judged queries",
+            remedy="the last stage trains on source=dataset",
+        )
+    if stage.source not in ("dataset", *_OF_TEXTS):
+        raise InputError(
+            f"folds with source={stage.source}: the file may have the queries that are held out",
+            remedy="train on source=dataset alone",
+        )
+    if stage.extra is not None:
+        raise InputError(
+            f"folds with extra={stage.extra}: it may have the queries that are held out",
+            remedy="leave extra out",
+        )
+
+
+def _left_already(recipe: Recipe) -> list[str]:
+    """Returns the ids that the recipe itself leaves out."""
+    files = {stage.without for stage in recipe.stages if stage.without is not None}
+    return [name for file in sorted(files) for name in read_ids(file).tolist()]
+
+
+def _without(stage: Stage, left: Path) -> Stage:
+    return replace(stage, without=str(left)) if stage.source == "dataset" else stage
+
+
+def _system(recipe: Recipe, model: Path, dataset: Dataset) -> System:
+    """Returns the system of a trained model, with the views that it was trained on."""
+    last = recipe.stages[-1]
+    views = {"query": last.query, "doc": last.doc}
+    system = find_system(str(model), views, dataset.id, kind=recipe.kind, staged=False)
+    refuse_missing(system)
+    return system
+
+
+def _ranked(
+    dataset: Dataset, system: System, queries: Collection[str], depth: int | None
+) -> Ranking:
+    """Returns the ranking of some queries, and the exact ranks of their relevant documents."""
+    wanted = {} if depth is None else dataset.relevant()
+    asked = {name: wanted[name] for name in queries if name in wanted}
+    task = system.load(dataset).only(queries)
+    return rank_and_locate(task, system.retriever, asked, depth=depth, ties=system.task.ties)

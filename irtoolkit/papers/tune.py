@@ -1,0 +1,191 @@
+"""Choosing a system's settings on a training or validation split."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from hashlib import sha256
+from typing import Any
+
+from ir_measures import Measure
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.progress import tqdm
+from irtoolkit.base.search_logs import LogKind, alone, write_log
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.engines.engine import current
+from irtoolkit.measures.traits import traits
+from irtoolkit.ranking.decided import fingerprint, made_of
+from irtoolkit.ranking.sent import SentSystem
+from irtoolkit.ranking.systems import System, TaskSettings, find_system
+from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.scoring.evaluation import parse_measures
+from irtoolkit.scoring.score import score
+
+# No grid has more values of one setting than this.
+_MOST = 10_000
+_LOG = LogKind("a grid search", "points", "the points of another grid search")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A choice of settings with its figures.
+
+    Attributes:
+        settings: setting to value.
+        figures: measure to figure.
+        values: value of the first measure for each judged query, in the order of the qrels.
+        place: its position in the grid.
+    """
+
+    settings: dict[str, Any]
+    figures: dict[str, float]
+    values: tuple[float, ...]
+    place: int
+
+
+def parse_grid(pairs: Mapping[str, str]) -> dict[str, list[str]]:
+    """Returns the values of each setting: "0.5,0.9,1.2" lists them, "0.1:2.0:0.1" is a range.
+
+    Raises:
+        InputError: an invalid range.
+    """
+    return {key: list(_values(key, text)) for key, text in pairs.items()}
+
+
+def _values(key: str, text: str) -> Iterator[str]:
+    for part in text.split(","):
+        if ":" not in part:
+            yield part
+            continue
+        try:
+            # Decimal, so that 0.1 added up ten times is 1.0.
+            first, last, step = (Decimal(number) for number in part.split(":"))
+            if not (first.is_finite() and last.is_finite() and step.is_finite()):
+                raise ValueError(part)
+            rises = step > 0 and last >= first and (last - first) / step <= _MOST
+        except (ValueError, InvalidOperation):
+            raise InputError(f"grid {key}={part} is not FIRST:LAST:STEP") from None
+        if not rises:
+            raise InputError(f"grid {key}={part} does not count up from the first to the last")
+        for i in range(int((last - first) / step) + 1):
+            yield str(first + i * step)
+
+
+def tune(
+    dataset_id: str,
+    system: str,
+    grid: Mapping[str, Sequence[str]],
+    *,
+    fixed: Mapping[str, Any] | None = None,
+    measures: str | Sequence[str] | None = None,
+    depth: int = 1000,
+    log: StrPath | None = None,
+) -> list[Point]:
+    """Evaluates a system at every point of a grid.
+
+    Args:
+        dataset_id: a dataset with qrels; not the one to be reported on.
+        system: as for `find_system`.
+        grid: setting to values.
+        fixed: further settings.
+        measures: by default the dataset's own.
+        depth: rows of each ranking that measures see; the ranks of relevant documents are exact.
+        log: a JSON file to which points are written as they come; logged points are not measured again.
+
+    Returns:
+        The points, best first by the first measure.
+
+    Raises:
+        InputError: an unknown dataset, system, setting or measure, or a value of the wrong type.
+    """
+    for key in grid:
+        if key in (fixed or {}):
+            raise InputError(f"setting {key} is both fixed and in the grid")
+    dataset = Dataset.load(dataset_id)
+    parsed = parse_measures(dataset.protocol.measures if measures is None else measures)
+    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    # A value of the wrong type is refused now, not after hours.
+    systems = [find_system(system, {**(fixed or {}), **point}, dataset_id) for point in points]
+    if systems and systems[0].first is not None:
+        raise InputError(
+            f"system {system} ranks again what {systems[0].first.name} has found",
+            remedy="tune one of the two retrievers",
+        )
+    about = {
+        "dataset": dataset_id, "system": system, "fixed": dict(fixed or {}), "depth": depth,
+        "measures": list(parsed), "values": "of the first measure",
+    }  # fmt: skip
+    bench = _Bench(dataset, parsed, depth, systems)
+    keys = [
+        f"{json.dumps(point, sort_keys=True)} {bench.key(made)}"
+        for point, made in zip(points, systems, strict=True)
+    ]
+    with alone(log):
+        known: dict[str, Any] = _LOG.read_of(log, about).get("points", {})
+        pending = {key: made for key, made in zip(keys, systems, strict=True) if key not in known}
+        with tqdm(total=len(points), desc="grid", disable=None, unit="point") as bar:
+            bar.update(len(points) - len(pending))
+            for key, worth in zip(pending, bench.measured(list(pending.values())), strict=True):
+                known[key] = worth
+                write_log(log, about, {"points": known})
+                bar.update()
+    found = [
+        Point(point, known[key]["figures"], tuple(known[key]["values"]), place)
+        for place, (point, key) in enumerate(zip(points, keys, strict=True))
+    ]
+    name = next(iter(parsed))
+    sign = 1 if traits(parsed[name]).lower_is_better else -1
+    return sorted(found, key=lambda point: sign * point.figures[name])
+
+
+class _Bench:
+    """A bench for systems on one dataset; their common data are read once."""
+
+    def __init__(
+        self, dataset: Dataset, measures: dict[str, Measure], depth: int, systems: list[System]
+    ) -> None:
+        self._dataset, self._measures, self._depth = dataset, measures, depth
+        # A view that the records do not have is refused before anything is ranked.
+        self._tasks = {made.task: made.load(dataset) for made in systems}
+        self._data: dict[tuple[TaskSettings, bool], str] = {}
+        self._relevant = dataset.relevant()
+        self._judged = str(sorted((r.query_id, r.doc_id, r.relevance) for r in dataset.qrels))
+
+    def key(self, made: System) -> str:
+        """Returns a hash of everything that decides the figures of a system."""
+        task, corpus = self._tasks[made.task], made.retriever.reads_corpus()
+        # Points mostly share their texts, which are hashed once.
+        if (made.task, corpus) not in self._data:
+            self._data[made.task, corpus] = fingerprint(task, corpus=corpus)
+        decided = made_of(made, task, self._data[made.task, corpus])
+        decides = json.dumps([decided, self._judged], sort_keys=True, default=str)
+        return sha256(decides.encode()).hexdigest()
+
+    def measured(self, systems: Sequence[System]) -> Iterator[dict[str, Any]]:
+        """Returns the figures of systems, in order.
+
+        If they are few, each is spread over the workers.
+        """
+        engine = current()
+        if len(systems) < engine.workers:
+            return map(self.worth, systems)
+        devices = {made.retriever.computed().get("device", "cpu") for made in systems}
+        sent = [SentSystem.of(made) for made in systems]
+        return engine.map(self._there, sent, gpus=float(bool(devices - {"cpu"})))
+
+    def _there(self, sent: SentSystem) -> dict[str, Any]:
+        return self.worth(sent.here())
+
+    def worth(self, made: System) -> dict[str, Any]:
+        """Returns the figures of a system, and the values of the first measure."""
+        ranking = rank_and_locate(
+            self._tasks[made.task], made.retriever, self._relevant,
+            depth=self._depth, ties=made.task.ties, progress=False,
+        )  # fmt: skip
+        scored = score(self._dataset, ranking.run, self._measures, names=["run"])["run"]
+        return {"figures": scored.figures(), "values": scored.values[0].tolist()}

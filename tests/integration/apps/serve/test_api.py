@@ -1,0 +1,316 @@
+"""The API: a book goes in, passages come out in their place, judgments are kept and exported."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from irtoolkit.apps.serve.app import application
+from irtoolkit.apps.serve.collection import Collection
+from irtoolkit.apps.serve.judgments import Judgment, Judgments
+from irtoolkit.apps.serve.library import Library
+from irtoolkit.apps.serve.limits import Limits
+from irtoolkit.apps.web.guard import Access
+from tests.waiting import PATIENCE, wait_for
+
+HOST = "http://127.0.0.1:8801"
+BOOK = """# Title: The Lamp Keeper
+
+## Author: An Inventor
+
+## CHAPTER I
+
+Old Marit kept the lamp. Every night she climbed the hundred steps. The wind went with her.
+
+"You will fall," said her brother. She laughed, and lit the wick.
+
+## CHAPTER II
+
+In March the oil ran out. She burned the chairs, then the table. No ship was lost that winter.
+
+The village never asked about the chairs. It sent her a new table in spring.
+"""
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """A server of words alone, with an empty shelf."""
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    library = Library(tmp_path / "library", None, Limits(index_seconds=PATIENCE, seconds=PATIENCE))
+    with TestClient(application(library, Access.local(8801)), base_url=HOST) as made:
+        yield made
+
+
+def added(client: TestClient, data: bytes | str = BOOK, name: str = "lamp.txt") -> dict[str, Any]:
+    """A book on the shelf, ready."""
+    answer = client.post("/collections", params={"filename": name}, content=data)
+    assert answer.status_code in (200, 202), answer.text
+    name = answer.json()["id"]
+    wait_for(lambda: client.get(f"/collections/{name}").json()["progress"]["stage"] == "ready")
+    found: dict[str, Any] = client.get(f"/collections/{name}").json()
+    return found
+
+
+def asked(client: TestClient, book: dict[str, Any], **more: Any) -> Any:
+    return client.post("/search", json={"collection": book["id"], **more})
+
+
+def test_a_book_is_split_and_found_again_after_a_restart(
+    client: TestClient, tmp_path: Path
+) -> None:
+    book = added(client)
+    assert (book["title"], book["systems"], book["source"]) == (
+        "The Lamp Keeper",
+        ["words"],
+        "book",
+    )
+    (only,) = book["books"]
+    assert (only["author"], only["sentences"]) == ("An Inventor", 10)
+    assert [chapter["title"] for chapter in only["chapters"]] == ["CHAPTER I", "CHAPTER II"]
+    again = client.post("/collections", content=BOOK.encode())
+    assert (again.status_code, again.json()["id"]) == (200, book["id"])
+    library = Library(tmp_path / "library", None)
+    with TestClient(application(library, Access.local(8801)), base_url=HOST) as other:
+        assert [one["id"] for one in other.get("/collections").json()] == [book["id"]]
+
+
+def test_progress_is_streamed_until_the_book_is_ready(client: TestClient) -> None:
+    name = client.post("/collections", content=BOOK.encode()).json()["id"]
+    with client.stream("GET", f"/collections/{name}/progress") as answer:
+        events = [line for line in answer.iter_lines() if line]
+    assert all(event.startswith("data: {") for event in events)
+    assert '"stage": "ready"' in events[-1]
+
+
+def test_passages_are_found_in_their_place_and_shared_words_are_marked(client: TestClient) -> None:
+    book = added(client)
+    answer = asked(
+        client, book, query="She sacrifices the furniture: chairs burned [quote]", length=1
+    )
+    (words,) = answer.json()["answers"]
+    first = words["hits"][0]
+    assert first["id"] == f"{book['id']}:6+1"
+    assert [piece for one in first["sentences"] for piece in one["pieces"]] == ["She ", "burned", " the ", "chairs", ", then the table."]  # fmt: skip
+    assert (first["place"]["chapter"], first["place"]["sentence"]) == ("CHAPTER II", 2)
+    assert [one["number"] for one in first["before"] + first["after"]] == [4, 5, 7, 8]
+    assert set(first["shared"]) == {"burned", "chairs"}
+    assert "BM25" in first["explanation"]
+
+
+def test_passages_of_an_answer_share_no_sentence(client: TestClient) -> None:
+    book = added(client)
+    (words,) = asked(client, book, query="chairs table lamp oil", length=3).json()["answers"]
+    places = [
+        set(range(s["number"], s["number"] + 1)) for h in words["hits"] for s in h["sentences"]
+    ]
+    assert len(set().union(*places)) == len(places)
+
+
+def test_surroundings_are_read_as_far_as_the_book_goes(client: TestClient) -> None:
+    book = added(client)
+    url = f"/passages/{book['id']}/{book['id']}:1+2"
+    found = client.get(url, params={"before": 50, "after": 1}).json()
+    assert [len(found[part]) for part in ("before", "sentences", "after")] == [1, 2, 1]
+    assert client.get(f"/passages/{book['id']}/{book['id']}:9+2").status_code == 404
+    assert client.get(f"/passages/{book['id']}/emma:1+2").status_code == 404
+
+
+def test_judgments_survive_a_restart_and_are_scored_with_the_exported_run(
+    client: TestClient, tmp_path: Path, irtoolkit: Any
+) -> None:
+    book, query = added(client), "burned the chairs"
+    hits = asked(client, book, query=query, length=1).json()["answers"][0]["hits"]
+    body = {"collection": book["id"], "query": query}
+    for place, grade in ((0, 1), (1, 0), (1, None), (1, 0)):
+        answer = client.post(
+            "/judgments", json={**body, "passage": hits[place]["id"], "grade": grade}
+        )
+        assert answer.status_code == 201
+    assert (
+        client.post("/judgments", json={**body, "passage": "x:0+1", "grade": 1}).status_code == 400
+    )
+    run = tmp_path / "a.run"
+    run.write_text(asked(client, book, query=query, length=1, format="trec").text)
+    library = Library(tmp_path / "library", None)
+    with TestClient(application(library, Access.local(8801)), base_url=HOST) as other:
+        qrels = tmp_path / "a.qrels"
+        qrels.write_text(other.get("/judgments/qrels").text)
+        assert other.get("/judgments/topics").text.endswith(f"\t{query}\n")
+    assert len(qrels.read_text().splitlines()) == 2
+    scored = irtoolkit("eval", qrels, run, "-m", "RR@20")
+    assert scored.status == 0, scored.err
+    assert "1.0000" in scored.out
+
+
+def test_a_line_of_judgments_that_was_cut_short_was_never_confirmed(
+    client: TestClient, tmp_path: Path
+) -> None:
+    book = added(client)
+    body = {"collection": book["id"], "query": "lamp", "passage": f"{book['id']}:0+1", "grade": 1}
+    client.post("/judgments", json=body)
+    path = tmp_path / "library" / "judgments.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"collection": "x')
+    cut = path.read_bytes()
+    library = Library(tmp_path / "library", None)
+    assert len(library.judgments.of()) == 1
+    # Another process may be writing it: only who adds a line takes it away.
+    assert path.read_bytes() == cut
+    library.judgments.add(Judgment(book["id"], "wick", f"{book['id']}:1+1", 0))
+    assert [one.query for one in Judgments(path.parent, 9).of()] == ["lamp", "wick"]
+
+
+def test_a_table_has_no_formulas(client: TestClient) -> None:
+    book = added(client, "=HYPERLINK(1) said the lamp. The lamp was red.", "@x.txt")
+    text = asked(client, book, query="lamp", length=1, format="csv").text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert {row["text"] for row in rows} == {"'=HYPERLINK(1) said the lamp.", "The lamp was red."}
+
+
+def test_german_and_chinese_books(client: TestClient) -> None:
+    german = added(client, "Es war ein K\u00f6nig. Der hatte die Krone nicht mehr, und das war nicht gut. Er ging in den Wald.")  # fmt: skip
+    assert german["lang"] == "de"
+    hit = asked(client, german, query="eine Krone, die fehlt", length=1).json()["answers"][0][
+        "hits"
+    ][0]
+    assert hit["shared"] == ["Krone"]
+    chinese = added(client, "\u8d3e\u653f\u6253\u4e86\u5b9d\u7389\u3002\u738b\u592b\u4eba\u54ed\u4e86\u3002\u4ed6\u8d70\u4e86\u3002")  # fmt: skip
+    assert chinese["lang"] == "zh"
+    hit = asked(client, chinese, query="\u6bcd\u4eb2\u738b\u592b\u4eba\u54ed\u6ce3", length=1).json()["answers"][0]["hits"][0]  # fmt: skip
+    assert hit["id"].endswith(":1+1")
+    assert "\u738b\u592b\u4eba" in "".join(hit["shared"])
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zip"])
+def test_packed_books(client: TestClient, kind: str) -> None:
+    data = io.BytesIO()
+    if kind == "gzip":
+        data.write(gzip.compress(BOOK.encode()))
+    else:
+        with zipfile.ZipFile(data, "w") as archive:
+            archive.writestr("../../lamp.txt", BOOK)
+    assert added(client, data.getvalue(), f"lamp.txt.{kind}")["title"] == "The Lamp Keeper"
+
+
+def test_a_removed_book_is_gone_and_may_come_back(client: TestClient, tmp_path: Path) -> None:
+    book = added(client)
+    assert client.delete(f"/collections/{book['id']}").status_code == 204
+    assert client.get("/collections").json() == []
+    assert list((tmp_path / "library" / "books").iterdir()) == []
+    assert client.delete(f"/collections/{book['id']}").status_code == 404
+    assert asked(client, book, query="lamp").status_code == 404
+    assert added(client)["id"] == book["id"]
+
+
+def test_queries_that_find_nothing_say_why(client: TestClient) -> None:
+    book = added(client)
+    assert "commonest" in asked(client, book, query="xylophone").json()["answers"][0]["note"]
+    for query in ("[quote]", "   ", "?!"):
+        answer = asked(client, book, query=query)
+        assert answer.status_code == 400
+        assert "no word" in answer.json()["detail"]
+
+
+def test_the_api_describes_itself(client: TestClient) -> None:
+    described = client.get("/openapi.json").json()
+    assert {"/collections", "/search", "/passages/{name}/{passage}", "/judgments", "/health"} <= set(described["paths"])  # fmt: skip
+    for path, methods in described["paths"].items():
+        for method, one in methods.items():
+            assert one.get("description"), f"{method} {path}"
+    assert client.get("/docs").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/judgments", "/judgments/qrels", "/judgments/topics"])
+def test_judgments_of_no_collection_are_not_there_but_outlive_their_book(
+    client: TestClient, path: str
+) -> None:
+    assert client.get(path, params={"collection": "nope"}).status_code == 404
+    book = added(client)
+    assert client.get(path, params={"collection": book["id"]}).status_code == 200
+    body = {"collection": book["id"], "query": "lamp", "passage": f"{book['id']}:0+1", "grade": 1}
+    assert client.post("/judgments", json=body).status_code == 201
+    assert client.delete(f"/collections/{book['id']}").status_code == 204
+    kept = client.get(path, params={"collection": book["id"]})
+    assert kept.status_code == 200
+    assert "lamp" in kept.text or book["id"] in kept.text
+
+
+@pytest.mark.parametrize("value", [True, "1", 1.5])
+def test_whole_numbers_in_bodies_are_numbers(client: TestClient, value: Any) -> None:
+    book = added(client)
+    for key in ("length", "depth", "context"):
+        answer = asked(client, book, query="lamp", **{key: value})
+        assert (answer.status_code, key in answer.text) == (422, True)
+    body = {"collection": book["id"], "query": "lamp", "passage": f"{book['id']}:0+1", "grade": 1}
+    for key in ("grade", "rank"):
+        answer = client.post("/judgments", json={**body, key: value})
+        assert (answer.status_code, key in answer.text) == (422, True)
+    url = f"/passages/{book['id']}/{book['id']}:1+2"
+    assert client.get(url, params={"before": "1"}).status_code == 200
+
+
+def test_a_book_is_one_however_it_comes(tmp_path: Path, write: Any) -> None:
+    path = write("lamp.txt", BOOK)
+    library = Library(tmp_path / "library", None)
+    first, is_new = library.shelf.add_upload(BOOK.encode(), "lamp.txt")
+    assert is_new
+    for data, name in (
+        (BOOK.encode(), "lamp (1).txt"),
+        (BOOK.replace("\n", "\r\n").encode(), "lamp.txt"),
+        (gzip.compress(BOOK.encode()), "lamp.txt.gz"),
+        (BOOK.encode("utf-16"), "lamp.txt"),
+    ):
+        assert library.shelf.add_upload(data, name) == (first, False)
+    assert library.shelf.add_file(path) is first
+    assert library.shelf.add_upload(b"Another lamp was lit.", "lamp.txt")[1]
+    # The other way round: a file of the command line is on the shelf before the books of readers.
+    again = Library(tmp_path / "library", None)
+    named = again.shelf.add_file(path)
+    assert again.shelf.add_upload(BOOK.encode(), "lamp.txt") == (named, False)
+    again.shelf.start(writes=True)
+    again.shelf.preparing.end()
+    assert [entry.source for entry in again.shelf.entries()] == ["file", "book"]
+    # Judgments of the one are those of the other.
+    assert named.collection.name == first.collection.name
+
+
+def test_a_book_that_is_ready_has_been_searched(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = []
+    own = Collection.answer
+
+    def answer(self: Collection, *rest: Any) -> Any:
+        stage = library.shelf.get(self.name).progress.stage
+        searched.append((self.name, stage))
+        return own(self, *rest)
+
+    library: Library = client.app.state.library  # type: ignore[attr-defined]
+    monkeypatch.setattr(Collection, "answer", answer)
+    book = added(client)
+    assert searched == [(book["id"], "words")]
+
+
+def test_a_server_answers_once_its_search_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+    monkeypatch.setattr("irtoolkit.apps.serve.library.compile_search", lambda: compiled.append(1))
+    library = Library(tmp_path / "library", None)
+    with TestClient(application(library, Access.local(8801)), base_url=HOST):
+        assert compiled == [1]
+
+
+def test_books_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    library = Library(tmp_path / "library", None, Limits(books=1))
+    with TestClient(application(library, Access.local(8801)), base_url=HOST) as client:
+        assert client.post("/collections", content="One lamp.").status_code == 202
+        assert client.post("/collections", content="Two lamps.").status_code == 409

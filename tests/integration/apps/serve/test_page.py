@@ -1,0 +1,306 @@
+"""The page in a browser: a book is added, asked, judged and exported, with the mouse and with keys."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import uvicorn
+
+from irtoolkit.apps.serve.app import application
+from irtoolkit.apps.serve.library import Library
+from irtoolkit.apps.web.guard import Access
+from tests import chromium
+from tests.conftest import ROOT
+from tests.integration.apps.serve.test_api import BOOK
+from tests.waiting import wait_for
+
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+SIZES = ((360, 740, True), (768, 1024, False), (1440, 900, False))
+
+
+def axe() -> Path | None:
+    """axe-core, from npm."""
+    named = os.environ.get("IRTOOLKIT_AXE")
+    known = [Path(named)] if named else [ROOT / "node_modules" / "axe-core" / "axe.min.js"]
+    return next((path for path in known if path.is_file()), None)
+
+
+@pytest.fixture
+def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server of words alone."""
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    place = socket.create_server(("127.0.0.1", 0))
+    port = place.getsockname()[1]
+    app = application(Library(tmp_path / "library", None), Access.local(port))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    thread = Thread(target=server.run, kwargs={"sockets": [place]})
+    thread.start()
+    wait_for(lambda: server.started)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
+    browser = chromium.find()
+    if browser is None:
+        pytest.skip("no Chromium on the PATH or in IRTOOLKIT_CHROMIUM")
+    with chromium.browsing(browser, tmp_path_factory.mktemp("profile")) as made:
+        made.media(prefers_reduced_motion="reduce")
+        yield made
+
+
+def start(page: chromium.Page, address: str, size: tuple[int, int, bool] = SIZES[2]) -> None:
+    page.problems.clear()
+    page.requests.clear()
+    page.size(*size)
+    page.open(f"{address}/")
+    page.until("!document.querySelector('#no-books').hidden || document.querySelector('.book')")
+
+
+def add(page: chromium.Page, path: Path) -> None:
+    page.upload("#file", path)
+    page.until("document.querySelector('.book') && !document.querySelector('.preparing')")
+
+
+def ask(page: chromium.Page, text: str) -> None:
+    page.run("document.querySelector('#query').focus(); document.querySelector('#query').select()")
+    page.type(text)
+    page.press("Enter", ctrl=True)
+    page.until(
+        "document.querySelector('.hit') && document.querySelector('#asked').textContent"
+        f" === {json.dumps(text)}"
+    )
+
+
+def quiet(page: chromium.Page, address: str) -> None:
+    """Nothing was logged, thrown or asked of another server."""
+    assert page.problems == []
+    assert [url for url in page.requests if not url.startswith((address, "blob:"))] == []
+
+
+def test_the_whole_path_with_keys_only(
+    page: chromium.Page, address: str, write: Any, tmp_path: Path, irtoolkit: Any
+) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", BOOK))
+    said = page.until("document.querySelector('#status').textContent.includes('ready') && document.querySelector('#status').textContent")  # fmt: skip
+    assert said == "The Lamp Keeper is ready."
+    page.run("document.activeElement.blur()")
+    page.press("/")
+    assert page.run("document.activeElement.id") == "query"
+    page.type("She burned the chairs, for ")
+    page.press("g", ctrl=True)
+    assert (
+        page.run("document.querySelector('#query').value") == "She burned the chairs, for [quote]"
+    )
+    page.run("document.querySelector('#length').value = 1")
+    page.press("Enter", ctrl=True)
+    page.until("document.querySelectorAll('.hit').length > 1")
+    page.press("j", "y")
+    page.until("document.querySelector('#status').textContent === 'Recorded: this is it.'")
+    assert page.run("document.activeElement.closest('.hit').id") == "words-1"
+    page.press("j", "n")
+    page.until("document.querySelector('#status').textContent === 'Recorded: not this.'")
+    page.press("e")
+    page.until("document.querySelectorAll('#words-2 .around span').length > 4")
+    marks = page.run("[...document.querySelectorAll('#words-1 .own mark')].map(m => m.textContent)")
+    assert marks == ["burned", "chairs"]
+    assert page.run("document.querySelector('#words-1 .where').textContent").startswith("CHAPTER II \u00b7 sentence 2")  # fmt: skip
+    assert page.run("document.querySelector('.strip a').style.left") == "60%"
+    qrels = tmp_path / "page.qrels"
+    qrels.write_text(fetched(page, "/judgments/qrels"))
+    run = tmp_path / "page.run"
+    run.write_text(fetched(page, "/search", {
+        "collection": page.run("document.querySelector('.book').dataset.id"),
+        "query": "She burned the chairs, for [quote]", "length": 1, "format": "trec",
+    }))  # fmt: skip
+    scored = irtoolkit("eval", qrels, run, "-m", "RR@20")
+    assert scored.status == 0, scored.err
+    assert "1.0000" in scored.out
+    quiet(page, address)
+
+
+def fetched(page: chromium.Page, path: str, body: Any = None) -> str:
+    """What the page itself gets from the server."""
+    settings = {} if body is None else {"method": "POST", "body": json.dumps(body), "headers": {"Content-Type": "application/json"}}  # fmt: skip
+    page.run(f"window.got = null; fetch({json.dumps(path)}, {json.dumps(settings)}).then(a => a.text()).then(t => window.got = t); 1")  # fmt: skip
+    return str(page.until("window.got"))
+
+
+def test_every_control_is_reached_by_tab_and_shows_it(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", BOOK))
+    ask(page, "the lamp")
+    page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
+    wanted = page.run(
+        "[...document.querySelectorAll('a[href], button, input, textarea, summary')].filter(e =>"
+        " e.tabIndex >= 0 && !e.disabled && e.checkVisibility()).length"
+    )
+    seen = set()
+    # Between the last and the first the focus is on nothing.
+    for _ in range(wanted + 1):
+        page.press("Tab")
+        seen.add(
+            page.run(
+                "(() => {const e = document.activeElement; window.tabs ??= []; if (!tabs.includes(e)) tabs.push(e);"
+                " const s = getComputedStyle(e.id === 'file' ? e.previousElementSibling : e);"
+                " return [tabs.indexOf(e), e.outerHTML.slice(0, 60), s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2].join()})()"
+            )
+        )
+    seen = {one for one in seen if "<body" not in one}
+    assert len(seen) == wanted
+    assert [one for one in seen if not one.endswith("true")] == []
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_and_axe_finds_no_fault(
+    page: chromium.Page, address: str, write: Any, size: tuple[int, int, bool], scheme: str
+) -> None:
+    page.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+    start(page, address, size)
+    add(page, write("lamp.txt", BOOK))
+    ask(page, "the chairs burned")
+    assert page.run("document.documentElement.scrollWidth") <= size[0]
+    clipped = page.run("[...document.querySelectorAll('button, .where, h1, h2, h3, .book')].filter(e => e.checkVisibility() && e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML)")  # fmt: skip
+    assert clipped == []
+    quiet(page, address)
+    script = axe()
+    if script is None:
+        pytest.skip("no axe-core: npm install axe-core, or IRTOOLKIT_AXE=axe.min.js")
+    page.run(script.read_text("utf-8") + "; 1")
+    # With what is folded, and a passage that was judged.
+    page.run("document.querySelector('#options').open = true; document.querySelector('.hit .no').click(); 1")  # fmt: skip
+    page.until("document.querySelector('.judged-no')")
+    page.run("window.found = null; axe.run().then(r => window.found = JSON.stringify(r.violations.map(v => [v.impact, v.id, v.nodes[0].html]))); 1")  # fmt: skip
+    assert json.loads(page.until("window.found")) == []
+
+
+@pytest.mark.parametrize("size", [SIZES[0], SIZES[2]], ids=lambda size: str(size[0]))
+def test_the_first_passage_is_seen_without_scrolling(
+    page: chromium.Page, address: str, write: Any, size: tuple[int, int, bool]
+) -> None:
+    start(page, address, size)
+    add(page, write("lamp.txt", BOOK))
+    ask(page, "the chairs burned")
+    shown = page.run("(() => { const place = document.querySelector('.hit .own').getBoundingClientRect(); return [place.top, scrollY]; })()")  # fmt: skip
+    assert shown[0] < 0.6 * size[1]
+    assert shown[1] == 0
+    above = page.run("document.querySelector('#query').getBoundingClientRect().top < document.querySelector('.shelf').getBoundingClientRect().top")  # fmt: skip
+    assert above == (size[0] == 360)
+    assert not page.run("document.querySelector('#length').checkVisibility()")
+
+
+def test_a_search_is_in_the_address_and_opens_again(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", BOOK))
+    page.run(
+        "document.querySelector('#length').value = 2; document.querySelector('#depth').value = 3"
+    )
+    ask(page, "the chairs burned")
+    ask(page, "a ship & the oil?")
+    kept = page.run("location.href")
+    assert "length=2" in kept
+    page.run("history.back(); 1")
+    page.until("document.querySelector('#asked').textContent === 'the chairs burned'")
+    page.open("about:blank")
+    page.open(kept)
+    page.until("document.querySelector('#asked').textContent === 'a ship & the oil?'")
+    assert page.run("[document.querySelector('#length').value, document.querySelector('#depth').value]") == ["2", "3"]  # fmt: skip
+    assert page.run("location.href") == kept
+    quiet(page, address)
+    page.open(f"{address}/?q=lamp&book=gone-12345678")
+    said = page.until("document.querySelector('#alert').textContent")
+    assert said == "The book of this address is not on the shelf."
+
+
+@pytest.mark.parametrize("place", ["", "?q=lamp"])
+def test_a_token_that_is_pasted_into_an_open_page_is_taken(
+    page: chromium.Page, address: str, place: str
+) -> None:
+    page.open("about:blank")
+    page.open(f"{address}/{place}")
+    page.run("window.isOld = true; location.hash = 'token=N%2FW'; 1")
+    # Not `until`, whose promise a new page takes away.
+    wait_for(lambda: page.run("!window.isOld && localStorage.getItem('token') === 'N/W'"))
+    assert page.run("location.href") == f"{address}/{place}"
+
+
+def test_one_chapter_is_one(page: chromium.Page, address: str, write: Any) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", "## Chapter 1\n\nThe lamp burned. The chairs burned.\n"))
+    ask(page, "lamp")
+    assert page.run("document.querySelector('.strip-title').textContent").endswith("1 chapter")
+
+
+def test_where_words_find_nothing_meaning_is_offered(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", BOOK))
+    page.run("document.querySelector('#query').focus()")
+    page.type("she said upon")
+    page.press("Enter", ctrl=True)
+    said = page.until("document.querySelector('.note')?.textContent")
+    assert "too common" in said or "shares a word" in said
+    # This server has no model, and says so.
+    assert page.run("document.querySelector('.instead')") is None
+    assert not page.run("document.querySelector('#no-model').hidden")
+
+
+def test_nothing_that_is_written_is_executed(page: chromium.Page, address: str, write: Any) -> None:
+    start(page, address)
+    add(page, write("x.txt", f"# Title: {HOSTILE}\n\n## CHAPTER {HOSTILE}\n\nThe lamp {HOSTILE} burned.\n"))  # fmt: skip
+    ask(page, f"lamp {HOSTILE}")
+    assert page.run("document.querySelectorAll('main img, main script, aside img').length") == 0
+    assert HOSTILE in page.run("document.querySelector('.book .name').textContent")
+    assert HOSTILE in page.run("document.querySelector('.own').textContent")
+    quiet(page, address)
+
+
+def test_what_is_refused_is_said(page: chromium.Page, address: str, write: Any) -> None:
+    start(page, address)
+    page.upload("#file", write("picture.txt", b"\x89PNG\0\0"))
+    said = page.until("!document.querySelector('#alert').hidden && document.querySelector('#alert').textContent")  # fmt: skip
+    assert said.startswith("picture.txt: not a text")
+    page.upload("#file", write("large.txt", b"word. " * 3_400_000))
+    said = page.until("document.querySelector('#alert').textContent.startsWith('large') && document.querySelector('#alert').textContent")  # fmt: skip
+    assert said == "large.txt has 21 MB; a book has at most 20."
+
+
+def test_it_prints_passages_without_controls(page: chromium.Page, address: str, write: Any) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", BOOK))
+    ask(page, "the lamp")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    shown = page.run("['.asking', '.shelf', '.actions', '.exports'].filter(s => document.querySelector(s).checkVisibility())")  # fmt: skip
+    asked = page.run("document.querySelector('#asked').checkVisibility()")
+    page.call("Emulation.setEmulatedMedia", media="")
+    assert (shown, asked) == ([], True)
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_an_example_is_a_search(page: chromium.Page, address: str, write: Any) -> None:
+    start(page, address)
+    # Without a book there is nothing to try it on.
+    assert not page.run("document.querySelector('#examples').checkVisibility()")
+    add(page, write("lamp.txt", BOOK))
+    example = page.run("document.querySelector('#examples button').textContent")
+    page.run("document.querySelector('#examples button').click()")
+    page.until(f"document.querySelector('#asked').textContent === {json.dumps(example)}")
+    assert page.run("document.querySelector('#query').value") == example
+    assert not page.run("document.querySelector('#welcome').checkVisibility()")
+    quiet(page, address)

@@ -1,0 +1,132 @@
+"""Grid search on samples: the command, its log, and searches that were interrupted."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.papers import tune as tuning
+from irtoolkit.papers.tune import tune
+from tests.unit.papers.test_tune import DATASET, GRID, Command, by_settings
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("measures", ["R@10 MedianRank", "Rank", "MedianRank R@3"])
+def test_the_best_stands_first(measures: str) -> None:
+    points = tune(DATASET, "bm25", GRID, measures=measures)
+    assert len(points) == 4
+    first = measures.split()[0]
+    figures = [point.figures[first] for point in points]
+    assert figures == sorted(figures, reverse="Rank" not in first)
+    assert list(points[0].figures) == measures.split()
+    assert set(by_settings(points)) == set(itertools.product(*GRID.values()))
+
+
+@pytest.mark.parametrize("depth", [3, 1000])
+def test_figures_are_those_of_retrieve_and_eval(irtoolkit: Command, depth: int) -> None:
+    grid = {"k1": ["0.5", "1.5"], "form": ["okapi", "lucene"]}
+    fixed = {"statistics": "candidates", "stop": "none"}
+    names = "R@3 Rank MedianRank nDCG@10"
+    points = by_settings(tune(DATASET, "bm25", grid, fixed=fixed, measures=names, depth=depth))
+    for (k1, form), figures in points.items():
+        settings = [f"k1={k1}", f"form={form}", *(f"{k}={v}" for k, v in fixed.items())]
+        answer = irtoolkit("retrieve", DATASET, "bm25", "-o", "x.run", "--depth", depth, "--set", *settings)  # fmt: skip
+        assert answer.status == 0, answer.err
+        answer = irtoolkit("eval", DATASET, "x.run", "--measures", names, "--format", "json")
+        [expected] = json.loads(answer.out).values()
+        assert figures == pytest.approx(expected, abs=1e-12)
+
+
+class Counter:
+    """Counts rankings, and may break at one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int = -1) -> None:
+        self.count, self.at, original = 0, at, tuning.rank_and_locate
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            if self.count == self.at:
+                raise KeyboardInterrupt
+            self.count += 1
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(tuning, "rank_and_locate", counted)
+
+
+@pytest.mark.parametrize("at", [0, 3])
+def test_an_interrupted_search_goes_on(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    whole = tune(DATASET, "bm25", GRID, measures="R@10")
+    with monkeypatch.context() as patch:
+        first = Counter(patch, at)
+        with pytest.raises(KeyboardInterrupt):
+            tune(DATASET, "bm25", GRID, measures="R@10", log="log.json")
+        assert first.count == at
+    with monkeypatch.context() as patch:
+        second = Counter(patch)
+        assert tune(DATASET, "bm25", GRID, measures="R@10", log="log.json") == whole
+        assert second.count == 4 - at
+    third = Counter(monkeypatch)
+    assert tune(DATASET, "bm25", GRID, measures="R@10", log="log.json") == whole
+    assert third.count == 0
+
+
+def test_a_grid_may_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    tune(DATASET, "bm25", GRID, measures="R@10", log="log.json")
+    counter = Counter(monkeypatch)
+    more = {"k1": ["0.5", "1.5", "2"], "b": ["0.2", "0.9"]}
+    assert len(tune(DATASET, "bm25", more, measures="R@10", log="log.json")) == 6
+    assert counter.count == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"measures": "R@3"}, {"depth": 10}, {"fixed": {"stop": "none"}}, {"system": "tfidf"}, {"dataset": "relic/sample/train"}],
+)  # fmt: skip
+def test_the_log_of_another_search_is_refused(change: dict[str, Any]) -> None:
+    asked = {"dataset": DATASET, "system": "bm25", "measures": "R@10"}
+    grid = {"stem": ["none"]}
+
+    def search(dataset: str, system: str, **options: Any) -> None:
+        tune(dataset, system, grid, log="log.json", **options)
+
+    search(**asked)
+    before = Path("log.json").read_text("utf-8")
+    with pytest.raises(InputError, match="another grid search"):
+        search(**{**asked, **change})
+    assert Path("log.json").read_text("utf-8") == before
+
+
+def test_the_command(irtoolkit: Command) -> None:
+    args = ("tune", DATASET, "bm25", "--grid", "k1=0.5", "b=0.4:0.9:0.25", "--measures", "Rank")
+    answer = irtoolkit(*args, "--format", "json", "-o", "log.json")
+    assert answer.status == 0, answer.err
+    points = json.loads(answer.out)
+    assert len(points) == 3
+    figures = [point["figures"]["Rank"] for point in points]
+    assert figures == sorted(figures)
+    best = points[0]["settings"]
+    assert f"best: --set k1={best['k1']} b={best['b']}" in answer.err
+    expected = tune(DATASET, "bm25", {"k1": ["0.5"], "b": ["0.40", "0.65", "0.90"]}, measures="Rank")  # fmt: skip
+    assert points == [{"settings": p.settings, "figures": p.figures} for p in expected]
+    text = irtoolkit(*args, "-o", "log.json")
+    assert text.status == 0
+    assert f"{DATASET}: bm25, best first" in text.out
+
+
+def test_the_examples_of_the_help_run(irtoolkit: Command) -> None:
+    import shlex
+
+    from irtoolkit.commands.tune import EXAMPLES
+
+    for example in (line for line in EXAMPLES if "--runs" not in line):
+        answer = irtoolkit(*shlex.split(example)[1:])
+        assert answer.status == 0, answer.err
+        assert "best first" in answer.out
