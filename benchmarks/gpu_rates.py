@@ -51,8 +51,8 @@ def encode(setting: Setting) -> dict[str, Any]:
 
     from irtoolkit.models.encoder import Encoder, EncoderSettings
 
-    texts = setting.texts(setting.count(60_000, 40))
-    full = setting.full_texts(setting.count(48_000, 20), seed=11)
+    texts = setting.texts(setting.count(100_000, 40))
+    full = setting.full_texts(setting.count(80_000, 20), seed=11)
     encoder = Encoder(
         EncoderSettings(setting.start, "dense", "document", pooling="mean", device=setting.device)
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -45,6 +46,21 @@ def pool(
     """
     room_for(threads)
     return ThreadPoolExecutor(threads, initializer=begin, initargs=given)
+
+
+@contextmanager
+def short_turns() -> Iterator[None]:
+    """Lets Python's threads take turns after .2 instead of 5 milliseconds.
+
+    A thread that starts a GPU's work gives up its turn at every operation. While other threads
+    compute in Python, it would wait 5 milliseconds for its next turn, longer than the GPU computes.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, 2e-4))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def one_thread_each(interface: str) -> Any:

@@ -1,16 +1,31 @@
-"""Chunks side by side for a GPU: while it computes one, the next is tokenized and the last is written."""
+"""Work beside a GPU's: while it computes one chunk or batch, the next is prepared in another thread."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from typing import TypeVar
 
 from irtoolkit.base import threads
 from irtoolkit.models.spread import Chunk
 
 # Chunks that are read, encoded and written at once.
 _AT_ONCE = 3
+# Items that are made before they are needed.
+_PREPARED = 2
+
+Item = TypeVar("Item")
+
+
+def prepared(items: Iterator[Item]) -> Iterator[Item]:
+    """Yields items in order; the next ones are made in a thread meanwhile."""
+    end = object()
+    with threads.short_turns(), threads.pool(1) as pool:
+        waiting = deque(pool.submit(next, items, end) for _ in range(_PREPARED))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, items, end))
+            yield item  # type: ignore[misc]
 
 
 def put_off(chunks: Iterable[Chunk], settle: Callable[[Chunk], bool]) -> list[Chunk]:
@@ -28,7 +43,7 @@ def put_off(chunks: Iterable[Chunk], settle: Callable[[Chunk], bool]) -> list[Ch
         if not settled.result():
             left.append(chunk)
 
-    with threads.pool(_AT_ONCE) as pool:
+    with threads.short_turns(), threads.pool(_AT_ONCE) as pool:
         for chunk in chunks:
             waiting.append((chunk, pool.submit(settle, chunk)))
             if len(waiting) > _AT_ONCE:

@@ -22,7 +22,7 @@ from irtoolkit.models.reading import Tokens
 from irtoolkit.models.shards import Output
 
 # Tokens at once, padding included. On a CPU what fits its cache is fastest; a GPU wants to be full.
-TOKENS_ON_CPU, TOKENS_ON_GPU = 1 << 10, 1 << 16
+TOKENS_ON_CPU, TOKENS_ON_GPU = 1 << 10, 1 << 17
 _MOST_ITEMS = 1 << 12
 # Batches of a chunk that a GPU has before it, beside the one that it computes.
 _AHEAD = 2

@@ -27,7 +27,7 @@ from irtoolkit.models.cuts import Cut
 from irtoolkit.models.exported import LIBRARIES, Backend, chosen_backend, versions
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.opening import AdapterSettings, load_adapter
-from irtoolkit.models.outputs import pack
+from irtoolkit.models.outputs import are_finite, pack
 from irtoolkit.models.parts import Parts
 from irtoolkit.models.pooling import report_implied_pooling
 from irtoolkit.models.prompts import preset_prompt
@@ -257,10 +257,12 @@ class Encoder:
         )
         outputs = self._batches(items, lengths, done, parts)
         packed = [pack(output, self._how.stored) for output in outputs]
-        for item, *kept in zip(chunk.items, outputs, packed, strict=True):
-            # What is stored as it is made is looked at once.
-            looked = kept[:1] if kept[0] is kept[1] else kept
-            if not all(np.isfinite(part).all() for output in looked for part in output):
+        # What is stored as it is computed is checked once.
+        for one in (outputs,) if self._how.stored == "fp32" else (outputs, packed):
+            if not are_finite(one):
+                item = next(
+                    i for i, each in zip(chunk.items, one, strict=True) if not are_finite([each])
+                )
                 raise InputError(
                     f"the model {self._how.model} makes numbers that are not finite of"
                     f" {str(item)[:60]!r}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.models.presets import Kind
 from irtoolkit.models.settings import Stored
 from irtoolkit.models.shards import Output
+
+# Texts whose outputs are checked at once.
+_CHECKED = 256
 
 
 def shortened(features: dict[str, Any], model: Any) -> dict[str, Any]:
@@ -92,6 +95,15 @@ def static_lengths(tokenizer: Any, texts: list[str]) -> Ints:
     else:
         found = [tokenizer.tokenize(text) for text in texts]
     return np.fromiter(map(len, found), np.int64, len(texts))
+
+
+def are_finite(outputs: Sequence[Output]) -> bool:
+    """Returns whether all numbers of some texts' outputs are finite."""
+    return all(
+        bool(np.isfinite(np.concatenate([part.ravel() for part in column])).all())
+        for first in range(0, len(outputs), _CHECKED)
+        for column in zip(*outputs[first : first + _CHECKED], strict=True)
+    )
 
 
 def pack(output: Output, stored: Stored) -> Output:

@@ -11,6 +11,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -194,21 +195,25 @@ class _Packed:
 
         from irtoolkit.models import packed_layer
 
-        weights, apply = self._weights(), cast(Any, packed_layer.Layer).apply
+        weights = self._weights()
         x = tokens.to(weights[0].qkv.dtype).contiguous()
         config, dropped, seeds = self._config, (0.0, 0.0), None
         if self._encoder.training:
             dropped = config.attention_probs_dropout_prob, config.hidden_dropout_prob
             seeds = torch.randint(1 << 30, (2 * len(weights),), dtype=torch.int32, device=x.device)
-        for number, own in enumerate(weights):
-            shape = packed_layer.Shape(
+        shapes = [
+            packed_layer.Shape(
                 layout.starts, layout.longest, config.num_attention_heads, dropped, seeds, number,
                 last=number == len(weights) - 1,
-            )  # fmt: skip
-            if torch.is_grad_enabled():
-                x = apply(x, own, shape, *self._weights.parameters(number))
-            else:
-                x, _ = packed_layer.forwards(x, own, shape, keep=False)
+            )
+            for number in range(len(weights))
+        ]  # fmt: skip
+        if torch.is_grad_enabled():
+            return cast(Any, packed_layer.Layers).apply(
+                x, weights, shapes, *self._weights.parameters()
+            )
+        for own, shape in zip(weights, shapes, strict=True):
+            x, _ = packed_layer.forwards(x, own, shape, keep=False)
         return x
 
 
@@ -260,9 +265,9 @@ class LayerWeights:
     def __deepcopy__(self, memo: dict[int, Any]) -> LayerWeights:
         return LayerWeights(copy.deepcopy(self._encoder, memo), self._precision)
 
-    def parameters(self, number: int) -> list[Any]:
-        """Returns the parameters of a layer."""
-        return self._parameters[number]
+    def parameters(self) -> list[Any]:
+        """Returns the parameters of all layers, end to end."""
+        return list(chain.from_iterable(self._parameters))
 
     def _make(self) -> None:
         import torch

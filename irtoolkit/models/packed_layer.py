@@ -1,8 +1,8 @@
 """A layer of BERT over the concatenated tokens of a batch, forward and backward.
 
 Products are computed in the precision of the tokens, and sums, means and softmax in fp32. Attention
-is FlashAttention's over texts of unequal length. The backward pass is written out, so that a layer
-is one node of torch's graph: few operations are started, and gradients of weights are summed in
+is FlashAttention's over texts of unequal length. The backward pass is written out, so that all layers
+are one node of torch's graph: few operations are started, and gradients of weights are summed in
 fp32.
 """
 
@@ -108,24 +108,26 @@ def forwards(x: Any, weights: Weights, shape: Shape, keep: bool) -> tuple[Any, K
 def backwards(grad: Any, weights: Weights, shape: Shape, kept: Kept) -> tuple[Any, list[Any]]:
     """Gradients of a layer's tokens and of its weights, in the order of `PARAMETERS`."""
     kernels, dropped, number = _kernels(grad.device.type), shape.dropped[1], 2 * shape.number
-    narrow, middle, last = kernels.add_norm_back(
+    narrow, middle, sums = kernels.add_norm_back(
         grad.contiguous(), kept.last_normed, kept.last_scales, weights.norms[1][0], dropped,
         shape.seeds, number + 1,
     )  # fmt: skip
+    last_weight, last_bias, narrow_bias = sums.unbind()
     # Without dropout the two gradients are one, which is written over next.
     of_narrow = _of_weights(narrow, kept.acted)
     wide = torch.ops.aten.gelu_backward(narrow @ weights.narrow, kept.wide)
     middle = middle.addmm_(wide, weights.wide)
-    joined, x, first = kernels.add_norm_back(
+    joined, x, sums = kernels.add_norm_back(
         middle, kept.normed, kept.scales, weights.norms[0][0], dropped, shape.seeds, number
     )
+    first_weight, first_bias, joined_bias = sums.unbind()
     context = kept.attended[0].reshape(x.shape)
     qkv = _attention(x).backwards(joined @ weights.joined, kept.qkv, kept.attended, shape)
     found = [
         *_of_weights(qkv, kept.x).chunk(3), *qkv.sum(0, dtype=torch.float32).chunk(3),
-        _of_weights(joined, context), first[2], first[0], first[1],
+        _of_weights(joined, context), joined_bias, first_weight, first_bias,
         _of_weights(wide, kept.middle), wide.sum(0, dtype=torch.float32),
-        of_narrow, last[2], last[0], last[1],
+        of_narrow, narrow_bias, last_weight, last_bias,
     ]  # fmt: skip
     return x.addmm_(qkv, weights.qkv), found
 
@@ -147,22 +149,28 @@ def parameters(layer: Any) -> list[Any]:
     return [known[name] for name in PARAMETERS if name in known]
 
 
-class Layer(torch.autograd.Function):
-    """A layer as one node of torch's graph."""
+class Layers(torch.autograd.Function):
+    """The layers of an encoder as one node of torch's graph."""
 
     @staticmethod
-    def forward(ctx: Any, x: Any, weights: Weights, shape: Shape, *parameters: Any) -> Any:
-        out, kept = forwards(x, weights, shape, keep=True)
-        ctx.given = weights, shape, kept
-        return out
+    def forward(
+        ctx: Any, x: Any, weights: list[Weights], shapes: list[Shape], *parameters: Any
+    ) -> Any:
+        ctx.given = []
+        for own, shape in zip(weights, shapes, strict=True):
+            x, kept = forwards(x, own, shape, keep=True)
+            ctx.given.append((own, shape, kept))
+        return x
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
-        x, found = backwards(grad, *ctx.given)
-        ctx.given = None
+        found: list[Any] = []
+        while ctx.given:  # what a layer has kept is freed as soon as it is used
+            grad, own = backwards(grad, *ctx.given.pop())
+            found = own + found
         needed = ctx.needs_input_grad[3:]
         return (
-            x,
+            grad,
             None,
             None,
             *(own if asked else None for own, asked in zip(found, needed, strict=True)),

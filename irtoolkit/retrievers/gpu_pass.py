@@ -80,7 +80,7 @@ class SearchPass:
         every = torch.arange(len(queries), device=device)
         self._best = torch.empty((len(queries), depth), dtype=torch.int64, device=device)
         self._above = torch.zeros((2, len(rows)), dtype=torch.int64, device=device)
-        self._search(every, self._first_guess(), _PASSES)
+        self._search(every, torch.arange(len(rows), device=device), self._first_guess(), _PASSES)
 
     # -- results ------------------------------------------------------------------------------
 
@@ -113,12 +113,21 @@ class SearchPass:
         least = products.topk(rank, dim=1, sorted=False).values.amin(dim=1).float()
         return least, min(total, int(2 * rank / share) + 256)
 
-    def _search(self, rows: Any, guess: tuple[Any, int], passes: int) -> None:
-        """Searches for some of the queries; again, with another guess, where one was wrong."""
+    def _search(self, rows: Any, own: Any, guess: tuple[Any, int], passes: int) -> None:
+        """Searches for some of the queries; again, with another guess, where one was wrong.
+
+        To select by a mask waits for the GPU, so that it is done once, or where something was wrong.
+
+        Args:
+            rows: numbers of the queries.
+            own: numbers of their wanted documents.
+            guess: as of `_first_guess`.
+            passes: how often may be searched, this time included.
+        """
         import torch
 
         least, room = guess
-        kept, wanted = self._sifted(rows, least, room)
+        kept, wanted = self._sifted(rows, own, least, room)
         counts = kept.counts.clamp(max=room)
         held = torch.arange(room, device=rows.device) < counts[:, None]
         values = torch.where(held, kept.values, -torch.inf)
@@ -127,19 +136,26 @@ class SearchPass:
         bound = kth - 2 * self._asked.off(kth, rows)
         crowded = wanted.counts > wanted.near.shape[1]
         right = enough & (least <= bound) & (kept.counts <= room)
-        self._finish(rows, right, kept.docs, held & (values >= bound[:, None]))
-        self._count(rows, wanted, ~crowded)
-        wrong = rows[~right]
-        whole = self._rows_of(rows)[crowded]
-        if len(wrong) and passes > 1:
-            # Of too few all documents are kept next, of too many the best of those that were seen.
-            again = torch.where(enough, bound, -torch.inf)[~right]
-            self._search(wrong, (again, min(len(self._docs), 8 * room)), passes - 1)
-            wrong = wrong[:0]
-        for row in torch.unique(torch.cat([wrong, self._rows[whole]])).tolist():
+        chosen = held & (values >= bound[:, None]) & right[:, None]
+        done = right.nonzero()[:, 0]
+        self._finish(rows, done, kept.docs, chosen)
+        all_of = rows[:0]
+        if len(own):
+            self._count(own, wanted, ~crowded)
+            all_of = self._rows[own[crowded]]
+        if len(done) < len(rows):
+            wrong = rows[~right]
+            if passes > 1:
+                # Of too few all documents are kept next, of too many the best of those that were seen.
+                again = torch.where(enough, bound, -torch.inf)[~right]
+                room = min(len(self._docs), 8 * room)
+                self._search(wrong, self._rows_of(wrong), (again, room), passes - 1)
+            else:
+                all_of = torch.cat([wrong, all_of])
+        for row in all_of.unique().tolist() if len(all_of) else ():
             self._compute_all(row)
 
-    def _sifted(self, rows: Any, least: Any, room: int) -> tuple[Kept, Wanted]:
+    def _sifted(self, rows: Any, own: Any, least: Any, room: int) -> tuple[Kept, Wanted]:
         import torch
 
         device, half = rows.device, self._asked.half[rows]
@@ -154,7 +170,6 @@ class SearchPass:
         parts = Parts(
             empty(torch.int32, count, room), empty(torch.float16, count, room, _PART), zeros(count)
         )
-        own = self._rows_of(rows)
         targets, asked = self._targets[own], self._rows[own]
         middle = (targets * self._asked.scales[asked]).float()
         off = self._asked.off(middle, asked)
@@ -180,28 +195,28 @@ class SearchPass:
 
         return torch.isin(self._rows, rows).nonzero()[:, 0]
 
-    def _finish(self, rows: Any, right: Any, docs: Any, chosen: Any) -> None:
-        """Orders what was kept of the queries whose guess was right."""
+    def _finish(self, rows: Any, done: Any, docs: Any, chosen: Any) -> None:
+        """Orders the chosen documents of the queries whose guess was right, given by their places."""
         import torch
 
-        row, place = (chosen & right[:, None]).nonzero(as_tuple=True)
+        row, place = chosen.nonzero(as_tuple=True)
         found = docs[row, place]
-        many = torch.bincount(row, minlength=len(rows))
+        many = chosen.sum(1)
         within = torch.arange(len(row), device=rows.device) - (many.cumsum(0) - many)[row]
         least = torch.iinfo(torch.int64).min
         keys = torch.full((len(rows), max(self._depth, int(many.max()))), least, device=rows.device)
         keys[row, within] = self._key(self._docs.exact(self._asked, rows[row], found), found)
-        self._best[rows[right]] = keys.sort(dim=1, descending=True).values[right, : self._depth]
+        ordered = keys.sort(dim=1, descending=True).values[:, : self._depth]
+        self._best[rows[done]] = ordered[done]
 
-    def _count(self, rows: Any, wanted: Wanted, counted: Any) -> None:
-        """Counts what is before the wanted documents of some queries."""
+    def _count(self, own: Any, wanted: Wanted, counted: Any) -> None:
+        """Counts what is before some wanted documents."""
         import torch
 
-        own = self._rows_of(rows)
         room = wanted.near.shape[1]
-        held = torch.arange(room, device=rows.device) < wanted.counts[:, None]
+        held = torch.arange(room, device=own.device) < wanted.counts[:, None]
         number, place = (held & counted[:, None]).nonzero(as_tuple=True)
-        which = torch.arange(_PART, device=rows.device)
+        which = torch.arange(_PART, device=own.device)
         part, within = (wanted.bits[number, place][:, None] >> which & 1).nonzero(as_tuple=True)
         found = wanted.near[number, place][part] + within.int()
         target = own[number[part]]

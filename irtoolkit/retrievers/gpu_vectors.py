@@ -106,7 +106,10 @@ class GpuVectors:
         """Queries that are to be compared."""
         import torch
 
-        full = torch.from_numpy(np.ascontiguousarray(queries, np.float32)).to(self.device)
+        single = torch.from_numpy(np.ascontiguousarray(queries, np.float32))
+        if self.device.type == "cuda":
+            single = single.pin_memory()
+        full = single.to(self.device, non_blocking=True)
         double = full.double()
         norms = double.norm(dim=1)
         # Powers of two: nothing is rounded.

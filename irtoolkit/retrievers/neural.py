@@ -34,7 +34,7 @@ class Neural(Retriever):
             where the GPU has it.
         device: a torch device; by default a GPU when there is one.
         batch_tokens: tokens encoded at once, padding included; by default 1,024 on a CPU and
-            65,536 on a GPU, halved when the GPU's memory does not suffice.
+            131,072 on a GPU, halved when the GPU's memory does not suffice.
         backend: what runs the model: "torch"; "onnx" (onnxruntime) or "openvino", for a model that
             is exported so, on a CPU and in the precision of the export; "auto" is torch where the
             model has weights for it, else onnx.

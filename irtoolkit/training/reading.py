@@ -24,6 +24,11 @@ class FastReading:
         self._model, self._kind, self._own = model, kind, own
         self._readers: dict[tuple[Any, ...], Reader | None] = {}
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all batches so far were read without the model's own tokenizer, or none was."""
+        return all(reader is not None for reader in self._readers.values())
+
     def __call__(
         self, texts: Sequence[Any], prompt: str | None = None, task: str | None = None, **more: Any
     ) -> dict[str, Any]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache, partial
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any
 
 import sentence_transformers
@@ -18,6 +20,7 @@ from transformers.trainer import SCHEDULER_NAME
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.models.ahead import prepared
 from irtoolkit.models.limits import own_prompt
 from irtoolkit.models.loading import chosen_precision
 from irtoolkit.models.presets import SAVED_AS, Kind
@@ -58,7 +61,20 @@ class _RowNumbers:
 
 
 class _Loader(DataLoader[Any]):
-    """A data loader that passes the epoch to its batch sampler."""
+    """A data loader that passes the epoch to its batch sampler.
+
+    Attributes:
+        reading: reads texts with tokenizers of its own, so that batches can be prepared in another
+            thread; None prepares them when they are needed.
+    """
+
+    reading: FastReading | None = None
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        batches: Iterator[Any] = super().__iter__()
+        yield from islice(batches, 1)
+        alone = self.reading is not None and self.reading.is_complete
+        yield from prepared(batches) if alone else batches
 
     def set_epoch(self, epoch: int) -> None:
         self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
@@ -76,6 +92,8 @@ class _OwnBatches:
     lr_scheduler: Any
     data_collator: Any
     train_dataset: Any
+    # Set where texts are read for a GPU.
+    reading: FastReading | None = None
 
     def __init__(
         self, job: StageJob, form: Form, batches: BatchSampler, monitor: TrainingMonitor,
@@ -124,13 +142,15 @@ class _OwnBatches:
 
     def get_train_dataloader(self) -> Any:
         # accelerate does not prepare it, because it would cut batches of unequal sizes wrongly.
-        return _Loader(
+        loader = _Loader(
             self.train_dataset,
             batch_sampler=self._batches,
             collate_fn=self.data_collator,
             num_workers=self.args.dataloader_num_workers,
             pin_memory=self.args.dataloader_pin_memory,
         )
+        loader.reading = self.reading
+        return loader
 
     def compute_loss(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         rows = inputs.pop(ROWS)
@@ -196,7 +216,7 @@ def make_trainer(job: StageJob, form: Form, monitor: TrainingMonitor) -> Any:
     if recipe.kind != "cross":
         _route_columns(job, model, inner)
     if recipe.kind in ("dense", "sparse") and job.options.device.startswith("cuda"):
-        inner.preprocess_fn = FastReading(model, recipe.kind, inner.preprocess_fn)
+        inner.preprocess_fn = trainer.reading = FastReading(model, recipe.kind, inner.preprocess_fn)
     trainer.data_collator = Collator(
         job.rows, stage, loss.layout, recipe.seed, inner, lambda: batches.epoch
     )

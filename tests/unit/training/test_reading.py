@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
 from irtoolkit.training.reading import FastReading
 from irtoolkit.training.sending import Awaited, sent
+from irtoolkit.training.st_trainer import _Loader
 from tests import planted
 
 TEXTS = ["a short one", "", "n1 n2 n3 " * 300, "d1x2 n0"]
@@ -26,7 +30,7 @@ def test_features_are_those_of_the_model(tmp_path: Path) -> None:
                 torch.testing.assert_close(found[key], value)
             else:
                 assert found[key] == value
-    assert all(reader is not None for reader in fast._readers.values())
+    assert fast.is_complete
 
 
 def test_masks_of_a_batch_know_their_layout() -> None:
@@ -37,3 +41,21 @@ def test_masks_of_a_batch_know_their_layout() -> None:
     assert layout.at.tolist() == [0, 1, 3]
     assert batch["rows"] == [1, 2]
     assert Awaited(torch.tensor(2.5)).value() == 2.5
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_only_batches_that_share_no_tokenizer_are_prepared_in_another_thread(
+    complete: bool,
+) -> None:
+    threads: list[str] = []
+
+    def collate(rows: list[int]) -> list[int]:
+        threads.append(threading.current_thread().name)
+        return rows
+
+    loader = _Loader(range(10), batch_size=2, collate_fn=collate)  # type: ignore[arg-type]
+    loader.reading = SimpleNamespace(is_complete=complete)  # type: ignore[assignment]
+    assert list(loader) == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
+    here = threading.current_thread().name
+    assert threads[0] == here
+    assert set(threads[1:]) == {here} if not complete else here not in threads[1:]
