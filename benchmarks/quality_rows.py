@@ -7,14 +7,14 @@ import shlex
 import shutil
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.home import cache_home
+from irtoolkit.base.toml_records import Place, Record, Texts, read_record, record
 from irtoolkit.cli import main as command
-from irtoolkit.papers.toml_records import Place, read_record
 from irtoolkit.runs import provenance
 from irtoolkit.runs.exact_ranks import RANKS_END
 
@@ -28,8 +28,8 @@ FOLDS, NOWHERE = "folds", "nowhere"
 _SAME = "rows_of"
 
 
-@dataclass(frozen=True)
-class Row:
+@record
+class Row(Record):
     """A system as the commands that make its run.
 
     Attributes:
@@ -46,8 +46,8 @@ class Row:
 
     name: str
     group: str
-    commands: tuple[str, ...]
-    learning: tuple[str, ...] = ()
+    commands: Texts
+    learning: Texts = ()
     alternative: bool = False
     tried: bool = True
     note: str = ""
@@ -63,8 +63,8 @@ class Row:
         return [*(line.replace("{data}", choose) for line in self.learning), *self.commands]
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+@record
+class Table(Record):
     """The rows of one benchmark.
 
     Attributes:
@@ -83,8 +83,8 @@ class Table:
     title: str
     report: str
     choose: str
-    measures: tuple[str, ...]
-    baselines: tuple[str, ...]
+    measures: Texts
+    baselines: Texts
     goals: dict[str, float] = field(default_factory=dict)
     remark: str = ""
     collection: str = ""

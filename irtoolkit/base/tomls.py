@@ -28,6 +28,17 @@ def load_toml(text: str) -> dict[str, Any]:
     return content
 
 
+def table_lines(text: str, name: str, count: int) -> list[int] | list[None]:
+    """Returns the 1-based lines at which the tables [[name]] of a TOML text begin.
+
+    Each is None if the text does not have `count` of them: tables may be written in other ways, which
+    have no such lines.
+    """
+    lines = enumerate(text.splitlines(), 1)
+    found = [number for number, line in lines if line.strip().startswith(f"[[{name}]]")]
+    return found if len(found) == count else [None] * count
+
+
 def _check(value: Any) -> None:
     if isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:

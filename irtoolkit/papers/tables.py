@@ -6,21 +6,23 @@ A table is a TOML file: its top level has the keys of `Table`, and each `[[row]]
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.base.tomls import load_toml
+from irtoolkit.base.toml_records import Place, Record, Texts, read_record, record
+from irtoolkit.base.tomls import load_toml, table_lines
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.papers.toml_records import Place, read_record
 
 Paths = tuple[Path, ...]
 
 
-@dataclass(frozen=True)
-class Row:
+@record
+class Row(Record):
     """A system of a table.
 
     Attributes:
@@ -50,9 +52,9 @@ class Row:
 
     system: str
     retriever: str | None = None
-    settings: dict[str, Any] = field(default_factory=dict, metadata={"key": "set"})
-    settings_for: dict[str, dict[str, Any]] = field(
-        default_factory=dict, metadata={"key": "set_for"}
+    settings: Annotated[dict[str, Any], Field(alias="set")] = field(default_factory=dict)
+    settings_for: Annotated[dict[str, dict[str, Any]], Field(alias="set_for")] = field(
+        default_factory=dict
     )
     files: dict[str, str] = field(default_factory=dict)
     view: str | None = None
@@ -67,7 +69,7 @@ class Row:
     train: str | None = None
     train_set: dict[str, Any] = field(default_factory=dict)
     train_set_for: dict[str, dict[str, Any]] = field(default_factory=dict)
-    doubtful: tuple[str, ...] = ()
+    doubtful: Texts = ()
 
     @property
     def why_not(self) -> str:
@@ -77,8 +79,8 @@ class Row:
         return f"people chose: {self.people}" if self.people is not None else self.unavailable or ""
 
 
-@dataclass(frozen=True)
-class Table:
+@record
+class Table(Record):
     """An experiment table.
 
     Attributes:
@@ -191,14 +193,12 @@ def _rows(path: Path, text: str, data: dict[str, Any], above: Paths) -> Iterator
     given = data.pop("row", [])
     if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
         raise InputError("the rows are not [[row]] tables", file=path)
-    lines = enumerate(text.splitlines(), 1)
-    starts = [number for number, line in lines if line.strip().startswith("[[row]]")]
+    starts = table_lines(text, "row", len(given))
     shared = {"view": data["view"]} if "view" in data else {}
     others = _run_as(path, data, above)
     for i, row in enumerate(given):
         name = f"row {row.get('system', i + 1)}"
-        # Rows may be written in other ways, of which none tells a line.
-        place = Place(path, name, starts[i] if len(starts) == len(given) else None)
+        place = Place(path, name, starts[i])
         theirs = {} if row.keys() & {*_RUN_BY} else others.get(str(row.get("system")), {})
         yield place, read_record(Row, {**shared, **theirs, **row}, place)
 
@@ -218,18 +218,12 @@ def _run_as(path: Path, data: dict[str, Any], above: tuple[Path, ...]) -> dict[s
     if other in (path, *above):
         raise InputError("rows_of names the table itself, or one that names it", file=path)
     figures = {"reported", "spread", "doubtful"}
+    rows = load_table(other, (path, *above)).rows
+    as_written = TypeAdapter(Row).dump_python
     return {
-        row.system: {
-            spec.metadata.get("key", spec.name): getattr(row, spec.name)
-            for spec in fields(row)
-            if spec.name not in figures and getattr(row, spec.name) != _default(spec)
-        }
-        for row in load_table(other, (path, *above)).rows
+        row.system: as_written(row, by_alias=True, exclude_defaults=True, exclude=figures)
+        for row in rows
     }
-
-
-def _default(spec: Field[Any]) -> Any:
-    return spec.default_factory() if callable(spec.default_factory) else spec.default
 
 
 def _check_table(table: Table, place: Place) -> None:

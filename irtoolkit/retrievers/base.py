@@ -326,10 +326,10 @@ def parse_settings(cls: Any, settings: Mapping[str, Any], owner: str) -> dict[st
     for name, item in known.items():
         if item.default is MISSING and item.default_factory is MISSING and name not in settings:
             raise InputError(f"{owner} needs the setting {name}", remedy=f"--set {name}=...")
-    return {key: _convert(key, value, hints[key]) for key, value in settings.items()}
+    return {key: parse_value(key, value, hints[key]) for key, value in settings.items()}
 
 
-def _convert(key: str, value: Any, hint: Any) -> Any:
+def parse_value(key: str, value: Any, hint: Any) -> Any:
     """One value as the type of its field: Literal, str, int, float, bool, or one of them | None."""
     origin = get_origin(hint)
     if origin is Literal:
@@ -342,7 +342,7 @@ def _convert(key: str, value: Any, hint: Any) -> Any:
         if value is None or value == "none":
             return None
         kinds = [kind for kind in get_args(hint) if kind is not type(None)]
-        return _convert(key, value, kinds[0])
+        return parse_value(key, value, kinds[0])
     elif hint is bool:
         if str(value).lower() in ("true", "false"):
             return str(value).lower() == "true"
@@ -351,11 +351,14 @@ def _convert(key: str, value: Any, hint: Any) -> Any:
         try:
             if isinstance(value, str) and "_" in value and hint is not str:
                 raise ValueError(value)  # Python would read 1_5 as 15
+            if isinstance(value, bool):
+                raise ValueError(value)  # which Python takes for 0 or 1
             made = hint(value)
             # A number given as a number must not lose its fraction.
             if isinstance(value, str) or made == value:
                 return made
         except (TypeError, ValueError, OverflowError):
             pass
-        expected = {int: "a whole number", float: "a number"}.get(hint, hint.__name__)
-    raise InputError(f"setting {key}={value} is not {expected}")
+        expected = {int: "a whole number", float: "a number", str: "text"}.get(hint, hint.__name__)
+    given = str(value).lower() if isinstance(value, bool) else value
+    raise InputError(f"setting {key}={given} is not {expected}")

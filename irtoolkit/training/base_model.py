@@ -223,8 +223,6 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
     for side, length in lengths.items():
         if length is None:
             continue
-        if length < 1:
-            raise InputError(f"a length of {length} tokens is not at least 1")
         reader = readers[side]
         parts = loading.transformers_in(reader)
         longest = min((limits.position_limit(part) for part, _ in parts), default=None)

@@ -94,8 +94,6 @@ def check_stage(recipe: Recipe, stage: Stage) -> None:
         raise InputError(
             f"scale={stage.scale:g}: loss={loss.name} has no scale", remedy="leave scale out"
         )
-    if stage.scale <= 0:
-        raise InputError(f"scale={stage.scale:g} is not above 0")
     if stage.mapping is not None and (loss.name != "every" or recipe.start != "transform"):
         raise InputError(
             f"mapping={stage.mapping:g}: queries are mapped with start=transform and loss=every only",
@@ -166,8 +164,6 @@ def _check_negatives(loss: Loss, stage: Stage) -> None:
 def _check_chunk(loss: Loss, kind: Kind, stage: Stage) -> None:
     if stage.chunk is None:
         return
-    if stage.chunk < 1:
-        raise InputError(f"chunk={stage.chunk} is not at least 1")
     if kind not in loss.cached:
         known = [each.name for each in LOSSES.values() if kind in each.cached]
         raise InputError(

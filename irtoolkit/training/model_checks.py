@@ -8,7 +8,7 @@ from irtoolkit.models.presets import COMPARED_AS
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.training.losses import check_stage
 from irtoolkit.training.lstm import FROM_SCRATCH, KNOWING
-from irtoolkit.training.recipes import Recipe, Stage, check_ranges
+from irtoolkit.training.recipes import Recipe, Stage, check_evaluation
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -17,7 +17,7 @@ def check_recipe(recipe: Recipe) -> None:
     Raises:
         InputError: names the first such setting.
     """
-    check_ranges(recipe)
+    check_evaluation(recipe)
     check_model(recipe)
     if recipe.query_map:
         _check_map(recipe)
@@ -108,14 +108,6 @@ def _check_adapters(recipe: Recipe) -> None:
         value = getattr(recipe, key)
         if value is not None and recipe.lora is None:
             raise InputError(f"{key}={value} without adapters", remedy="lora=16 sets their rank")
-    if recipe.lora is not None and recipe.lora < 1:
-        raise InputError(f"lora={recipe.lora} is not at least 1")
-    if recipe.lora_alpha is not None and recipe.lora_alpha <= 0:
-        raise InputError(f"lora_alpha={recipe.lora_alpha} is not above 0")
-    if recipe.lora_dropout is not None and not 0 <= recipe.lora_dropout < 1:
-        raise InputError(
-            f"lora_dropout={recipe.lora_dropout} is not a share, from 0 to less than 1"
-        )
     if recipe.quantize and recipe.fsdp:
         raise InputError(
             "quantize=4bit with fsdp=true: torch cannot share 4-bit weights",
@@ -174,5 +166,3 @@ def _check_scratch(recipe: Recipe) -> None:
         raise InputError(
             f"query_pooling={recipe.query_pooling} with one encoder", remedy="encoders=2"
         )
-    if recipe.width is not None and recipe.width < 1:
-        raise InputError(f"width={recipe.width} is not at least 1")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from string import Formatter
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.base.tomls import load_toml
-from irtoolkit.retrievers.base import UnknownSettingError, parse_settings
+from irtoolkit.base.toml_records import Place, read_record
+from irtoolkit.base.tomls import load_toml, table_lines
+from irtoolkit.retrievers.base import UnknownSettingError, parse_settings, parse_value
 from irtoolkit.training.recipes import Recipe, Stage
+
+Part = TypeVar("Part", Recipe, Stage)
 
 FOLDER = Path(__file__).parent / "recipes"
 
@@ -42,7 +45,7 @@ def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
         InputError: there is no such recipe, setting or value, or the file is not a recipe.
     """
     path = _path(name)
-    data = _read(path)
+    text, data = _read(path)
     stages = data.pop("stage", None)
     if not isinstance(stages, list) or not stages:
         raise InputError("a recipe has at least one [[stage]]", file=path)
@@ -58,31 +61,35 @@ def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
                 remedy=f"{key} is one of {', '.join(values)}",
             )
         filled |= values[value]
+    lines = table_lines(text, "stage", len(stages))
     made = []
-    for number, stage in enumerate(stages, 1):
-        _refuse_unknown(path, stage, _STAGE, f"stage {number}")
-        flat = {**_fill(path, stage, filled), **shared, **single.get(number, {})}
-        made.append(Stage(**_parsed(Stage, flat, f"stage {number}")))
-    _refuse_unknown(path, data, [*_MODEL, *_TEXTS], "the recipe")
-    flat = {**_fill(path, data, filled), **model}
-    known = _parsed(Recipe, flat, f"recipe {path.stem}")
-    return Recipe(
-        **known, name=path.stem, stages=tuple(made), variables=tuple(sorted(chosen.items()))
-    )
+    for number, (stage, line) in enumerate(zip(stages, lines, strict=True), 1):
+        place = Place(path, f"stage {number}", line)
+        own = parse_settings(Stage, {**shared, **single.get(number, {})}, place.name)
+        made.append(replace(_read_part(Stage, _fill(path, stage, filled), place), **own))
+    recipe = _read_part(
+        Recipe, _fill(path, data, filled), Place(path, "the recipe"), name=path.stem,
+        stages=tuple(made), variables=tuple(sorted(chosen.items())),
+    )  # fmt: skip
+    return replace(recipe, **parse_settings(Recipe, model, f"recipe {path.stem}"))
 
 
-def _parsed(cls: type[Recipe | Stage], settings: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Settings as the types of the fields. True is not a number, although Python takes it for 1."""
-    hints = get_type_hints(cls)
-    for key, value in settings.items():
-        if isinstance(value, bool) and {int, float} & {hints.get(key), *get_args(hints.get(key))}:
-            raise InputError(f"setting {key}={str(value).lower()} is not a number")
-    return parse_settings(cls, settings, owner)
+def _read_part(kind: type[Part], data: Mapping[str, Any], place: Place, **given: Any) -> Part:
+    """Returns a part of a file; values with placeholders are text, which is parsed."""
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in given}
+    try:
+        values = {
+            key: parse_value(key, value, hints[key]) if key in hints else value
+            for key, value in data.items()
+        }
+    except InputError as error:
+        raise place.error(error.found) from None
+    return read_record(kind, values, place, **given)
 
 
 def recipe_variables(name: str) -> dict[str, tuple[str, list[str]]]:
     """Returns the variables of a recipe: the default and the values of each."""
-    found = _read(_path(name)).get("variables", {})
+    found = _read(_path(name))[1].get("variables", {})
     return {key: (str(value["default"]), list(value["values"])) for key, value in found.items()}
 
 
@@ -98,7 +105,8 @@ def _path(name: str) -> Path:
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    """Returns the text of a recipe and its content."""
     text = "\n".join(line for _, line in read_lines(path))
     try:
         data = load_toml(text)
@@ -115,7 +123,7 @@ def _read(path: Path) -> dict[str, Any]:
             raise InputError(f"the variable {key} needs default and values", file=path)
         if not all(isinstance(settings, dict) for settings in value["values"].values()):
             raise InputError(f"a value of the variable {key} is not a table", file=path)
-    return data
+    return text, data
 
 
 def _split_settings(
@@ -176,12 +184,3 @@ def _fill(path: Path, values: dict[str, Any], filled: Mapping[str, str]) -> dict
             raise InputError(f"no variable gives {error} in {value!r}", file=path) from None
 
     return {key: fill(value) for key, value in values.items()}
-
-
-def _refuse_unknown(path: Path, values: Mapping[str, Any], known: list[str], where: str) -> None:
-    unknown = [key for key in values if key not in known]
-    if unknown:
-        raise InputError(
-            f"{where} has an unknown key {unknown[0]!r}",
-            file=path, remedy=f"there are {', '.join(known)}",
-        )  # fmt: skip

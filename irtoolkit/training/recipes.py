@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, FiniteFloat
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.toml_records import Record, record
 from irtoolkit.models.sememe_words import Lookup
 
 Pooling = Literal["own", "cls", "mean", "max", "mask"]
 Schedule = Literal["linear", "constant", "cosine", "constant_with_warmup"]
+Share = Annotated[float, Field(ge=0, lt=1)]
+PositiveFinite = Annotated[FiniteFloat, Field(gt=0)]
+# A larger number is a slip: no model or data have so many, and it would fill the memory or never end.
+Width = Annotated[int, Field(ge=1, le=16_384)]
+Length = Annotated[int, Field(ge=1, le=1_000_000)]
+Sentences = Annotated[int, Field(le=10_000)]
+Rows = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
-@dataclass(frozen=True)
-class Stage:
+@record
+class Stage(Record):
     """A stage of training: its data, its loss and its schedule.
 
     Attributes:
@@ -80,36 +88,36 @@ class Stage:
     file: str = ""
     query: str = "default"
     doc: str = "default"
-    around: int = 4
-    length: int = 1
+    around: Sentences = 4
+    length: Sentences = 1
     pairs: Literal["all", "one"] = "all"
     negatives: Literal["none", "random", "mined"] = "none"
-    count: int = 0
+    count: Annotated[int, Field(le=10_000)] = 0
     run: str | None = None
-    depth: int = 100
+    depth: Annotated[int, Field(le=10_000_000)] = 100
     near: float | None = None
     apart: bool = False
     teacher: str | None = None
     grouped: bool = False
     loss: str = "in-batch"
-    scale: float = 1.0
-    margin: float = 1.0
+    scale: PositiveFinite = 1.0
+    margin: FiniteFloat = 1.0
     mapping: float | None = None
     frozen: Literal["none", "documents"] = "none"
-    batch: int = 32
-    chunk: int | None = None
-    rate: float = 2e-5
-    epochs: float = 1.0
+    batch: Rows = 32
+    chunk: Rows | None = None
+    rate: PositiveFinite = 2e-5
+    epochs: Annotated[PositiveFinite, Field(le=1_000_000)] = 1.0
     schedule: Schedule = "linear"
-    warmup: float = 0.0
-    decay: float = 0.0
-    clip: float = 1.0
+    warmup: Share = 0.0
+    decay: Annotated[FiniteFloat, Field(ge=0)] = 0.0
+    clip: Annotated[FiniteFloat, Field(ge=0)] = 1.0
     evaluate: str = ""
     measure: str | None = None
-    every: int | None = None
-    patience: int | None = None
-    ways: int | None = None
-    held_out: float = 0.0
+    every: Annotated[int, Field(ge=1)] | None = None
+    patience: Annotated[int, Field(ge=1)] | None = None
+    ways: Annotated[int, Field(ge=2)] | None = None
+    held_out: Share = 0.0
 
     @property
     def needs_all_documents(self) -> bool:
@@ -117,8 +125,8 @@ class Stage:
         return self.negatives == "random" or self.loss in ("all", "every")
 
 
-@dataclass(frozen=True)
-class Recipe:
+@record
+class Recipe(Record):
     """A model and how it is trained.
 
     Attributes:
@@ -188,8 +196,8 @@ class Recipe:
     pooling: Pooling = "own"
     query_pooling: Pooling | None = None
     similarity: Literal["cosine", "dot", "l2"] | None = None
-    query_length: int | None = None
-    doc_length: int | None = None
+    query_length: Length | None = None
+    doc_length: Length | None = None
     join: str | None = None
     labels: Literal[1, 2] = 1
     sememes: str | None = None
@@ -197,18 +205,18 @@ class Recipe:
     lookup: Lookup = "longest"
     words: str | None = None
     about: str | None = None
-    width: int | None = None
+    width: Width | None = None
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     checkpointing: bool = False
     fsdp: bool | None = None
-    lora: int | None = None
-    lora_alpha: float | None = None
-    lora_dropout: float | None = None
+    lora: Width | None = None
+    lora_alpha: Annotated[float, Field(gt=0)] | None = None
+    lora_dropout: Share | None = None
     lora_targets: str | None = None
     quantize: Literal["4bit"] | None = None
     query_map: bool | None = None
     trust_remote_code: bool | None = None
-    seed: int = 42
+    seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 42
     variables: tuple[tuple[str, str], ...] = ()
 
     def settings(self) -> dict[str, Any]:
@@ -220,55 +228,16 @@ class Recipe:
         return kept
 
 
-# A larger number is a slip: no model or data have so many, and it would fill the memory or never end.
-_MOST = {"width": 16_384, "query_length": 1_000_000, "doc_length": 1_000_000, "lora": 16_384}
-_MOST_OF_STAGE = {
-    "around": 10_000, "length": 10_000, "count": 10_000, "depth": 10_000_000, "batch": 1_000_000,
-    "chunk": 1_000_000, "epochs": 1_000_000,
-}  # fmt: skip
-
-
-def check_ranges(recipe: Recipe) -> None:
-    """Checks that the numbers of a recipe are in their ranges.
+def check_evaluation(recipe: Recipe) -> None:
+    """Checks that stages whose settings are of evaluation have a measure.
 
     Raises:
-        InputError: names the first number that is not; or a stage has `every`, `patience` or
-            `ways` without a measure.
+        InputError: names the first setting that needs one.
     """
-    if not 0 <= recipe.seed < 1 << 32:
-        raise InputError(f"seed={recipe.seed} is not between 0 and 2^32 - 1")
-    for key in ("query_length", "doc_length"):
-        if (length := getattr(recipe, key)) is not None and length < 1:
-            raise InputError(f"{key}={length} is not at least 1")
-    _refuse_larger(recipe, _MOST)
     for number, stage in enumerate(recipe.stages, 1):
         at = f" of stage {number}" if len(recipe.stages) > 1 else ""
-        for key, fits, wanted in (
-            ("epochs", 0 < stage.epochs < math.inf, "above 0, and finite"),
-            ("batch", stage.batch >= 1, "at least 1"),
-            ("rate", 0 < stage.rate < math.inf, "above 0, and finite"),
-            ("scale", math.isfinite(stage.scale), "finite"),
-            ("margin", math.isfinite(stage.margin), "finite"),
-            ("decay", 0 <= stage.decay < math.inf, "at least 0, and finite"),
-            ("clip", 0 <= stage.clip < math.inf, "at least 0, and finite"),
-            ("warmup", 0 <= stage.warmup < 1, "a share, from 0 to less than 1"),
-            ("held_out", 0 <= stage.held_out < 1, "a share, from 0 to less than 1"),
-            ("every", stage.every is None or stage.every >= 1, "at least 1"),
-            ("patience", stage.patience is None or stage.patience >= 1, "at least 1"),
-            ("ways", stage.ways is None or stage.ways >= 2, "at least 2"),
-        ):
-            if not fits:
-                raise InputError(f"{key}={getattr(stage, key)}{at} is not {wanted}")
         for key in ("every", "patience", "ways"):
             if getattr(stage, key) is not None and stage.measure is None:
                 raise InputError(
                     f"{key}{at} needs a measure, and none is given", remedy="for example measure=RR"
                 )
-        _refuse_larger(stage, _MOST_OF_STAGE, at)
-
-
-def _refuse_larger(settings: Recipe | Stage, most: Mapping[str, int], at: str = "") -> None:
-    for key, largest in most.items():
-        value = getattr(settings, key)
-        if value is not None and value > largest:
-            raise InputError(f"{key}={value}{at} is more than {largest:,}, the most that is taken")

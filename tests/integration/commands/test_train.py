@@ -241,7 +241,7 @@ def test_flags_are_looked_at_where_nothing_is_trained_too(
         (["--grid", "rate=1e-3", "--by", "map"], "measure=map is trec_eval's name (measure=AP)"),
         (["--grid", "rate=1e-3", "--by", "NoSuch"], "NoSuch"),
         (["--grid", "rate=1e-3,-1"], "rate=-1.0 is not above 0"),
-        (["--grid", "rate=1e-3", "--seeds", "0,-1"], "seed=-1 is not between"),
+        (["--grid", "rate=1e-3", "--seeds", "0,-1"], "seed=-1 is not at least 0"),
     ],
 )
 @pytest.mark.parametrize("shown", [True, False], ids=["shown", "trained"])

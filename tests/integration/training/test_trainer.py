@@ -542,20 +542,20 @@ def test_an_interrupted_restart_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     [
         ({"epochs": 0}, "epochs=0 is not above 0"),
         ({"every": 0}, "every=0 is not at least 1"),
-        ({"warmup": 500.0}, "warmup=500.0 is not a share"),
+        ({"warmup": 500.0}, "warmup=500.0 is not below 1"),
         ({"patience": 0}, "patience=0 is not at least 1"),
         ({"batch": 0}, "batch=0 is not at least 1"),
         ({"rate": 0.0}, "rate=0.0 is not above 0"),
-        ({"held_out": 1.0}, "held_out=1.0 is not a share"),
-        ({"seed": -1}, "seed=-1 is not between"),
+        ({"held_out": 1.0}, "held_out=1.0 is not below 1"),
+        ({"seed": -1}, "seed=-1 is not at least 0"),
         ({"measure": None, "patience": 2}, "patience needs a measure, and none is given"),
         ({"negatives": "random", "count": 2}, "may be relevant"),
     ],
 )
 def test_numbers_out_of_range(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
-    made = planted.recipe("nowhere/train", "nowhere", "nowhere/test", **settings)
+    data = ("nowhere/train", "nowhere", "nowhere/test")
     with pytest.raises(InputError, match=re.escape(said)):
-        train(made, tmp_path / "model", device="cpu")
+        train(planted.recipe(*data, **settings), tmp_path / "model", device="cpu")
 
 
 @pytest.mark.parametrize(("option", "least"), [({"save_every": 0}, 1), ({"workers": -1}, 0)])

@@ -365,7 +365,7 @@ AMISS: list[tuple[str, dict[str, Any], str]] = [
     ("static", {"doc_length": 5}, "document texts of 5 tokens: the model does not truncate texts"),
     ("static", {"pooling": "mask"}, "pooling=mask is for the tokens of a transformer"),
     ("plain", {"doc_length": LONGEST + 1}, f"length of {LONGEST + 1} tokens is more than the model's {LONGEST}"),
-    ("plain", {"query_length": -1}, "a length of -1 tokens is not at least 1"),
+    ("plain", {"query_length": -1}, "query_length=-1 is not at least 1"),
     ("static", {"encoders": 2, "sememes": "sememes"}, "that has no sememes yet"),
 ]  # fmt: skip
 

@@ -8,7 +8,6 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.training.recipe_files import FOLDER, find_recipe
-from irtoolkit.training.recipes import check_ranges
 
 
 @pytest.mark.parametrize("text", ["{context:999999999}", "{context!r}", "{context:{context}}"])
@@ -30,9 +29,9 @@ def test_true_is_no_number(tmp_path: Path, key: str) -> None:
     path = tmp_path / "mine.toml"
     place = ("", f"{key} = true") if key in ("epochs", "batch", "every") else (f"{key} = true", "")
     path.write_text(f'start = "lstm"\n{place[0]}\n[[stage]]\n{place[1]}\n', "utf-8")
-    with pytest.raises(InputError, match=f"setting {key}=true is not a number"):
+    with pytest.raises(InputError, match=f"setting {key}=true is not a .*number"):
         find_recipe(str(path))
-    with pytest.raises(InputError, match=f"setting {key}=true is not a number"):
+    with pytest.raises(InputError, match=f"setting {key}=true is not a .*number"):
         find_recipe("quoter-lstm", {key: True})
 
 
@@ -50,15 +49,15 @@ def test_a_temperature_is_not_true() -> None:
     ],
 )  # fmt: skip
 def test_numbers_that_would_fill_the_memory_are_refused(key: str, most: int) -> None:
-    check_ranges(find_recipe("quoter-lstm", {key: most}))
-    with pytest.raises(InputError, match=f"{key}={most + 1}.* is more than {most:,}"):
-        check_ranges(find_recipe("quoter-lstm", {key: most + 1}))
+    find_recipe("quoter-lstm", {key: most})
+    with pytest.raises(InputError, match=f"{key}={most + 1}.* is not at most {most:,}"):
+        find_recipe("quoter-lstm", {key: most + 1})
 
 
 @pytest.mark.parametrize("key", ["query_length", "doc_length"])
 def test_a_length_of_no_token_is_refused(key: str) -> None:
     with pytest.raises(InputError, match=f"{key}=0 is not at least 1"):
-        check_ranges(find_recipe("quoter-lstm", {key: 0}))
+        find_recipe("quoter-lstm", {key: 0})
 
 
 def test_a_recipe_nested_too_deeply_is_refused(tmp_path: Path) -> None:

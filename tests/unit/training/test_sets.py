@@ -457,7 +457,7 @@ def test_runs_that_are_too_short(tmp_path: Path) -> None:
         (Stage(dataset=RELIC, count=4), "negatives=none with count=4"),
         (Stage(dataset=RELIC, negatives="mined", count=1), "negatives=mined without a run"),
         (Stage(dataset=RELIC, run="x.run"), "run=x.run without negatives=mined"),
-        (Stage(dataset=RELIC, near=0), "near=0 makes any two documents near duplicates"),
+        (Stage(dataset=RELIC, near=0), "near=0.0 makes any two documents near duplicates"),
         (Stage(dataset=RELIC, teacher="x", negatives="random", count=1), "a teacher with negatives=random"),
         (Stage(source="examples"), "source=examples without file"),
         (Stage(source="examples", file="none.jsonl"), "none.jsonl: no such file"),
