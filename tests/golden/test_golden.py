@@ -10,8 +10,14 @@ from tests.golden.__main__ import differences, moved
 from tests.golden.cases import CASES, SAMPLES, Case
 from tests.golden.record import golden
 
+# The rest takes minutes.
+QUICK = ("quoter/sample/en/val", "quoter/sample/zh/val")
 
-@pytest.mark.parametrize("dataset_id", SAMPLES)
+
+@pytest.mark.parametrize(
+    "dataset_id",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly) for name in SAMPLES],
+)
 def test_runs_are_those_that_were_kept(dataset_id: str) -> None:
     assert differences(dataset_id, golden(dataset_id), CASES) == []
 

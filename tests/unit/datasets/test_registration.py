@@ -15,6 +15,7 @@ from ir_datasets.commands.export import is_tuple_elip
 
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.record_types import with_real_types
+from tests.each import each
 
 Command = Callable[..., Any]
 KINDS = ("docs", "queries", "qrels", "scoreddocs")
@@ -28,7 +29,7 @@ class Record(NamedTuple):
     parts: tuple[str, ...]
 
 
-@pytest.mark.parametrize("name", [*dataset_ids(), *DERIVED])
+@each("name", [*dataset_ids(), *DERIVED])
 def test_annotations_are_types(name: str) -> None:
     dataset = ir_datasets.load(name)
     for kind in KINDS:
@@ -64,7 +65,7 @@ def test_counts_and_metadata(name: str) -> None:
         assert sum(counts.values()) == found["qrels"]["count"]
 
 
-@pytest.mark.parametrize("name", [*dataset_ids(), *DERIVED])
+@each("name", [*dataset_ids(), *DERIVED])
 def test_datasets_are_pickled_by_id(name: str) -> None:
     dataset = ir_datasets.load(name)
     assert pickle.loads(pickle.dumps(dataset)) is dataset

@@ -16,6 +16,7 @@ from irtoolkit.models.presets import PRESETS, Preset, find_preset, missing_weigh
 from irtoolkit.papers.catalogue import tables
 from irtoolkit.papers.tables import Row
 from irtoolkit.retrievers import retrievers
+from tests.each import each
 
 DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))
 KINDS = {"dense", "late", "sparse", "cross", "writer", "weigher", "llm"}
@@ -34,7 +35,7 @@ LICENCES = {
 }  # fmt: skip
 ROWS = [(name, row) for name, table in tables().items() for row in table.rows]
 PAPERS = ("CSFCube", "RELiC", "EgRet", "PlotRetrieval", "QuoteR")
-each = pytest.mark.parametrize("name", DATA)
+each_preset = each("name", DATA)
 # Weights without a repository of their own on the hub.
 UNPUBLISHED = {name for name, facts in DATA.items() if "unpublished" in facts}
 CONVERTED = {name for name, facts in DATA.items() if "converted" in facts}
@@ -43,7 +44,7 @@ ELSEWHERE = UNPUBLISHED | CONVERTED
 SOURCES = tomllib.loads(PRESETS.with_name("weights.toml").read_text("utf-8"))
 
 
-@each
+@each_preset
 def test_keys_and_values_are_of_their_kind(name: str) -> None:
     for key, value in DATA[name].items():
         if key in CHOICES:
@@ -64,7 +65,7 @@ def test_keys_and_values_are_of_their_kind(name: str) -> None:
             assert value.strip() or key == "bare_prompt", key
 
 
-@each
+@each_preset
 def test_what_every_preset_says(name: str) -> None:
     facts = DATA[name]
     assert {"id", "source", "paper", "licence"} <= facts.keys()
@@ -73,7 +74,7 @@ def test_what_every_preset_says(name: str) -> None:
     assert facts["paper"].startswith((*PAPERS, "not in the papers"))
 
 
-@each
+@each_preset
 def test_weights_are_on_the_hub_or_the_preset_says_what_to_do(name: str) -> None:
     facts = DATA[name]
     on_hub = [
@@ -89,7 +90,7 @@ def test_weights_are_on_the_hub_or_the_preset_says_what_to_do(name: str) -> None
         assert all(on_hub)
 
 
-@each
+@each_preset
 def test_vectors_say_how_they_are_compared(name: str) -> None:
     facts = DATA[name]
     compared = facts.get("kind", "dense") in ("dense", "late", "sparse")
@@ -99,7 +100,7 @@ def test_vectors_say_how_they_are_compared(name: str) -> None:
     assert facts.get("pooling") is None or compared
 
 
-@each
+@each_preset
 def test_sentence_transformers_folders_pool_themselves(name: str) -> None:
     facts = DATA[name]
     if facts["id"].startswith("sentence-transformers/"):
@@ -109,7 +110,7 @@ def test_sentence_transformers_folders_pool_themselves(name: str) -> None:
         assert ("pooling" in facts) == (name != "EmbeddingGemma")
 
 
-@each
+@each_preset
 def test_instructions_have_a_place(name: str) -> None:
     facts = DATA[name]
     takes = "{instruction}" in facts.get("query_prompt", "")
@@ -117,7 +118,7 @@ def test_instructions_have_a_place(name: str) -> None:
     assert find_preset(name).parameters or not facts["paper"].startswith("not in the papers")
 
 
-@each
+@each_preset
 def test_the_code_reads_what_the_file_says(name: str) -> None:
     made = presets.presets()[name]
     assert made == Preset(**DATA[name])
@@ -145,7 +146,7 @@ def test_models_without_weights_are_these() -> None:
     } == CONVERTED  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(DATA))
+@each_preset
 def test_commands_that_convert_are_those_there_are(name: str) -> None:
     said = DATA[name].get("converted", "") + DATA[name].get("unpublished", "")
     for layout in re.findall(r"`irtoolkit convert (\S+)", said):
@@ -184,7 +185,7 @@ def model_of(row: Row) -> str | None:
     return row.settings.get("model") or getattr(retrievers()[row.retriever], "model", None)
 
 
-@pytest.mark.parametrize(("table", "row"), ROWS, ids=lambda part: getattr(part, "system", part))
+@each("table, row", ROWS)
 def test_a_rows_model_is_a_preset_of_its_retrievers_kind(table: str, row: Row) -> None:
     model = model_of(row)
     if model is None:
@@ -204,7 +205,7 @@ def test_a_paper_that_a_preset_names_has_rows_that_use_it() -> None:
         assert any(benchmark in DATA[name]["paper"].lower() for benchmark in benchmarks), name
 
 
-@pytest.mark.parametrize("name", ["relic", "egret", "plotretrieval", "quoter", "csfcube"])
+@each("name", ["relic", "egret", "plotretrieval", "quoter", "csfcube"])
 def test_every_table_has_a_model_that_is_at_hand(name: str) -> None:
     rows = [row for row in tables()[name].rows if model_of(row) == "all-MiniLM-L6-v2"]
     assert rows
@@ -214,7 +215,7 @@ def test_every_table_has_a_model_that_is_at_hand(name: str) -> None:
         assert (row.note or "").startswith("Not in the paper")
 
 
-@pytest.mark.parametrize("name", ["relic", "egret", "plotretrieval", "quoter", "csfcube"])
+@each("name", ["relic", "egret", "plotretrieval", "quoter", "csfcube"])
 def test_other_rows_without_printed_figures_say_why(name: str) -> None:
     for row in tables()[name].rows:
         if not row.reported:
@@ -242,7 +243,7 @@ def test_pretrained_models_of_relic_see_a_mark_as_in_the_papers_code() -> None:
 # -- weights that are not here -------------------------------------------------------------------
 
 
-@each
+@each_preset
 def test_what_is_missing_is_said(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,7 +257,7 @@ def test_what_is_missing_is_said(
     assert (facts.get("converted") or facts.get("unpublished") or fetched) in lacking
 
 
-@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+@each("name", sorted(ELSEWHERE))
 def test_a_folder_of_that_name_is_taken(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

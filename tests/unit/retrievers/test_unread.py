@@ -13,6 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.systems import KNOWN_AS, find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.unread import conditions_of
+from tests.each import each
 
 TEXTS = ["a whale and a ship", "a ship in a storm"]
 UNREAD: list[tuple[str, dict[str, Any], str]] = [
@@ -73,13 +74,13 @@ def test_one_that_is_read_or_as_by_default_is_taken(name: str, settings: dict[st
     assert found.retriever.settings().keys() >= {*settings} - {"query"}
 
 
-@pytest.mark.parametrize("name", [*retrievers(), *KNOWN_AS])
+@each("name", [*retrievers(), *KNOWN_AS])
 def test_all_settings_of_a_system_are_taken_again(name: str) -> None:
     made = find_system(name, {})
     assert find_system(made.retriever.name, made.settings()).settings() == made.settings()
 
 
-@pytest.mark.parametrize("cls", retrievers().values(), ids=lambda cls: cls.name)
+@each("cls", list(retrievers().values()))
 def test_conditions_name_settings_and_values(cls: Any) -> None:
     names = {item.name for item in dataclasses.fields(cls)}
     for setting, conditions in conditions_of(cls).items():

@@ -113,17 +113,6 @@ def test_a_clean_parquet_run_has_no_problems(write: Write, tmp_path: Path) -> No
     assert read_run(tmp_path / "x.parquet", ALL).tag == "t"
 
 
-@pytest.mark.parametrize("iteration", ["Q0", "0"])
-def test_both_usual_second_fields_are_fine(write: Write, iteration: str) -> None:
-    assert check_run(write("x.run", f"q {iteration} d 1 1 t\n")) == []
-
-
-def test_without_a_dataset_any_topic_and_document_goes(write: Write) -> None:
-    path = write("x.run", "any Q0 thing 1 1 t\n")
-    assert check_run(path) == []
-    assert list(read_run(path)) == [("any", "thing", 1.0)]
-
-
 def test_a_path_may_be_text(write: Write) -> None:
     path = str(write("x.run", whole()))
     assert check_run(path, ALL) == []
@@ -142,13 +131,6 @@ def test_a_run_of_the_whole_serves_for_a_part(write: Write) -> None:
 
 
 # -- what does not fit the dataset ---------------------------------------------------------------
-
-
-def test_an_unknown_topic(write: Write) -> None:
-    path = write("x.run", text([(Q1, D1), ("nobody", D1), ("nobody", D2)]))
-    error = refused(path, ALL, 2)
-    assert error.found == "topic nobody is not one of csfcube/sample"
-    assert error.remedy == "was the run made for another dataset?"
 
 
 def test_an_unknown_topic_is_named_once(write: Write) -> None:
@@ -175,22 +157,10 @@ def test_a_topic_of_no_part_of_the_whole(write: Write) -> None:
     assert refused(path, METHOD, 2).found == "topic nobody is not one of csfcube/sample/method"
 
 
-def test_an_unknown_document(write: Write) -> None:
-    path = write("x.run", text([(Q1, D1), (Q1, "nothing"), (Q2, "nothing")]))
-    error = refused(path, ALL, 2)
-    assert error.found == "document nothing is not one of csfcube/sample"
-    assert error.remedy == "was the run made for another dataset?"
-
-
 def test_an_unknown_document_is_named_once(write: Write) -> None:
     path = write("x.run", whole() + f"{Q1} Q0 nothing 99 0 t\n{Q2} Q0 nothing 99 0 t\n")
     error = only(check_run(path, ALL), path, sum(map(len, POOLS.values())) + 1)
     assert error.found == "document nothing is not one of csfcube/sample"
-
-
-def test_a_candidate_without_text_is_no_document(write: Write) -> None:
-    path = write("x.run", text([(Q1, D1), (Q1, GHOST)]))
-    assert f"document {GHOST} is not one of" in refused(path, ALL, 2).found
 
 
 @pytest.mark.parametrize("dataset", [ALL, METHOD])
@@ -249,15 +219,6 @@ def test_an_unknown_dataset(write: Write) -> None:
 # -- what is wrong with the file itself ----------------------------------------------------------
 
 
-def test_two_tags(write: Write) -> None:
-    path = write(
-        "x.run", text([("q", "a")], "one") + text([("r", "a")], "two") + text([("s", "a")], "one")
-    )
-    error = only(check_run(path), path, 2)
-    assert error.found == "a second tag 'two' after 'one'"
-    assert error.remedy == "one file holds one system"
-
-
 def test_two_tags_are_no_problem_to_reading(write: Write) -> None:
     path = write("x.run", text([(Q1, D1)], "one") + text([(Q2, POOLS[Q2][0])], "two"))
     assert read_run(path, ALL).tag == "one"
@@ -290,23 +251,6 @@ def test_no_depth_is_no_limit(write: Write) -> None:
     assert places(check_run(write("x.run", "".join(lines)), depth=1000)) == [1001]
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("q Q0 b 2 0.5", "5 fields instead of 6"),
-        ("q Q0 b 2 0.5 t t", "7 fields instead of 6"),
-        ("q Q0 b two 0.5 t", "rank 'two' is not a whole number"),
-        ("q Q0 b 2 NaN t", "score 'NaN' is not a finite single-precision number"),
-        ("q Q0 a 2 0.5 t", "document a is listed twice for query q, first at line 1"),
-        ("q Q0 b 2 1.5 t", "rank 2 has a higher score than rank 1 in query q"),
-    ],
-)
-def test_faults_of_a_line(write: Write, line: str, found: str) -> None:
-    path = write("x.run", f"q Q0 a 1 1 t\n{line}\n")
-    assert only(check_run(path), path, 2).found == found
-    assert refused(path, None, 2).found == found
-
-
 def test_faults_of_a_line_come_before_those_of_the_dataset(write: Write) -> None:
     path = write("x.run", f"{Q1} Q0 nothing 1 1 t\n{Q1} Q0 {D1} 2 0.5\n")
     assert refused(path, ALL, 2).found == "5 fields instead of 6"
@@ -334,12 +278,6 @@ def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
         problems = check_run(tmp_path / name, ALL)
         assert [problem.file for problem in problems] == [str(tmp_path / name)]
         refused(tmp_path / name, ALL, None)
-
-
-def test_a_truncated_gzip_run_is_a_problem(write: Write) -> None:
-    problems = check_run(write("x.run.gz", gzip.compress(whole().encode())[:-20]), ALL)
-    assert len(problems) == 1
-    assert "damaged gzip data" in problems[0].found
 
 
 def test_many_problems_at_once_are_each_found(write: Write) -> None:
@@ -384,17 +322,6 @@ def test_problems_of_all_kinds_stand_in_line_order(write: Write) -> None:
     assert places(check_run(path, METHOD)) == [1, 2, 4, 4, 4, 5, 6]
 
 
-def test_problems_of_one_kind_stand_in_line_order(write: Write) -> None:
-    lines = whole().splitlines(keepends=True)
-    for number, field, value in [(4, 4, "nan"), (9, 3, "x"), (13, 4, "inf"), (30, 3, "1.0")]:
-        fields = lines[number - 1].split()
-        fields[field] = value
-        lines[number - 1] = " ".join(fields) + "\n"
-    lines[20] = "short\n"
-    path = write("x.run", "".join(lines))
-    assert places(check_run(path, ALL)) == [4, 9, 13, 21, 30]
-
-
 # -- Parquet -------------------------------------------------------------------------------------
 
 
@@ -415,11 +342,6 @@ def test_a_parquet_run_is_held_against_the_dataset(tmp_path: Path) -> None:
         "query",
     ]
     assert {problem.file for problem in problems} == {str(path)}
-
-
-def test_an_unknown_topic_in_parquet(tmp_path: Path) -> None:
-    path = parquet(tmp_path / "x.parquet", [(Q1, D1, 3), ("nobody", D1, 2)])
-    assert refused(path, ALL, 2).found == "topic nobody is not one of csfcube/sample"
 
 
 @pytest.mark.parametrize(
@@ -454,11 +376,6 @@ def test_a_parquet_run_without_rows(tmp_path: Path) -> None:
         read_run(tmp_path / "x.parquet", ALL)
 
 
-def test_a_file_that_is_no_parquet_is_a_problem(write: Write) -> None:
-    path = write("x.parquet", whole())
-    assert "plain text, not Parquet" in only(check_run(path, ALL), path, 1).found
-
-
 # -- how deep a run is ---------------------------------------------------------------------------
 
 
@@ -485,11 +402,6 @@ def test_queries_that_are_not_there_are_shallow(write: Write) -> None:
 def test_shallow_queries_are_those_of_the_dataset(write: Write) -> None:
     run = Run.read(write("x.run", whole([Q1])))
     assert shallow_queries(run, ir_datasets.load(METHOD)) == [Q2]
-
-
-def test_a_cut_run_is_shallow_everywhere(write: Write) -> None:
-    run = Run.read(write("x.run", whole())).head(5)
-    assert set(shallow_queries(run, sample())) == set(TOPICS)
 
 
 # -- datasets of others --------------------------------------------------------------------------

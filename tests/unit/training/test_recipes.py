@@ -32,6 +32,7 @@ from irtoolkit.training.model_paths import RECORD, trained_by, trained_folder
 from irtoolkit.training.recipe_files import FOLDER, find_recipe, recipe_names, recipe_variables
 from irtoolkit.training.recipes import Recipe
 from tests.conftest import Answer
+from tests.each import each
 from tests.tiny import save
 
 Command = Callable[..., Answer]
@@ -45,7 +46,7 @@ def choices(name: str) -> list[dict[str, str]]:
 
 
 CHOICES = [(name, chosen) for name in recipe_names() for chosen in choices(name)]
-each_choice = pytest.mark.parametrize(("name", "chosen"), CHOICES, ids=str)
+each_choice = each("name, chosen", CHOICES)
 
 
 # -- what recipes say ----------------------------------------------------------------------------
@@ -287,7 +288,7 @@ def test_dpr_is_trained_alike_on_both() -> None:
     assert own == {f: v for f, v in vars(relic).items() if f not in data}
 
 
-@pytest.mark.parametrize("name", recipe_names())
+@each("name", recipe_names())
 def test_what_a_recipe_must_be_given_is_in_its_note(name: str) -> None:
     recipe = find_recipe(name)
     given = set()
@@ -299,7 +300,7 @@ def test_what_a_recipe_must_be_given_is_in_its_note(name: str) -> None:
         assert re.search(rf"--set (\d\.)?{setting}=", recipe.note), setting
 
 
-@pytest.mark.parametrize("name", recipe_names())
+@each("name", recipe_names())
 def test_commands_in_a_note_can_be_given(name: str) -> None:
     for command in re.findall(r"`irtoolkit ([^`]*)`", find_recipe(name).note):
         words = [word for word in shlex.split(command) if word != "..."]
@@ -312,7 +313,7 @@ def test_commands_in_a_note_can_be_given(name: str) -> None:
             assert args.dataset in {stage.dataset for stage in find_recipe(name).stages}
 
 
-@pytest.mark.parametrize("name", [name for name in recipe_names() if not name.startswith("minilm")])
+@each("name", [name for name in recipe_names() if not name.startswith("minilm")])
 def test_each_number_has_its_place_beside_it_or_the_note_says_that_some_are_ours(name: str) -> None:
     lines = (FOLDER / f"{name}.toml").read_text("utf-8").splitlines()
     numbers = [line for line in lines if re.match(r"\w+ = [\d.]", line)]
@@ -350,7 +351,7 @@ def tiny(recipe: Recipe, starts: dict[str, str]) -> Recipe:
     )
 
 
-@pytest.mark.parametrize("name", recipe_names())
+@each("name", recipe_names())
 def test_the_model_of_a_recipe_can_be_built(name: str, starts: dict[str, str]) -> None:
     building = pytest.importorskip("irtoolkit.training.base_model")
     recipe = find_recipe(name)
@@ -373,11 +374,7 @@ TRAINED = [
     if row.train is not None
     for group in table.groups
 ]
-each_trained = pytest.mark.parametrize(
-    ("table", "row", "group"),
-    TRAINED,
-    ids=lambda part: getattr(part, "system", getattr(part, "name", part)),
-)
+each_trained = each("table, row, group", TRAINED)
 
 
 def settings_of(row: Row, group: str) -> dict[str, Any]:
@@ -427,7 +424,7 @@ def test_every_recipe_of_a_paper_trains_a_row() -> None:
     assert {name for name in recipe_names() if not name.startswith("minilm")} - general == named
 
 
-@pytest.mark.parametrize("name", sorted(presets()))
+@each("name", sorted(presets()))
 def test_recipes_that_presets_name_are_there(name: str) -> None:
     said = presets()[name].unpublished + presets()[name].converted
     for command in re.findall(r"`irtoolkit train ([^`]*)`", said):

@@ -1,0 +1,23 @@
+"""The scripts that measure know the library; what they found is in benchmarks/results."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "benchmarks"
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_can_be_imported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    try:
+        importlib.import_module(name)
+    finally:
+        for script in SCRIPTS:
+            sys.modules.pop(script, None)
