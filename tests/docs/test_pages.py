@@ -19,10 +19,9 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -208,71 +207,6 @@ def test_generated_pages_are_up_to_date() -> None:
 
 def test_generating_is_repeatable() -> None:
     assert generate.pages() == generate.pages()
-
-
-@dataclass(frozen=True)
-class Above:
-    """A base.
-
-    Attributes:
-        model, other: of the base.
-    """
-
-    model: str = ""
-    other: int | None = None
-
-
-@dataclass(frozen=True)
-class Below(Above):
-    """A class, with `code_*` and trec_eval, $HOME and <b>.
-
-    Attributes:
-        model: its own; see `Above`.
-        kind: of two
-            lines.
-
-    Raises:
-        InputError: never.
-    """
-
-    name: ClassVar[str] = "below"
-
-    kind: Literal["a", "b"] = "a"
-    on: bool = True
-    prompt: str = "two\nlines"
-    many: tuple[str, ...] = field(default_factory=lambda: ("x",))
-
-
-def test_settings_come_from_fields_and_docstrings_of_all_bases() -> None:
-    rows = generate.settings_table(Below).splitlines()[2:]
-    assert rows == [
-        "| `kind` | `a` | `a`, `b` | of two lines. |",
-        "| `on` | `true` | `true`, `false` | see above |",
-        "| `prompt` | `two\\nlines` | text | see above |",
-        "| `many` | `('x',)` | tuple[str, ...] | see above |",
-        "| `model` |  | text | its own; of the base. |",
-        "| `other` | `none` | whole number or `none` | of the base. |",
-    ]
-
-
-def test_docstrings_become_markdown() -> None:
-    assert generate.documented(Below.__doc__) == (
-        "A class, with `code_*` and trec_eval, &#36;HOME and &lt;b>.\n\n"
-        "Attributes:\n\n- `model`: its own; see `Above`.\n- `kind`: of two lines.\n\n"
-        "Raises:\n\n- `InputError`: never."
-    )
-    assert generate.escaped("*a* _b_ a_b") == r"\*a\* \_b\_ a_b"
-    assert generate.escaped("`a_b*`, a *b*") == r"`a_b*`, a \*b\*"
-
-
-def test_a_new_retriever_gets_a_section_until_somebody_writes_one() -> None:
-    made = generate.filled("none.md", {"new": ("| a |\n", "What it does.")})
-    assert made == "\n## new\n\nWhat it does.\n\n" + generate.marked("new", "| a |\n")
-
-
-def test_settings_of_a_base_with_a_table_of_its_own_are_left_out() -> None:
-    rows = generate.settings_table(Below, (Above,)).splitlines()[2:]
-    assert [row.split("`")[1] for row in rows] == ["kind", "on", "prompt", "many"]
 
 
 def python_names() -> list[Any]:

@@ -69,15 +69,6 @@ def test_what_comes_of_an_input_is_told_apart(case: Case, wanted: str, tmp_path:
     assert tried(case, tmp_path)[0] == wanted
 
 
-def test_an_input_that_hangs_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forever(_: Path) -> None:
-        while True:
-            pass
-
-    monkeypatch.setattr("tests.inputs.case.SLOWEST", 0.01)
-    assert tried(Case("k", "n", forever, refused="a"), tmp_path)[0] == "hang"
-
-
 def test_the_kept_table_is_of_all_inputs_and_nothing_is_wrong() -> None:
     kept = json.loads(RESULTS.read_text("utf-8"))
     assert kept["wrong"] == []

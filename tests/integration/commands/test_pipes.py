@@ -43,7 +43,6 @@ def bash(folder: Path, command: str) -> str:
         "IRT eval --qrels <(cat q) <(cat r) -m NumQ",
         "IRT eval <(cat q) <(gzip -c r) -m NumQ",
         "cat q | IRT eval - r -m NumQ",
-        "IRT eval - r -m NumQ < q",
         "mkfifo p; cat r > p & IRT eval q p -m NumQ",
     ],
 )
@@ -69,24 +68,12 @@ def test_every_role_takes_a_pipe(folder: Path, command: str, said: str) -> None:
 
 @needs_bash
 @pytest.mark.parametrize(
-    "command", ["IRT eval --qrels q r -m NumQ", "IRT eval --qrels <(cat q) <(cat r) -m NumQ"]
-)
-def test_one_run_needs_no_dataset_beside_qrels(folder: Path, command: str) -> None:
-    assert bash(folder, command).endswith(f" {QUERIES}\n")
-
-
-@needs_bash
-@pytest.mark.parametrize(
     ("command", "said"),
     [
         ("cat q | IRT eval - -", "- is named twice, and can be read once"),
-        ("cat q | IRT eval --qrels - /dev/stdin", "is named twice, and can be read once"),
-        ("cat r | IRT fuse - - -o x.run", "- is named twice, and can be read once"),
         ("cat d | IRT retrieve - bm25 --topics - -o x.run", "- is named twice"),
         ("mkfifo p; IRT eval p p", "p is named twice, and can be read once"),
-        ("mkfifo p; IRT fuse p ./p -o x.run", "./p is named twice, and can be read once"),
         ("mkfifo p; ln -s p l; IRT eval --qrels p l", "p is named twice, and can be read once"),
-        ("cat d | IRT search -", "both come from standard input"),
         ("cat d | IRT search /dev/stdin -k 1", "both come from standard input"),
     ],
 )

@@ -24,8 +24,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.cli import main
 from irtoolkit.commands.reproduce import EXAMPLES
 from irtoolkit.datasets.csfcube import MEASURES
-from irtoolkit.papers.catalogue import find_table, tables
-from irtoolkit.papers.results import dataset_of
+from irtoolkit.papers.catalogue import find_table
 from irtoolkit.papers.tables import Table, load_table
 from irtoolkit.ranking.decided import fingerprint
 from irtoolkit.ranking.produce import produce
@@ -184,12 +183,6 @@ def test_every_row_makes_a_system_or_says_why_not(csfcube: Table) -> None:
         settings = system.settings()
         for key, value in row.settings.items():
             assert settings[key] == value
-
-
-def test_find_table() -> None:
-    assert find_table("csfcube") is tables()["csfcube"]
-    with pytest.raises(InputError, match=r"'csfcbue'.*csfcube"):
-        find_table("csfcbue")
 
 
 GOOD = """
@@ -512,10 +505,6 @@ def print_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     return make
 
 
-def test_the_fingerprint_of_the_same_data_is_the_same(print_of: Callable[..., str]) -> None:
-    assert print_of() == print_of()
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -631,11 +620,6 @@ def test_another_baseline_can_be_named(irtoolkit: Command) -> None:
     assert "against random" in shown
 
 
-def test_without_the_baseline_there_are_no_p_values(irtoolkit: Command) -> None:
-    args = ("reproduce", "csfcube", "--sample", "--systems", "random", "--format", "json")
-    assert rows_of(irtoolkit(*args))["random"]["p"] == {}
-
-
 def test_reproduce_goes_on_where_it_was(irtoolkit: Command) -> None:
     first = irtoolkit(*REPRODUCE, "--format", "json")
     files = sorted(Path("runs").iterdir())
@@ -650,11 +634,6 @@ def test_reproduce_goes_on_where_it_was(irtoolkit: Command) -> None:
     assert third.out == first.out
     assert third.err.count("unchanged") == len(SYSTEMS) - 1
     assert "random: unchanged" not in third.err
-
-
-def test_systems_may_be_separated_by_commas_and_keep_the_tables_order(irtoolkit: Command) -> None:
-    args = ("reproduce", "csfcube", "--sample", "--format", "json", "--systems")
-    assert list(rows_of(irtoolkit(*args, "fabs_bm25,random"))) == ["random", "fabs_bm25"]
 
 
 @pytest.mark.parametrize(
@@ -750,12 +729,6 @@ def test_latex_is_tables_and_comments_and_nothing_else(
         assert rf"fabs\_bm25 & measured & {figures} & - \\" in table
     rest = re.sub(r"\\begin{tabular}.*?\\end{tabular}", "", out, flags=re.DOTALL)
     assert [line for line in rest.splitlines() if line.strip() and not line.startswith("%")] == []
-
-
-def test_the_sample_of_a_part_is_the_part_of_the_sample() -> None:
-    assert dataset_of("csfcube", True) == "csfcube/sample"
-    assert dataset_of("csfcube/method", True) == "csfcube/sample/method"
-    assert dataset_of("csfcube/method", False) == "csfcube/method"
 
 
 def test_the_whole_table_on_the_sample(irtoolkit: Command, csfcube: Table) -> None:

@@ -66,7 +66,14 @@ SEEDS = {"pointwise": 1}
 QUICK = {"rate": 1e-2, "epochs": 8}
 
 
-@pytest.mark.parametrize("name", MORE)
+# Of each kind of model and of loss one; the others take long.
+QUICKEST = ("in-batch", "sampled", "all", "triplet", "late", "sparse", "listwise")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICKEST else pytest.mark.nightly) for name in MORE],
+)
 def test_what_is_planted_is_learned(name: str, tmp_path: Path) -> None:
     settings = {"loss": name, **QUICK, **MORE[name]}
     if settings["loss"] not in LOSSES:
