@@ -10,8 +10,7 @@ from typing import Any
 from irtoolkit.base import plugins
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.engines.engine import Engine, using
-from irtoolkit.engines.local import LocalEngine
+from irtoolkit.engines.engine import Engine, LocalEngine, using
 
 NAMES = ("local", "processes", "ray")
 # Environment variables that stand for --engine and --workers; Ray's own stands for --address.
@@ -49,13 +48,12 @@ def engine(
             f"{workers} workers for the engine local, which is this process",
             remedy="it is processes or ray that have several",
         )
-    with using(_made(chosen, count, address)) as made:
-        try:
-            yield made
-        finally:
-            close = getattr(made, "close", None)
-            if close is not None:
-                close()
+    started = _started(chosen, count, address)
+    try:
+        with using(started):
+            yield started
+    finally:
+        started.close()
 
 
 def _name(
@@ -88,7 +86,7 @@ def wanted_workers(given: int | None = None) -> int | None:
     return given
 
 
-def _made(name: str, workers: int | None, address: str | None) -> Engine:
+def _started(name: str, workers: int | None, address: str | None) -> Engine:
     if name == "local":
         return LocalEngine()
     if name == "processes":
@@ -105,6 +103,6 @@ def _made(name: str, workers: int | None, address: str | None) -> Engine:
         raise InputError(
             f"no engine {name!r}", remedy=f"{did_you_mean(name, known)}there are {', '.join(known)}"
         )
-    make: Any = others[name].load()
-    made: Engine = make(workers)
-    return made
+    start: Any = others[name].load()
+    started: Engine = start(workers)
+    return started

@@ -53,12 +53,11 @@ class Driver(NamedTuple):
             InputError: it has another irtoolkit or Ray.
         """
         os.environ.update({**self.environment, QUIET: "1", "TQDM_DISABLE": "1", THREADS: "1"})
-        for name, own, wanted in (
-            ("irtoolkit", version.__version__, self.version), ("Ray", _ray(), self.ray)
-        ):  # fmt: skip
-            if own != wanted:
+        libraries = [("irtoolkit", version.__version__, self.version), ("Ray", _ray(), self.ray)]
+        for name, installed, expected in libraries:
+            if installed != expected:
                 raise InputError(
-                    f"{node()} has {name} {own}, and the process that it works for {wanted}",
+                    f"{node()} has {name} {installed}, and the process that it works for {expected}",
                     remedy="install the same version on every node",
                 )
 

@@ -11,45 +11,34 @@ import threading
 import time
 import types
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import connection
-from typing import Any, TypeVar
+from typing import Any
 
 from irtoolkit.base.cores import THREADS, cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import QUIET
-from irtoolkit.engines.local import LocalEngine
-from irtoolkit.engines.order import all_at_once, in_order
-from irtoolkit.engines.work import (
-    ATTEMPTS,
-    HELD,
-    Items,
-    Outcome,
-    Reporter,
-    WorkerKilledError,
-    pack,
-    perform,
-)
-
-T = TypeVar("T")
-R = TypeVar("R")
+from irtoolkit.engines.engine import visible_gpus
+from irtoolkit.engines.pooled import PooledEngine
+from irtoolkit.engines.work import ATTEMPTS, HELD, Items, WorkerKilledError, pack, perform
 
 # What numeric libraries read when they are loaded.
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
-)  # fmt: skip
+_THREAD_VARIABLES = tuple(
+    f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")
+)
 # What a worker sends when it has received a piece.
 _RECEIVED = b""
 # Seconds in which idle workers end by themselves.
 _PATIENCE = 5.0
 
 
-class ProcessEngine:
+class ProcessEngine(PooledEngine):
     """An `Engine` of processes on this machine that stay until it is closed.
 
-    The workers share the cores: each has cores // workers threads. One that is killed is replaced,
-    and only its current piece is done again. A script needs no `if __name__ == "__main__"`.
+    The workers share the cores: each has cores // workers threads. If there are several GPUs, each
+    worker sees one. One that is killed is replaced, and only its current piece is done again. A
+    script needs no `if __name__ == "__main__"`.
 
     Args:
         workers: number of processes; by default one for each core.
@@ -58,52 +47,36 @@ class ProcessEngine:
     name = "processes"
 
     def __init__(self, workers: int | None = None) -> None:
+        super().__init__()
         self._count = workers or cores()
         self._workers: list[_Worker] = []
-        self._reporter = Reporter()
-        self._mapping = False
 
     @property
     def workers(self) -> int:
         """The number of processes."""
         return self._count
 
-    def map(
-        self, work: Callable[[T], R], items: Iterable[T],
-        *, gpus: float = 0.0, together: bool = False,
-    ) -> Iterator[R]:  # fmt: skip
-        """Yields the result of some work for each item, in order; see `Engine`.
+    def limits(self) -> tuple[int, int]:
+        """Returns one piece a worker, and some more that are held."""
+        return self._count, HELD * self._count
 
-        A `map` within another runs in this process. If there are several GPUs, each worker sees
-        one.
-        """
-        if self._mapping:
-            yield from LocalEngine().map(work, items, together=together)
-            return
-        self._mapping = True
-        try:
-            wanted = Items(items)
-            pool = _Pool(self._workers, self._count, work, wanted, 1 if together else ATTEMPTS)
-            for outcome in self._outcomes(pool, wanted, together):
-                yield self._reporter.value(outcome)
-        finally:
-            # An error or Ctrl-C leaves workers that are at something which nobody waits for.
-            self._end_busy()
-            self._mapping = False
+    def pool(
+        self, work: Callable[[Any], Any], pieces: Items[Any], gpus: float, together: bool
+    ) -> _Pool:
+        """Returns the workers at one `map`."""
+        return _Pool(self._workers, self._count, work, pieces, 1 if together else ATTEMPTS)
 
-    def _outcomes(self, pool: _Pool, items: Items[Any], together: bool) -> Iterator[Outcome]:
-        if not together:
-            return in_order(items, pool, running=self._count, held=HELD * self._count)
-        if items.has(self._count):
+    def check_together(self, pieces: Items[Any]) -> None:
+        """Raises InputError if there are fewer workers than pieces that wait for each other."""
+        if pieces.has(self._count):
             raise InputError(
-                f"{items.total} pieces wait for each other, and there are {self._count} workers",
-                remedy=f"--workers {items.total}",
+                f"{pieces.total} pieces wait for each other, and there are {self._count} workers",
+                remedy=f"--workers {pieces.total}",
             )
-        return all_at_once(items, pool)
 
     def close(self) -> None:
         """Ends the workers."""
-        self._end_busy()  # of a map that nobody reads any more
+        _end_busy(self._workers)  # of a map that nobody reads any more
         for worker in self._workers:
             worker.leave()
         last = time.monotonic() + _PATIENCE
@@ -111,14 +84,6 @@ class ProcessEngine:
             worker.process.join(max(0.0, last - time.monotonic()))
             worker.kill()
         self._workers.clear()
-
-    def _end_busy(self) -> None:
-        busy = [worker for worker in self._workers if worker.number is not None]
-        for worker in busy:
-            worker.process.kill()
-        for worker in busy:
-            self._workers.remove(worker)
-            worker.kill()
 
 
 class _Worker:
@@ -167,9 +132,13 @@ class _Pool:
     """The workers at one `map`."""
 
     def __init__(
-        self, workers: list[_Worker], count: int, work: Callable[[Any], Any], items: Items[Any],
+        self,
+        workers: list[_Worker],
+        count: int,
+        work: Callable[[Any], Any],
+        items: Items[Any],
         attempts: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._workers, self._count, self._items = workers, count, items
         self._attempts = attempts
         self._key, self._packed = uuid.uuid4().hex, pack(work)
@@ -223,11 +192,23 @@ class _Pool:
         self.start(number)
         return []
 
+    def close(self) -> None:
+        """Ends the workers that an error or Ctrl-C leaves at pieces which nobody waits for."""
+        _end_busy(self._workers)
+
+
+def _end_busy(workers: list[_Worker]) -> None:
+    """Ends the workers that are at a piece."""
+    busy = [worker for worker in workers if worker.number is not None]
+    for worker in busy:
+        worker.process.kill()
+    for worker in busy:
+        workers.remove(worker)
+        worker.kill()
+
 
 def _surroundings(place: int, count: int) -> dict[str, str]:
     """Returns environment variables of a worker beyond those of this process."""
-    from irtoolkit.engines.gpus import visible_gpus
-
     threads = str(max(1, cores() // count))
     # Who has set one of these keeps it.
     found = {name: os.environ.get(name, threads) for name in _THREAD_VARIABLES}

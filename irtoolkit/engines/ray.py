@@ -4,36 +4,23 @@ from __future__ import annotations
 
 import pickle
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from irtoolkit import version
 from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines import work as working
-from irtoolkit.engines.gpus import granted
-from irtoolkit.engines.local import LocalEngine
 from irtoolkit.engines.node import Driver, located
-from irtoolkit.engines.order import all_at_once, in_order
-from irtoolkit.engines.ray_start import connect
-from irtoolkit.engines.work import (
-    ATTEMPTS,
-    HELD,
-    Items,
-    Outcome,
-    Reporter,
-    WorkerKilledError,
-    pack,
-)
-
-T = TypeVar("T")
-R = TypeVar("R")
+from irtoolkit.engines.pooled import PooledEngine
+from irtoolkit.engines.ray_start import Connection, connect
+from irtoolkit.engines.work import ATTEMPTS, HELD, Items, Outcome, WorkerKilledError, pack
 
 # Seconds between looks at whether the cluster is still there.
 _LOOK = 5.0
 
 
-class RayEngine:
+class RayEngine(PooledEngine):
     """An `Engine` that does pieces of work as Ray tasks.
 
     Tasks of workers and nodes that die are done again by Ray. Models stay loaded in its workers,
@@ -51,50 +38,36 @@ class RayEngine:
     name = "ray"
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+        super().__init__()
         self._connection = connect(address, workers or cores())
         self._count = workers
-        self._reporter = Reporter()
-        self._mapping = False
+        self.versions = {"ray": str(self._connection.ray.__version__)}
 
     @property
     def workers(self) -> int:
         """The number of pieces of work at once; it grows and shrinks with the cluster."""
-        return self._count or max(1, int(self._connection.ray.cluster_resources().get("CPU", 1)))
+        return self._count or max(1, self._resources("CPU"))
 
-    def lacks_gpus(self) -> bool:
-        """Returns whether no node of the cluster has a GPU."""
-        return not self._connection.ray.cluster_resources().get("GPU")
+    @property
+    def gpus(self) -> int:
+        """The number of GPUs of the cluster."""
+        return self._resources("GPU")
 
-    def map(
-        self, work: Callable[[T], R], items: Iterable[T],
-        *, gpus: float = 0.0, together: bool = False,
-    ) -> Iterator[R]:  # fmt: skip
-        """Yields the result of some work for each item, in order; see `Engine`.
+    def _resources(self, name: str) -> int:
+        return int(self._connection.ray.cluster_resources().get(name, 0))
 
-        A `map` within another runs in this process.
-        """
-        if self._mapping:
-            yield from LocalEngine().map(work, items, together=together)
-            return
-        self._mapping = True
-        try:
-            wanted = Items(items)
-            pool = _Pool(self._connection, work, wanted, gpus, 1 if together else ATTEMPTS)
-            try:
-                for outcome in self._outcomes(pool, wanted, together):
-                    yield self._reporter.value(outcome)
-            finally:
-                pool.cancel()
-        finally:
-            self._mapping = False
-
-    def _outcomes(self, pool: _Pool, items: Items[Any], together: bool) -> Iterator[Outcome]:
-        if together:
-            return all_at_once(items, pool)
+    def limits(self) -> tuple[int, int]:
+        """Returns as many pieces as are held: Ray itself queues them, unless workers are given."""
         workers = self.workers
-        # Ray itself queues tasks, but where fewer workers are wanted than there are CPUs.
-        running = workers if self._count else HELD * workers
-        return in_order(items, pool, running=running, held=HELD * workers)
+        return self._count or HELD * workers, HELD * workers
+
+    def pool(
+        self, work: Callable[[Any], Any], pieces: Items[Any], gpus: float, together: bool
+    ) -> _Pool:
+        """Returns the tasks of one `map`."""
+        # If the cluster has no GPU, a task that needs one would wait for ever.
+        granted = gpus if self.gpus else 0.0
+        return _Pool(self._connection, work, pieces, granted, 1 if together else ATTEMPTS)
 
     def close(self) -> None:
         """Leaves the cluster; a Ray that was started for this is stopped."""
@@ -105,9 +78,13 @@ class _Pool:
     """The tasks of one `map`."""
 
     def __init__(
-        self, connection: Any, work: Callable[[Any], Any], items: Items[Any], gpus: float,
+        self,
+        connection: Connection,
+        work: Callable[[Any], Any],
+        items: Items[Any],
+        gpus: float,
         attempts: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         import numpy as np
 
         self._connection, self._ray, self._items = connection, connection.ray, items
@@ -118,7 +95,7 @@ class _Pool:
         # A worker with a GPU would otherwise end with each task, and its model with it.
         task = self._ray.remote(
             num_cpus=1,
-            num_gpus=granted(self._ray, gpus),
+            num_gpus=gpus,
             max_calls=0,
             max_retries=attempts - 1,
             retry_exceptions=False,
@@ -146,8 +123,10 @@ class _Pool:
 
         died = exceptions.WorkerCrashedError, exceptions.OutOfMemoryError
         lost = (
-            exceptions.NodeDiedError, exceptions.ObjectLostError, exceptions.LocalRayletDiedError,
-        )  # fmt: skip
+            exceptions.NodeDiedError,
+            exceptions.ObjectLostError,
+            exceptions.LocalRayletDiedError,
+        )
         try:
             found: bytes = self._ray.get(reference)
         except died:
@@ -165,7 +144,7 @@ class _Pool:
             raise _explained(error) from error
         return found
 
-    def cancel(self) -> None:
+    def close(self) -> None:
         """Cancels tasks whose results are no longer needed."""
         for reference in () if self._connection.lost else self._under_way:
             try:

@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from threading import Lock
 from typing import Any, cast
@@ -204,10 +204,10 @@ class Encoder:
         """Sees to it that the outputs of all chunks are on disk."""
         engine = current()
         if engine.workers > 1:
-            prepare = _Loading(self._how, self._store.folder.name)
+            encode = _WorkerEncoding(self._how, self._store.folder.name)
             here = partial(self._make, bar=bar)
             gpus = 0.0 if (self._how.device or "cuda").startswith("cpu") else 1.0
-            left = Spread(self._store, Workers(engine, prepare, here, gpus), bar.update)(chunks)
+            left = Spread(self._store, Workers(engine, encode, here, gpus), bar.update)(chunks)
         else:
             left = self._settled_here(chunks, bar)
         for chunk in left:
@@ -281,8 +281,8 @@ class Encoder:
 
 
 @dataclass(frozen=True)
-class _Loading:
-    """A function that loads the model in a worker, which may be another machine.
+class _WorkerEncoding:
+    """A function that encodes chunks in a worker, which may be another machine.
 
     Attributes:
         how: how texts are encoded there.
@@ -292,12 +292,19 @@ class _Loading:
     how: EncoderSettings
     store: str
 
-    def __call__(self) -> Callable[[bytes], bytes]:
-        encoder = Encoder(self.how)
+    def __call__(self, data: bytes) -> bytes:
+        encoder = _worker_encoder(self.how)
         if encoder._store.folder.name != self.store:
             raise InputError(
                 f"the model {self.how.model} or the versions of {', '.join(LIBRARIES)}"
                 " are others here than where the command was started",
                 remedy="install the same on all machines",
             )
-        return encoder.shard
+        return encoder.shard(data)
+
+
+# One at a time: models are large.
+@lru_cache(maxsize=1)
+def _worker_encoder(how: EncoderSettings) -> Encoder:
+    """Returns the encoder of a worker, which stays from one collection to the next."""
+    return Encoder(how)

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.launch import launch
 from irtoolkit.base.reasons import reason_of
-from irtoolkit.engines.gpus import workers_lack_gpus
+from irtoolkit.engines.engine import workers_lack_gpus
 from irtoolkit.models.padding import set_padding
 from irtoolkit.models.places import refuse_changed
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json

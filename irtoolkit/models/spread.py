@@ -9,13 +9,13 @@ Shards return to this process, which writes them: workers need not see the vecto
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from itertools import chain, count, islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from irtoolkit.engines.engine import Engine
-from irtoolkit.engines.stream import Prepare, stream
 from irtoolkit.models.adapters import Item
 from irtoolkit.models.shards import KEY_BYTES, key_of, place_shard, table_bytes
 from irtoolkit.models.store import Store
@@ -66,13 +66,13 @@ class Workers(NamedTuple):
 
     Attributes:
         engine: their engine.
-        prepare: loads the model in a worker.
+        shard: makes the shard of a chunk in a worker, where it loads the model once.
         here: encodes a chunk in this process, given also the keys that are locked.
         gpus: GPUs that each worker needs, if there are any.
     """
 
     engine: Engine
-    prepare: Prepare
+    shard: Callable[[bytes], bytes]
     here: Callable[[Chunk, list[bytes]], None]
     gpus: float
 
@@ -97,8 +97,7 @@ class Spread:
     def __init__(self, store: Store, workers: Workers, done: Callable[[int], object]) -> None:
         self._store, self._workers, self._done = store, workers, done
         # In the order in which workers get them.
-        self._sent: dict[int, _Sent] = {}
-        self._numbers = count()
+        self._sent: deque[_Sent] = deque()
         # Keys that workers are at: parts of a collection may have texts in common.
         self._flying: set[bytes] = set()
         self._put_off: list[Chunk] = []
@@ -113,16 +112,16 @@ class Spread:
             elif first:
                 self._encode(chain(first, missing))
         finally:
-            for sent in self._sent.values():
+            for sent in self._sent:
                 sent.lock.close()
         return self._put_off
 
     def _encode(self, missing: Iterable[Chunk]) -> None:
-        engine, prepare, _, gpus = self._workers
-        for number, made in stream(engine, prepare, map(packed, missing), gpus=gpus):
-            sent = self._sent.pop(number)
+        engine, encode, _, gpus = self._workers
+        for shard in engine.map(encode, map(packed, missing), gpus=gpus):
+            sent = self._sent.popleft()
             keys = _split(sent.keys)
-            self._store.add(place_shard(self._store.folder, keys, made, _split(sent.locked)))
+            self._store.add(place_shard(self._store.folder, keys, shard, _split(sent.locked)))
             sent.lock.close()
             self._flying.difference_update(keys)
             self._done(len(keys))
@@ -142,7 +141,7 @@ class Spread:
                 lock.close()
                 continue
             keys = [whole.keys[place] for place in new]
-            self._sent[next(self._numbers)] = _Sent(b"".join(keys), b"".join(whole.keys), lock)
+            self._sent.append(_Sent(b"".join(keys), b"".join(whole.keys), lock))
             self._flying.update(keys)
             yield Chunk(keys, [whole.items[place] for place in new])
 

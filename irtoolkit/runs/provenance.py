@@ -114,8 +114,7 @@ def _engine() -> dict[str, Any]:
     used = current()
     if used.name == "local":
         return {}
-    release = {"ray": metadata.version("ray")} if used.name == "ray" else {}
-    return {"engine": {"name": used.name, "workers": used.workers, **release}}
+    return {"engine": {"name": used.name, "workers": used.workers, **used.versions}}
 
 
 def _cpus() -> int:

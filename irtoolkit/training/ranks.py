@@ -80,7 +80,7 @@ def train_with(
     folder.parent.mkdir(parents=True, exist_ok=True)
     place = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.meet")
     ranks = [_Rank(rank, count, str(place)) for rank in range(count)]
-    gpus = 0.0 if options.get("device") == "cpu" else _gpus(engine)
+    gpus = float(options.get("device") != "cpu" and engine.gpus > 0)
     try:
         work = _Training(recipe, str(folder), options)
         found = list(engine.map(work, ranks, gpus=gpus, together=True))
@@ -109,27 +109,12 @@ def ranks_of(engine: Engine, workers: int | None) -> int:
     """
     if workers is None:
         workers = wanted_workers()
-    return workers or max(1, _visible(engine))
+    return workers or max(1, engine.gpus)
 
 
 def in_this_process(engine: Engine, workers: int | None) -> bool:
     """Returns whether to train here: one worker alone without a GPU would only be farther away."""
-    return engine.name == "local" or (ranks_of(engine, workers) == 1 and not _visible(engine))
-
-
-def _gpus(engine: Engine) -> float:
-    return 1.0 if _visible(engine) else 0.0
-
-
-def _visible(engine: Engine) -> int:
-    """Returns the number of GPUs that an engine's workers have."""
-    if engine.name == "ray":
-        import ray
-
-        return int(ray.cluster_resources().get("GPU", 0))
-    from irtoolkit.engines.gpus import visible_gpus
-
-    return len(visible_gpus())
+    return engine.name == "local" or (ranks_of(engine, workers) == 1 and not engine.gpus)
 
 
 def _leave() -> None:

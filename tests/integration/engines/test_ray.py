@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,7 @@ def models(homes: Path) -> dict[str | None, str]:
     }
 
 
-class Counted:
+class Counted(Engine):
     """An engine that counts the pieces of work it is given."""
 
     def __init__(self, engine: Engine) -> None:
@@ -114,10 +114,11 @@ class Counted:
         return self._engine.workers
 
     def map(
-        self, work: Any, items: Sequence[Any], *, gpus: float = 0.0, together: bool = False
+        self, work: Any, items: Iterable[Any], *, gpus: float = 0.0, together: bool = False
     ) -> Iterator[Any]:
-        self.items += len(items)
-        return self._engine.map(work, items, gpus=gpus)
+        pieces = list(items)
+        self.items += len(pieces)
+        return self._engine.map(work, pieces, gpus=gpus)
 
 
 @pytest.fixture
@@ -279,7 +280,7 @@ def removing(engine: Engine, cluster: Any) -> Any:
         nodes = more
 
         def map(
-            self, work: Any, items: Sequence[Any], *, gpus: float = 0.0, together: bool = False
+            self, work: Any, items: Iterable[Any], *, gpus: float = 0.0, together: bool = False
         ) -> Iterator[Any]:
             results = super().map(work, items, gpus=gpus)
             yield next(results)

@@ -18,7 +18,6 @@ from irtoolkit import version
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines import ray_patience, ray_start
 from irtoolkit.engines.ray import RayEngine
-from irtoolkit.engines.stream import stream
 from tests import clusters
 from tests.waiting import PATIENCE, wait_for
 
@@ -113,9 +112,6 @@ def test_other_versions_are_one_line(head: Any, monkeypatch: pytest.MonkeyPatch)
                 match=r"node \S+ has irtoolkit .*, and the process that it works for 9\.9\.9",
             ):
                 list(engine.map(str, [1]))
-            # Ray Data's workers are asked, too.
-            with pytest.raises(InputError, match=r"^node \S+ has irtoolkit .*, and .* 9\.9\.9"):
-                list(stream(engine, lambda: bytes, [b"x"]))
         assert list(engine.map(str, [1])) == ["1"]
     finally:
         engine.close()

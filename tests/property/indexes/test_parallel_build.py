@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class Failing(Sent):
     def map(
         self,
         work: Callable[[Any], Any],
-        items: Sequence[Any],
+        items: Iterable[Any],
         *,
         gpus: float = 0.0,
         together: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.engines.engine import using
+from irtoolkit.engines.engine import Engine, using
 from irtoolkit.engines.work import pack, unpack
 from irtoolkit.indexes.merged import Part, merged
 from irtoolkit.indexes.strings import Strings
@@ -65,20 +65,24 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 LIKE = ("bm25-atire", "bm25-bm25l", "bm25-rank-bm25l", "unsmoothed", "rm3-bm25+", "prf-l2")
 
 
-class Sent:
+class Sent(Engine):
     """An engine whose work, items and results are sent as bytes; work is done twice, and some of it
     after the rest. It is in this process."""
 
     name = "sent"
 
     def __init__(self, workers: int) -> None:
-        self.workers = workers
+        self._count = workers
         self.calls = 0
+
+    @property
+    def workers(self) -> int:
+        return self._count
 
     def map(
         self,
         work: Callable[[Any], Any],
-        items: Sequence[Any],
+        items: Iterable[Any],
         *,
         gpus: float = 0.0,
         together: bool = False,

@@ -20,8 +20,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines import processes, work
-from irtoolkit.engines.engine import current, using
-from irtoolkit.engines.gpus import visible_gpus
+from irtoolkit.engines.engine import current, using, visible_gpus
 from irtoolkit.engines.node import SHARE, located
 from irtoolkit.engines.processes import ProcessEngine
 from irtoolkit.engines.work import HELD, Items, WorkerKilledError

@@ -20,8 +20,7 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding, Transformer
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.engines.engine import using
-from irtoolkit.engines.local import LocalEngine
+from irtoolkit.engines.engine import LocalEngine, using
 from irtoolkit.models import presets
 from irtoolkit.models.downloads import only_here
 from irtoolkit.models.encoder import Encoder, EncoderSettings
@@ -281,6 +280,12 @@ def test_a_device_that_is_not_here(plain: Path, device: str, precision: str) -> 
     assert f"cannot use the device {device}: " in said
 
 
+class Cluster(LocalEngine):
+    """An engine whose workers have no GPU."""
+
+    gpus = 0
+
+
 def test_the_device_and_its_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert torch_device(None) == "cpu"
@@ -291,9 +296,8 @@ def test_the_device_and_its_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch_device(None) == "cuda:0"
     monkeypatch.setenv("LOCAL_RANK", "3")
     assert torch_device(None) == "cuda:3"
-    without = LocalEngine()
-    without.lacks_gpus = lambda: True  # type: ignore[attr-defined]
-    with using(without):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    with using(Cluster()):
         assert torch_device(None) == "cpu"  # as the workers, which compute the rest
         assert torch_device("cuda:1") == "cuda:1"
     for has, expected in ((True, "bf16"), (False, "fp16")):

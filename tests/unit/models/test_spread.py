@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.engines.engine import using
+from irtoolkit.engines.engine import Engine, using
 from irtoolkit.models import encoder as encoding
 from irtoolkit.models import parts
 from irtoolkit.models.encoder import Encoder, EncoderSettings
@@ -32,7 +32,7 @@ PAIRS = [(TEXTS[i], TEXTS[(7 * i) % len(TEXTS)]) for i in range(40)]
 SIZE = 8
 
 
-class Pickling:
+class Pickling(Engine):
     """Does all work in this process, on copies as another process would get them; an `Engine`.
 
     Args:
@@ -40,16 +40,19 @@ class Pickling:
     """
 
     name = "pickling"
-    workers = 2
 
     def __init__(self, last: int = -1) -> None:
         self.given = 0
         self._last = last
 
+    @property
+    def workers(self) -> int:
+        return 2
+
     def map(
         self,
         work: Callable[[Any], Any],
-        items: Sequence[Any],
+        items: Iterable[Any],
         *,
         gpus: float = 0.0,
         together: bool = False,
@@ -179,7 +182,7 @@ def test_a_chunk_arrives_as_it_was_sent(items: Any) -> None:
 def test_a_worker_with_other_weights_is_refused(models: dict[Kind, Path]) -> None:
     how = EncoderSettings(str(models["dense"]), "dense", "document", pooling="mean")
     with pytest.raises(InputError, match="others here than where the command was started"):
-        encoding._Loading(how, "another store")()
+        encoding._WorkerEncoding(how, "another store")(b"")
 
 
 @pytest.mark.parametrize(("kind", "ends"), [("dense", 2), ("late", 3), ("sparse", 2)])
