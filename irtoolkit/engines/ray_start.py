@@ -130,8 +130,10 @@ def connect(address: str | None, workers: int) -> Connection:
     authentication = os.environ.get(_AUTHENTICATION)
     _authenticate(authentication)
     quiet: dict[str, Any] = {
-        "log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": None,
-    }  # fmt: skip
+        "log_to_driver": False,
+        "logging_level": logging.ERROR,
+        "include_dashboard": None,
+    }
     if wanted == "local":
         quiet |= {"num_cpus": workers, "include_dashboard": False}
     try:

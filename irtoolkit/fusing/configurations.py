@@ -20,9 +20,14 @@ from irtoolkit.ranking.normalisation import Normalise, check_normalisation
 
 # Values of the numbers that methods take, unless others are given.
 NUMBERS: dict[str, tuple[float, ...]] = {
-    "k": (10, 20, 60, 100), "gamma": (0.25, 0.5, 1, 2), "sigma": (0.01, 0.1, 1),
-    "phi": (0.5, 0.7, 0.8, 0.9, 0.95), "leaves": (4, 15), "trees": (30, 100), "rate": (0.1,),
-}  # fmt: skip
+    "k": (10, 20, 60, 100),
+    "gamma": (0.25, 0.5, 1, 2),
+    "sigma": (0.01, 0.1, 1),
+    "phi": (0.5, 0.7, 0.8, 0.9, 0.95),
+    "leaves": (4, 15),
+    "trees": (30, 100),
+    "rate": (0.1,),
+}
 # The step between weights of two runs, of three, and of more.
 _STEPS = {2: 0.05, 3: 0.1}
 _COARSE = 0.2
@@ -89,7 +94,10 @@ def configurations(
                 axes[key] = [each for each in dict.fromkeys(normalise) if each in normalisations]
             else:
                 axes[key] = [_number(key, value) for value in numbers[key]]
-        found += [Configuration(name, dict(zip(axes, each, strict=True))) for each in product(*axes.values())]  # fmt: skip
+        found += [
+            Configuration(name, dict(zip(axes, each, strict=True)))
+            for each in product(*axes.values())
+        ]
     # A wrong value is refused now, not after hours.
     for each in found:
         untrained(each).check(count)

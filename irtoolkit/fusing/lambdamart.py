@@ -97,10 +97,15 @@ class LambdaMART(WholeRunMethod):
         grades, sizes = _grades(pairs, qrels), np.diff(pairs.offsets)
         data = lightgbm.Dataset(pairs.values, label=grades, group=sizes[sizes > 0])
         settings = {
-            "objective": "lambdarank", "num_leaves": self.leaves, "learning_rate": self.rate,
-            "seed": seed, "deterministic": True, "force_col_wise": True, "num_threads": 1,
+            "objective": "lambdarank",
+            "num_leaves": self.leaves,
+            "learning_rate": self.rate,
+            "seed": seed,
+            "deterministic": True,
+            "force_col_wise": True,
+            "num_threads": 1,
             "verbosity": -1,
-        }  # fmt: skip
+        }
         booster = lightgbm.train(settings, data, num_boost_round=self.trees)
         return replace(self, model=booster.model_to_string(), runs=len(runs))
 
@@ -147,9 +152,12 @@ class PairFeatures:
         keep = self.values[:, 2::4].max(axis=1, initial=0) >= 1 / depth
         queries = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))[keep]
         return replace(
-            self, offsets=offsets_of(queries, len(self.query_ids)), docs=self.docs[keep],
-            values=self.values[keep], sums=self.sums[keep],
-        )  # fmt: skip
+            self,
+            offsets=offsets_of(queries, len(self.query_ids)),
+            docs=self.docs[keep],
+            values=self.values[keep],
+            sums=self.sums[keep],
+        )
 
 
 def features(
@@ -179,9 +187,13 @@ def features(
         values.append(each.reshape(len(raw), -1))
         sums.append(np.sort(norm.points, axis=1).sum(axis=1))
     return PairFeatures(
-        queries, np.concatenate(offsets), doc_ids, np.concatenate(docs), np.concatenate(values),
+        queries,
+        np.concatenate(offsets),
+        doc_ids,
+        np.concatenate(docs),
+        np.concatenate(values),
         np.concatenate(sums),
-    )  # fmt: skip
+    )
 
 
 def _grades(pairs: PairFeatures, qrels: Qrels) -> NDArray[np.int64]:

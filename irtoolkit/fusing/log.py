@@ -24,9 +24,11 @@ from irtoolkit.runs import Run
 from irtoolkit.version import __version__
 
 _LOG = logs.LogKind(
-    "a search for a fusion", "tried",
-    "the log of another search: of other runs, judgments, folds or settings", name="fusion",
-)  # fmt: skip
+    "a search for a fusion",
+    "tried",
+    "the log of another search: of other runs, judgments, folds or settings",
+    name="fusion",
+)
 
 
 def about(bench: FusionBench) -> dict[str, Any]:
@@ -35,12 +37,18 @@ def about(bench: FusionBench) -> dict[str, Any]:
     judged = sorted((row.query_id, row.doc_id, row.relevance) for row in rows)
     trained = LambdaMART.name in search.methods
     return {
-        "search": "fusion", "dataset": bench.dataset.id, "judgments": _hash(map(str, judged)),
+        "search": "fusion",
+        "dataset": bench.dataset.id,
+        "judgments": _hash(map(str, judged)),
         "runs": [{"tag": run.tag, "rows": _rows(run)} for run in bench.runs],
-        "measure": bench.name, "folds": [list(fold) for fold in bench.folds],
-        "inner": search.inner, "seed": search.seed, "depth": search.depth, "version": __version__,
+        "measure": bench.name,
+        "folds": [list(fold) for fold in bench.folds],
+        "inner": search.inner,
+        "seed": search.seed,
+        "depth": search.depth,
+        "version": __version__,
         "lightgbm": metadata.version("lightgbm") if trained else None,
-    }  # fmt: skip
+    }
 
 
 def _rows(run: Run) -> str:
@@ -65,11 +73,13 @@ def read_tried(log: StrPath | None, made: Mapping[str, Any]) -> dict[str, TriedF
     try:
         found = [
             TriedFusion(
-                Configuration(row["method"], row["settings"]), tuple(row["others"]),
-                tuple(row["held_out"]), row["figure"],
+                Configuration(row["method"], row["settings"]),
+                tuple(row["others"]),
+                tuple(row["held_out"]),
+                row["figure"],
             )
             for row in data.get("tried", ())
-        ]  # fmt: skip
+        ]
     except (KeyError, TypeError):
         assert log is not None  # otherwise there are no rows
         raise _LOG.refused(log) from None
@@ -84,10 +94,14 @@ def write_log(
 ) -> None:
     """Writes the tried configurations, and in the end the chosen ones; atomically."""
     rows = [
-        {**asdict(one.configuration), "others": one.others, "held_out": one.held_out,
-         "figure": one.figure}
+        {
+            **asdict(one.configuration),
+            "others": one.others,
+            "held_out": one.held_out,
+            "figure": one.figure,
+        }
         for one in tried
-    ]  # fmt: skip
+    ]
     logs.write_log(log, made, {**(more or {}), "tried": rows})
 
 

@@ -87,9 +87,13 @@ class TunedFusion:
         """
         title = f"{self.bench.dataset.id}: {self.scores.averaging}"
         return compare(
-            self.scores.evaluations, self.bench.name, baseline=HELD_OUT,
-            test=test, correction=correction, title=title,
-        )  # fmt: skip
+            self.scores.evaluations,
+            self.bench.name,
+            baseline=HELD_OUT,
+            test=test,
+            correction=correction,
+            title=title,
+        )
 
     def table(self, *, every: bool = False) -> TextTable:
         """Returns the chosen configurations, and the best of each method and normalisation.
@@ -98,10 +102,12 @@ class TunedFusion:
         """
         name, places = self.bench.name, range(len(self.chosen))
         uses = {
-            one.configuration.key: [str(n + 1) for n in places if self.chosen[n] == one.configuration]
+            one.configuration.key: [
+                str(n + 1) for n in places if self.chosen[n] == one.configuration
+            ]
             + ["all"] * (one.configuration == self.learned)
             for one in self.tried
-        }  # fmt: skip
+        }
         shown_rows = self.tried if every else self._leading(uses)
         rows: list[list[TableCell]] = []
         for one in shown_rows:
@@ -110,7 +116,15 @@ class TunedFusion:
             numbers = [f"{key}={value}" for key, value in settings.items()]
             numbers += [" ".join(f"{weight:g}" for weight in weights)] if weights else []
             chosen = " ".join(uses[one.configuration.key])
-            rows.append([one.configuration.method, normalise, " ".join(numbers) or None, one.figure, chosen or None])  # fmt: skip
+            rows.append(
+                [
+                    one.configuration.method,
+                    normalise,
+                    " ".join(numbers) or None,
+                    one.figure,
+                    chosen or None,
+                ]
+            )
         title = f"{self.bench.dataset.id}: {len(self.tried)} fusions of {len(self.bench.runs)} runs"
         notes = (
             []
@@ -178,7 +192,9 @@ def tune_fusion(
     with alone(log):
         known = read_tried(log, made)
         pending = [one for one in tried if one.key not in known]
-        with tqdm(total=len(tried), desc="fusions", disable=None if progress else True, unit="fusion") as bar:  # fmt: skip
+        with tqdm(
+            total=len(tried), desc="fusions", disable=None if progress else True, unit="fusion"
+        ) as bar:
             bar.update(len(tried) - len(pending))
             for one in current().map(bench.tried, pending):
                 known[one.configuration.key] = one

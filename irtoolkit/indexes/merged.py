@@ -68,8 +68,9 @@ class Best:
             offsets = np.concatenate([[0], np.cumsum(near)])[found.offsets]
             part = _part(
                 TopDocuments(offsets, found.documents[near], found.scores[near]),
-                part.numbers, part.ids,
-            )  # fmt: skip
+                part.numbers,
+                part.ids,
+            )
         self._parts.append(part)
         self._size += len(part.found.documents)
         if self._size > self._most:

@@ -45,17 +45,24 @@ def merge_postings(shards: Sequence[PostingsShard], places: Sequence[Ints], fold
     cursors = starts[:-1].copy()
     for shard, place, target, known in zip(shards, places, targets, classes, strict=True):
         copy_postings(
-            (shard.starts, shard.documents, shard.classes), place, target, known, cursors,
+            (shard.starts, shard.documents, shard.classes),
+            place,
+            target,
+            known,
+            cursors,
             (out[0], out[1]),
-        )  # fmt: skip
+        )
     bounds = np.empty((len(terms), 4), np.int32)
     extremes(starts, out[1], counts, lengths, bounds)
     Strings.of(terms).save(folder, "terms")
     whole = [shard.lengths[place >= 0] for shard, place in zip(shards, places, strict=True)]
     arrays: dict[str, NDArray[Any]] = {
-        "starts": starts, "class-counts": counts, "class-lengths": lengths, "bounds": bounds,
+        "starts": starts,
+        "class-counts": counts,
+        "class-lengths": lengths,
+        "bounds": bounds,
         "lengths": np.concatenate([np.empty(0, np.int32), *whole]),
-    }  # fmt: skip
+    }
     if not total:
         arrays |= {"documents": out[0], "classes": out[1]}
     for name, array in arrays.items():
@@ -102,6 +109,4 @@ def _classes(
         number[own > 0] = which.ravel()[first : first + len(pair)]
         numbers.append(number)
         first += len(pair)
-    return (
-        np.ascontiguousarray(distinct[:, 0]), np.ascontiguousarray(distinct[:, 1]), numbers,
-    )  # fmt: skip
+    return (np.ascontiguousarray(distinct[:, 0]), np.ascontiguousarray(distinct[:, 1]), numbers)

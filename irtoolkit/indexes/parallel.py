@@ -61,9 +61,12 @@ def by_workers(gpus: float = 0.0) -> Entries:
             manifest.sources[-1].documents, reading.total or 0, engine.workers, reading.block
         )
         work = RangeBuilder(
-            str(target.folder.resolve()), _key(target, manifest, make), target.texts,
-            reading.blocks, make,
-        )  # fmt: skip
+            str(target.folder.resolve()),
+            _key(target, manifest, make),
+            target.texts,
+            reading.blocks,
+            make,
+        )
         for made in engine.map(work, plan, gpus=gpus):
             for entry in made:
                 tell(entry.documents)
@@ -76,9 +79,15 @@ def _key(target: Target, manifest: Manifest, make: Make) -> str:
     """Returns a key of everything that decides the shards of a range."""
     source = manifest.sources[-1]
     decides = [
-        manifest.format, manifest.kind, manifest.settings, manifest.view, source.name, source.content,
-        target.texts, repr(make),
-    ]  # fmt: skip
+        manifest.format,
+        manifest.kind,
+        manifest.settings,
+        manifest.view,
+        source.name,
+        source.content,
+        target.texts,
+        repr(make),
+    ]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -110,9 +119,11 @@ class RangeBuilder:
         folder, done = Path(self.folder), own[0]
         if not folder.is_dir():
             raise InputError(
-                "there is no such folder", file=folder, remedy="build the index where every worker"
+                "there is no such folder",
+                file=folder,
+                remedy="build the index where every worker"
                 " sees it; for one at a URL, that is $IRTOOLKIT_CACHE",
-            )  # fmt: skip
+            )
         half = f".unfinished-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         maker = self.make()
         made = []

@@ -85,10 +85,14 @@ class PostingsShard:
             (self.starts, self.documents, self.classes), documents, terms
         )
         arrays = {
-            "starts": starts, "documents": documents_of, "classes": classes,
-            "class-counts": self.class_counts, "class-lengths": self.class_lengths,
-            "lengths": np.asarray(self.lengths[documents]), "bounds": self.bounds,
-        }  # fmt: skip
+            "starts": starts,
+            "documents": documents_of,
+            "classes": classes,
+            "class-counts": self.class_counts,
+            "class-lengths": self.class_lengths,
+            "lengths": np.asarray(self.lengths[documents]),
+            "bounds": self.bounds,
+        }
         return PostingsShard(self.terms, arrays)
 
 
@@ -159,11 +163,15 @@ class PostingsBuilder:
         return PostingsShard(
             Strings.of([terms[number] for number in present]),
             {
-                "starts": starts, "documents": inverted[0], "classes": inverted[1],
+                "starts": starts,
+                "documents": inverted[0],
+                "classes": inverted[1],
                 "lengths": lengths,
-                "class-counts": classes.counts, "class-lengths": classes.lengths, "bounds": bounds,
+                "class-counts": classes.counts,
+                "class-lengths": classes.lengths,
+                "bounds": bounds,
             },
-        )  # fmt: skip
+        )
 
     def _inverted(self, starts: Ints, order: Ints, classes: _Classes) -> tuple[Any, Any]:
         """The documents and classes of all postings; `order` is the place of each term."""

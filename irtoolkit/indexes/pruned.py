@@ -47,9 +47,13 @@ _memory = _Memory()
 
 
 def best(
-    part: SearchedShard, batch: QueryBatch, table: Floats, queries: Ints, least: Ints,
+    part: SearchedShard,
+    batch: QueryBatch,
+    table: Floats,
+    queries: Ints,
+    least: Ints,
     out: tuple[Ints, Ints, Ints],
-) -> None:  # fmt: skip
+) -> None:
     """Finds the best documents of a shard for some queries, none of whose terms weighs less than
     nothing.
 

@@ -164,17 +164,20 @@ class Scan(Sharded):
         for shard in self._scanned if len(before) else ():
             wanted = target.scores, least_keys(shard.docs, target.ids)
             count_before(
-                shard.arrays, self._formula(shard), self._asked(query, shard),
-                shard.docs.documents.keys, wanted, sums, before,
-            )  # fmt: skip
+                shard.arrays,
+                self._formula(shard),
+                self._asked(query, shard),
+                shard.docs.documents.keys,
+                wanted,
+                sums,
+                before,
+            )
         return before
 
     def _formula(self, shard: ScannedShard) -> tuple[Any, ...]:
         from irtoolkit.indexes import _compiled_scan as compiled
 
-        how = {
-            "class": compiled.CLASS, "logarithm": compiled.LOGARITHM, "weight": compiled.WEIGHT,
-        }  # fmt: skip
+        how = {"class": compiled.CLASS, "logarithm": compiled.LOGARITHM, "weight": compiled.WEIGHT}
         return how[self._how], shard.table, shard.own, self._divided
 
     def _asked(self, query: ScannedQuery, shard: ScannedShard) -> tuple[Any, ...]:
@@ -187,9 +190,13 @@ class Scan(Sharded):
         if self._how == "class":  # twice the count is twice the summand
             scales = np.rint(scales)
         return (
-            places[here].astype(np.int64), scales, query.rates[here], float(unit),
-            float(query.times), float(query.everywhere),
-        )  # fmt: skip
+            places[here].astype(np.int64),
+            scales,
+            query.rates[here],
+            float(unit),
+            float(query.times),
+            float(query.everywhere),
+        )
 
 
 def filled(

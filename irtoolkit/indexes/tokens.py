@@ -171,9 +171,11 @@ class _Table:
         most = len(self._terms)
         room = np.full(most, -1, np.int64), np.empty(most, np.int64)
         out = Counted(
-            np.empty(len(tokens), np.int32), np.empty(len(tokens), np.int32),
-            np.empty(len(begins), np.int64), np.empty(len(begins), np.int32),
-        )  # fmt: skip
+            np.empty(len(tokens), np.int32),
+            np.empty(len(tokens), np.int32),
+            np.empty(len(begins), np.int64),
+            np.empty(len(begins), np.int32),
+        )
         written = count(tokens, begins, ends, self._of, room, tuple(out))
         return out._replace(terms=out.terms[:written].copy(), counts=out.counts[:written].copy())
 
@@ -183,8 +185,10 @@ def table_of(tokenizer: Tokenizer, analyze: Analyzer, terms: Terms, slots: int =
     from irtoolkit.indexes import _compiled_tokens as compiled
 
     modes = {
-        "word": compiled.WORD, "standard": compiled.STANDARD, "whitespace": compiled.WHITESPACE,
-    }  # fmt: skip
+        "word": compiled.WORD,
+        "standard": compiled.STANDARD,
+        "whitespace": compiled.WHITESPACE,
+    }
     return _Table(modes.get(tokenizer), analyze, terms, slots)
 
 

@@ -47,12 +47,13 @@ class Statistics:
         """Returns the statistics of several shards or sets of shards together."""
         every = list(parts)
         return cls(
-            sum(part.size for part in every), sum(part.tokens for part in every),
+            sum(part.size for part in every),
+            sum(part.tokens for part in every),
             max((part.count for part in every), default=0),
             min((part.length for part in every if part.length), default=0),
             np.sum([part.found for part in every], axis=0),
             sum(part.empty for part in every),
-        )  # fmt: skip
+        )
 
     @property
     def average(self) -> float:
@@ -100,9 +101,12 @@ class WeightedQueries:
     """
 
     def __init__(
-        self, shards: Counting, queries: CountedQueries, weighting: Weighting,
+        self,
+        shards: Counting,
+        queries: CountedQueries,
+        weighting: Weighting,
         known: Statistics | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`known` is what the shards say of the terms, where they were asked before."""
         own = shards.statistics(queries.terms) if known is None else known
         if not weighting.counts_empty:

@@ -133,9 +133,13 @@ Entries = Callable[[Target, Manifest, Reading, Make, Tell], Iterator[ShardEntry]
 
 
 def put(
-    target: Target, reading: Reading, make: Make, *, progress: bool = True,
+    target: Target,
+    reading: Reading,
+    make: Make,
+    *,
+    progress: bool = True,
     entries: Entries | None = None,
-) -> Manifest:  # fmt: skip
+) -> Manifest:
     """Puts documents into an index whose manifest is there.
 
     What an interrupted call has put in stays in; the same call continues. Until all documents are
@@ -195,17 +199,24 @@ def _begun(target: Target, source: Source) -> Manifest:
 
 
 def _filled(
-    target: Target, manifest: Manifest, reading: Reading, make: Make, entries: Entries,
+    target: Target,
+    manifest: Manifest,
+    reading: Reading,
+    make: Make,
+    entries: Entries,
     progress: bool,
-) -> Manifest:  # fmt: skip
+) -> Manifest:
     """The manifest with all documents."""
     shards = opened(target.folder, manifest)
     ready = len(manifest.settled().shards)
     done = manifest.sources[-1].documents
     with tqdm(
-        total=reading.total, initial=done, desc="indexing", unit="doc",
+        total=reading.total,
+        initial=done,
+        desc="indexing",
+        unit="doc",
         disable=None if progress else True,
-    ) as bar:  # fmt: skip
+    ) as bar:
         for entry in entries(target, manifest, reading, make, bar.update):
             _refuse_known(target.folder / SHARDS / entry.name, shards, ready, target.folder)
             source = manifest.sources[-1]
@@ -230,9 +241,12 @@ def here(
 
 
 def written_shards(
-    begin: Callable[[], Path], texts: bool, blocks: Iterable[DocumentBlock], maker: ShardMaker,
+    begin: Callable[[], Path],
+    texts: bool,
+    blocks: Iterable[DocumentBlock],
+    maker: ShardMaker,
     tell: Tell,
-) -> Iterator[tuple[Path, int]]:  # fmt: skip
+) -> Iterator[tuple[Path, int]]:
     """Writes shards, one at a time; yields the folder and the number of documents of each.
 
     Args:

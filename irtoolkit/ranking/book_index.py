@@ -65,9 +65,13 @@ class BookIndex(PlacedIndex):
     """
 
     def __init__(
-        self, novels: Sequence[Novel], system: System, sentences: int = LENGTH, *,
+        self,
+        novels: Sequence[Novel],
+        system: System,
+        sentences: int = LENGTH,
+        *,
         progress: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         form_of(system.retriever)
         data = novel_dataset(list(novels), sentences)
         self._open(build(data, system, progress=progress), {n.name: n for n in novels}, sentences)

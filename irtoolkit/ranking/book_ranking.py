@@ -138,9 +138,12 @@ def _ranked(words: BookWords, scores: BookScores, length: int, depth: int) -> In
 
 
 def _found(
-    words: BookWords, scores: BookScores, number: int, passage: tuple[int, int, int],
+    words: BookWords,
+    scores: BookScores,
+    number: int,
+    passage: tuple[int, int, int],
     cosines: Floats | None,
-) -> Found:  # fmt: skip
+) -> Found:
     book, start, size = passage
     first = int(words.layout.lengths[:book].sum()) + start
     own = np.empty(0) if cosines is None else cosines[first : first + size]

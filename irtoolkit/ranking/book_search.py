@@ -50,9 +50,13 @@ class BookSearch(PlacedIndex):
     """
 
     def __init__(
-        self, novels: Sequence[Novel], system: BookSystemName | None = None,
-        sentences: int | None = None, *, progress: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        novels: Sequence[Novel],
+        system: BookSystemName | None = None,
+        sentences: int | None = None,
+        *,
+        progress: bool = True,
+    ) -> None:
         self.sentences = BOOKS.length if sentences is None else sentences
         if not 1 <= self.sentences <= LONGEST:
             raise InputError(
@@ -129,9 +133,13 @@ class BookSearch(PlacedIndex):
         number = {name: place for place, name in enumerate(distinct)}
         docs = np.array([number[name] for name in names], np.int32)
         return Run.ordered(
-            id_array(list(asked)), np.cumsum([0, *rows]), id_array(distinct), docs,
-            np.concatenate([np.empty(0), *scores]).astype(np.float32), self.searched_by,
-        ).untied()  # fmt: skip
+            id_array(list(asked)),
+            np.cumsum([0, *rows]),
+            id_array(distinct),
+            docs,
+            np.concatenate([np.empty(0), *scores]).astype(np.float32),
+            self.searched_by,
+        ).untied()
 
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         return {name: text for name in doc_ids if (text := self._text(name)) is not None}
@@ -158,9 +166,13 @@ class BookSearch(PlacedIndex):
 
 
 def book_search(
-    novels: Sequence[Novel], system: Any, settings: Mapping[str, Any], sentences: int | None, *,
+    novels: Sequence[Novel],
+    system: Any,
+    settings: Mapping[str, Any],
+    sentences: int | None,
+    *,
     progress: bool = True,
-) -> BookSearch:  # fmt: skip
+) -> BookSearch:
     """Returns books searched by a system for books.
 
     Raises:

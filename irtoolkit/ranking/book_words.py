@@ -53,9 +53,13 @@ class BookWords:
     """
 
     def __init__(
-        self, novels: Sequence[Novel], how: BookSystem = BOOKS, *, name: str | None = None,
+        self,
+        novels: Sequence[Novel],
+        how: BookSystem = BOOKS,
+        *,
+        name: str | None = None,
         progress: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.how = how
         self.layout = BookLayout(novels, max((0, *how.alone.sizes, *how.fused.sizes)))
         langs = {novel.lang for novel in novels}

@@ -108,9 +108,14 @@ def build(
     refuse_missing(system)
     with system.reading(data.id):
         return build_index.build(
-            data, system.retriever, system.task.doc, folder, memory=memory, replace=replace,
+            data,
+            system.retriever,
+            system.task.doc,
+            folder,
+            memory=memory,
+            replace=replace,
             progress=progress,
-        )  # fmt: skip
+        )
 
 
 def kept_folder(data: Dataset, system: System) -> Path:

@@ -44,9 +44,13 @@ def can_rank(dataset: Dataset, system: System, depth: int | None) -> bool:
 
 
 def rank_corpus(
-    dataset: Dataset, system: System, depth: int, output: StrPath | Output | None = None, *,
+    dataset: Dataset,
+    system: System,
+    depth: int,
+    output: StrPath | Output | None = None,
+    *,
     progress: bool = True,
-) -> Run:  # fmt: skip
+) -> Run:
     """The best documents of the corpus for every query, with the exact ranks of relevant documents.
 
     The index is built where it is not there yet.
@@ -72,9 +76,14 @@ def rank_corpus(
 
 
 def rank_index(
-    folder: StrPath, system: str | None, settings: Mapping[str, Any], queries: Dataset, *,
-    depth: int | None = None, output: StrPath | Output | None = None,
-) -> tuple[Run, System]:  # fmt: skip
+    folder: StrPath,
+    system: str | None,
+    settings: Mapping[str, Any],
+    queries: Dataset,
+    *,
+    depth: int | None = None,
+    output: StrPath | Output | None = None,
+) -> tuple[Run, System]:
     """The best documents of the index of a folder for every query, and the system that ranked them.
 
     Args:
@@ -118,9 +127,13 @@ class _Kept(NamedTuple):
 
 
 def _ranked(
-    dataset: Dataset, queries: Mapping[str, Segments], system: System, kept: _Kept, depth: int,
+    dataset: Dataset,
+    queries: Mapping[str, Segments],
+    system: System,
+    kept: _Kept,
+    depth: int,
     target: Output | None,
-) -> Run:  # fmt: skip
+) -> Run:
     index = kept.opened
     if target is not None and target.say is not None:
         target.say(corpus_line(len(index), depth))

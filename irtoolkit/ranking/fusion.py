@@ -264,9 +264,14 @@ def fuse_files(
     dataset = _agreed_dataset(inputs, report if strange else _unsaid)
     named = [{**item, "file": without_credentials(item["file"])} for item in inputs]
     made = {
-        "dataset": dataset, "system": fused.tag, "retriever": chosen.name,
-        "settings": chosen.settings(), "runs": named, "depth": depth, "version": __version__,
-    }  # fmt: skip
+        "dataset": dataset,
+        "system": fused.tag,
+        "retriever": chosen.name,
+        "settings": chosen.settings(),
+        "runs": named,
+        "depth": depth,
+        "version": __version__,
+    }
     publish(fused, output, made, seconds, form=form)
     return fused
 

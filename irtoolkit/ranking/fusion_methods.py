@@ -220,9 +220,15 @@ class WeightedCondorcet(Condorcet):
 METHODS: dict[str, type[Method]] = {
     method.name: method
     for method in (
-        ReciprocalRank, Weighted, CombSUM, CombMNZ, RankProduct, Condorcet, WeightedCondorcet
+        ReciprocalRank,
+        Weighted,
+        CombSUM,
+        CombMNZ,
+        RankProduct,
+        Condorcet,
+        WeightedCondorcet,
     )
-}  # fmt: skip
+}
 
 
 def _check_k(k: Any) -> None:

@@ -68,8 +68,11 @@ def _none(scores: Floats, each: _Each) -> Floats:
 
 
 _NORMALISATIONS: dict[str, Callable[[Floats, _Each], Floats]] = {
-    "minmax": _minmax, "zscore": _zscore, "sum": _sum, "none": _none,
-}  # fmt: skip
+    "minmax": _minmax,
+    "zscore": _zscore,
+    "sum": _sum,
+    "none": _none,
+}
 
 
 def check_normalisation(how: Any, known: Sequence[str] = get_args(Normalise)) -> None:

@@ -90,14 +90,24 @@ def rank_dataset(
 
 
 def _rank(
-    dataset: Dataset, task: Task, system: System, depth: int | None, among: Among | None,
-    relevant: Relevant, progress: bool,
-) -> Ranking:  # fmt: skip
+    dataset: Dataset,
+    task: Task,
+    system: System,
+    depth: int | None,
+    among: Among | None,
+    relevant: Relevant,
+    progress: bool,
+) -> Ranking:
     narrowed = _narrowed(dataset, task, system, among, progress)
     found = rank_and_locate(
-        narrowed, system.retriever, relevant, depth=depth, ties=system.task.ties,
-        fill=system.task.fill or narrowed.picked, progress=progress,
-    )  # fmt: skip
+        narrowed,
+        system.retriever,
+        relevant,
+        depth=depth,
+        ties=system.task.ties,
+        fill=system.task.fill or narrowed.picked,
+        progress=progress,
+    )
     run = found.run.named(system.name)
     if among is not None and among.keep_rest:
         run = _with_rest(run, without_excluded(among.run, dataset.excluded_docs), system.depth)
@@ -173,9 +183,13 @@ def is_made(data: Dataset, system: System, path: StrPath, depth: int | None) -> 
 
 
 def _made(
-    dataset: Dataset, system: System, task: Task, depth: int | None, among: Among | None,
+    dataset: Dataset,
+    system: System,
+    task: Task,
+    depth: int | None,
+    among: Among | None,
     relevant: Relevant,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Everything that decides a run."""
     return {
         **made_of(system, task),
@@ -229,10 +243,14 @@ def _narrowed(
     if first is None:
         return task
     found = rank(
-        _narrowed(dataset, first.load(dataset), first, None, progress), first.retriever,
-        depth=system.depth, ties=first.task.ties, fill=first.task.fill, tag=first.name,
+        _narrowed(dataset, first.load(dataset), first, None, progress),
+        first.retriever,
+        depth=system.depth,
+        ties=first.task.ties,
+        fill=first.task.fill,
+        tag=first.name,
         progress=progress,
-    )  # fmt: skip
+    )
     return task.among(found)
 
 
@@ -257,9 +275,13 @@ def _with_rest(run: Run, source: Run, depth: int) -> Run:
         counts.append(len(listed))
     offsets = np.concatenate([[0], np.cumsum(counts)])
     return Run.ordered(
-        run.query_ids, offsets, doc_ids, np.concatenate(docs).astype(np.int32),
-        np.concatenate(scores), run.tag,
-    )  # fmt: skip
+        run.query_ids,
+        offsets,
+        doc_ids,
+        np.concatenate(docs).astype(np.int32),
+        np.concatenate(scores),
+        run.tag,
+    )
 
 
 def _unchanged(path: StrPath, made: dict[str, Any]) -> bool:

@@ -173,9 +173,10 @@ class Session:
             InputError: such queries beside the dataset's own.
         """
         strange = [
-            query.query_id for query in asked
+            query.query_id
+            for query in asked
             if query.doc_ids is None and query.query_id not in self._place
-        ]  # fmt: skip
+        ]
         if not strange or not self._dataset.has("scoreddocs"):
             return
         name = self._task.dataset_id
@@ -187,8 +188,11 @@ class Session:
         if not self._warned:
             _log.warning(
                 "query %s is none of %s, where each query has candidates of its own:"
-                " it ranks all %s", strange[0], name, f"{len(self._whole):,}",
-            )  # fmt: skip
+                " it ranks all %s",
+                strange[0],
+                name,
+                f"{len(self._whole):,}",
+            )
             self._warned = True
 
     def _numbers(self, doc_ids: Ids) -> Ints:
@@ -216,8 +220,13 @@ class Session:
             )
 
     def _asking(
-        self, asked: Sequence[Asked], own: bool, groups: tuple[Group, ...], doc_ids: Ids, picked: bool
-    ) -> Task:  # fmt: skip
+        self,
+        asked: Sequence[Asked],
+        own: bool,
+        groups: tuple[Group, ...],
+        doc_ids: Ids,
+        picked: bool,
+    ) -> Task:
         """A task of other queries over some documents of this one."""
         records = (
             [self._records[self._place[query.query_id]] for query in asked]

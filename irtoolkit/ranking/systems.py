@@ -36,8 +36,8 @@ KNOWN_AS: dict[str, tuple[str, dict[str, Any]]] = {
     "bm25-anserini": (
         "bm25",
         {"form": "lucene", "k1": 0.9, "b": 0.4, "analyzer": "lucene-en", "lengths": "lucene"},
-    ),
-}  # fmt: skip
+    )
+}
 TASK_SETTINGS = ("query", "doc", "self", "ties", "fill")
 
 
@@ -181,7 +181,7 @@ class SystemSource(Protocol):
         self, name: str, settings: Mapping[str, Any], dataset: DatasetId, staged: bool
     ) -> System | None:
         """The system of a name, or None where it does not know it; see `find_system`."""
-        ...  # fmt: skip
+        ...
 
 
 @cache

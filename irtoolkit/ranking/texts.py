@@ -111,9 +111,14 @@ def rank_found(
         nothing = Found(id_array([]), np.empty(0, np.float32))
         return dict.fromkeys(task.query_ids, nothing)
     run = rank(
-        task, retriever, depth=depth, ties=system.task.ties, fill=system.task.fill,
-        tag=system.name, progress=progress,
-    )  # fmt: skip
+        task,
+        retriever,
+        depth=depth,
+        ties=system.task.ties,
+        fill=system.task.fill,
+        tag=system.name,
+        progress=progress,
+    )
     run = run.untied()  # as in a file: any tool that sorts again finds this order
     bounds = zip(run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True)
     return {

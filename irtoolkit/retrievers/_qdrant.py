@@ -139,9 +139,15 @@ class Collection:
             )
 
     def search(
-        self, vectors: Sequence[list[float]], limit: int, only: Any, known: Filter,
-        *, exact: bool, ef: int | None = None,
-    ) -> list[Found]:  # fmt: skip
+        self,
+        vectors: Sequence[list[float]],
+        limit: int,
+        only: Any,
+        known: Filter,
+        *,
+        exact: bool,
+        ef: int | None = None,
+    ) -> list[Found]:
         """The nearest documents of each vector, best first."""
         from qdrant_client import models
 
@@ -153,11 +159,16 @@ class Collection:
         payload = False if known.field == "_id" else [known.field]
         asked = [
             models.QueryRequest(
-                query=vector, using=self._vector, limit=limit, filter=only, params=params,
-                with_payload=payload, with_vector=shown,
+                query=vector,
+                using=self._vector,
+                limit=limit,
+                filter=only,
+                params=params,
+                with_payload=payload,
+                with_vector=shown,
             )
             for vector in vectors
-        ]  # fmt: skip
+        ]
         said = self._ask(lambda: self._client.query_batch_points(self.name, asked))
         distance = self._params().distance.value
         sign = -1 if distance in _LOWER_IS_BETTER else 1

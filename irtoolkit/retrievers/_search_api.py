@@ -77,10 +77,12 @@ class SearchApi:
         [(name, said)] = found.items()
         mappings, settings = said.get("mappings", {}), said.get("settings", {}).get("index", {})
         return Described(
-            name, dict(_fields(mappings.get("properties", {}))),
+            name,
+            dict(_fields(mappings.get("properties", {}))),
             mappings.get("_meta", {}).get("irtoolkit", {}),
-            int(settings.get("max_result_window", _WINDOW)), str(settings.get("uuid", "")),
-        )  # fmt: skip
+            int(settings.get("max_result_window", _WINDOW)),
+            str(settings.get("uuid", "")),
+        )
 
     def absent(self) -> InputError:
         """The error for an index that is not there."""
@@ -165,14 +167,15 @@ class SearchApi:
         """All hits of a search, best first, in pages of one state of the index."""
         client = self.client
         opened = client.ask(
-            "POST", f"{self._path}{client.pit[0]}",
-            params={"keep_alive": "5m", "preference": _COPY},
-        )  # fmt: skip
+            "POST", f"{self._path}{client.pit[0]}", params={"keep_alive": "5m", "preference": _COPY}
+        )
         pit = opened[client.pit_id]
         asked: dict[str, Any] = {
-            **body, "size": size, "pit": {"id": pit, "keep_alive": "5m"},
+            **body,
+            "size": size,
+            "pit": {"id": pit, "keep_alive": "5m"},
             "sort": [{"_score": "desc"}, {client.tie: "asc"}],
-        }  # fmt: skip
+        }
         try:
             while True:
                 params = {"search_type": "dfs_query_then_fetch"}

@@ -43,7 +43,7 @@ class Client(Protocol):
             RefusedError: the server answers with an error.
             InputError: it does not answer.
         """
-        ...  # fmt: skip
+        ...
 
     def bulk(self, actions: Iterator[dict[str, Any]]) -> Iterator[tuple[bool, dict[str, Any]]]:
         """Sends documents; whether each was taken, and what the server says of it."""

@@ -46,11 +46,22 @@ class SearchServer(ServerRetriever):
 
     read_with: ClassVar = dict.fromkeys(
         (
-            "weights", "query_weights", "precision", "device", "batch_tokens", "backend", "pooling",
-            "query_length", "doc_length", "query_cut", "similarity", "exact", "vector_field",
+            "weights",
+            "query_weights",
+            "precision",
+            "device",
+            "batch_tokens",
+            "backend",
+            "pooling",
+            "query_length",
+            "doc_length",
+            "query_cut",
+            "similarity",
+            "exact",
+            "vector_field",
         ),
         ("model",),
-    )  # fmt: skip
+    )
 
     model: str = ""
     field: str = "text"
@@ -93,9 +104,13 @@ class SearchServer(ServerRetriever):
         documents = ours.get("documents") if contents is not None else api.documents()
         known = {"hash": ours["hash"]} if ours else {"uuid": there.uuid if there else ""}
         return {
-            "server": client.product, "url": client.url, "version": api.version(), "index": api.index,
-            "documents": documents, **known,
-        }  # fmt: skip
+            "server": client.product,
+            "url": client.url,
+            "version": api.version(),
+            "index": api.index,
+            "documents": documents,
+            **known,
+        }
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)
@@ -109,9 +124,12 @@ class SearchServer(ServerRetriever):
         self._refuse_fields(there, api)
         if contents is None:
             refuse_absent(
-                task, api.where, partial(self._present, api), blank_too=bool(self.model),
+                task,
+                api.where,
+                partial(self._present, api),
+                blank_too=bool(self.model),
                 step=max(1, min(there.window - 1, CHUNK)),
-            )  # fmt: skip
+            )
         search = Search(self, api, there)
 
         def ask(other: Task) -> Scorer:
@@ -200,9 +218,13 @@ class SearchServer(ServerRetriever):
             for doc_id, text, vector in vectors_of(self, task, done)
         )
         with tqdm(
-            total=contents.documents, initial=done, desc=f"indexing on {self.name}", unit="doc",
-            disable=None, leave=None,
-        ) as bar:  # fmt: skip
+            total=contents.documents,
+            initial=done,
+            desc=f"indexing on {self.name}",
+            unit="doc",
+            disable=None,
+            leave=None,
+        ) as bar:
             for _ in api.add(documents):
                 bar.update(1)
         count = api.count()

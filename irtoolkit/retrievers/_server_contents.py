@@ -42,9 +42,12 @@ class Contents:
     def note(self, complete: bool) -> dict[str, Any]:
         """Returns the note that the server keeps with the index."""
         return {
-            "format": _FORMAT, "documents": self.documents, "hash": self.hash,
-            "settings": json.dumps(dict(self.settings), sort_keys=True), "complete": complete,
-        }  # fmt: skip
+            "format": _FORMAT,
+            "documents": self.documents,
+            "hash": self.hash,
+            "settings": json.dumps(dict(self.settings), sort_keys=True),
+            "complete": complete,
+        }
 
     def name(self, dataset_id: str) -> str:
         """A name for the index, which differs from that of any other contents."""

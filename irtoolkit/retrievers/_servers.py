@@ -86,9 +86,10 @@ class ServerRetriever(VectorRetriever):
         """Every parameter with its value; without a model, none that concerns one."""
         unused = {"exact", "similarity", *(item.name for item in fields(VectorRetriever))}
         return {
-            key: value for key, value in super().settings().items()
+            key: value
+            for key, value in super().settings().items()
             if self.model or key not in unused
-        }  # fmt: skip
+        }
 
 
 def checked_url(url: str) -> str:
@@ -120,8 +121,11 @@ def secret(name: str) -> str | None:
 
 # Environment variables whose values no message repeats, and those that are sent together.
 _SECRETS = (
-    "ELASTICSEARCH_API_KEY", "ELASTICSEARCH_PASSWORD", "OPENSEARCH_PASSWORD", "QDRANT_API_KEY",
-)  # fmt: skip
+    "ELASTICSEARCH_API_KEY",
+    "ELASTICSEARCH_PASSWORD",
+    "OPENSEARCH_PASSWORD",
+    "QDRANT_API_KEY",
+)
 _ACCOUNTS = ("ELASTICSEARCH", "OPENSEARCH")
 
 

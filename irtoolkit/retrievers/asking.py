@@ -78,9 +78,7 @@ class Asking(Retriever):
 
     def generator(self) -> TextGenerator:
         """The language model."""
-        how = (
-            self.llm, self.system, self.temperature, self.max_tokens, self.seed, self.parallel,
-        )  # fmt: skip
+        how = (self.llm, self.system, self.temperature, self.max_tokens, self.seed, self.parallel)
         if self.endpoint is None:
             return LocalGenerator(
                 *how, device=self.device, trusted=self.trust_remote_code, chat=self.chat

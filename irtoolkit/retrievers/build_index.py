@@ -74,9 +74,14 @@ def build(
         return _build_at(url, data, retriever, view, memory, replace, progress)
     place = kept_folder(data, retriever, view) if folder is None else on_disk(folder)
     made = Manifest(
-        form.kind, retriever.name, retriever.settings(), view, dict(form.settings),
-        given=given(retriever), retriever_format=_format(retriever, form),
-    )  # fmt: skip
+        form.kind,
+        retriever.name,
+        retriever.settings(),
+        view,
+        dict(form.settings),
+        given=given(retriever),
+        retriever_format=_format(retriever, form),
+    )
     refuse_foreign(place)
     reading, make = reading_of(data, view), MadeBy(retriever, memory)
     # What is in the cache has a name that says what it is: another process builds the same.
@@ -204,9 +209,10 @@ def given(retriever: Retriever) -> dict[str, Any]:
     """The settings of a retriever that are not its defaults."""
     usual = {item.name: item.default for item in fields(retriever)}
     return {
-        name: value for name, value in retriever.settings().items()
+        name: value
+        for name, value in retriever.settings().items()
         if name in usual and getattr(retriever, name) != usual[name]
-    }  # fmt: skip
+    }
 
 
 def searched_with(known: Manifest, retriever: Retriever) -> dict[str, Any]:
@@ -225,8 +231,13 @@ def kept_folder(data: Dataset, retriever: Retriever, view: str) -> Path:
     form = form_of(retriever.on(data.lang))
     source = source_of(data, view)
     decides = [
-        manifests.FORMAT, form.kind, dict(form.settings), view, source.name, source.content,
+        manifests.FORMAT,
+        form.kind,
+        dict(form.settings),
+        view,
+        source.name,
+        source.content,
         _format(retriever, form) or 1,
-    ]  # fmt: skip
+    ]
     name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
     return cache_home() / KEPT / name

@@ -62,9 +62,12 @@ class Elasticsearch(SearchServer):
     def vector_mapping(self, width: int, similarity: str) -> dict[str, Any]:
         # By default vectors are quantised, which moves scores.
         return {
-            "type": "dense_vector", "dims": width, "index": True,
-            "similarity": _SIMILARITIES[similarity], "index_options": {"type": "hnsw"},
-        }  # fmt: skip
+            "type": "dense_vector",
+            "dims": width,
+            "index": True,
+            "similarity": _SIMILARITIES[similarity],
+            "index_options": {"type": "hnsw"},
+        }
 
     def vector_field_of(self, mapping: dict[str, Any]) -> tuple[int | None, str | None]:
         named = str(mapping.get("similarity", "cosine"))
@@ -79,10 +82,13 @@ class Elasticsearch(SearchServer):
         filtered = {} if only is None else {"filter": only}
         return {
             "knn": {
-                "field": self.vector_field, "query_vector": vector, "k": k,
-                "num_candidates": looked_at, **filtered,
+                "field": self.vector_field,
+                "query_vector": vector,
+                "k": k,
+                "num_candidates": looked_at,
+                **filtered,
             }
-        }  # fmt: skip
+        }
 
 
 class _Client:
@@ -108,14 +114,23 @@ class _Client:
         if settings.ca_certs is not None:
             more["ca_certs"] = settings.ca_certs
         self._client = elasticsearch.Elasticsearch(
-            self.url, request_timeout=settings.timeout, max_retries=settings.retries,
-            retry_on_timeout=True, retry_on_status=_AGAIN, **more,
-        )  # fmt: skip
+            self.url,
+            request_timeout=settings.timeout,
+            max_retries=settings.retries,
+            retry_on_timeout=True,
+            retry_on_status=_AGAIN,
+            **more,
+        )
 
     def ask(
-        self, method: str, path: str, body: Any = None,
-        *, params: Mapping[str, Any] | None = None, lines: bool = False,
-    ) -> Any:  # fmt: skip
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        lines: bool = False,
+    ) -> Any:
         import elasticsearch
 
         headers = {"accept": _JSON}
@@ -141,9 +156,14 @@ class _Client:
 
         try:
             yield from streaming_bulk(
-                self._client, actions, chunk_size=SENT, raise_on_error=False,
-                max_retries=self._retries, initial_backoff=0.5, max_backoff=30,
-            )  # fmt: skip
+                self._client,
+                actions,
+                chunk_size=SENT,
+                raise_on_error=False,
+                max_retries=self._retries,
+                initial_backoff=0.5,
+                max_backoff=30,
+            )
         except elasticsearch.ApiError as error:
             raise RefusedError(error.meta.status, error.body, self) from None
         except elasticsearch.TransportError as error:

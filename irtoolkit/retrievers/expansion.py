@@ -151,9 +151,11 @@ class DocT5Query(Rewritten):
         with torch.random.fork_rng(), torch.inference_mode():
             torch.manual_seed(seed)
             written = model.generate(
-                **batch.to(model.device), max_length=self.max_length,
-                num_return_sequences=self.queries, **how,
-            )  # fmt: skip
+                **batch.to(model.device),
+                max_length=self.max_length,
+                num_return_sequences=self.queries,
+                **how,
+            )
         flat = tokenizer.batch_decode(written, skip_special_tokens=True)
         groups = [flat[i : i + self.queries] for i in range(0, len(flat), self.queries)]
         if self.keep is None:
@@ -221,9 +223,13 @@ class DeepCT(Rewritten):
             return []
         tokenizer, model = _load(self.preset(), "AutoModelForTokenClassification", self.device)
         coded = tokenizer(
-            texts, truncation=True, max_length=position_limit(model), stride=0,
-            return_overflowing_tokens=True, return_special_tokens_mask=True,
-        )  # fmt: skip
+            texts,
+            truncation=True,
+            max_length=position_limit(model),
+            stride=0,
+            return_overflowing_tokens=True,
+            return_special_tokens_mask=True,
+        )
         owners, special = coded.pop("overflow_to_sample_mapping"), coded.pop("special_tokens_mask")
         found: list[tuple[list[str], list[float]]] = [([], []) for _ in texts]
         for start in range(0, len(owners), self.batch_size):
@@ -236,8 +242,10 @@ class DeepCT(Rewritten):
                 pieces, weights = found[owners[row]]
                 for piece, weight, ends in zip(
                     tokenizer.convert_ids_to_tokens(coded["input_ids"][row]),
-                    scores[at], special[row], strict=False,
-                ):  # fmt: skip
+                    scores[at],
+                    special[row],
+                    strict=False,
+                ):
                     if not ends:
                         pieces.append(piece)
                         weights.append(float(weight))

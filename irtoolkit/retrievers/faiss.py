@@ -81,9 +81,15 @@ class Faiss(VectorRetriever):
     def __post_init__(self) -> None:
         # A graph with one neighbour for each node has no levels, and faiss crashes.
         least = {
-            "hits": 1, "m": 2, "ef_construction": 1, "ef_search": 1, "lists": 1, "probes": 1,
-            "subvectors": 1, "seed": 0,
-        }  # fmt: skip
+            "hits": 1,
+            "m": 2,
+            "ef_construction": 1,
+            "ef_search": 1,
+            "lists": 1,
+            "probes": 1,
+            "subvectors": 1,
+            "seed": 0,
+        }
         for key, bound in least.items():
             value = getattr(self, key)
             if value is not None and not bound <= value < 1 << 31:
@@ -249,8 +255,9 @@ class Faiss(VectorRetriever):
         if small:
             _log.warning(
                 "%d documents are too few for index=ivfpq, which takes %d: compared as by index=flat",
-                min(small), self._trainable(),
-            )  # fmt: skip
+                min(small),
+                self._trainable(),
+            )
 
     def _trainable(self) -> int:
         return max(2 * _LEAST, self.lists or 0)
@@ -260,13 +267,18 @@ class Faiss(VectorRetriever):
         import faiss
 
         own = {
-            "flat": [], "hnsw": [self.m, self.ef_construction],
+            "flat": [],
+            "hnsw": [self.m, self.ef_construction],
             "ivfpq": [self.lists, self.subvectors, self.seed],
-        }  # fmt: skip
+        }
         settings = {
-            "index": self.index, "own": own[self.index], "scaled": scaled, "metric": metric,
-            "faiss": faiss.__version__, "vectors": docs.digest(),
-        }  # fmt: skip
+            "index": self.index,
+            "own": own[self.index],
+            "scaled": scaled,
+            "metric": metric,
+            "faiss": faiss.__version__,
+            "vectors": docs.digest(),
+        }
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:32]
 
 

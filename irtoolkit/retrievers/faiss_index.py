@@ -26,9 +26,7 @@ _FILE = "index.faiss"
 # Hits of one search on a GPU, at most.
 _MOST_ON_GPU = 2048
 # What arranges the vectors of a shard, and so belongs to the documents.
-_ARRANGED = {
-    "flat": (), "hnsw": ("m", "ef_construction"), "ivfpq": ("lists", "subvectors", "seed"),
-}  # fmt: skip
+_ARRANGED = {"flat": (), "hnsw": ("m", "ef_construction"), "ivfpq": ("lists", "subvectors", "seed")}
 
 
 class FaissRetriever(Finding, Protocol):
@@ -79,9 +77,10 @@ class FaissIndex(ArrangedIndex):
         if own.index != "flat":
             arranged["similarity"] = own.declared_similarity()
         return {
-            **own.index_settings(), **arranged,
+            **own.index_settings(),
+            **arranged,
             **{name: getattr(own, name) for name in _ARRANGED[own.index]},
-        }  # fmt: skip
+        }
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> FaissSearch:
         """Shards of vectors as one.
@@ -116,9 +115,11 @@ class FaissSearch(VectorSearch):
     """
 
     def __init__(
-        self, retriever: FaissRetriever, shards: Sequence[tuple[VectorShard, OpenShard]],
+        self,
+        retriever: FaissRetriever,
+        shards: Sequence[tuple[VectorShard, OpenShard]],
         first: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(shards, first)
         self._retriever = retriever
         self._finders: dict[str, list[Find]] = {}

@@ -14,9 +14,14 @@ from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
 _COMMON = {"fb_docs": (1, 1e6), "fb_terms": (1, 1e6), "max_df": (0, 1)}
 _MODEL = {**_COMMON, "original_query_weight": (0, 1), "doc_terms": (1, 1e9)}
 _ROCCHIO = {
-    **_COMMON, "alpha": (0, 1e6), "beta": (0, 1e6), "gamma": (0, 1e6),
-    "bottom_fb_docs": (1, 1e6), "bottom_fb_terms": (1, 1e6), "hits": (1, 1e6),
-}  # fmt: skip
+    **_COMMON,
+    "alpha": (0, 1e6),
+    "beta": (0, 1e6),
+    "gamma": (0, 1e6),
+    "bottom_fb_docs": (1, 1e6),
+    "bottom_fb_terms": (1, 1e6),
+    "hits": (1, 1e6),
+}
 
 
 @dataclass(frozen=True)

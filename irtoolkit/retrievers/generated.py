@@ -90,14 +90,19 @@ class Generated(Asking):
         if lacking:
             _log.warning(
                 "%s: %d of %d queries have no answer and stand as they are",
-                self.llm, len(lacking), len(prompts),
-            )  # fmt: skip
+                self.llm,
+                len(lacking),
+                len(prompts),
+            )
         cut = sum(answer.finish == LENGTH for answer in found)
         if cut:
             _log.warning(
                 "%s: %d of %d answers were cut at max_tokens=%s",
-                self.llm, cut, len(prompts), self.max_tokens,
-            )  # fmt: skip
+                self.llm,
+                cut,
+                len(prompts),
+                self.max_tokens,
+            )
         return [
             self._rewritten(query, answer) if _usable(answer) else query
             for query, answer in zip(task.queries, found, strict=True)

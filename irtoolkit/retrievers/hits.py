@@ -49,9 +49,13 @@ class SearchResult(Sequence[Hit]):
     """
 
     def __init__(
-        self, query: str, doc_ids: Sequence[str], scores: Sequence[float], read: ReadTexts,
+        self,
+        query: str,
+        doc_ids: Sequence[str],
+        scores: Sequence[float],
+        read: ReadTexts,
         why_none: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`doc_ids` and `scores` are those of the hits, best first."""
         self.query, self.why_none = query, why_none
         self._doc_ids, self._scores, self._read = tuple(doc_ids), tuple(scores), read

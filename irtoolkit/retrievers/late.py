@@ -181,9 +181,13 @@ class TokensOnGpu:
 
 
 def maxsim_on_gpu(
-    docs: Singles, doc_starts: Ints, queries: Singles, query_starts: Ints, device: str,
+    docs: Singles,
+    doc_starts: Ints,
+    queries: Singles,
+    query_starts: Ints,
+    device: str,
     scores: Singles,
-) -> None:  # fmt: skip
+) -> None:
     """Fills in (q, c) MaxSim scores.
 
     Args:

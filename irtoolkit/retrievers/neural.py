@@ -175,9 +175,18 @@ class Neural(Retriever):
     def how(self, side: Side) -> EncoderSettings:
         """How one side is encoded."""
         return EncoderSettings(
-            self.model, self.kind, side, weights=self.weights, precision=self.precision, device=self.device,
-            batch_tokens=self.batch_tokens, backend=self.backend, trusted=self.trust_remote_code, prompt=self.text_before(side), **self.encoding(side),
-        )  # fmt: skip
+            self.model,
+            self.kind,
+            side,
+            weights=self.weights,
+            precision=self.precision,
+            device=self.device,
+            batch_tokens=self.batch_tokens,
+            backend=self.backend,
+            trusted=self.trust_remote_code,
+            prompt=self.text_before(side),
+            **self.encoding(side),
+        )
 
     def encoding(self, side: Side) -> dict[str, Any]:
         """More fields of `EncoderSettings`."""

@@ -86,28 +86,39 @@ class _Client:
         self._retries = settings.retries
         more: dict[str, Any] = {}
         if secret("OPENSEARCH_USERNAME"):
-            more["http_auth"] = (
-                secret("OPENSEARCH_USERNAME"), secret("OPENSEARCH_PASSWORD") or ""
-            )  # fmt: skip
+            more["http_auth"] = (secret("OPENSEARCH_USERNAME"), secret("OPENSEARCH_PASSWORD") or "")
         if settings.ca_certs is not None:
             more["ca_certs"] = settings.ca_certs
         self._client = opensearchpy.OpenSearch(
-            self.url, timeout=settings.timeout, max_retries=settings.retries,
-            retry_on_timeout=True, retry_on_status=_AGAIN, **more,
-        )  # fmt: skip
+            self.url,
+            timeout=settings.timeout,
+            max_retries=settings.retries,
+            retry_on_timeout=True,
+            retry_on_status=_AGAIN,
+            **more,
+        )
         self._known = False
 
     def ask(
-        self, method: str, path: str, body: Any = None,
-        *, params: Mapping[str, Any] | None = None, lines: bool = False,
-    ) -> Any:  # fmt: skip
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        lines: bool = False,
+    ) -> Any:
         self._refuse_others()
         return self._ask(method, path, body, params, lines)
 
     def _ask(
-        self, method: str, path: str, body: Any = None,
-        params: Mapping[str, Any] | None = None, lines: bool = False,
-    ) -> Any:  # fmt: skip
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        params: Mapping[str, Any] | None = None,
+        lines: bool = False,
+    ) -> Any:
         import opensearchpy
 
         if lines:
@@ -115,9 +126,12 @@ class _Client:
             body = "".join(f"{dumps(line)}\n" for line in body)
         try:
             return self._client.transport.perform_request(
-                method, path, params=dict(params or {}), body=body,
+                method,
+                path,
+                params=dict(params or {}),
+                body=body,
                 headers=_LINES if lines else None,
-            )  # fmt: skip
+            )
         except opensearchpy.exceptions.ConnectionError as error:
             raise unanswered(self.product, self.url, error) from None
         except opensearchpy.exceptions.TransportError as error:
@@ -141,9 +155,14 @@ class _Client:
 
         try:
             yield from streaming_bulk(
-                self._client, actions, chunk_size=SENT, raise_on_error=False,
-                max_retries=self._retries, initial_backoff=0.5, max_backoff=30,
-            )  # fmt: skip
+                self._client,
+                actions,
+                chunk_size=SENT,
+                raise_on_error=False,
+                max_retries=self._retries,
+                initial_backoff=0.5,
+                max_backoff=30,
+            )
         except opensearchpy.exceptions.ConnectionError as error:
             raise unanswered(self.product, self.url, error) from None
         except opensearchpy.exceptions.TransportError as error:

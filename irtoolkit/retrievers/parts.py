@@ -63,9 +63,12 @@ class Ranker:
         self._block: Block | None = None
 
     def rank(
-        self, parts: Sequence[Part], listing: Listing, locate: Locator,
+        self,
+        parts: Sequence[Part],
+        listing: Listing,
+        locate: Locator,
         done: Callable[[int], object],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Ranks some parts in order.
 
         Args:
@@ -96,9 +99,13 @@ class Ranker:
             done(len(queries))
 
     def _use(
-        self, queries: Ints, docs: Ints, scores: ScoreMatrix, listing: Listing | None,
+        self,
+        queries: Ints,
+        docs: Ints,
+        scores: ScoreMatrix,
+        listing: Listing | None,
         locate: Locator,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Locates and perhaps lists the documents of some queries, given their scores."""
         locate.show(docs)
         if listing is not None:
@@ -148,9 +155,13 @@ class Ranker:
 
 
 def _use(
-    task: Task, listing: Listing | None, locate: Locator, queries: Ints, scores: ScoreMatrix,
+    task: Task,
+    listing: Listing | None,
+    locate: Locator,
+    queries: Ints,
+    scores: ScoreMatrix,
     rows: slice,
-) -> list[Found]:  # fmt: skip
+) -> list[Found]:
     """Lists and locates the documents of some rows; returns what `Locator.find` does."""
     found = []
     # Few rows at a time stay in a core's cache while they are looked through.

@@ -77,9 +77,11 @@ class PlaidSearch(VectorSearch):
     """
 
     def __init__(
-        self, retriever: PlaidRetriever, shards: Sequence[tuple[VectorShard, OpenShard]],
+        self,
+        retriever: PlaidRetriever,
+        shards: Sequence[tuple[VectorShard, OpenShard]],
         first: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(shards, first)
         self._retriever = retriever
         self._finders = [self._finder(*part) for part in shards]

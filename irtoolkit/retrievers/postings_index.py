@@ -55,10 +55,7 @@ class PostingsIndex(LocalFormat):
     def settings(self) -> Mapping[str, Any]:
         """How documents became terms; another value needs another index."""
         own = self._retriever
-        return {
-            **own.analysis(None)._asdict(),
-            "analysis": analysis.FORMAT, **own.rewriting(),
-        }  # fmt: skip
+        return {**own.analysis(None)._asdict(), "analysis": analysis.FORMAT, **own.rewriting()}
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> Any:
         """Shards of postings as one."""

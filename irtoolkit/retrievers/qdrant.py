@@ -74,9 +74,13 @@ class Qdrant(ServerRetriever):
         documents = collection.count() if contents is None else contents.documents
         known = {} if contents is None else {"hash": contents.note(True)["hash"]}
         return {
-            "server": "Qdrant", "url": collection.place, "version": collection.version(),
-            "index": collection.name, "documents": documents, **known,
-        }  # fmt: skip
+            "server": "Qdrant",
+            "url": collection.place,
+            "version": collection.version(),
+            "index": collection.name,
+            "documents": documents,
+            **known,
+        }
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)
@@ -150,9 +154,13 @@ class Qdrant(ServerRetriever):
             done = max(0, collection.count() - _SENT)
         points = self._points(task, done)
         with tqdm(
-            total=contents.documents, initial=done, desc="indexing on qdrant", unit="doc",
-            disable=None, leave=None,
-        ) as bar:  # fmt: skip
+            total=contents.documents,
+            initial=done,
+            desc="indexing on qdrant",
+            unit="doc",
+            disable=None,
+            leave=None,
+        ) as bar:
             for part in in_chunks(points, _SENT):
                 collection.add(part)
                 bar.update(len(part))
@@ -211,9 +219,11 @@ def _opened(place: str, local: bool, timeout: float) -> Any:
             inside = place == ":memory:"
             return QdrantClient(**({"location": place} if inside else {"path": place}))
         return QdrantClient(
-            url=place, api_key=secret("QDRANT_API_KEY"), timeout=max(1, int(timeout)),
+            url=place,
+            api_key=secret("QDRANT_API_KEY"),
+            timeout=max(1, int(timeout)),
             check_compatibility=False,
-        )  # fmt: skip
+        )
     except (OSError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         if "already accessed" in reason:
@@ -269,8 +279,9 @@ class _Search:
                 rows[at] = row
             # Documents that score like the last one are asked for, until all are known.
             waiting = [
-                at for at in waiting
+                at
+                for at in waiting
                 if len(rows[at]) == limit and rows[at][-1][1] > rows[at][most - 1][1] - _NEAR
-            ]  # fmt: skip
+            ]
             limit *= 2
         return rows

@@ -183,9 +183,13 @@ def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:
     distinct = _distinct(sample)
     count = _centroids(total, len(sample), len(distinct), how)
     kmeans = faiss.Kmeans(
-        width, count, niter=_ITERATIONS, seed=how.seed, max_points_per_centroid=_MOST,
+        width,
+        count,
+        niter=_ITERATIONS,
+        seed=how.seed,
+        max_points_per_centroid=_MOST,
         min_points_per_centroid=1,
-    )  # fmt: skip
+    )
     kmeans.train(distinct)
     centroids: Any = kmeans.centroids
     nearest: Any = faiss.IndexFlatL2(width)
@@ -209,8 +213,12 @@ def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:
     codes.flush()
     rest.flush()
     arrays = {
-        "centroids": centroids, "values": values, "starts": starts, "lists": lists, "bounds": bounds,
-    }  # fmt: skip
+        "centroids": centroids,
+        "values": values,
+        "starts": starts,
+        "lists": lists,
+        "bounds": bounds,
+    }
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
 

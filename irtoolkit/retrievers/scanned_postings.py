@@ -290,9 +290,12 @@ def _scanned(part: SearchedShard, table: Any, own: Any) -> ScannedShard:
     classes = np.zeros(max(len(table), _CLASSES))
     classes[: len(table)] = table
     return ScannedShard(
-        part.docs, (shard.starts, shard.documents, shard.classes, part.live),
-        lambda terms: shard.places(Strings.of(terms)), classes, np.asarray(own, np.float64),
-    )  # fmt: skip
+        part.docs,
+        (shard.starts, shard.documents, shard.classes, part.live),
+        lambda terms: shard.places(Strings.of(terms)),
+        classes,
+        np.asarray(own, np.float64),
+    )
 
 
 def _norms(scanned: ScannedShard, idf: Floats) -> Floats:

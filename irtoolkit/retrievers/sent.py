@@ -66,6 +66,7 @@ def refuse_other_cache(retriever: Retriever, mark: str) -> None:
     if mark and cache_mark() != mark:
         or_url = "" if retriever.keeps_answers() else ", or to a URL"
         raise InputError(
-            "this folder is not the driver's, in which its model's work is", file=cache_home(),
+            "this folder is not the driver's, in which its model's work is",
+            file=cache_home(),
             remedy=f"set {CACHE_VARIABLE} to a folder that all nodes share{or_url}",
-        )  # fmt: skip
+        )

@@ -97,9 +97,12 @@ def _unheard(prepared: bool) -> Iterator[None]:
 
 
 def spread(
-    work: RankParts, parts: Sequence[Part], listing: Listing, locate: Locator,
+    work: RankParts,
+    parts: Sequence[Part],
+    listing: Listing,
+    locate: Locator,
     done: Callable[[int], object],
-) -> None:  # fmt: skip
+) -> None:
     """Ranks parts over the current engine, and gathers what workers have found.
 
     Args:

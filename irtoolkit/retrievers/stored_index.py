@@ -68,9 +68,11 @@ class StoredIndex(Index):
     """
 
     def __init__(
-        self, folder: StrPath, settings: Mapping[str, Any] | None = None,
+        self,
+        folder: StrPath,
+        settings: Mapping[str, Any] | None = None,
         retriever: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.place, self.folder = place_of(folder), local_index(folder)
         self.name = shown(folder)
         self.was_there = False
@@ -198,9 +200,11 @@ class StoredIndex(Index):
         )
 
     def exact_ranks(
-        self, query_ids: Sequence[str], queries: Sequence[Segments],
+        self,
+        query_ids: Sequence[str],
+        queries: Sequence[Segments],
         relevant: Mapping[str, Sequence[str]],
-    ) -> dict[str, dict[str, int]]:  # fmt: skip
+    ) -> dict[str, dict[str, int]]:
         """The ranks of relevant documents over all documents, by query and document.
 
         What an approximate search has not found has none.

@@ -60,23 +60,34 @@ def best_documents(searcher: Searcher, query: str, depth: int) -> tuple[list[str
 
 
 def found_run(
-    searcher: Searcher, query_ids: Any, queries: Sequence[Segments], depth: int, *, fill: bool,
+    searcher: Searcher,
+    query_ids: Any,
+    queries: Sequence[Segments],
+    depth: int,
+    *,
+    fill: bool,
     name: str,
-) -> Run:  # fmt: skip
+) -> Run:
     """The best documents of some queries, as a run of some name without ties."""
     found = searcher.search(queries, depth, fill=fill)
     numbers, docs = distinct_numbers(found.documents)
     made = Run.ordered(
-        query_ids, found.offsets, id_array(searcher.shards.ids(numbers)), docs.astype("int32"),
-        found.scores.astype("float32"), name,
-    )  # fmt: skip
+        query_ids,
+        found.offsets,
+        id_array(searcher.shards.ids(numbers)),
+        docs.astype("int32"),
+        found.scores.astype("float32"),
+        name,
+    )
     return made.untied()
 
 
 def found_ranks(
-    searcher: Searcher, query_ids: Sequence[str], queries: Sequence[Segments],
+    searcher: Searcher,
+    query_ids: Sequence[str],
+    queries: Sequence[Segments],
     relevant: Mapping[str, Sequence[str]],
-) -> dict[str, dict[str, int]]:  # fmt: skip
+) -> dict[str, dict[str, int]]:
     """The ranks of relevant documents over all documents, by query and document."""
     asked = list(dict.fromkeys(doc for query in query_ids for doc in relevant.get(query, ())))
     places = zip(asked, searcher.shards.places(asked).tolist(), strict=True)

@@ -149,8 +149,9 @@ class Task:
         place = translate(run.query_ids, self.query_ids)
         known = translate(run.doc_ids, self.doc_ids)
         for kind, ids, found in (
-            ("query", run.query_ids, place), ("document", run.doc_ids[run.docs], known[run.docs])
-        ):  # fmt: skip
+            ("query", run.query_ids, place),
+            ("document", run.doc_ids[run.docs], known[run.docs]),
+        ):
             if (found < 0).any():
                 raise InputError(
                     f"{kind} {ids[np.argmax(found < 0)]} of the run {run.tag} is not in"
@@ -218,9 +219,16 @@ def load_task(
             for record in queries
         }
     task = Task(
-        dataset.id, query_ids, id_array(doc_ids), _groups(pools.values()), query, doc,
-        own == "drop", pooled=dataset.has("scoreddocs") or bool(dataset.excluded_docs), texts=DatasetTexts(dataset),
-    )  # fmt: skip
+        dataset.id,
+        query_ids,
+        id_array(doc_ids),
+        _groups(pools.values()),
+        query,
+        doc,
+        own == "drop",
+        pooled=dataset.has("scoreddocs") or bool(dataset.excluded_docs),
+        texts=DatasetTexts(dataset),
+    )
     # A view that is not there is refused now, not after an hour of indexing.
     view(queries[0], query)
     _check_doc_view(dataset, task.doc_ids, doc)

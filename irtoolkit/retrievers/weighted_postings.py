@@ -53,9 +53,12 @@ class WeightedSearcher(PostingsSearcher):
     """
 
     def __init__(
-        self, settings: Mapping[str, Any], weighting: Weighting, shards: CountedShardSet,
+        self,
+        settings: Mapping[str, Any],
+        weighting: Weighting,
+        shards: CountedShardSet,
         counting: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(settings, shards, counting)
         self._weighting = weighting
 

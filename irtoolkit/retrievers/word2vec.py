@@ -144,9 +144,15 @@ class Word2Vec(Retriever):
 
         try:
             model = Gensim(
-                texts, vector_size=self.size, window=self.window, min_count=self.min_count,
-                sg=int(self.architecture == "skipgram"), epochs=self.epochs, seed=self.seed, workers=1,
-            )  # fmt: skip
+                texts,
+                vector_size=self.size,
+                window=self.window,
+                min_count=self.min_count,
+                sg=int(self.architecture == "skipgram"),
+                epochs=self.epochs,
+                seed=self.seed,
+                workers=1,
+            )
         except RuntimeError:  # gensim's word for an empty vocabulary
             raise InputError(
                 f"no word occurs {self.min_count} times in the training text",

@@ -37,8 +37,11 @@ _SCORED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ARROWS = re.compile(r"[-=]+>|>+=?|[\u2265\u227b\u226b\u00bb\u2192\u21d2\u27e9]")
-_LESS = re.compile(r"[\])\d]\s*<\s*[\[(#\w]|\bleast\b[^.\n]{0,30}\b(?:first|to (?:the )?(?:most|best))\b"
-                   r"|\bascending|\bincreasing|\bworst (?:first|to)\b|\brevers", re.IGNORECASE)  # fmt: skip
+_LESS = re.compile(
+    r"[\])\d]\s*<\s*[\[(#\w]|\bleast\b[^.\n]{0,30}\b(?:first|to (?:the )?(?:most|best))\b"
+    r"|\bascending|\bincreasing|\bworst (?:first|to)\b|\brevers",
+    re.IGNORECASE,
+)
 # What precedes a chain in its sentence, and what precedes another list.
 _LEADS = re.compile(
     r"(?:^|[:(\"']|\b(?:is|are|be|as|so|thus|hence|therefore|order|ranking|rank|ranked|answer|follows"

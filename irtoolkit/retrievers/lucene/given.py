@@ -108,9 +108,10 @@ def _open(folder: Path, _: str) -> tuple[Any, Ids]:
     except thrown_by_java() as error:
         reason = getattr(error, "innermessage", None) or error
         raise InputError(
-            f"Lucene cannot read the index: {reason}", file=folder,
+            f"Lucene cannot read the index: {reason}",
+            file=folder,
             remedy="it may be damaged, or of another version of Lucene",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _field(reader: Any, name: str) -> Any:

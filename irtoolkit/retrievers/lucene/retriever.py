@@ -22,9 +22,32 @@ from irtoolkit.retrievers.task import Task
 
 English = Literal["porter", "krovetz", "none"]
 Language = Literal[
-    "ar", "bn", "da", "de", "es", "fa", "fi", "fr", "hi", "hu", "id", "it", "ja", "ko", "nl", "no",
-    "pl", "pt", "ru", "sv", "te", "th", "tr", "uk", "zh",
-]  # fmt: skip
+    "ar",
+    "bn",
+    "da",
+    "de",
+    "es",
+    "fa",
+    "fi",
+    "fr",
+    "hi",
+    "hu",
+    "id",
+    "it",
+    "ja",
+    "ko",
+    "nl",
+    "no",
+    "pl",
+    "pt",
+    "ru",
+    "sv",
+    "te",
+    "th",
+    "tr",
+    "uk",
+    "zh",
+]
 
 
 @dataclass(frozen=True)
@@ -240,13 +263,29 @@ class _Search:
         s = self._settings
         if s.rocchio:
             return java_class("io.anserini.rerank.lib.RocchioReranker")(
-                self._analyzer, None, _CONTENTS, s.fb_terms, s.fb_docs, s.fb_terms, s.fb_docs,
-                s.alpha, s.beta, 0.0, False, False,
-            )  # fmt: skip
+                self._analyzer,
+                None,
+                _CONTENTS,
+                s.fb_terms,
+                s.fb_docs,
+                s.fb_terms,
+                s.fb_docs,
+                s.alpha,
+                s.beta,
+                0.0,
+                False,
+                False,
+            )
         return java_class("io.anserini.rerank.lib.Rm3Reranker")(
-            self._analyzer, None, _CONTENTS, s.fb_terms, s.fb_docs, s.original_query_weight,
-            False, s.takes_only_latin(),
-        )  # fmt: skip
+            self._analyzer,
+            None,
+            _CONTENTS,
+            s.fb_terms,
+            s.fb_docs,
+            s.original_query_weight,
+            False,
+            s.takes_only_latin(),
+        )
 
     @cached_property
     def _order(self) -> Any:
