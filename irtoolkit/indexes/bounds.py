@@ -76,8 +76,12 @@ def check_length(column: Any, count: int, file: Path) -> None:
         raise DamagedIndexError(f"damaged: it has {found:,} rows and not {count:,}", file=file)
 
 
-def check_finite(values: Any, file: Path, shape: tuple[int | None, ...] = (None,)) -> None:
+def check_finite(
+    values: Any, file: Path, shape: tuple[int | None, ...] = (None,), *, most: float | None = None
+) -> None:
     """Checks that numbers are finite and of a shape; None stands for any number of rows.
+
+    With `most` it checks that they are from 0 to that.
 
     Raises:
         DamagedIndexError: they are not.
@@ -91,6 +95,12 @@ def check_finite(values: Any, file: Path, shape: tuple[int | None, ...] = (None,
         )
     if values.dtype.kind == "f" and not all(np.isfinite(part).all() for part in _parts(values)):
         raise DamagedIndexError("damaged: it has a number that is not finite", file=file)
+    if most is not None:
+        for part in _parts(values):
+            if part.size and (part.min() < 0 or part.max() > most):
+                raise DamagedIndexError(
+                    f"damaged: it has a number that is not in 0..{most:.3g}", file=file
+                )
 
 
 def _check_whole(numbers: Any, file: Path) -> None:

@@ -34,10 +34,11 @@ class Strings(Sequence[str]):
     Attributes:
         data: (b,) UTF-8 of all texts.
         starts: (n+1,) where each text begins.
+        file: of `data`, if it is mapped.
     """
 
-    def __init__(self, data: Bytes, starts: Ints) -> None:
-        self.data, self.starts = data, starts
+    def __init__(self, data: Bytes, starts: Ints, file: Path | None = None) -> None:
+        self.data, self.starts, self.file = data, starts, file
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Strings:
@@ -73,7 +74,7 @@ class Strings(Sequence[str]):
     def __getitem__(self, key: int | slice) -> str | list[str]:
         if isinstance(key, slice):
             return [self[place] for place in range(*key.indices(len(self)))]
-        return self.at(key).decode()
+        return self._decoded(self.at(key))
 
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
@@ -87,7 +88,7 @@ class Strings(Sequence[str]):
         begins, ends = self.starts[places], self.starts[places + 1]
         if len(places) < _FEW or (ends - begins).sum() > _SHORT * len(places):
             bounds = zip(begins.tolist(), ends.tolist(), strict=True)
-            return [self.data[first:last].tobytes().decode() for first, last in bounds]
+            return [self._decoded(self.data[first:last].tobytes()) for first, last in bounds]
         # Short ones are taken out all at once, and cut.
         taken = self.taken(places)
         every = taken.data.tobytes()
@@ -96,27 +97,38 @@ class Strings(Sequence[str]):
         text, bounds = every.decode(), taken.starts.tolist()
         return [text[first:last] for first, last in pairwise(bounds)]
 
+    def _decoded(self, coded: bytes) -> str:
+        """Returns the text of some bytes.
+
+        Raises:
+            DamagedIndexError: they are no UTF-8.
+        """
+        try:
+            return coded.decode()
+        except UnicodeDecodeError:
+            raise DamagedIndexError("damaged: it is not UTF-8", file=self.file or "") from None
+
     def taken(self, places: Ints) -> Strings:
         """A column of some texts, in the order of their places.
 
         Raises:
-            InputError: a text that would begin or end outside of the column.
+            DamagedIndexError: a text that would begin or end outside of the column.
         """
         begins, ends = self.starts[places], self.starts[places + 1]
         if len(places) and (
             (begins > ends).any() or begins.min() < 0 or ends.max() > len(self.data)
         ):
-            raise InputError("a column of texts is damaged", remedy="build the index again")
+            raise DamagedIndexError("a column of texts is damaged", file=self.file or "")
         starts = np.zeros(len(places) + 1, np.int64)
         np.cumsum(ends - begins, out=starts[1:])
         if not is_worth_loading(_COPIED * len(places)):
             every = [self.at(place) for place in places.tolist()]
-            return Strings(np.frombuffer(b"".join(every), np.uint8), starts)
+            return Strings(np.frombuffer(b"".join(every), np.uint8), starts, self.file)
         from irtoolkit.indexes._compiled_strings import copy_each
 
         data = np.empty(int(starts[-1]), np.uint8)
         copy_each(self.data, self.starts, places, data, starts)
-        return Strings(data, starts)
+        return Strings(data, starts, self.file)
 
     def places(self, texts: Strings) -> Ints:
         """(n,) where each of some texts is, or -1; these here are in byte order."""
@@ -165,7 +177,7 @@ class Strings(Sequence[str]):
         data = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
         starts = mapped(place)
         check_starts(starts, None, len(data), place)
-        return cls(np.asarray(data), starts)
+        return cls(np.asarray(data), starts, path)
 
 
 class StringsWriter:
@@ -208,8 +220,9 @@ def mapped(path: Path) -> NDArray[Any]:
         if not array.ndim:
             raise ValueError("it holds one number")
         return array
-    except (OSError, ValueError, EOFError) as error:
-        raise DamagedIndexError(f"missing or damaged: {error}", file=path) from None
+    except Exception as error:  # of a damaged header numpy raises whatever Python's parser does
+        reason = " ".join(str(error).split())[:200]
+        raise DamagedIndexError(f"missing or damaged: {reason}", file=path) from None
 
 
 def reserved(path: Path, kind: Any, *shape: int) -> NDArray[Any]:

@@ -15,6 +15,8 @@ from irtoolkit.indexes.bounds import check_finite, check_starts
 from irtoolkit.indexes.rounding import KINDS, Packed, Stored, packed
 from irtoolkit.indexes.strings import mapped
 
+# What int8 vectors are multiplied by at most, so that they are finite.
+_LARGEST_SCALE = float(np.finfo(np.float32).max) / 128
 # Numbers of vectors that are compared at once: 2^22 singles are 16 MiB.
 _NUMBERS = 1 << 22
 
@@ -51,11 +53,11 @@ class VectorShard:
         check_finite(vectors, folder / "vectors.npy", (None, None))
         rows = len(vectors)
         check_starts(starts, None, rows, folder / "vector-starts.npy")
-        check_finite(squares, folder / "vector-squares.npy", (rows,))
+        check_finite(squares, folder / "vector-squares.npy", (rows,), most=np.inf)
         scales = None
         if (folder / "scales.npy").is_file():
             scales = mapped(folder / "scales.npy")
-            check_finite(scales, folder / "scales.npy", (rows,))
+            check_finite(scales, folder / "scales.npy", (rows,), most=_LARGEST_SCALE)
             scales = scales.astype(np.float32, copy=False)
         shard = cls(Packed(vectors, scales, squares), starts)
         shard.is_mapped = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -113,9 +113,20 @@ class BM25Weighting(Weighting):
     epsilon: float
     lengths: Lengths = "exact"
 
+    def __post_init__(self) -> None:
+        texts, numbers = (self.form, self.lengths), (self.k1, self.b, self.delta, self.epsilon)
+        if self.form not in FORMS or self.lengths not in get_args(Lengths):
+            raise ValueError(f"no form {texts}")
+        if not all(isinstance(number, int | float) for number in numbers):
+            raise TypeError(f"{numbers} are no numbers")
+
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> BM25Weighting:
-        """Returns the weighting of a retriever's settings; those of old indexes lack `lengths`."""
+        """Returns the weighting of a retriever's settings; those of old indexes lack `lengths`.
+
+        Raises:
+            TypeError, ValueError: a setting is missing, or has no such value.
+        """
         names = (item.name for item in fields(cls))
         return cls(**{name: settings[name] for name in names if name in settings})
 

@@ -161,7 +161,13 @@ class StoredIndex(Index):
             from irtoolkit.retrievers.weighted_postings import WeightedSearcher
 
             shards = PostingsSearch.of(self._shards)
-            return WeightedSearcher(known, BM25Weighting.of(known), shards)
+            try:
+                return WeightedSearcher(known, BM25Weighting.of(known), shards)
+            except (TypeError, ValueError, KeyError) as error:
+                raise DamagedIndexError(
+                    f"damaged: it has no parameters of bm25 ({error})",
+                    file=self.folder / manifests.NAME,
+                ) from None
         form = self._form
         refuse_other(self.manifest, form, self.folder)
         return form.open(self._shards)
