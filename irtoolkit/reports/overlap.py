@@ -39,24 +39,14 @@ class Overlap:
 
     def terms(self, text: str) -> set[str]:
         """The terms of a text."""
-        return {term for _, _, term in self._located(text)}
+        return {term for _, _, term in self.located(text)}
 
     def mark(self, text: str, shared: Collection[str]) -> Pieces:
         """A text in pieces; the marked ones are the shared terms."""
-        spans: list[list[int]] = []
-        for start, stop, term in self._located(text):
-            if term in shared:
-                if spans and start <= spans[-1][1]:
-                    spans[-1][1] = max(stop, spans[-1][1])
-                else:
-                    spans.append([start, stop])
-        pieces, at = [], 0
-        for start, stop in spans:
-            pieces += [text[at:start], text[start:stop]]
-            at = stop
-        return [*pieces, text[at:]]
+        return cut(text, ((a, z) for a, z, term in self.located(text) if term in shared))
 
-    def _located(self, text: str) -> list[tuple[int, int, str]]:
+    def located(self, text: str) -> list[tuple[int, int, str]]:
+        """Returns the terms of a text in order: where each starts and stops, and the term."""
         lowered = self._analyze.lower(text)
         # A character with a longer lower case would shift all positions after it.
         if len(lowered) != len(text):
@@ -82,3 +72,16 @@ class Overlap:
             plain = token in PLAIN_ENGLISH or (len(token) == 1 and token.isascii())
             self._terms[token] = None if plain else self._analyze.term(token)
         return self._terms[token]
+
+
+def cut(text: str, spans: Iterable[tuple[int, int]]) -> Pieces:
+    """Returns a text in pieces: spans, ascending, are marked; those that touch or overlap are one."""
+    pieces: Pieces = []
+    at = 0
+    for start, stop in spans:
+        if pieces and start <= at:
+            pieces[-1] += text[at:stop]
+        else:
+            pieces += [text[at:start], text[start:stop]]
+        at = max(at, stop)
+    return [*pieces, text[at:]]

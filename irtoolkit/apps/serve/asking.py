@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from irtoolkit.apps.serve.collection import Answer, Collection, SystemName
+from irtoolkit.apps.serve.models import SystemAnswer
 from irtoolkit.base.errors import InputError
 
 _T = TypeVar("_T")
@@ -35,6 +36,7 @@ class Question(NamedTuple):
         collection, system, text: what is asked of what.
         length: sentences of a passage.
         depth: passages at most.
+        show: makes of the answer what a reader gets.
     """
 
     collection: Collection
@@ -42,9 +44,10 @@ class Question(NamedTuple):
     text: str
     length: int
     depth: int
+    show: Callable[[Answer], SystemAnswer]
 
 
-_Waiting = tuple[Question, "asyncio.Future[Answer]"]
+_Waiting = tuple[Question, "asyncio.Future[SystemAnswer]"]
 
 
 class Desk:
@@ -82,7 +85,7 @@ class Desk:
             self._queue.get_nowait()[1].cancel()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    async def ask(self, questions: Sequence[Question]) -> list[Answer]:
+    async def ask(self, questions: Sequence[Question]) -> list[SystemAnswer]:
         """The answers to some questions of one reader.
 
         Raises:
@@ -135,15 +138,11 @@ class Desk:
                 await self._answer(members)
 
     async def _answer(self, members: Sequence[_Waiting]) -> None:
-        first = members[0][0]
-        texts = [question.text for question, _ in members]
-        depth = max(question.depth for question, _ in members)
         loop = asyncio.get_running_loop()
         self.largest = max(self.largest, len(members))
+        questions = [question for question, _ in members]
         try:
-            answers = await loop.run_in_executor(
-                self._pool, first.collection.answer, first.system, texts, first.length, depth
-            )
+            answers = await loop.run_in_executor(self._pool, _answers, questions)
         except asyncio.CancelledError:
             raise
         except Exception as error:
@@ -153,7 +152,19 @@ class Desk:
                         error if isinstance(error, InputError) else RuntimeError(str(error))
                     )
             return
-        for (question, future), answer in zip(members, answers, strict=True):
+        for (_, future), answer in zip(members, answers, strict=True):
             self.answered += 1
             if not future.done():
-                future.set_result(Answer(answer.found[: question.depth], answer.curve))
+                future.set_result(answer)
+
+
+def _answers(questions: Sequence[Question]) -> list[SystemAnswer]:
+    """Returns the answers to questions of one collection, system and length."""
+    first = questions[0]
+    texts = [one.text for one in questions]
+    depth = max(one.depth for one in questions)
+    answers = first.collection.answer(first.system, texts, first.length, depth)
+    return [
+        one.show(Answer(answer.found[: one.depth], answer.curve))
+        for one, answer in zip(questions, answers, strict=True)
+    ]

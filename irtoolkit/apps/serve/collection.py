@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.apps.serve.indexes import Indexes
+from irtoolkit.apps.serve.marks import Marks
 from irtoolkit.apps.serve.meaning import Meaning
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.novels import Novel, novel_of
 from irtoolkit.ranking.book_ranking import Found, best_passages, score_passages
 from irtoolkit.ranking.book_system import BOOK_SYSTEMS, BOOKS, BookSystemName, best_system
 from irtoolkit.ranking.book_words import BookWords
-
-if TYPE_CHECKING:
-    from irtoolkit.reports.overlap import Overlap
+from irtoolkit.reports.overlap import Overlap
 
 SystemName = BookSystemName
 SYSTEMS = BOOK_SYSTEMS
@@ -82,23 +80,12 @@ class Collection:
     @cached_property
     def overlap(self) -> Overlap:
         """Finds words that a query and a passage share."""
-        from irtoolkit.reports.overlap import Overlap
-
         return Overlap(self.lang)
 
     @cached_property
-    def _holding(self) -> dict[str, array[int]]:
-        """The numbers of the sentences that have each term."""
-        found: dict[str, array[int]] = {}
-        for number, sentence in enumerate(self.sentences):
-            for term in self.overlap.terms(sentence):
-                found.setdefault(term, array("l")).append(number)
-        return found
-
-    @cached_property
-    def frequencies(self) -> dict[str, int]:
-        """In how many sentences each term is."""
-        return {term: len(numbers) for term, numbers in self._holding.items()}
+    def marks(self) -> Marks:
+        """The terms of its sentences, to be marked."""
+        return Marks(self.sentences, self.overlap)
 
     @cached_property
     def firsts(self) -> list[int]:
@@ -109,16 +96,6 @@ class Collection:
     def paragraphs(self) -> list[frozenset[int]]:
         """The first sentences of the paragraphs of each book, counted in the book."""
         return [frozenset(novel.paragraphs) for novel in self.novels]
-
-    def marker(self, terms: frozenset[str]) -> Callable[[int], list[str]]:
-        """Returns what gives the pieces of a sentence, by its number, in which some terms are marked."""
-        holding = set().union(*(self._holding.get(term, ()) for term in terms))
-
-        def pieces(number: int) -> list[str]:
-            text = self.sentences[number]
-            return self.overlap.mark(text, terms) if number in holding else [text]
-
-        return pieces
 
     def telling(self, query: str) -> frozenset[str]:
         """The terms of the content words of a query, to be marked."""

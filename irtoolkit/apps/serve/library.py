@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.apps.serve import quality
 from irtoolkit.apps.serve.asking import BusyError, Desk, PreparingError, Question
-from irtoolkit.apps.serve.collection import SYSTEMS, Collection, SystemName, compile_search
+from irtoolkit.apps.serve.collection import SYSTEMS, Answer, Collection, SystemName, compile_search
 from irtoolkit.apps.serve.entries import Entry
 from irtoolkit.apps.serve.judgments import Judgment, Judgments, query_id
 from irtoolkit.apps.serve.limits import Limits
@@ -29,6 +29,7 @@ from irtoolkit.apps.serve.models import (
     ProgressModel,
     SearchAnswer,
     SearchRequest,
+    SystemAnswer,
 )
 from irtoolkit.apps.serve.shelf import Shelf
 from irtoolkit.apps.serve.showing import (
@@ -144,23 +145,18 @@ class Library:
             if self.shows_judgments
         }
         await self._indexed(collection)
+
+        def question(name: SystemName) -> Question:
+            def show(answer: Answer) -> SystemAnswer:
+                return system_answer(collection, name, text, answer, grades, request.context)
+
+            return Question(collection, name, text, request.length, request.depth, show)
+
         with self._first():
-            answers = await self.desk.ask(
-                [
-                    Question(collection, name, text, request.length, request.depth)
-                    for name in systems
-                ]
-            )
-            # Marks of many passages take time that other readers should not wait for.
-            shown = await self.desk.run(
-                lambda: [
-                    system_answer(collection, name, text, answer, grades, request.context)
-                    for name, answer in zip(systems, answers, strict=True)
-                ]
-            )
+            answers = await self.desk.ask([question(name) for name in systems])
         return SearchAnswer(
             collection=collection.name, query=request.query, query_id=query_id(request.query),
-            length=request.length, seconds=round(time.perf_counter() - started, 4), answers=shown,
+            length=request.length, seconds=round(time.perf_counter() - started, 4), answers=answers,
         )  # fmt: skip
 
     def _readable(self, name: str) -> Collection:

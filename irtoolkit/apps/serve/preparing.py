@@ -9,6 +9,7 @@ from typing import cast
 
 from irtoolkit.apps.serve.entries import Entry, Progress
 from irtoolkit.apps.serve.meaning import Meaning, StoppedError
+from irtoolkit.apps.web.server import keep_for_good
 from irtoolkit.base.threads import room_for
 
 # Seconds between two looks whether a thread has ended.
@@ -86,6 +87,7 @@ class Preparing:
         # Before anybody asks: the first search is not to wait for it.
         if self._meaning is not None and not self._meaning.why_not:
             self._meaning.load()
+            keep_for_good()
         # Those whose vectors only have to be read, and the others.
         kept: list[Entry] = []
         new: list[Entry] = []
@@ -126,7 +128,7 @@ class Preparing:
         made = entry.collection
         total = len(made.sentences)
         entry.progress = Progress("words", 0, total)
-        _ = made.words, made.frequencies
+        _ = made.words, made.marks
         made.warm_up("words")
         if self._meaning is None or self._meaning.why_not:
             why = "" if self._meaning is None else self._meaning.why_not or ""

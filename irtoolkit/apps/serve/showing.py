@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from irtoolkit.apps.serve.collection import Answer, Collection, SystemName
 from irtoolkit.apps.serve.models import (
@@ -19,6 +20,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.novels import LONGEST
 from irtoolkit.ranking.book_ranking import Found
+from irtoolkit.reports.overlap import Pieces
 
 # What marks the place of the quotation that is sought.
 GAP = re.compile(r"\[\s*(?:quote|quotation|zitat|\u5f15\u6587|\u2026|\.\.\.)\s*\]", re.I)
@@ -66,40 +68,48 @@ def located(collection: Collection, passage: str) -> tuple[int, int, int]:
 
 
 def passage(
-    collection: Collection, book: int, start: int, length: int, *, before: int, after: int,
-    pieces: Callable[[int], list[str]] | None = None, similarities: Sequence[float] = (),
+    collection: Collection, book: int, start: int, length: int, *, before: int, after: int
 ) -> PassageModel:  # fmt: skip
-    """A passage in its surroundings; `pieces` marks terms in the sentences of the collection."""
-    novel = collection.novels[book]
-    beginnings, here = collection.paragraphs[book], collection.firsts[book]
-    pieces = pieces or collection.marker(frozenset())
+    """A passage in its surroundings."""
+    plain = collection.marks.of(())
+    return PassageModel(
+        **_passage(collection, Found(book, start, length, 0.0), before, after, plain)
+    )
 
-    def shown(first: int, last: int, own: Sequence[float] = ()) -> list[SentenceModel]:
+
+def _passage(
+    collection: Collection, found: Found, before: int, after: int,
+    pieces: Callable[[int, int], list[Pieces]],
+) -> dict[str, Any]:  # fmt: skip
+    """Returns the fields of a passage in its surroundings; `pieces` marks terms in sentences."""
+    novel, start, stop = collection.novels[found.book], found.start, found.start + found.length
+    beginnings, here = collection.paragraphs[found.book], collection.firsts[found.book]
+
+    def shown(first: int, last: int, similarities: Sequence[float] = ()) -> list[SentenceModel]:
         return [
             SentenceModel(
                 number=number,
-                pieces=pieces(here + number),
+                pieces=parts,
                 paragraph=number in beginnings,
-                similarity=round(own[number - first], 4) if own else None,
+                similarity=round(similarities[number - first], 4) if similarities else None,
             )
-            for number in range(first, last)
+            for number, parts in enumerate(pieces(here + first, here + last), first)
         ]
 
     place = novel.place(start)
-    stop = start + length
-    return PassageModel(
-        id=f"{novel.name}:{start}+{length}",
-        collection=collection.name,
-        book=novel.name,
-        title=novel.title,
-        author=novel.author,
-        place=PlaceModel(
+    return {
+        "id": f"{novel.name}:{start}+{found.length}",
+        "collection": collection.name,
+        "book": novel.name,
+        "title": novel.title,
+        "author": novel.author,
+        "place": PlaceModel(
             chapter=place.chapter, number=place.number, sentence=place.sentence, share=place.share
         ),
-        before=shown(max(0, start - before), start),
-        sentences=shown(start, stop, similarities),
-        after=shown(stop, min(len(novel.sentences), stop + after)),
-    )
+        "before": shown(max(0, start - before), start),
+        "sentences": shown(start, stop, found.similarities),
+        "after": shown(stop, min(len(novel.sentences), stop + after)),
+    }
 
 
 def system_answer(
@@ -108,18 +118,15 @@ def system_answer(
 ) -> SystemAnswer:  # fmt: skip
     """Returns the passages that one system found, as readers see them."""
     terms = collection.telling(query)
-    hits, pieces = [], collection.marker(terms)
+    hits, pieces = [], collection.marks.of(terms)
     for rank, found in enumerate(answer.found, 1):
-        base = passage(
-            collection, found.book, found.start, found.length, before=context, after=context,
-            pieces=pieces, similarities=found.similarities,
-        )  # fmt: skip
-        shared = _shared(collection, base, terms)
+        fields = _passage(collection, found, context, context, pieces)
+        shared = _shared(collection, fields["sentences"], terms)
         hits.append(
             HitModel(
-                **base.model_dump(), rank=rank, score=round(found.score, 6), shared=shared,
+                **fields, rank=rank, score=round(found.score, 6), shared=shared,
                 explanation=_explained(collection, system, found, shared),
-                grade=grades.get(base.id),
+                grade=grades.get(fields["id"]),
             )
         )  # fmt: skip
     return SystemAnswer(
@@ -128,15 +135,17 @@ def system_answer(
     )  # fmt: skip
 
 
-def _shared(collection: Collection, base: PassageModel, terms: frozenset[str]) -> list[str]:
+def _shared(
+    collection: Collection, sentences: Sequence[SentenceModel], terms: frozenset[str]
+) -> list[str]:
     """The words of a passage that the query shares, each term once, the rarest first."""
     found: dict[str, str] = {}
-    for sentence in base.sentences:
+    for sentence in sentences:
         for word in sentence.pieces[1::2]:
-            for term in collection.overlap.terms(word) & terms:
+            for term in collection.marks.terms(word) & terms:
                 found.setdefault(term, word)
-    counts = collection.frequencies
-    ordered = sorted(found, key=lambda term: (counts.get(term, 0), term))
+    counts = collection.marks.frequencies
+    ordered = sorted(found, key=lambda term: (counts[term], term))
     return list(dict.fromkeys(found[term] for term in ordered))
 
 
@@ -166,8 +175,8 @@ def _words_said(collection: Collection, shared: Sequence[str], *, capital: bool 
     else:
         counts = []
         for word in shared[:4]:
-            term = next(iter(sorted(collection.overlap.terms(word))), word)
-            number = collection.frequencies.get(term, 0)
+            term = min(collection.marks.terms(word), default=word)
+            number = collection.marks.frequencies[term]
             counts.append(f"\u201c{word}\u201d (in {number:,} sentence{'s' * (number != 1)})")
         more = f" and {len(shared) - 4} more" if len(shared) > 4 else ""
         said = f"it shares {', '.join(counts)}{more}; rare words count most"

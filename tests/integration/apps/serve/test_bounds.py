@@ -21,16 +21,17 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.integration.serve.test_api import BOOK, HOST, added, asked
 
 from irtoolkit.apps.serve.app import application
 from irtoolkit.apps.serve.asking import BusyError, Desk
 from irtoolkit.apps.serve.judgments import Judgment, Judgments
 from irtoolkit.apps.serve.library import Library
 from irtoolkit.apps.serve.limits import Limits, TooLargeError, unpacked
+from irtoolkit.apps.serve.models import SearchRequest
 from irtoolkit.apps.web.guard import Access
 from irtoolkit.apps.web.server import access_for
 from irtoolkit.base.errors import InputError
-from tests.integration.apps.serve.test_api import BOOK, HOST, added, asked
 from tests.waiting import PATIENCE, wait_for
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
@@ -348,6 +349,7 @@ SLOW = """
 import sys
 from pathlib import Path
 from irtoolkit.apps.serve.library import Library
+from irtoolkit.apps.serve.models import SearchRequest
 from irtoolkit.apps.serve.limits import Limits
 from irtoolkit.apps.serve.server import serve
 from irtoolkit.apps.web.server import access_for, bound
@@ -507,3 +509,23 @@ def test_what_is_no_http_is_answered_and_logged_without_a_traceback(
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as one:
         one.sendall(asks(port, "/health"))
         assert one.recv(12) == b"HTTP/1.1 200"
+
+
+def test_queries_that_wait_are_answered_together_each_as_if_alone(library: Library) -> None:
+    texts = [("the lamp", 3), ("her brother burned the table", 1), ("the lamp", 1), ("spring", 2)]
+    entry, _ = library.shelf.add_upload(BOOK.encode(), "lamp.txt")
+
+    def request(text: str, depth: int) -> SearchRequest:
+        return SearchRequest(collection=entry.collection.name, query=text, depth=depth, length=2)
+
+    async def answers() -> tuple[list[Any], list[Any], int]:
+        async with library.living():
+            _ = entry.collection.words
+            alone = [await library.search(request(*one)) for one in texts]
+            together = await asyncio.gather(*(library.search(request(*one)) for one in texts * 5))
+            assert library.desk is not None
+            return alone, together, library.desk.largest
+
+    alone, together, largest = asyncio.run(answers())
+    assert largest > 1
+    assert [one.answers for one in together] == [one.answers for one in alone] * 5
