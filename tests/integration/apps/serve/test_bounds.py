@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.integration.serve.test_api import BOOK, HOST, added, asked
+from tests.integration.apps.serve.test_api import BOOK, HOST, added, asked
 
 from irtoolkit.apps.serve.app import application
 from irtoolkit.apps.serve.asking import BusyError, Desk
