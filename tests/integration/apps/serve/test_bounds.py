@@ -21,7 +21,6 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.integration.apps.serve.test_api import BOOK, HOST, added, asked
 
 from irtoolkit.apps.serve.app import application
 from irtoolkit.apps.serve.asking import BusyError, Desk
@@ -32,6 +31,7 @@ from irtoolkit.apps.serve.models import SearchRequest
 from irtoolkit.apps.web.guard import Access
 from irtoolkit.apps.web.server import access_for
 from irtoolkit.base.errors import InputError
+from tests.integration.apps.serve.test_api import BOOK, HOST, added, asked
 from tests.waiting import PATIENCE, wait_for
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
