@@ -6,7 +6,7 @@ candidates, and no run is written. With -o the points are saved as they are foun
 interrupted search, rerun the same command. RELiC's k1 = 0.5 and b = 0.9 were found by such a search
 on relic/val (footnote 11). The figure of the best is too high, since it was chosen on the same
 queries. The cross-validated figure beside it is not: for each fold of queries, the settings are chosen
-that are best on the other queries.
+that are best on the other queries. Where the queries are about several books, a fold is of whole books.
 
 With --runs in place of a system, a fusion is tuned by cross-validation over queries: for each fold the
 method, normalisation and weights are chosen that are best on the other queries, and the queries of
@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--folds", type=int, metavar="K",
-        help="of queries that are held out; default: the dataset's own, otherwise 5",
+        help="of queries that are held out, or of whole books; default: the dataset's own, otherwise 5",
     )  # fmt: skip
     parser.add_argument(
         "--seed", type=int, action=AtLeastZero, metavar="N",

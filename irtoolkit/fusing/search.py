@@ -26,7 +26,7 @@ from irtoolkit.ranking.fusion_methods import Method
 from irtoolkit.runs import Run
 from irtoolkit.runs.parts import joined, judgments, restricted
 from irtoolkit.scoring.evaluation import Evaluation
-from irtoolkit.scoring.folds import Fold, dealt
+from irtoolkit.scoring.folds import Fold, books_of, dealt, kept_together
 from irtoolkit.scoring.score import score
 
 # The name and tag of a run that is held out.
@@ -46,7 +46,8 @@ class FusionSearch:
         normalise: normalisations, for the methods that read scores.
         step: between weights; by default 0.05 for two runs, 0.1 for three and 0.2 for more.
         grid: values of the methods' numbers, for example {"k": [10, 60]}.
-        folds: number of folds of the queries; by default the dataset's own, or 5.
+        folds: number of folds of the queries, or of whole books where there are several; by default
+            the dataset's own, or 5.
         inner: folds of the inner cross-validation, for methods that are trained.
         seed: of the folds and of training.
         depth: rows of each fused ranking; None is all.
@@ -151,7 +152,9 @@ class FusionBench:
                 f"{len(others)} other query to train {configuration.method} on",
                 remedy="tune on more queries, or other methods",
             )
-        inner = dealt(others, min(self.search.inner, len(others)), (self.search.seed, place + 1))
+        books = books_of(self.dataset)
+        count = min(self.search.inner, len(kept_together(others, books)))
+        inner = dealt(others, count, (self.search.seed, place + 1), books)
         found = self.evaluated(
             self.fused(self.made(configuration, {*others} - {*fold}), fold) for fold in inner
         )

@@ -68,7 +68,8 @@ def train_folds(
         recipe: its last stage trains on the judged queries of a dataset.
         out: folder of the models, as `fold-1`.
         output: file of the run.
-        folds: how many; by default the dataset's own, or 5.
+        folds: how many, of queries or of whole books where there are several; by default the
+            dataset's own, or 5.
         seed: of the random split.
         depth: rows for each query; by default all of a pool, 1,000 of a corpus.
         train: trains a model.

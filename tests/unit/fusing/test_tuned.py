@@ -50,6 +50,26 @@ def test_folds_depend_on_the_set_of_queries_and_the_seed() -> None:
     assert dealt(QUERIES, 3, (1,)) != dealt(QUERIES, 3, (2,))
 
 
+def test_the_queries_of_a_book_are_in_one_fold() -> None:
+    books = {query: f"book {place % 4}" for place, query in enumerate(QUERIES)}
+    for seed in range(5):
+        folds = dealt(QUERIES, 3, (seed,), books)
+        assert sorted(q for fold in folds for q in fold) == sorted(QUERIES)
+        assert sum(len({books[query] for query in fold}) for fold in folds) == 4
+    assert dealt(QUERIES, 4, (1,), books) == dealt(QUERIES[::-1], 4, (1,), books)
+    with pytest.raises(ir.InputError, match="5 folds of 4 books"):
+        dealt(QUERIES, 5, (1,), books)
+
+
+def test_a_long_book_does_not_share_its_fold_with_others() -> None:
+    books = {query: "long" if place < 8 else f"book {place}" for place, query in enumerate(QUERIES)}
+    assert sorted(map(len, dealt(QUERIES, 2, (0,), books))) == [4, 8]
+
+
+def test_queries_of_one_book_are_dealt_one_by_one() -> None:
+    assert dealt(QUERIES, 5, (1,), dict.fromkeys(QUERIES, "one")) == dealt(QUERIES, 5, (1,))
+
+
 def test_parts_of_runs_and_judgments() -> None:
     one, _ = runs_of(dict.fromkeys(QUERIES, "one"))
     parts = [restricted(one, QUERIES[:5]), restricted(one, QUERIES[5:])]
