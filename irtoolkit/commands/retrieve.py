@@ -1,7 +1,8 @@
 """Rank the candidates of every query of a dataset and write a TREC run.
 
 SYSTEM is a retriever, a model by name, folder or hub id (see `irtoolkit models`), a row of a paper's
-table (plotretrieval:DPR; fabs_bm25, where no model has the name), or bm25-anserini. Retrievers match terms
+table (plotretrieval:DPR; fabs_bm25, where no model has the name), or bm25-anserini. With nothing to choose
+by, take best. Other retrievers match terms
 (bm25, ql, tfidf, crm, lucene, deepct, doct5query), expand queries (rm3, rm3-ql, rocchio, dense-prf),
 read what is around a passage of a book (bm25-surroundings, ql-surroundings, dense-surroundings),
 compare vectors (dense, sentence-max, sentence-match, late, sparse, word2vec, faiss, plaid), read query

@@ -1,0 +1,106 @@
+"""What to rank a collection of one's own with, where there is nothing to choose by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer, scores_of
+from irtoolkit.retrievers.dense import Dense
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.surroundings import BM25Surroundings
+from irtoolkit.retrievers.task import Task
+from irtoolkit.runs.order import best_first
+
+
+@dataclass(frozen=True)
+class Best(Retriever):
+    """BM25 and encoders by reciprocal rank fusion; of passages of books, BM25 with surroundings.
+
+    The score of a document is Σ 1 / (k + rank) over BM25 and each encoder, where equal scores share
+    the best of their ranks. Passages of books are ranked by `bm25-surroundings` with its usual
+    settings, and need no weights. Nothing has to be chosen or trained.
+
+    Attributes:
+        models: the encoders, presets or folders, with "+" between them.
+        k: of the fusion; the greater, the less the first ranks count.
+    """
+
+    name: ClassVar[str] = "best"
+
+    models: str = "all-MiniLM-L6-v2+gte-small+all-mpnet-base-v2"
+    k: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not all(self.models.split("+")):
+            raise InputError(
+                f"setting models={self.models} has an empty name",
+                remedy='names of models with "+" between them',
+            )
+        if not 0 <= self.k < np.inf:
+            raise InputError(f"setting k={self.k} is not a number from 0 on")
+
+    def encoders(self) -> list[Dense]:
+        """Returns the encoders."""
+        return [Dense(model=name) for name in self.models.split("+")]
+
+    def parts(self, task: Task) -> list[Retriever]:
+        """Returns the retrievers whose rankings of a task are fused."""
+        if task.dataset is not None and task.dataset.passages() is not None:
+            return [BM25Surroundings()]
+        return [BM25(), *self.encoders()]
+
+    def leaves_on_disk(self) -> bool:
+        return True
+
+    def fingerprint(self) -> str | None:
+        found = [one.fingerprint() or "" for one in self.encoders() if one.missing() is None]
+        return "+".join(found) or None
+
+    def computed(self) -> dict[str, Any]:
+        present = (one for one in self.encoders() if one.missing() is None)
+        return {key: value for one in present for key, value in one.computed().items()}
+
+    def also_reads(self, task: Task) -> Iterable[str]:
+        return chain.from_iterable(part.also_reads(task) for part in self.parts(task))
+
+    def reads_corpus(self) -> bool:
+        return BM25().reads_corpus()
+
+    def scorer(self, task: Task) -> Scorer:
+        parts = self.parts(task)
+        for lacking in filter(None, (part.missing() for part in parts)):
+            raise InputError(lacking)
+        scorers = [part.scorer(task) for part in parts]
+        if len(scorers) == 1:
+            return scorers[0]
+
+        def candidates(doc: Ints) -> Block:
+            blocks = [scorer(doc) for scorer in scorers]
+
+            def score(query: Ints) -> ScoreMatrix:
+                total: ScoreMatrix = np.zeros((len(query), len(doc)))
+                for block in blocks:
+                    for row, scores in enumerate(scores_of(block(query))):
+                        total[row] += 1 / (self.k + _ranks(scores))
+                return total
+
+            return score
+
+        return candidates
+
+
+def _ranks(scores: Any) -> Ints:
+    """Returns the rank of each score from 1; equal scores share the best of their ranks."""
+    order = best_first(scores)
+    ordered = scores[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    ranks = np.empty(len(scores), np.int64)
+    ranks[order] = np.flatnonzero(is_first)[np.cumsum(is_first) - 1] + 1
+    return ranks

@@ -1,0 +1,70 @@
+"""The system for a collection of one's own, beside the fusion of its parts' runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.retrievers.best import Best, _ranks
+from irtoolkit.retrievers.dense import Dense
+from irtoolkit.retrievers.lexical import BM25
+from tests.datasets import register, scores_of
+from tests.tiny import WORDS, save
+
+DOCS = {f"d{n}": " ".join((WORDS * 3)[n : n + 1 + n % 4]) for n in range(30)}
+DOCS["twin"] = DOCS["d4"]
+QUERIES = {"q1": " ".join(WORDS[2:5]), "q2": WORDS[9], "q3": "nothing of this is there"}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    root = tmp_path_factory.mktemp("models")
+    return [str(save(root / name)) for name in ("one", "two")]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("k", [60.0, 1.0])
+def test_a_score_is_the_sum_of_the_reciprocal_ranks(models: list[str], k: float) -> None:
+    dataset = register(DOCS, QUERIES)
+    found = scores_of(dataset, Best(models="+".join(models), k=k))
+    wanted: dict[str, dict[str, float]] = {q: dict.fromkeys(DOCS, 0.0) for q in QUERIES}
+    for part in (BM25(), *(Dense(model=model) for model in models)):
+        for query, scores in scores_of(dataset, part).items():
+            for doc, score in scores.items():
+                rank = 1 + sum(other > score for other in scores.values())
+                wanted[query][doc] += 1 / (k + rank)
+    for query in QUERIES:
+        assert found[query] == pytest.approx(wanted[query], rel=1e-6)
+        assert found[query]["twin"] == found[query]["d4"]
+
+
+def test_equal_scores_share_the_best_of_their_ranks() -> None:
+    assert _ranks(np.array([0.5, 2.0, 0.5, -1.0, 2.0])).tolist() == [3, 1, 3, 5, 1]
+
+
+def test_passages_of_books_need_no_model() -> None:
+    data = "relic/sample/val"
+    own = ir.retrieve(data, "best", models="nobody-has-this", depth=20)
+    assert own.as_dict() == ir.retrieve(data, "bm25-surroundings", depth=20).as_dict()
+
+
+def test_a_model_that_is_not_here_is_named(models: list[str]) -> None:
+    with pytest.raises(ir.InputError, match="nobody"):
+        scores_of(register(DOCS, QUERIES), Best(models=f"{models[0]}+./nobody"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"models": "one++two"}, "empty name"), ({"models": ""}, "empty"), ({"k": -1}, "k=-1")],
+)
+def test_settings_that_cannot_be(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ir.InputError, match=message):
+        Best(**settings)
