@@ -24,8 +24,9 @@ _here = local()
 
 
 def by_rows(
-    function: Callable[[slice], T], cells: NDArray[Any], count: int | None = None
-) -> list[T]:
+    function: Callable[[slice], T], cells: NDArray[Any], count: int | None = None,
+    slices: int = _SLICES,
+) -> list[T]:  # fmt: skip
     """Returns the results of a function of slices of rows, on all cores if that is worth it.
 
     A call from inside such a function gets its rows in one slice, as it already runs on one of the
@@ -35,6 +36,7 @@ def by_rows(
         function: takes a slice of rows.
         cells: the matrix, whose size decides whether threads are worth it.
         count: the number of rows; by default those of the matrix.
+        slices: how many slices each core gets; a core that other programs use too does fewer of them.
     """
     count = len(cells) if count is None else count
     threads = 1 if _busy() else min(cores(), count)
@@ -48,8 +50,7 @@ def by_rows(
         finally:
             _here.busy = False
 
-    # A core that other programs use too does fewer of them.
-    bounds = np.linspace(0, count, min(count, _SLICES * threads) + 1).astype(int)
+    bounds = np.linspace(0, count, min(count, slices * threads) + 1).astype(int)
     return list(_pool(os.getpid()).map(part, map(slice, bounds[:-1], bounds[1:])))
 
 

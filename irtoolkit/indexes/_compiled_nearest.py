@@ -153,7 +153,6 @@ def sift(block: Any, first: int, live: Any, off: Any, kept: Any, least: Any) -> 
 def _keep(part: Any, hits: Any, first: int, off: Any, row: int, kept: Any, least: Any) -> None:
     """Keeps some products of a query, and drops others where there is no room."""
     docs, lower, upper, counts = kept
-    bounds, k = least
     room, shift = docs.shape[1], 32 - 8 * part.itemsize
     bits = np.empty(1, np.int32)
     value = bits.view(np.float32)
@@ -161,11 +160,9 @@ def _keep(part: Any, hits: Any, first: int, off: Any, row: int, kept: Any, least
     for hit in range(len(hits)):
         if count == room:
             counts[row] = count
-            bounds[row] = max(bounds[row], _least(row, kept, k))
-            _drop(row, kept, bounds[row])
+            _make_room(row, kept, least)
             count = counts[row]
-            if count > room - room // 8:
-                counts[row] = room + 1
+            if count > room:
                 return
         bits[0] = np.int32(part[hits[hit]]) << shift
         error = off[0] + off[1] * abs(value[0])
@@ -173,6 +170,36 @@ def _keep(part: Any, hits: Any, first: int, off: Any, row: int, kept: Any, least
         lower[row, count], upper[row, count] = value[0] - error, value[0] + error
         count += 1
     counts[row] = count
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _make_room(row: int, kept: Any, least: Any) -> None:
+    """Drops what cannot be among the best of a row; the count of one that stays full is above its room."""
+    bounds, k = least
+    counts, room = kept[3], kept[0].shape[1]
+    bounds[row] = max(bounds[row], _least(row, kept, k))
+    _drop(row, kept, bounds[row])
+    if counts[row] > room - room // 8:
+        counts[row] = room + 1
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def merge(other: Any, kept: Any, least: Any) -> None:
+    """Keeps the documents of each row that another pass has kept, too; see `sift`."""
+    docs, lower, upper, counts = kept
+    room = docs.shape[1]
+    for row in range(len(counts)):
+        if other[3][row] > room:
+            counts[row] = room + 1
+        for at in range(min(other[3][row], room)):
+            if counts[row] == room:
+                _make_room(row, kept, least)
+            count = counts[row]
+            if count > room:
+                break
+            docs[row, count] = other[0][row, at]
+            lower[row, count], upper[row, count] = other[1][row, at], other[2][row, at]
+            counts[row] = count + 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -212,17 +239,14 @@ def finish(kept: Any, k: int, guesses: Any) -> None:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def count_before(
-    block: Any, first: int, off: Any, exact: Any, targets: Any, begin: int, end: int
-) -> Any:
-    """Counts the documents of a part of a block that come before wanted ones.
+def count_before(block: Any, first: int, off: Any, exact: Any, targets: Any) -> Any:
+    """Counts the documents of a block that come before wanted ones.
 
     Args:
         block, first, off: see `sift`.
         exact: the (vectors, squares) of the queries and of the documents, and the kind of similarity.
         targets: (rows, scores, places, order): the query, the score and the place among ties of each,
             and the places of all documents.
-        begin, end: the part of the block.
 
     Returns:
         (2, w) how many documents come before each, and how many have a greater score.
@@ -241,10 +265,10 @@ def count_before(
     marks, above = np.zeros(STAY, np.uint8), np.zeros(STAY, np.uint8)
     near, found = np.empty(STAY + 1, np.int64), np.empty(STAY)
     made = np.zeros((2, len(rows)), np.int64)
-    for start in range(begin, end, STAY):
+    for start in range(0, block.shape[1], STAY):
         for number in range(len(rows)):
             row, score = rows[number], scores[number]
-            part = block[row, start : min(end, start + STAY)]
+            part = block[row, start : start + STAY]
             more = _count(part, bounds[1, number])
             _mark(part, bounds[0, number], marks)
             _mark(part, bounds[1, number], above)

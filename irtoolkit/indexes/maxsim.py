@@ -8,12 +8,13 @@ import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.base.rows import by_rows
+from irtoolkit.base.threads import one_thread_each
 from irtoolkit.indexes.proposals import LONGEST, Block, Proposals
 from irtoolkit.indexes.rounding import Packed
 from irtoolkit.indexes.vectors import VectorShard
 
-# Products that are made at once.
-_CELLS = 1 << 21
+# Products that are made at once, which stay in a core's cache.
+_CELLS = 1 << 19
 # Vectors of queries that are worth a copy of the documents' in bf16.
 _WORTH = 32
 
@@ -44,10 +45,17 @@ class Matching:
     def fill(self, shard: VectorShard, scores: Floats) -> None:
         """Fills in the (q, d) scores of the documents of a shard."""
         proposals, vectors = self._proposals(shard), max(1, _CELLS // len(self.queries.vectors))
-        for first, last in shard.blocks(vectors * max(1, shard.vectors.shape[1])):
-            begin, end = int(shard.starts[first]), int(shard.starts[last])
-            block = proposals.transposed(self.queries, begin, end)
-            self._fill_block(shard, (first, last), block, scores)
+        factors = proposals.factors(self.queries)
+        bounds = list(shard.blocks(vectors * max(1, shard.vectors.shape[1])))
+
+        def part(blocks: slice) -> None:
+            for first, last in bounds[blocks]:
+                begin, end = int(shard.starts[first]), int(shard.starts[last])
+                block = proposals.transposed(factors, begin, end)
+                self._fill_block(shard, (first, last), block, scores)
+
+        with one_thread_each("blas"):
+            by_rows(part, shard.vectors, len(bounds))
 
     def _fill_block(
         self, shard: VectorShard, bounds: tuple[int, int], block: Block, scores: Floats
@@ -64,12 +72,7 @@ class Matching:
         queries = self.queries.vectors, self.queries.squares
         exact = queries, docs, COSINE if self.cosine else DOT
         how = np.asarray(self.starts), self.total, self.without
-
-        def part(rows: slice) -> None:
-            some = starts[rows.start : rows.stop + 1]
-            most_similar(block.bits, block.off, exact, some, first + rows.start, how, scores)
-
-        by_rows(part, block.bits, last - first)
+        most_similar(block.bits, block.off, exact, starts, first, how, scores)
 
     def _proposals(self, shard: VectorShard) -> Proposals:
         """Returns what multiplies the vectors of a shard; in bf16 it stays with them in memory."""

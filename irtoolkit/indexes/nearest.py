@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.base.rows import by_rows
+from irtoolkit.base.threads import one_thread_each
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.proposals import LONGEST, Block, Proposals
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.runs.top_k import TieOrder, before, first_unwritable, top_k, top_k_of_some
 
-# Queries that are searched at once.
-_QUERIES = 512
+# Queries that are searched at once, and bytes of what all cores keep of them.
+_QUERIES, _KEPT = 512, 1 << 28
 # Fewer documents, or fewer for each that is listed, are all scored exactly: that takes less time.
 _MANY, _FEW = 1 << 13, 8
 # Exact scores held at once.
@@ -68,7 +70,8 @@ class ShardSearch:
         rows, places = wanted
         searches, parts = self._searches(queries, depth), []
         cosine = queries.comparison.similarity == "cosine"
-        step = _QUERIES if searches else max(1, min(_QUERIES, _CELLS // len(self.shard)))
+        held = _KEPT // (cores() * 12 * _room(depth)) if searches else _CELLS // len(self.shard)
+        step = max(1, min(_QUERIES, held))
         for first in range(0, queries.size, step):
             last = min(queries.size, first + step)
             begin, end = np.searchsorted(rows, [first, last])
@@ -142,21 +145,44 @@ class _Search:
 
     def run(self, proposals: Proposals, wanted: tuple[Ints, Ints], guessed: bool = True) -> Best:
         """Returns the best documents, and the ranks of wanted ones."""
-        guess = np.full(self._queries.size, -np.inf)
-        kept = Kept(
-            proposals.guess(self._queries.rows, self._depth) if guessed else guess, self._depth
-        )
         targets = _Targets(wanted, self._tied, self._exact)
-        for block in proposals.blocks(self._queries.rows):
-            kept.take(block)
-            self._count(block, targets)
-        kept.finish()
+        kept, (before, greater) = self._propose(proposals, targets, guessed)
         counts = np.where(kept.is_crowded, 0, kept.counts).clip(0)
-        exact = self._exact(slice(None), kept.documents, counts)
-        places, scores = top_k_of_some(exact, kept.documents, counts, self._tied, self._depth)
+        documents = kept.documents[:, : counts.max(initial=0)]
+        exact = self._exact(slice(None), documents, counts)
+        places, scores = top_k_of_some(exact, documents, counts, self._tied, self._depth)
         self._again(proposals, kept, places, scores)
-        before, greater = targets.counts
         return Best(places, scores, before + 1, greater)
+
+    def _propose(
+        self, proposals: Proposals, targets: _Targets, guessed: bool
+    ) -> tuple[Kept, tuple[Ints, Ints]]:
+        """Returns what may be among the best, and how many documents come before wanted ones and how
+        many have greater scores.
+
+        Each core looks through some documents. A block of their products stays in its cache.
+        """
+        factors = proposals.factors(self._queries.rows)
+        with one_thread_each("blas"):
+            guess = np.full(self._queries.size, -np.inf)
+            if guessed:
+                guess = proposals.guess(factors, self._depth)
+
+            def part(docs: slice) -> tuple[Kept, Ints]:
+                kept, counts = Kept(guess, self._depth), np.zeros((2, targets.size), np.int64)
+                for block in proposals.blocks(factors, docs):
+                    kept.take(block)
+                    if targets.size:
+                        counts += self._count(block, targets)
+                return kept, counts
+
+            parts = by_rows(part, self._shard.vectors, len(self._shard), slices=1)
+        kept, (before, greater) = parts[0]
+        for other, counts in parts[1:]:
+            kept.merge(other)
+            before, greater = before + counts[0], greater + counts[1]
+        kept.finish()
+        return kept, (before, greater)
 
     def _exact(self, rows: Any, places: Any, counts: Ints) -> Floats:
         """(r, m) scores of so many documents of some queries, ascending; the rest are -inf."""
@@ -171,21 +197,12 @@ class _Search:
         by_rows(part, out, len(self._shard))
         return out
 
-    def _count(self, block: Block, targets: _Targets) -> None:
+    def _count(self, block: Block, targets: _Targets) -> Any:
         """Counts what comes before wanted documents."""
         from irtoolkit.indexes._compiled_nearest import count_before
 
         exact = self._asked, self._docs, self._kind
-
-        def part(docs: slice) -> Ints:
-            counted: Ints = count_before(
-                block.bits, block.first, block.off, exact, targets.arrays, docs.start, docs.stop
-            )
-            return counted
-
-        # Of a part of the documents, which stay in a core's cache, for all queries.
-        for counted in by_rows(part, block.bits, block.bits.shape[1] if targets.size else 0):
-            targets.counts += counted
+        return count_before(block.bits, block.first, block.off, exact, targets.arrays)
 
     def _again(self, proposals: Proposals, kept: Kept, places: Ints, scores: Singles) -> None:
         """Fills in the best of queries whose guess was too high, or of which too many documents tie."""
@@ -210,9 +227,9 @@ class Kept:
     """
 
     def __init__(self, guess: Floats, depth: int) -> None:
-        room = 3 * depth + 512
+        room = _room(depth)
         self._depth, self._guess = depth, guess
-        self.documents = np.zeros((len(guess), room), np.int32)
+        self.documents = np.empty((len(guess), room), np.int32)
         self._lower, self._upper = np.empty((2, len(guess), room), np.float32)
         self.counts = np.zeros(len(guess), np.int64)
         self._least = guess.copy()
@@ -233,6 +250,12 @@ class Kept:
 
         by_rows(part, block.bits)
 
+    def merge(self, other: Kept) -> None:
+        """Keeps what another has kept of later documents, too."""
+        from irtoolkit.indexes._compiled_nearest import merge
+
+        by_rows(lambda rows: merge(other._rows(rows)[0], *self._rows(rows)), self.documents)
+
     def finish(self) -> None:
         """Drops what cannot be among the best; the count of a query whose guess was too high is -1."""
         from irtoolkit.indexes._compiled_nearest import finish
@@ -252,8 +275,13 @@ class Kept:
         return tuple(each[rows] for each in arrays), (self._least[rows], self._depth)
 
 
+def _room(depth: int) -> int:
+    """Returns how many documents are kept of a query for so many that are wanted."""
+    return 3 * depth + 512
+
+
 class _Targets:
-    """Documents whose ranks are wanted, and how many come before each."""
+    """Documents whose ranks are wanted."""
 
     def __init__(
         self, wanted: tuple[Ints, Ints], tied: TieOrder, exact: Callable[..., Floats]
@@ -264,7 +292,6 @@ class _Targets:
         ones = np.ones(len(places), np.int64)
         self.scores = exact(self._rows, places[:, None], ones)[:, 0]
         self.size = len(places)
-        self.counts = np.zeros((2, self.size), np.int64)
 
     @property
     def arrays(self) -> Any:

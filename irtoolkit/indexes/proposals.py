@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Singles
 from irtoolkit.base.rows import by_rows
 from irtoolkit.base.threads import one_thread_each
 from irtoolkit.indexes.rounding import Packed
 from irtoolkit.indexes.vectors import VectorShard
 
-# Documents whose products are made at once; with some queries they stay in the processor's cache.
-_DOCS = 1 << 13
+# Products that are made at once, which stay in a core's cache; and of how many documents.
+_CELLS, _DOCS = 1 << 20, (1 << 11, 1 << 13)
 # Documents that are put into bf16 at once.
 _ROWS = 1 << 17
 # Half a step of single precision at 1, and of bf16.
@@ -41,12 +40,24 @@ class Block(NamedTuple):
     Attributes:
         first: the number of the first document.
         bits: (q, b) products in single precision or bf16, as whole numbers.
-        off: (q,) how far off each query's can be before it is rounded to bf16, and (q,) by what part
-            of itself a product is rounded.
+        off: how far off they can be; see `Factors`.
     """
 
     first: int
     bits: Any
+    off: tuple[Floats, Floats]
+
+
+class Factors(NamedTuple):
+    """Queries as they are multiplied.
+
+    Attributes:
+        vectors: (q, dimensions) in single precision or bf16.
+        off: (q,) how far off each query's products can be before they are rounded to bf16, and (q,)
+            by what part of itself a product is rounded.
+    """
+
+    vectors: Any
     off: tuple[Floats, Floats]
 
 
@@ -73,29 +84,31 @@ class Proposals:
         """Whether vectors are held in bf16."""
         return self._half is not None
 
-    def blocks(self, queries: Packed) -> Iterator[Block]:
-        """Yields the products with all documents."""
-        asked, off = self._asked(queries)
-        for first in range(0, len(self._shard), _DOCS):
-            last = min(len(self._shard), first + _DOCS)
-            docs = self._scaled(first, last) if self._half is None else self._half[first:last]
-            yield Block(first, _bits(asked, docs), off)
+    def blocks(self, factors: Factors, docs: slice) -> Iterator[Block]:
+        """Yields the products with some documents that follow each other."""
+        least, most = _DOCS
+        step = max(least, min(most, _CELLS // len(factors.vectors)))
+        for first in range(docs.start, docs.stop, step):
+            others = self._others(first, min(docs.stop, first + step))
+            yield Block(first, _bits(factors.vectors, others), factors.off)
 
-    def transposed(self, queries: Packed, first: int, last: int) -> Block:
+    def transposed(self, factors: Factors, first: int, last: int) -> Block:
         """Returns the (b, r) products of some vectors with all of the queries."""
-        asked, off = self._asked(queries)
-        docs = self._scaled(first, last) if self._half is None else self._half[first:last]
-        return Block(first, _bits(docs, asked), off)
+        return Block(first, _bits(self._others(first, last), factors.vectors), factors.off)
 
-    def guess(self, queries: Packed, depth: int) -> Floats:
+    def guess(self, factors: Factors, depth: int) -> Floats:
         """Returns (q,) scores that somewhat more than `depth` documents should reach."""
         from irtoolkit.indexes._compiled_nearest import greatest_values
 
-        asked, (base, share) = self._asked(queries)
-        expected = depth * len(self._sample) / len(self._shard)
-        rank = min(len(self._sample), int(expected + _MARGIN * expected**0.5) + 2)
-        bits, made = _bits(asked, self._sample), np.empty(len(asked))
-        by_rows(lambda rows: greatest_values(bits[rows], rank, made[rows]), bits)
+        vectors, (base, share) = factors
+        sample, made = self._sample, np.empty(len(vectors))
+        expected = depth * len(sample) / len(self._shard)
+        rank = min(len(sample), int(expected + _MARGIN * expected**0.5) + 2)
+
+        def part(rows: slice) -> None:
+            greatest_values(_bits(vectors[rows], sample), rank, made[rows])
+
+        by_rows(part, self._shard.vectors, len(made), slices=1)
         lowest: Floats = made - base - share * np.abs(made)
         return lowest
 
@@ -105,37 +118,37 @@ class Proposals:
         step = max(1, len(self._shard) // max(_LEAST, len(self._shard) // _SHARE))
         if self._half is not None:
             return self._half[::step].contiguous()
-        blocks = range(0, len(self._shard), _DOCS * step)
-        return np.concatenate([self._scaled(at, at + _DOCS * step)[::step] for at in blocks])
+        rows = _ROWS // step * step
+        blocks = range(0, len(self._shard), rows)
+        return np.concatenate([self._scaled(at, at + rows)[::step] for at in blocks])
+
+    def _others(self, first: int, last: int) -> Any:
+        """Returns (b, dimensions) documents as they are multiplied."""
+        return self._scaled(first, last) if self._half is None else self._half[first:last]
 
     def _scaled(self, first: int, last: int) -> Singles:
-        """(b, dimensions) documents as they are multiplied."""
+        """Returns (b, dimensions) documents in single precision."""
         rows = self._shard.rows(first, last)
-        return _unit(rows, self._lengths[first:last]) if self._cosine else rows
+        return rows * _scales(self._lengths[first:last])[:, None] if self._cosine else rows
 
-    def _asked(self, queries: Packed) -> tuple[Any, tuple[Floats, Floats]]:
-        """Returns queries as they are multiplied, and how far off their products can be."""
-        asked = queries.vectors
-        if self._cosine:
-            asked = _unit(asked, np.sqrt(queries.squares))
-        sizes = np.linalg.norm(asked.astype(np.float64), axis=1) * (1 + 1e-6)
+    def factors(self, queries: Packed) -> Factors:
+        """Returns queries as they are multiplied."""
+        vectors, lengths = queries.vectors, np.sqrt(queries.squares)
+        scales = _scales(lengths) if self._cosine else np.ones(len(vectors), np.float32)
+        sizes = (lengths * scales) * (1 + 1e-6)
         # A sum is added up in any order, and of scaled vectors; it may be cut off instead of rounded.
-        off = (2 * asked.shape[1] + 64) * _HALF_STEP * sizes * self._greatest + 1e-30
+        off = (2 * vectors.shape[1] + 64) * _HALF_STEP * sizes * self._greatest + 1e-30
         if self._half is None:
-            return asked, (off, np.zeros(len(asked)))
-        import torch
-
-        half = torch.empty(asked.shape, dtype=torch.bfloat16)
-        changed = _halve(asked, np.ones(len(asked), np.float32), half)
+            return Factors(vectors * scales[:, None], (off, np.zeros(len(vectors))))
+        half = _bf16(vectors.shape)
+        changed = _halve(vectors, scales, half)
         sizes = sizes + changed
         off = (off + sizes * self._changed + changed * self._greatest) * (1 + 1e-6)
-        return half, (off, np.full(len(asked), _HALF_STEP_OF_BF16 * 1.01))
+        return Factors(half, (off, np.full(len(vectors), _HALF_STEP_OF_BF16 * 1.01)))
 
     def _make_half(self) -> None:
-        import torch
-
         count, width = self._shard.vectors.shape
-        self._half = torch.empty((count, width), dtype=torch.bfloat16)
+        self._half = _bf16((count, width))
         scales = _scales(self._lengths) if self._cosine else np.ones(count, np.float32)
         for first in range(0, count, _ROWS):
             last = min(count, first + _ROWS)
@@ -158,29 +171,23 @@ def _halve(vectors: Singles, scales: Singles, halves: Any) -> Floats:
     return changed * (1 + 1e-6)
 
 
+def _bf16(shape: tuple[int, int]) -> Any:
+    """Returns memory for vectors in bf16; that of numpy comes in larger pages."""
+    import torch
+
+    return torch.from_numpy(np.empty(shape, np.int16)).view(torch.bfloat16)
+
+
 def _bits(rows: Any, others: Any) -> Any:
-    """Returns the products of rows and others as whole numbers."""
+    """Returns the products of rows and others as whole numbers; in bf16, of one thread."""
     if isinstance(rows, np.ndarray):
         return (rows @ others.T).view(np.int32)
     import torch
 
-    made = torch.empty((len(rows), len(others)), dtype=torch.bfloat16)
-    bits, share = made.view(torch.int16).numpy(), -(-len(rows) // cores())
-
-    def part(numbers: slice) -> None:
-        own = slice(share * numbers.start, share * numbers.stop)
-        torch.get_num_threads()  # a thread that has not called it yet forgets its limit
-        # Threads of OpenMP would wait for more work in a loop, and keep others from theirs.
-        with one_thread_each("openmp"):
-            torch.mm(rows[own], others.T, out=made[own])
-
-    by_rows(part, bits, -(-len(rows) // share))
-    return bits
-
-
-def _unit(vectors: Singles, lengths: Floats) -> Singles:
-    """Returns vectors of length 1, or 0, in single precision."""
-    return vectors * _scales(lengths)[:, None]
+    torch.get_num_threads()  # a thread that has not called it yet forgets its limit
+    # Threads of OpenMP would wait for more work in a loop, and keep others from theirs.
+    with one_thread_each("openmp"):
+        return torch.mm(rows, others.T).view(torch.int16).numpy()
 
 
 def _scales(lengths: Floats) -> Singles:

@@ -111,7 +111,8 @@ class VectorSearch(Sharded):
         """Yields products with the documents of a shard, in single precision."""
         how = queries.comparison
         if how.similarity != "l2" and shard.has_one_each and queries.has_one_each:
-            yield from Proposals(shard, how.similarity == "cosine", half=False).blocks(queries.rows)
+            proposals = Proposals(shard, how.similarity == "cosine", half=False)
+            yield from proposals.blocks(proposals.factors(queries.rows), slice(0, len(shard)))
             return
         for first, last in shard.blocks():
             scores, off = how.proposed(queries, shard, (first, last), self._longest)

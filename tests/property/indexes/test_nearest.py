@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irtoolkit.base import rows as rows_of_cores
 from irtoolkit.indexes import maxsim, nearest, proposals
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
 from irtoolkit.indexes.nearest import Searched, ShardSearch
@@ -82,10 +83,12 @@ def test_the_best_and_the_ranks_are_those_of_all_scores(
         if half:
             pytest.importorskip("torch")
         patch.setattr(proposals, "_has_fast_bf16", lambda: half)
-        patch.setattr(proposals, "_DOCS", 128)
+        patch.setattr(proposals, "_DOCS", (128, 128))
         patch.setattr(proposals, "_LEAST", 100)
         patch.setattr(nearest, "_MANY", 1)
         patch.setattr(nearest, "_FEW", 1)
+        # Cores look through some of the documents each.
+        patch.setattr(rows_of_cores, "_ALONE", 1)
         found = Searched(ShardSearch(shard), queries).best(tied, depth, rows, places)
     scores = how.scores(queries, shard)
     best, written = top_k(scores, tied, depth)
@@ -114,7 +117,8 @@ def test_products_are_no_further_off_than_they_can_be(
         if half:
             pytest.importorskip("torch")
         patch.setattr(proposals, "_has_fast_bf16", lambda: half)
-        for block in Proposals(shard, cosine).blocks(queries.rows):
+        multiplied = Proposals(shard, cosine)
+        for block in multiplied.blocks(multiplied.factors(queries.rows), slice(100, 700)):
             bits = block.bits.astype(np.int32) << 16 if half else block.bits
             values = bits.view(np.float32).astype(np.float64)
             off = block.off[0][:, None] + block.off[1][:, None] * np.abs(values)
@@ -166,6 +170,7 @@ def test_the_most_similar_vectors_are_those_of_all_products(
         patch.setattr(proposals, "_has_fast_bf16", lambda: half)
         patch.setattr(maxsim, "_WORTH", 1)
         patch.setattr(maxsim, "_CELLS", 1000)
+        patch.setattr(rows_of_cores, "_ALONE", 1)
         found = how.scores(queries, shard)
         patch.setattr(maxsim.Matching, "is_possible", lambda *_: False)
         np.testing.assert_array_equal(found, how.scores(queries, shard))
