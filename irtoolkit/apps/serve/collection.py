@@ -171,7 +171,7 @@ class Collection:
 
 
 @cache
-def compile_search() -> None:
-    """Compiles what searches by words, which takes some ten seconds once after an install."""
+def load_search() -> None:
+    """Loads what searches by words; none of it is compiled."""
     novel = novel_of(b"One lamp was lit.", "lamp")
     Collection("lamp", "lamp", [novel], None).warm_up("words")

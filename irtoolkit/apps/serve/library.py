@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.apps.serve import quality
 from irtoolkit.apps.serve.asking import BusyError, Desk, PreparingError, Question
-from irtoolkit.apps.serve.collection import SYSTEMS, Answer, Collection, SystemName, compile_search
+from irtoolkit.apps.serve.collection import SYSTEMS, Answer, Collection, SystemName, load_search
 from irtoolkit.apps.serve.entries import Entry
 from irtoolkit.apps.serve.judgments import Judgment, Judgments, query_id
 from irtoolkit.apps.serve.limits import Limits
@@ -88,7 +88,7 @@ class Library:
         """Begins to prepare and to answer; returns when searches can be answered."""
         self.desk = Desk(self.limits.waiting, self.limits.seconds)
         self.desk.open()
-        await asyncio.to_thread(compile_search)
+        await asyncio.to_thread(load_search)
         self.shelf.start(self.writes)
 
     def end(self) -> None:

@@ -298,14 +298,14 @@ def test_a_book_that_is_ready_has_been_searched(
     assert searched == [(book["id"], "words")]
 
 
-def test_a_server_answers_once_its_search_is_compiled(
+def test_a_server_answers_once_its_search_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiled = []
-    monkeypatch.setattr("irtoolkit.apps.serve.library.compile_search", lambda: compiled.append(1))
+    loaded = []
+    monkeypatch.setattr("irtoolkit.apps.serve.library.load_search", lambda: loaded.append(1))
     library = Library(tmp_path / "library", None)
     with TestClient(application(library, Access.local(8801)), base_url=HOST):
-        assert compiled == [1]
+        assert loaded == [1]
 
 
 def test_books_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
