@@ -21,7 +21,7 @@ from irtoolkit.base.textwidth import printable
 from irtoolkit.commands import _streams as streams
 from irtoolkit.commands._engines import engine_of
 from irtoolkit.commands._overwriting import files_read, refuse_overwriting
-from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, Paragraphs, naming_flags
+from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, add_command, naming_flags
 from irtoolkit.commands._pipes import copy_pipes
 from irtoolkit.version import __version__
 
@@ -44,13 +44,7 @@ def build_parser(command: str | None = None) -> CommandParser:
     _add_shared(parser, version=None)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, module in _commands(command):
-        sub = subparsers.add_parser(
-            name,
-            help=module.HELP,
-            description=module.__doc__,
-            epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
-            formatter_class=Paragraphs,
-        )
+        sub = add_command(subparsers, name, module)
         _add_shared(sub, version=argparse.SUPPRESS)
         module.configure(sub)
         shared = getattr(module, "SHARED", False)

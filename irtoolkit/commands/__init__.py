@@ -16,6 +16,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import refuse_unwritable
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.textwidth import harmless
 from irtoolkit.commands._streams import say
@@ -63,7 +66,6 @@ def output_file(name: str) -> OutputFile:
     Raises:
         InputError: it cannot be written, or is -.
     """
-    from irtoolkit.base.files import refuse_unwritable
 
     refuse_dash(name, "file")
     refuse_unwritable(name)
@@ -73,8 +75,6 @@ def output_file(name: str) -> OutputFile:
 
 def _tell_new_folder(name: str) -> None:
     """Names a folder that will be made, if its name may be mistyped."""
-    from irtoolkit.base.near import did_you_mean
-    from irtoolkit.base.paths import is_url, on_disk
 
     folder = on_disk(name).parent
     if is_url(name) or folder.exists():
@@ -101,7 +101,6 @@ def output_folder(name: str) -> str:
 
     Errors as for `output_file`.
     """
-    from irtoolkit.base.files import refuse_unwritable
 
     refuse_dash(name, "folder")
     refuse_unwritable(name, folder=True)
@@ -137,8 +136,6 @@ def refuse_dash(name: str, kind: str) -> None:
 
 
 def _refuse_url(name: str, kind: str) -> None:
-    from irtoolkit.base.paths import is_url
-
     if is_url(name):
         raise InputError(
             f"{name} is a URL, and this command writes to {kind}s of this machine",

@@ -6,7 +6,7 @@ import argparse
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         " $IRTOOLKIT_ENGINE, else ray where $RAY_ADDRESS is set, else local",
     )  # fmt: skip
     group.add_argument(
-        "--workers", type=int, action=AtLeastOne, metavar="N",
+        "--workers", action=at_least(1),
         help="pieces worked on at once; default: $IRTOOLKIT_WORKERS, else all cores or CPUs of the"
         " cluster; alone it means --engine processes",
     )  # fmt: skip

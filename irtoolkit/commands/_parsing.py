@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from irtoolkit.base.errors import InputError
@@ -43,24 +45,40 @@ class Paragraphs(argparse.RawDescriptionHelpFormatter):
         return textwrap.indent("\n\n".join(parts), indent)
 
 
-class AtLeastOne(argparse.Action):
-    """Stores a number that is at least 1; an error names the flag as it was typed."""
+class _Number(argparse.Action):
+    """Stores a number in a range; an error names the flag as it was typed."""
 
-    least = 1
+    def __init__(self, *args: Any, least: float, most: float, **options: Any) -> None:
+        options = {"type": int, "metavar": "N", **options}
+        default, said = options.get("default"), options["help"]
+        if default is not None and "default:" not in said:
+            options["help"] = f"{said}; default: {default:g}"
+        super().__init__(*args, **options)
+        self.least, self.most = least, most
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
         option_string: str | None = None,
     ) -> None:  # fmt: skip
-        if values < self.least:
-            raise InputError(f"{option_string} {values} is not at least {self.least}")
+        if not self.least <= values <= self.most:
+            ends = f"between {self.least:g} and {self.most:g}"
+            wanted = ends if self.most < math.inf else f"at least {self.least:g}"
+            raise InputError(f"{option_string} {values:g} is not {wanted}")
         setattr(namespace, self.dest, values)
 
 
-class AtLeastZero(AtLeastOne):
-    """Stores a number that is at least 0."""
+def at_least(least: float) -> Any:
+    """Returns the action of an argument that takes a number; see `between`."""
+    return between(least, math.inf)
 
-    least = 0
+
+def between(least: float, most: float) -> Any:
+    """Returns the action of an argument that takes a number in a range.
+
+    The number is whole and called N, unless `type` and `metavar` say otherwise; its help ends in its
+    default.
+    """
+    return partial(_Number, least=least, most=most)
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -153,6 +171,18 @@ class CommandParser(argparse.ArgumentParser):
         if last == "TEXT":
             return "; put a text of several words between quotes"
         return "; name one command" if last == "COMMAND" else ""
+
+
+def add_command(subparsers: Any, name: str, module: Any) -> CommandParser:
+    """Adds the parser of a command module, without its arguments."""
+    parser: CommandParser = subparsers.add_parser(
+        name,
+        help=module.HELP,
+        description=module.__doc__,
+        epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
+        formatter_class=Paragraphs,
+    )
+    return parser
 
 
 def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[str]) -> InputError:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import on_disk
+from irtoolkit.base.streams import stream_of
 
 # What is given to a command in place of a file, to mean standard input.
 DASH, STDIN = "-", "/dev/stdin"
@@ -60,7 +61,6 @@ def _words(args: argparse.Namespace) -> Iterator[str]:
 def _identity(path: str) -> object:
     """Returns the identity of a stream or a pipe; None for a file that can be read again."""
     from irtoolkit.base.pipes import is_pipe
-    from irtoolkit.base.streams import stream_of
 
     number = stream_of(path)
     if number is not None or not is_pipe(path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.commands import (
     add_run_form,
     measures_of,
@@ -54,7 +55,6 @@ FLAGS = ("log", "methods", "normalise", "step", "inner", "test")
 
 def refuse_other(args: argparse.Namespace) -> None:
     """Raises InputError for arguments of the one kind of search with the other."""
-    from irtoolkit.base.errors import InputError
 
     if args.runs is None:
         for name, given in (("SYSTEM", args.system), ("--grid", args.grid)):

@@ -16,6 +16,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.plurals import number_of
+from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import add_format, add_output, note, output_file, print_json
 
 if TYPE_CHECKING:
@@ -57,7 +59,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.plurals import number_of
     from irtoolkit.scoring.annotators import Annotators, read_grades
 
     found = Annotators.read(args.qrels)
@@ -87,8 +88,6 @@ def _to_judge_again(path: str, found: Annotators) -> None:
 
 def _print(args: argparse.Namespace, found: Annotators) -> None:
     from dataclasses import asdict, astuple
-
-    from irtoolkit.base.tables import TextTable
 
     rows, differing = found.agreement(), found.differing()
     if args.format == "json":

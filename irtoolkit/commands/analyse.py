@@ -15,6 +15,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import is_file
+from irtoolkit.base.tables import TextTable, terminal_width
+from irtoolkit.base.textwidth import wrap
 from irtoolkit.commands import (
     add_format,
     add_settings,
@@ -62,8 +66,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
-    from irtoolkit.base.files import is_file
     from irtoolkit.commands import parse_pairs
 
     if args.list:
@@ -97,8 +99,6 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _print_list(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
-    from irtoolkit.base.tables import TextTable
     from irtoolkit.papers.analyses.catalogue import analyses
 
     if args.analysis is not None or args.inputs:
@@ -123,8 +123,6 @@ def _subject(one: type[Analysis]) -> str:
 
 
 def _print(result: AnalysisResult, form: str) -> None:
-    from irtoolkit.base.tables import terminal_width
-    from irtoolkit.base.textwidth import wrap
     from irtoolkit.papers.analyses.files import csv_table
     from irtoolkit.papers.analyses.result import as_json, as_latex, as_tables, closing_lines
 

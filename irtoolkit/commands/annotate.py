@@ -21,9 +21,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.plurals import number_of
 from irtoolkit.commands import local_folder, note
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 from irtoolkit.commands._serving import add_address, check_no_token
 
 if TYPE_CHECKING:
@@ -54,12 +55,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--annotator", metavar="NAME", help="whose; default: the login name")
     parser.add_argument(
-        "--depth", type=int, action=AtLeastOne, metavar="K",
+        "--depth", action=at_least(1), metavar="K",
         help=f"documents of each run; default: {DEPTH}",
     )  # fmt: skip
-    parser.add_argument(
-        "--queries", type=int, action=AtLeastOne, metavar="N", help="draw N; default: all"
-    )
+    parser.add_argument("--queries", action=at_least(1), help="draw N; default: all")
     parser.add_argument(
         "--seed", type=int, default=0, metavar="S",
         help="of the queries drawn and the order of documents; default: 0",
@@ -75,8 +74,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from importlib.util import find_spec
-
-    from irtoolkit.base.errors import needs_extra
 
     if find_spec("fastapi") is None:
         raise needs_extra("fastapi", "serve")
@@ -133,7 +130,6 @@ def _serve(
 ) -> None:
     from irtoolkit.apps.annotate.app import application
     from irtoolkit.apps.web.server import Patience, address, run
-    from irtoolkit.base.plurals import number_of
 
     sheet, pool = session.sheet, session.pool
 

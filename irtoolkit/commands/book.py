@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from irtoolkit.base.tables import TextTable
+from irtoolkit.base.textwidth import printable, shorten
 from irtoolkit.commands import add_format, print_json
 
 if TYPE_CHECKING:
@@ -47,8 +49,6 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _summary(accounts: dict[str, BookAccount]) -> TextTable:
-    from irtoolkit.base.tables import TextTable
-
     headers = ["file", "language", "chapters", "sentences", "characters", "in sentences",
                "in headings", "in notes", "dropped"]  # fmt: skip
     rows: list[list[TableCell]] = [
@@ -60,8 +60,6 @@ def _summary(accounts: dict[str, BookAccount]) -> TextTable:
 
 
 def _by_reason(accounts: dict[str, BookAccount]) -> TextTable:
-    from irtoolkit.base.tables import TextTable
-
     rows: list[list[TableCell]] = [
         [name, reason, pieces, characters, _lines(one, reason)]
         for name, one in accounts.items()
@@ -77,9 +75,6 @@ def _lines(account: BookAccount, reason: str) -> str:
 
 
 def _chapters(name: str, account: BookAccount) -> TextTable:
-    from irtoolkit.base.tables import TextTable
-    from irtoolkit.base.textwidth import printable
-
     rows: list[list[TableCell]] = [
         [chapter.start, printable(chapter.title)] for chapter in account.novel.chapters
     ]
@@ -87,9 +82,6 @@ def _chapters(name: str, account: BookAccount) -> TextTable:
 
 
 def _dropped(name: str, account: BookAccount) -> TextTable:
-    from irtoolkit.base.tables import TextTable
-    from irtoolkit.base.textwidth import printable, shorten
-
     rows: list[list[TableCell]] = [
         [f"{piece.part}:{piece.line}" if piece.part else piece.line, piece.reason,
          shorten(printable(" ".join(piece.text.split())), _SHOWN)]

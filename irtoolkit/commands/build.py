@@ -11,7 +11,7 @@ import argparse
 
 from irtoolkit.commands import _builds
 from irtoolkit.commands._overwriting import files_read
-from irtoolkit.commands._parsing import Paragraphs
+from irtoolkit.commands._parsing import add_command
 
 HELP = "build a benchmark from your own texts"
 EXAMPLES = (
@@ -30,13 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     subparsers = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
     for module in modules(_builds):
-        sub = subparsers.add_parser(
-            module.__name__.rpartition(".")[2],
-            help=module.HELP,
-            description=module.__doc__,
-            epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
-            formatter_class=Paragraphs,
-        )
+        sub = add_command(subparsers, module.__name__.rpartition(".")[2], module)
         module.configure(sub)
         sub.set_defaults(build=module.execute, files_read=files_read(sub))
 

@@ -20,6 +20,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import same_place
 from irtoolkit.commands import add_format, add_measures, measures_of, note, print_json
 from irtoolkit.commands._datasets import add_judged, judged_dataset
@@ -60,7 +61,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.scoring.compare import compare
     from irtoolkit.scoring.evaluation import parse_measures
     from irtoolkit.scoring.score import score
@@ -112,7 +112,6 @@ def _check_levels(args: argparse.Namespace) -> None:
     Raises:
         InputError: one is out of range, both are given, or --max-p goes with no ranx.
     """
-    from irtoolkit.base.errors import InputError
 
     alpha, max_p = args.alpha, args.max_p
     if max_p is not None and args.engine != "ranx":
@@ -130,7 +129,6 @@ def _check_levels(args: argparse.Namespace) -> None:
 
 def _by_ranx(args: argparse.Namespace, dataset: Dataset, paths: list[str]) -> None:
     """Prints ranx's report."""
-    from irtoolkit.base.errors import InputError
     from irtoolkit.integrations.ranx import compare_with_ranx, ranx_name
     from irtoolkit.integrations.ranx_objects import slow_at_first
     from irtoolkit.scoring.score import score

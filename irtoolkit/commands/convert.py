@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.commands import local_folder
 
 HELP = "convert a published checkpoint, or a model to ONNX and back"
@@ -70,7 +71,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from irtoolkit.base.errors import InputError
     from irtoolkit.models.conversion import BASE, convert
 
     if args.layout == "onnx":

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.tables import TextTable, terminal_width
+from irtoolkit.base.textwidth import wrap
 from irtoolkit.commands import add_format, note, print_json
 
 if TYPE_CHECKING:
@@ -46,8 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
-
     if args.limit is not None and not args.download:
         raise InputError("--limit without --download")
     if args.download:
@@ -69,7 +70,6 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _download(dataset_id: str, limit: float | None) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.datasets.dataset import Dataset
 
     about = Dataset.load(dataset_id).about
@@ -163,7 +163,6 @@ def _is_beginning(name: str) -> bool:
 
 def _rows(beginning: str = "") -> Iterator[_Row]:
     """Yields the datasets whose ids have a prefix."""
-    from irtoolkit.base.errors import InputError
     from irtoolkit.datasets import dataset_ids
     from irtoolkit.datasets.dataset import Dataset
 
@@ -187,8 +186,6 @@ def _rows(beginning: str = "") -> Iterator[_Row]:
 
 
 def _print_list(records: list[dict[str, Any]], form: str) -> None:
-    from irtoolkit.base.tables import TextTable
-
     if form == "json":
         print_json(records)
         return
@@ -227,8 +224,6 @@ def _heading(about: Benchmark) -> str:
 
 def _say(text: str, indent: int = 0) -> None:
     """Prints a text in lines that fit the terminal; further lines are indented by two more."""
-    from irtoolkit.base.tables import terminal_width
-    from irtoolkit.base.textwidth import wrap
 
     first, *others = wrap(text, terminal_width() - indent - 2, cut=False)
     print(" " * indent + first)
@@ -272,8 +267,6 @@ def _describe(dataset_id: str) -> dict[str, Any]:
 
 
 def _print_one(shown: dict[str, Any], form: str) -> None:
-    from irtoolkit.base.tables import TextTable
-
     if form == "json":
         print_json(shown)
         return

@@ -17,6 +17,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
 from irtoolkit.commands import add_format, add_measures, note, output_file, print_json
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 
@@ -51,7 +53,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.commands import measures_of
     from irtoolkit.scoring.score import score
     from irtoolkit.scoring.trec_eval import trec_eval_lines
@@ -74,8 +75,6 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _write_per_query(scores: Scores, path: str) -> None:
-    from irtoolkit.base.files import atomic_text
-
     with atomic_text(path) as out:
         out.write("run\tquery_id\tmeasure\tvalue\n")
         for name, query_id, measure, value in scores.per_query():

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.plurals import number_of
 from irtoolkit.commands import add_output, note, refuse_dash
 
 HELP = "write a dataset for BEIR, MTEB, the Hub, Pyserini or TIRA"
@@ -64,7 +66,6 @@ def execute(args: argparse.Namespace) -> None:
 
 def _write_folder(args: argparse.Namespace) -> None:
     from irtoolkit.base.folders import refuse_filled
-    from irtoolkit.base.plurals import number_of
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.integrations.exports.card import is_export, restate
     from irtoolkit.integrations.exports.export import export_folder
@@ -103,7 +104,6 @@ def _write_folder(args: argparse.Namespace) -> None:
 
 
 def _write_lines(args: argparse.Namespace) -> None:
-    from irtoolkit.base.files import atomic_text
     from irtoolkit.datasets.dataset import Dataset
 
     if args.folder is not None:

@@ -13,6 +13,7 @@ import argparse
 import sys
 from typing import Any
 
+from irtoolkit.base.files import atomic_text
 from irtoolkit.commands import add_output, note
 
 HELP = "extract exemplifying units from text"
@@ -39,7 +40,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     import json
 
-    from irtoolkit.base.files import atomic_text
     from irtoolkit.datasets.examples import Clipper, extract_from_files
 
     clipper = Clipper(args.tokenizer, args.tokens)

@@ -25,8 +25,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.commands import add_output, add_run_form, note, parse_pairs, shown, size_of
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.fusion_methods import Method
@@ -84,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--depth",
         "--hits",
         type=int,
-        action=AtLeastOne,
+        action=at_least(1),
         metavar="N",
         help="rows per query; default: all",
     )
@@ -96,7 +97,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.integrations.ranx_fusion import RanxMethod, fusion_method
     from irtoolkit.integrations.ranx_objects import slow_at_first
     from irtoolkit.ranking.fusion import fuse_files
@@ -138,7 +138,6 @@ def execute(args: argparse.Namespace) -> None:
 
 def _fuse_learned(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     """Fuses by a fusion that a search has learned."""
-    from irtoolkit.base.errors import InputError
     from irtoolkit.fusing.log import learned_fusion
     from irtoolkit.ranking.fusion import fuse_files
 

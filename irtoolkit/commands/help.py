@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
+
 HELP = "show the help of irtoolkit or of a command"
 EXAMPLES = ("irtoolkit help", "irtoolkit help retrieve")
 
@@ -13,9 +16,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
-    from irtoolkit.base.near import did_you_mean
-
     if args.command not in args.parsers:
         raise InputError(
             f"no command {args.command!r}",

@@ -24,7 +24,7 @@ from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, output_folder, parse_pairs
 from irtoolkit.commands._datasets import swap_dataset_and_system
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -56,11 +56,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FOLDER", type=output_folder, help="default: irtoolkit's cache"
     )
     parser.add_argument(
-        "--memory", type=int, default=1024, metavar="MIB",
-        help="memory for the postings of a shard while it is built; default: 1024",
+        "--memory", default=1024, action=at_least(1), metavar="MIB",
+        help="memory for the postings of a shard while it is built",
     )  # fmt: skip
     parser.add_argument(
-        "--sentences", type=int, metavar="N", action=AtLeastOne,
+        "--sentences", action=at_least(1),
         help="of a passage of a book; default: 3",
     )  # fmt: skip
     action = parser.add_mutually_exclusive_group()
@@ -87,8 +87,6 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.systems import find_system, refuse_query_settings
     from irtoolkit.retrievers.index_sources import dataset_with
 
-    if args.memory < 1:
-        raise InputError(f"--memory {args.memory} is not at least 1")
     if args.system is not None:
         swap_dataset_and_system(args)
     settings, memory, there = parse_pairs(args.settings), args.memory << 20, False

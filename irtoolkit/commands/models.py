@@ -12,6 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.tables import TextTable, terminal_width
+from irtoolkit.base.textwidth import pad, shorten, wrap
 from irtoolkit.commands import add_format, print_json
 
 if TYPE_CHECKING:
@@ -62,9 +66,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from dataclasses import asdict
 
-    from irtoolkit.base.errors import InputError
-    from irtoolkit.base.near import did_you_mean
-    from irtoolkit.base.tables import TextTable
     from irtoolkit.models.downloads import only_here
     from irtoolkit.models.presets import find_preset, missing_weights, presets
     from irtoolkit.models.sources import sources
@@ -119,7 +120,6 @@ def _may_be_model(name: str) -> bool:
     Raises:
         InputError: it is a folder without a model.
     """
-    from irtoolkit.base.errors import InputError
     from irtoolkit.models.downloads import only_here
     from irtoolkit.models.places import has_model, is_hub_id
     from irtoolkit.models.presets import find_preset, missing_weights, preset_name
@@ -137,7 +137,6 @@ def _may_be_model(name: str) -> bool:
 
 
 def _refuse_no_hub_id(name: str) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.models.places import is_hub_id
 
     if "/" in name and not is_hub_id(name):
@@ -149,8 +148,6 @@ def _refuse_no_hub_id(name: str) -> None:
 
 def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
     """Prints all facts about some models."""
-    from irtoolkit.base.tables import terminal_width
-    from irtoolkit.base.textwidth import wrap
     from irtoolkit.commands import shown as settings_line
 
     for name, known in facts.items():
@@ -173,9 +170,6 @@ def _print_groups(
     facts: Mapping[str, Mapping[str, Any]], words: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Prints the list for a terminal, by kind, with installed models first; then word vectors."""
-    from irtoolkit.base.errors import needs_extra
-    from irtoolkit.base.tables import terminal_width
-    from irtoolkit.base.textwidth import pad, shorten, wrap
     from irtoolkit.datasets.benchmark import NOT_STATED
 
     width = terminal_width()

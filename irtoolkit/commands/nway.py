@@ -14,6 +14,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import sha256
 from irtoolkit.commands import note
 
 HELP = "pick the gold document and negatives for an N-way task"
@@ -44,8 +46,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
-    from irtoolkit.base.files import sha256
     from irtoolkit.base.stamps import unchanged
     from irtoolkit.building.nway import (
         hardest_candidates,

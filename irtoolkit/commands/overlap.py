@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import add_format, note, print_json
 
 if TYPE_CHECKING:
@@ -67,8 +68,6 @@ def execute(args: argparse.Namespace) -> None:
 
 def _print(args: argparse.Namespace, found: Mapping[str, QueryOverlap]) -> None:
     from dataclasses import asdict
-
-    from irtoolkit.base.tables import TextTable
 
     printed = _printed() if args.words == "nltk" else {}
     if args.format == "json":

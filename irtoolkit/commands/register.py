@@ -23,8 +23,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import add_format, note, print_json
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.local.registering import Registration
@@ -60,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--lang", metavar="CODE", help="language of documents and topics, such as en"
     )
     parser.add_argument(
-        "--sentences", type=int, metavar="N", action=AtLeastOne,
+        "--sentences", action=at_least(1),
         help="of a passage of a book; default: 3",
     )  # fmt: skip
     parser.add_argument(
@@ -77,8 +79,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
-
     given = [
         f"--{name}"
         for name in ("docs", "topics", "qrels", "pools", "lang", "sentences", "lenient", "replace")
@@ -149,8 +149,6 @@ def _remove(name: str) -> None:
 
 
 def _list(form: str) -> None:
-    from irtoolkit.base.errors import InputError
-    from irtoolkit.base.tables import TextTable
     from irtoolkit.datasets.local.registered import LocalCollection
     from irtoolkit.datasets.local.registry import read_registry
 

@@ -22,10 +22,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import add_measures, note, output_file, output_folder
 from irtoolkit.commands._datasets import add_judged, judged_dataset
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -70,11 +71,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
     parser.add_argument(
-        "--rel", type=int, action=AtLeastOne, metavar="N",
+        "--rel", action=at_least(1),
         help="lowest relevant grade; default: that of the measures",
     )  # fmt: skip
     parser.add_argument(
-        "--texts", type=int, metavar="N",
+        "--texts", action=at_least(0),
         help="number of queries that the page shows with texts; default: as many as a page of 1 MB"
         " holds, and at most 200",
     )  # fmt: skip
@@ -95,7 +96,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.commands import measures_of
     from irtoolkit.reports.compose import ReportOptions, compose
     from irtoolkit.reports.papers import TableStyle
@@ -106,8 +106,6 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError("nothing to write", remedy="name a file with -o, or --figures FOLDER")
     forms = [check_form(path) for path in args.output]
     style = TableStyle(args.intervals, args.percent, args.digits, args.caption)
-    if args.texts is not None and args.texts < 0:
-        raise InputError(f"--texts {args.texts} is below 0")
     if args.figures is not None:
         _need_matplotlib()
     if style != TableStyle() and not {".tex", ".md"} & set(forms):
@@ -155,8 +153,6 @@ def _sections(
 def _need_matplotlib() -> None:
     """Raises an error before the work starts if matplotlib is missing."""
     from importlib.util import find_spec
-
-    from irtoolkit.base.errors import needs_extra
 
     if find_spec("matplotlib") is None:
         raise needs_extra("matplotlib", "report")

@@ -14,12 +14,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import shown
+from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import add_format, add_hidden, note, output_folder, parse_pairs, print_json
 from irtoolkit.commands._engines import add_engine
 
 if TYPE_CHECKING:
-    from irtoolkit.base.tables import TextTable
     from irtoolkit.papers.results import TableResult
     from irtoolkit.papers.tables import Table
 
@@ -121,7 +122,6 @@ def _say(line: str) -> None:
 
 def _refuse_unused(args: argparse.Namespace) -> None:
     """Raises InputError if a flag is given that a list of rows does not read."""
-    from irtoolkit.base.errors import InputError
 
     mode = "--list" if args.list else "--missing" if args.missing else None
     unread = {
@@ -137,7 +137,6 @@ def _refuse_unused(args: argparse.Namespace) -> None:
 
 
 def _list_tables(args: argparse.Namespace, systems: list[str]) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.papers.catalogue import tables
     from irtoolkit.papers.listing import overview, row_states
 
@@ -199,7 +198,6 @@ def _print_figures(result: TableResult, form: str) -> None:
 def _print_tables(parts: list[TextTable], groups: list[str], form: str) -> None:
     from dataclasses import replace
 
-    from irtoolkit.base.tables import TextTable
     from irtoolkit.papers.summary import folded
 
     if form == "csv":  # one table, which says in each row what a title cannot

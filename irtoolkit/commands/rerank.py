@@ -21,7 +21,7 @@ from irtoolkit.commands import (
 )
 from irtoolkit.commands._datasets import add_ranked, note_order, ranked_dataset
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 # Processes that are started together share its work.
 SHARED = True
@@ -42,8 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_run_form(parser)
     parser.add_argument(
-        "--depth", "--hits", type=int, action=AtLeastOne,
-        default=100, metavar="N",
+        "--depth", "--hits", action=at_least(1),
+        default=100,
         help="documents ranked again; default: 100",
     )  # fmt: skip
     parser.add_argument(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from irtoolkit.base.files import atomic_text
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import local_folder
 
@@ -28,7 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.files import atomic_text
     from irtoolkit.papers.pages import STYLES, pages, read_result
 
     made = pages([read_result(Path(name)) for name in args.files])

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch, nothing_to_do
+from irtoolkit.base.paths import shown
 from irtoolkit.commands import (
     add_output,
     add_run_form,
@@ -38,7 +39,7 @@ from irtoolkit.commands import (
 )
 from irtoolkit.commands._datasets import add_ranked, ranked_dataset, swap_dataset_and_system
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.systems import System
@@ -65,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_run_form(parser)
     parser.add_argument(
-        "--depth", "--hits", type=int, action=AtLeastOne,
+        "--depth", "--hits", action=at_least(1),
         metavar="N",
         help="rows per query; default: all of a pool, 1,000 of a corpus",
     )  # fmt: skip
@@ -122,7 +123,6 @@ def _names_index(given: str) -> bool:
 
 
 def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
-    from irtoolkit.base.paths import shown
     from irtoolkit.datasets.replaced import queries_of_files
     from irtoolkit.ranking.from_index import rank_index
     from irtoolkit.ranking.output import Output

@@ -29,7 +29,7 @@ from irtoolkit.base.paths import is_url
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, note, parse_pairs, print_json
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.book_index import PlacedIndex
@@ -55,16 +55,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "text", metavar="TEXT", nargs="*",
         help="after more books, if there are some; default: read from the terminal",
     )  # fmt: skip
-    parser.add_argument(
-        "-k", "--hits", type=int, default=10, metavar="N", action=AtLeastOne, help="default: 10"
-    )
+    parser.add_argument("-k", "--hits", default=10, action=at_least(1), help="default: 10")
     parser.add_argument(
         "--system",
         metavar="SYSTEM",
         help="default: what a folder was built for; bm25 for a dataset; for a book the best, both or words",
     )
     parser.add_argument(
-        "--sentences", type=int, metavar="N", action=AtLeastOne,
+        "--sentences", action=at_least(1),
         help="of a passage of a book; default: 8; 3 with a retriever such as bm25; of registered books, theirs",
     )  # fmt: skip
     parser.add_argument(

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text, refuse_unwritable
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import note, output_place, size_of
 
@@ -52,9 +54,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
-    from irtoolkit.base.files import refuse_unwritable
-
     form = args.form or _form(args.dataset)
     pools = [str(path).endswith(".json") for path in args.runs]
     refuse_unwritable(args.output, folder=form == "csfcube" and not all(pools))
@@ -78,7 +77,6 @@ def _form(dataset: str) -> str:
 def _relic(args: argparse.Namespace) -> None:
     import json
 
-    from irtoolkit.base.files import atomic_text
     from irtoolkit.scoring.submit import relic_answers
 
     dataset = args.dataset if args.dataset.endswith("/test") else f"{args.dataset}/test"

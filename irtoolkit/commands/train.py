@@ -38,7 +38,9 @@ import argparse
 from functools import partial
 from typing import Any
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch
+from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.commands import (
     local_file,
     local_folder,
@@ -49,7 +51,7 @@ from irtoolkit.commands import (
     size_of,
 )
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne, AtLeastZero
+from irtoolkit.commands._parsing import at_least
 
 # Processes that are started together share its work.
 SHARED = True
@@ -81,10 +83,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--device", metavar="D", help="torch device; default: a GPU if there is one"
     )
     parser.add_argument(
-        "--save-every", type=int, default=500, action=AtLeastOne, metavar="N",
+        "--save-every", default=500, action=at_least(1),
         help="steps between checkpoints; default: 500",
     )  # fmt: skip
-    parser.add_argument("--loaders", type=int, default=0, action=AtLeastZero, metavar="N", help="processes that prepare batches; default: 0")  # fmt: skip
+    parser.add_argument("--loaders", default=0, action=at_least(0), help="processes that prepare batches; default: 0")  # fmt: skip
     parser.add_argument("--tensorboard", metavar="FOLDER", help="write TensorBoard's event files to FOLDER")  # fmt: skip
     parser.add_argument(
         "--restart", action="store_true", help="delete existing checkpoints and the model, and train anew"
@@ -108,12 +110,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out-of-fold", metavar="FILE", type=output_file,
         help="write the run here; the models go to fold-1, fold-2 ... in the folder of -o",
     )  # fmt: skip
-    group.add_argument("--folds", type=int, metavar="K", help="default: the dataset's own, or 5")
+    group.add_argument(
+        "--folds", action=at_least(2), metavar="K", help="default: the dataset's own, or 5"
+    )
     add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.training.model_paths import trained_folder
     from irtoolkit.training.recipe_files import find_recipe
 
@@ -152,10 +155,7 @@ def execute(args: argparse.Namespace) -> None:
 
 def _check_flags(args: argparse.Namespace) -> None:
     """Refuses flags with which no training can begin, even if none is to begin."""
-    from irtoolkit.base.errors import InputError
 
-    if args.folds is not None and args.folds < 2:
-        raise InputError(f"--folds {args.folds} is not at least 2")
     if args.device is not None:
         from irtoolkit.models.loading import torch_device
 
@@ -164,7 +164,6 @@ def _check_flags(args: argparse.Namespace) -> None:
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Returns the given settings, with the datasets among them."""
-    from irtoolkit.base.errors import InputError
 
     settings = parse_pairs(args.settings)
     given = {"dataset": args.datasets[:1], "extra": args.datasets[1:]}
@@ -193,8 +192,6 @@ def _training(args: argparse.Namespace) -> Any:
 
 
 def _refuse_alone(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
-
     for flag in ("by", "seeds", "log"):
         if getattr(args, flag) is not None:
             raise InputError(
@@ -205,7 +202,6 @@ def _refuse_alone(args: argparse.Namespace) -> None:
 
 
 def _rank_folds(args: argparse.Namespace, recipe: Any) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.papers.training_folds import train_folds
 
     if launch().several:
@@ -223,8 +219,6 @@ def _rank_folds(args: argparse.Namespace, recipe: Any) -> None:
 
 
 def _search(args: argparse.Namespace, settings: dict[str, Any]) -> None:
-    from irtoolkit.base.errors import InputError
-    from irtoolkit.base.tables import TableCell, TextTable
     from irtoolkit.papers.training_search import TrainingSearch, search_training
     from irtoolkit.papers.tune import parse_grid
 
@@ -263,8 +257,6 @@ def _show_search(search: Any) -> None:
 
 
 def _numbers(text: str | None) -> list[int] | None:
-    from irtoolkit.base.errors import InputError
-
     if text is None:
         return None
     try:
@@ -285,7 +277,6 @@ def _show(recipe: Any) -> None:
 
 
 def _list() -> None:
-    from irtoolkit.base.tables import TextTable
     from irtoolkit.training.recipe_files import find_recipe, recipe_names, recipe_variables
 
     rows = []

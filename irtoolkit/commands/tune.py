@@ -23,6 +23,7 @@ import argparse
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.commands import (
     add_format,
     add_measures,
@@ -35,7 +36,7 @@ from irtoolkit.commands import (
     shown,
 )
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne, AtLeastZero
+from irtoolkit.commands._parsing import at_least
 from irtoolkit.commands._tune_fusion import add_fusion, refuse_other, tune_fusions
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="of queries that are held out, or of whole books; default: the dataset's own, otherwise 5",
     )  # fmt: skip
     parser.add_argument(
-        "--seed", type=int, action=AtLeastZero, metavar="N",
+        "--seed", action=at_least(0),
         help="of the folds, and of training; default: 0",
     )  # fmt: skip
     add_fusion(parser)
@@ -72,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--depth",
         "--hits",
         type=int,
-        action=AtLeastOne,
+        action=at_least(1),
         metavar="N",
         help="default: 1000; of fused runs: all",
     )
@@ -89,7 +90,6 @@ def execute(args: argparse.Namespace) -> None:
     if args.runs is not None:
         tune_fusions(args)
         return
-    from irtoolkit.base.tables import TableCell, TextTable
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.papers.held_out import held_out
     from irtoolkit.papers.tune import parse_grid, tune

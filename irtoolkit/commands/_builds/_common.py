@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from irtoolkit.commands import local_folder, note
+from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
+    from argparse import _ActionsContainer as Parser
+
     from irtoolkit.building.quality import Quality
 
 
@@ -24,6 +27,17 @@ def add_books_of_splits(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments for the books of a split."""
     parser.add_argument("--val", nargs="+", default=[], metavar="BOOK", help="books of val")
     parser.add_argument("--test", nargs="+", default=[], metavar="BOOK", help="books of test")
+
+
+def add_counts(parser: Parser, **counts: tuple[int | None, str]) -> None:
+    """Adds arguments that take a whole number of at least 1.
+
+    Args:
+        parser: the parser, or a group of it.
+        counts: the name of each, with its default and its help.
+    """
+    for name, (default, said) in counts.items():
+        parser.add_argument(f"--{name}", default=default, action=at_least(1), help=said)
 
 
 def add_replace(parser: argparse.ArgumentParser) -> None:

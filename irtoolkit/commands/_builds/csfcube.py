@@ -15,10 +15,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.plurals import number_of
 from irtoolkit.commands import note
 from irtoolkit.commands._builds._common import add_output
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.building.csfcube.build import Gathered
@@ -35,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", nargs="+", required=True, metavar="FILE", help="JSON lines")
     parser.add_argument("--queries", metavar="FILE", help="columns pid and facet; see above")
     parser.add_argument(
-        "--sample", type=int, action=AtLeastOne, metavar="N",
+        "--sample", action=at_least(1),
         help="draw N queries, over all years and facets; look through them",
     )  # fmt: skip
     add_output(parser)
@@ -53,13 +54,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--citations", metavar="FILE", help="a paper and one that it cites in each line"
     )
     pools.add_argument(
-        "--depth", type=int, default=13, action=AtLeastOne, metavar="N",
+        "--depth", default=13, action=at_least(1),
         help="documents that each system adds; default: 13, as in the paper; a column depth of the"
         " queries gives another, such as its 33 for large pools",
     )  # fmt: skip
     pools.add_argument(
-        "--listed", type=int, default=100, action=AtLeastOne, metavar="N",
-        help="a system is a source of candidates among so many of its best; default: 100",
+        "--listed", default=100, action=at_least(1),
+        help="a system is a source of candidates among so many of its best",
     )  # fmt: skip
     pools.add_argument(
         "--pools", metavar="FILE", help="pools that were made elsewhere, as the release has them"
@@ -76,9 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     people.add_argument(
         "--adjudicated", metavar="FILE", help="a sheet or TREC qrels, in place of adjudication.tsv"
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of everything drawn; default: 0"
-    )
+    parser.add_argument("--seed", default=0, action=at_least(0), help="of everything drawn")
     parser.add_argument(
         "--replace", action="store_true",
         help="replace what is there of other texts or settings; grades are never replaced",
@@ -113,7 +112,6 @@ def _sizes(made: Gathered) -> str:
 
 
 def _tell(made: Gathered) -> None:
-    from irtoolkit.base.plurals import number_of
     from irtoolkit.building.csfcube.agreement import table_of
 
     if made.quality is not None:

@@ -15,7 +15,7 @@ import argparse
 from irtoolkit.commands import note
 from irtoolkit.commands._builds._common import add_output, add_replace, ids, tell
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 HELP = "EgRet: examples masked out of answers or books"
 EXAMPLES = (
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--dev", nargs="+", default=[], metavar="FILE", help="files or books of dev, in place of a share"
     )  # fmt: skip
     parser.add_argument(
-        "--tokens", type=int, default=256, action=AtLeastOne, metavar="N",
+        "--tokens", default=256, action=at_least(1),
         help="most tokens of context on each side; default: 256, as in the paper",
     )  # fmt: skip
     parser.add_argument("--tokenizer", default="whitespace", metavar="NAME", help="default: words")

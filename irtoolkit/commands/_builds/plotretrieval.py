@@ -16,16 +16,18 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.commands import note
 from irtoolkit.commands._builds._common import (
     add_books_of_splits,
+    add_counts,
     add_output,
     add_replace,
     ids,
     tell,
 )
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import between
 
 HELP = "PlotRetrieval: comments of readers and the plots they are about"
 EXAMPLES = (
@@ -66,37 +68,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_bounds(parser: argparse.ArgumentParser) -> None:
+    for name, default, said in (
+        ("--keep", None, "least score of pairs that are kept; default: 0.5; with bm25, 0.3"),
+        ("--ask", None, "least score of pairs that readers are asked for; default: 0.35; with bm25, 0.15"),
+        ("--overlap", 0.5, "greatest share of a comment's words in its passage; default: 0.5, as in the paper"),
+    ):  # fmt: skip
+        parser.add_argument(
+            name, type=float, default=default, action=between(0, 1), metavar="S", help=said
+        )
+    add_counts(
+        parser,
+        least=(4, "least words of a comment"),
+        most=(150, "most words of a comment"),
+        near=(10, "sentences around the place that a comment names"),
+        longest=(5, "most sentences of a passage that is looked for or quoted"),
+    )
     parser.add_argument(
-        "--keep", type=float, metavar="S",
-        help="least score of pairs that are kept; default: 0.5; with bm25, 0.3",
-    )  # fmt: skip
-    parser.add_argument(
-        "--ask", type=float, metavar="S",
-        help="least score of pairs that readers are asked for; default: 0.35; with bm25, 0.15",
-    )  # fmt: skip
-    parser.add_argument(
-        "--overlap", type=float, default=0.5, metavar="O",
-        help="greatest share of a comment's words in its passage; default: 0.5, as in the paper",
-    )  # fmt: skip
-    parser.add_argument(
-        "--least", type=int, default=4, action=AtLeastOne, metavar="N",
-        help="least words of a comment; default: 4",
-    )  # fmt: skip
-    parser.add_argument(
-        "--most", type=int, default=150, action=AtLeastOne, metavar="N",
-        help="most words of a comment; default: 150",
-    )  # fmt: skip
-    parser.add_argument(
-        "--near", type=int, default=10, action=AtLeastOne, metavar="N",
-        help="sentences around the place that a comment names; default: 10",
-    )  # fmt: skip
-    parser.add_argument(
-        "--longest", type=int, default=5, action=AtLeastOne, metavar="N",
-        help="most sentences of a passage that is looked for or quoted; default: 5",
-    )  # fmt: skip
-    parser.add_argument(
-        "--context", type=int, default=1, choices=range(1, 5), metavar="N",
-        help="sentences before a quotation that are the comment, 1 to 4; default: 1",
+        "--context", default=1, action=between(1, 4),
+        help="sentences before a quotation that are the comment, 1 to 4",
     )  # fmt: skip
 
 
@@ -117,7 +106,6 @@ def execute(args: argparse.Namespace) -> None:
 def _recipe(args: argparse.Namespace) -> Any:
     from dataclasses import replace
 
-    from irtoolkit.base.errors import InputError
     from irtoolkit.building.plotretrieval.alignment import Reach
     from irtoolkit.building.plotretrieval.annotation import USUAL
     from irtoolkit.building.plotretrieval.build import Recipe
@@ -127,10 +115,6 @@ def _recipe(args: argparse.Namespace) -> Any:
     from irtoolkit.retrievers.dense import Dense
     from irtoolkit.retrievers.lexical import BM25
 
-    for name in ("keep", "ask", "overlap"):
-        value = getattr(args, name)
-        if value is not None and not 0 <= value <= 1:
-            raise InputError(f"--{name} {value:g} is not between 0 and 1")
     given = {
         name: getattr(args, name) for name in ("keep", "ask") if getattr(args, name) is not None
     }

@@ -13,15 +13,26 @@ from __future__ import annotations
 import argparse
 
 from irtoolkit.commands import note
-from irtoolkit.commands._builds._common import add_output, add_replace, ids, tell
+from irtoolkit.commands._builds._common import (
+    add_counts,
+    add_output,
+    add_replace,
+    ids,
+    tell,
+)
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import at_least
 
 HELP = "QuoteR: famous quotes masked out of the texts that have them"
 EXAMPLES = (
     "irtoolkit build quoter --quotes quotes.txt --corpus books/ -o mine",
     "irtoolkit build quoter --quotes quotes.txt --corpus books/ -o mine --least 3 --workers 2",
     "irtoolkit build quoter --quotes poems.txt --corpus books/ -o mine --lang lzh",
+)
+
+_ALONE = (
+    "least words or characters of a sentence of a quote that counts without the others; default: 7"
+    " words, 8 characters"
 )
 
 
@@ -41,39 +52,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--unit", choices=("words", "characters"),
         help="what contexts and quotes are counted in; default: that of the script",
     )  # fmt: skip
-    numbers = (
-        ("--context", "words or characters on each side; default: 40 words, 50 characters"),
-        ("--least", "least contexts of a quote; default: 5, in characters 3"),
-        ("--most", "most contexts of a quote; of more, some are drawn; default: 200, or 150"),
-        ("--words", "least words or characters of a quote; default: 4 words, 5 characters"),
-        ("--alone", "least words or characters of a sentence of a quote that counts without the"
-                    " others; default: 7 words, 8 characters"),
-    )  # fmt: skip
-    for name, said in numbers:
-        parser.add_argument(name, type=int, action=AtLeastOne, metavar="N", help=said)
-    parser.add_argument(
-        "--short", type=int, default=10, action=AtLeastOne, metavar="N",
-        help="least words or characters of both sides together; default: 10",
-    )  # fmt: skip
-    parser.add_argument(
-        "--unseen", type=int, default=100, metavar="N",
-        help="quotes that train lacks, at most a tenth of all; default: 100",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of random choices; default: 0"
+    add_counts(
+        parser,
+        context=(None, "words or characters on each side; default: 40 words, 50 characters"),
+        least=(None, "least contexts of a quote; default: 5, in characters 3"),
+        most=(None, "most contexts of a quote; of more, some are drawn; default: 200, or 150"),
+        words=(None, "least words or characters of a quote; default: 4 words, 5 characters"),
+        alone=(None, _ALONE),
+        short=(10, "least words or characters of both sides together"),
     )
+    parser.add_argument(
+        "--unseen", default=100, action=at_least(0), help="quotes that train lacks, at most a tenth of all"
+    )  # fmt: skip
+    parser.add_argument("--seed", default=0, action=at_least(0), help="of random choices")
     add_replace(parser)
     add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.building.quoter.build import build_quoter
     from irtoolkit.building.quoter.quality import quality
     from irtoolkit.building.quoter.recipe import Recipe
 
-    if args.unseen < 0:
-        raise InputError(f"--unseen {args.unseen} is below 0")
     recipe = Recipe(
         args.lang, args.unit, args.context, args.least, args.most, args.words, args.alone,
         args.short, args.unseen, args.seed,

@@ -15,13 +15,14 @@ import argparse
 from irtoolkit.commands import note
 from irtoolkit.commands._builds._common import (
     add_books_of_splits,
+    add_counts,
     add_output,
     add_replace,
     ids,
     tell,
 )
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import between
 
 HELP = "RELiC: quotations masked out of literary criticism"
 EXAMPLES = (
@@ -40,25 +41,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument(
-        "--ratio", type=float, default=80.0, metavar="R",
-        help="lowest QRatio of a quotation and its book, from 0 to 100; default: 80",
+        "--ratio", type=float, default=80.0, action=between(0, 100), metavar="R",
+        help="lowest QRatio of a quotation and its book, from 0 to 100",
     )  # fmt: skip
-    parser.add_argument(
-        "--run", type=int, default=15, action=AtLeastOne, metavar="N",
-        help="least characters of the longest substring in both; default: 15",
-    )  # fmt: skip
-    parser.add_argument(
-        "--words", type=int, default=6, action=AtLeastOne, metavar="N",
-        help="least words of a quotation that is all that is in marks or set off; default: 6",
-    )  # fmt: skip
-    parser.add_argument(
-        "--unmarked", type=int, default=10, action=AtLeastOne, metavar="N",
-        help="least words of any other quotation; default: 10, as in the paper",
-    )  # fmt: skip
-    parser.add_argument(
-        "--longest", type=int, default=5, action=AtLeastOne, metavar="N",
-        help="most sentences of a quotation; longer ones are left out; default: 5",
-    )  # fmt: skip
+    add_counts(
+        parser,
+        run=(15, "least characters of the longest substring in both"),
+        words=(6, "least words of a quotation that is all that is in marks or set off"),
+        unmarked=(10, "least words of any other quotation; default: 10, as in the paper"),
+        longest=(5, "most sentences of a quotation; longer ones are left out"),
+    )
     parser.add_argument(
         "--clauses", action="store_true",
         help="divide books at colons, semicolons and ellipses, too, as the paper does",
@@ -73,12 +65,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.building.relic.build import Recipe, build_relic
     from irtoolkit.building.relic.quotations import Matching
 
-    if not 0 <= args.ratio <= 100:
-        raise InputError(f"--ratio {args.ratio:g} is not between 0 and 100")
     matching = Matching(args.ratio, args.run, args.words, args.unmarked, args.longest)
     recipe = Recipe(matching, args.clauses, tuple(args.val), tuple(args.test), args.hide_test)
     made = build_relic(args.books, args.criticism, args.output, recipe, replace=args.replace)

@@ -289,7 +289,7 @@ def test_bad_input(damage: Any, said: str, texts: Path, capsys: pytest.CaptureFi
         (["--least", "9", "--most", "7"], "--most 7 is below --least 9"),
         (["--context", "4"], "--short 10 is more than both sides have with --context 4"),
         (["--lang", "../quality"], "--lang ../quality is no code of a language"),
-        (["--unseen", "-1"], "--unseen -1 is below 0"),
+        (["--unseen", "-1"], "--unseen -1 is not at least 0"),
         (["--corpus", "nowhere"], "nowhere: no such file or folder"),
     ],
 )
