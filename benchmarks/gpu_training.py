@@ -89,7 +89,7 @@ def _trainings(setting: Setting) -> list[tuple[str, dict[str, Any]]]:
 
 
 CHECKS = [
-    Check("training", throughput, 120, _NEEDS),
-    Check("training: agreement", agreement, 90, _NEEDS),
-    Check("recipes", recipes, 120, _NEEDS),
+    Check("training", throughput, 50, _NEEDS),
+    Check("training: agreement", agreement, 20, _NEEDS),
+    Check("recipes", recipes, 90, _NEEDS),
 ]
