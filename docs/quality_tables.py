@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import unseen_tables
 from docstrings import table
 
 _FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
@@ -77,7 +78,7 @@ def page() -> str:
         + (_failures(missed[name]) if name in missed else "")
         for name, found in kept.items()
     ]
-    return "\n".join([INTRO, _summary(kept), *sections])
+    return "\n".join([INTRO, _summary(kept), unseen_tables.section(), *sections])
 
 
 def _summary(kept: dict[str, Any]) -> str:
