@@ -19,7 +19,7 @@ def add_ranked(parser: argparse.ArgumentParser) -> None:
     _add_candidates(parser, "rank the dataset's candidates for each query, or all documents")
     parser.add_argument(
         "--topics", metavar="FILE",
-        help="queries in place of the dataset's: id, tab, text; TREC topics; or JSON lines",
+        help="queries in place of the dataset's: id, tab, text; TREC topics; CSV; JSON lines; or Parquet",
     )  # fmt: skip
     _add_qrels(parser)
 
@@ -43,7 +43,9 @@ def add_judged(parser: argparse.ArgumentParser) -> None:
 
 def _add_qrels(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--qrels", metavar="FILE", help="judgments in place of the dataset's: TREC qrels, or BEIR's"
+        "--qrels",
+        metavar="FILE",
+        help="judgments in place of the dataset's: TREC qrels, BEIR's, CSV or Parquet",
     )
 
 

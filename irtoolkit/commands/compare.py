@@ -87,13 +87,13 @@ def execute(args: argparse.Namespace) -> None:
         )
     scores = score(dataset, paths, measures, precision=args.precision)
     (measure,) = scores.measures
-    for line in scores.notes:
-        note(str(line))
     found = compare(
         scores.evaluations, measure, baseline=baseline, test=args.test,
         correction=args.correction, title=f"{dataset.id}: {scores.averaging}",
     )  # fmt: skip
-    found = replace(found, alpha=args.alpha)
+    found = replace(found, alpha=args.alpha, notes=scores.notes)
+    for line in found.warnings():
+        note(line)
     if args.format == "json":
         print_json(
                 {

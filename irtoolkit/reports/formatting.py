@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from irtoolkit.base.plurals import number_of
 from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.pairs import ALPHA, MeasureColumn
+from irtoolkit.scoring.significance import caution_on_few
 
 TESTS = {
     "student": "paired t-test",
@@ -16,8 +16,6 @@ TESTS = {
 }
 # What is said of figures by part.
 OF_PARTS = "figures over the queries of each part, without folds."
-# Fewer queries than this give no reliable test (Buckley and Voorhees 2000: at least 25).
-FEW = 25
 CORRECTIONS = {
     "holm": "Holm-corrected",
     "bonferroni": "Bonferroni-corrected",
@@ -72,24 +70,8 @@ def how_tested(report: ReportContent) -> str:
 
 def caution(report: ReportContent) -> str | None:
     """Returns a caution about tests on few queries; None if there are enough queries, or no tests."""
-    count = len(report.query_ids)
-    if count >= FEW or not any(column.pairs for column in report.columns):
-        return None
-    told = [f"Caution: {number_of(count, 'queries')} are few for significance tests."]
-    test = "This test"
-    if report.test == "student":
-        told.append(
-            "The t-test relies on normally distributed differences, which so few cannot show."
-        )
-        test = "A test without that assumption"
-    least = 2 / 2**count
-    if least >= ALPHA:
-        told.append(
-            f"{test} cannot give less than p = {least:.2g} on them: letters are no evidence."
-        )
-    else:
-        told.append("Take significance letters as a hint.")
-    return f"{' '.join(told)} Use {FEW} queries or more."
+    has_tests = any(column.pairs for column in report.columns)
+    return caution_on_few(len(report.query_ids), report.test) if has_tests else None
 
 
 def how_averaged(report: ReportContent, *, intervals: bool = True) -> str:

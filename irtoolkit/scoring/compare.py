@@ -21,7 +21,7 @@ from irtoolkit.scoring.pairs import (
     summary_for,
     tested_pairs,
 )
-from irtoolkit.scoring.significance import Correction, PairedTest
+from irtoolkit.scoring.significance import Correction, PairedTest, caution_on_few
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class Comparison:
         notes: warnings about the runs, below the table.
         alpha: the level of significance; a row whose corrected p-value is at most this is marked. None
             marks none.
+        caution: of a test on few queries; None if there are enough.
     """
 
     rows: tuple[Compared, ...]
@@ -75,6 +76,7 @@ class Comparison:
     title: str = ""
     notes: tuple[Note, ...] = ()
     alpha: float | None = None
+    caution: str | None = None
 
     def __post_init__(self) -> None:
         if self.alpha is not None and not 0 < self.alpha < 1:
@@ -122,13 +124,17 @@ class Comparison:
         return TextTable(headers, cells, title)
 
     def __str__(self) -> str:
-        return "\n".join([self.table().render("text"), *map(str, self.notes)])
+        return "\n".join([self.table().render("text"), *self.warnings()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        table = self.table()
-        return replace(table, notes=[str(note) for note in self.notes]).to_html()
+        return replace(self.table(), notes=self.warnings()).to_html()
+
+    def warnings(self) -> list[str]:
+        """Returns the notes on the runs, and the caution about the test, as sentences."""
+        own = [] if self.caution is None else [self.caution]
+        return [*map(str, self.notes), *own]
 
 
 def _p_value(p: float | None) -> str | None:
@@ -182,7 +188,10 @@ def compare(
         row = Compared(name, figures[place], *interval_of(evaluation, measure, summary))
         result = tested.get(place)
         rows.append(_beside(row, figures[base], result) if result else row)
-    return Comparison(tuple(rows), measure, baseline, test, correction, title)
+    few = caution_on_few(len(values[base]), test)
+    return Comparison(
+        tuple(rows), measure, baseline, test, correction, title, caution=few if others else None
+    )
 
 
 def _beside(row: Compared, baseline: float, result: PairResult) -> Compared:

@@ -9,9 +9,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from irtoolkit.base.plurals import number_of
+
 PairedTest = Literal["student", "fisher", "wilcoxon"]
 Correction = Literal["holm", "bonferroni", "none"]
 
+# Fewer queries than this give no reliable test (Buckley and Voorhees 2000: at least 25).
+FEW = 25
 PERMUTATIONS = 100_000
 RESAMPLES = 10_000
 SEED = 42
@@ -203,3 +207,24 @@ def effect_size(a: ArrayLike, b: ArrayLike) -> float:
     spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
     mean = float(np.mean(d))
     return mean / spread if spread > rounding else float(np.copysign(np.inf, mean))
+
+
+def caution_on_few(queries: int, test: PairedTest) -> str | None:
+    """Returns a caution about a test on few queries; None if there are enough."""
+    if queries >= FEW:
+        return None
+    told = [f"Caution: {number_of(queries, 'queries')} are few for significance tests."]
+    name = "This test"
+    if test == "student":
+        told.append(
+            "The t-test relies on normally distributed differences, which so few cannot show."
+        )
+        name = "A test without that assumption"
+    least = 2 / 2**queries
+    if least >= 0.05:
+        told.append(
+            f"{name} cannot give less than p = {least:.2g} on them: a smaller one is no evidence."
+        )
+    else:
+        told.append("Take significance as a hint.")
+    return f"{' '.join(told)} Use {FEW} queries or more."

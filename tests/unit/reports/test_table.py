@@ -139,7 +139,7 @@ def test_a_record_without_a_command_that_can_be_read_has_none(
     [
         (2, "student", "cannot give less than p = 0.5 on them"),
         (5, "fisher", "This test cannot give less than p = 0.062 on them"),
-        (6, "student", "Take significance letters as a hint."),
+        (6, "student", "Take significance as a hint."),
         (24, "wilcoxon", "24 queries are few"),
         (25, "student", None),
     ],

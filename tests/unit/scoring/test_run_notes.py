@@ -31,7 +31,8 @@ def test_a_comparison_and_a_report_have_the_notes(tmp_path: Path) -> None:
     found = ir.compare(QRELS, runs, measure="AP")
     assert [(note.system, note.kind) for note in found.notes] == [("one", "unjudged")]
     assert repr(found) == str(found)
-    assert str(found).endswith("are they of the same collection?")
+    assert "are they of the same collection?" in str(found)
+    assert str(found).endswith("Use 25 queries or more.")
     assert "are they of the same collection?" in found._repr_html_()
     (page,) = ir.report(QRELS, runs, measures="AP", output=tmp_path / "r.html")
     assert f"one {UNJUDGED}" in page.read_text()
@@ -79,3 +80,13 @@ def test_no_shared_query_shows_one_of_each_side(run: Any, found: str) -> None:
         ir.evaluate(QRELS, run, measures="AP")
     with pytest.raises(InputError, match=f"run one has no judged query: {found}"):
         ir.evaluate(QRELS, {"one": run, "two": run}, measures="AP")
+
+
+def test_a_comparison_on_few_queries_has_a_caution() -> None:
+    queries = [str(number) for number in range(26)]
+    qrels = {query: {"a": 1} for query in queries}
+    runs = {name: {query: {name: 2.0} for query in queries} for name in ("a", "b")}
+    assert ir.compare(qrels, runs, measure="AP").caution is None
+    few = {name: dict(list(run.items())[:24]) for name, run in runs.items()}
+    found = ir.compare(dict(list(qrels.items())[:24]), few, measure="AP", test="wilcoxon")
+    assert str(found).endswith("Take significance as a hint. Use 25 queries or more.")

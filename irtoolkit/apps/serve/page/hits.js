@@ -61,6 +61,7 @@ async function widen(hit, state, place, button) {
     hit.before = more.before;
     hit.after = more.after;
     place.replaceChildren(...text(hit, state.lang));
+    place.classList.add("wide");
     const edge = more.before.length + more.after.length;
     say(`${number(edge)} sentences around passage ${hit.rank}.`);
     button.disabled = state.around >= 50;

@@ -127,7 +127,7 @@ async function ask(event) {
     last = { ...answer, request: asked };
     show(collection, answer);
     const counts = answer.answers.map((one) => `${count(one.hits.length, "passage")} by ${one.system === "both" ? "words and meaning" : one.system}`).join(", ");
-    say(`${counts}, in ${answer.seconds.toFixed(2)} seconds`);
+    say(`${counts}, ${answer.seconds.toFixed(2)}\u00a0s`);
     find("#options").open = false;
     find("#results-title").focus({ preventScroll: true });
     scrollTo(0, 0);

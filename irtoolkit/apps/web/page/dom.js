@@ -22,7 +22,7 @@ export function shape(tag, settings = {}) {
 
 export const number = (value) => value.toLocaleString("en-US");
 export const count = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
-export const percent = (share) => `${Math.round(100 * share)} %`;
+export const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
 export function say(text) { find("#status").textContent = text; }
 
