@@ -20,6 +20,8 @@ from irtoolkit.base.files import sha256
 from irtoolkit.runs import Run
 from tests.conftest import SAMPLE, Answer
 
+pytestmark = pytest.mark.nightly
+
 pytest.importorskip("s3fs", reason="the extra remote is not installed")
 pytest.importorskip("moto.server", reason="moto is not installed")
 

@@ -90,6 +90,7 @@ def test_the_dataset_has_what_was_written(texts: Path) -> None:
 
 
 # Workers write pieces of both in the same way.
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "command", [BUILD, pytest.param(NQ, marks=pytest.mark.nightly)], ids=["books", "nq"]
 )

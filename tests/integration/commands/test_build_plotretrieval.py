@@ -183,6 +183,7 @@ def test_bad_sheets(
     }
 
 
+@pytest.mark.nightly
 def test_processes_give_the_same_bytes(texts: Path) -> None:
     assert main(BUILD) == 0
     here = contents(texts / "mine")

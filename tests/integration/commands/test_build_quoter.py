@@ -70,6 +70,7 @@ def test_the_splits_are_those_that_were_drawn(texts: Path) -> None:
         assert len(own) == len(made.splits[split])
 
 
+@pytest.mark.nightly
 def test_processes_give_the_same_bytes(texts: Path) -> None:
     assert main(BUILD) == 0
     here = contents(texts / "mine")

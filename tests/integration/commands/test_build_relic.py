@@ -120,6 +120,7 @@ def test_the_published_form(texts: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert run.query_ids.tolist() == sorted(hidden.query_ids())
 
 
+@pytest.mark.nightly
 def test_processes_give_the_same_bytes(texts: Path) -> None:
     assert main(BUILD) == 0
     here = contents(texts / "mine")

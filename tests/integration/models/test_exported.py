@@ -20,6 +20,8 @@ from tests import tiny
 from tests.conftest import ROOT, Answer
 from tests.datasets import TEXTS
 
+pytestmark = pytest.mark.nightly
+
 # Single precision, of a model whose first weights are large.
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 BACKENDS = ("onnx", "openvino")

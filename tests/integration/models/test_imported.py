@@ -21,6 +21,8 @@ from tests import tiny
 from tests.conftest import Answer
 from tests.datasets import TEXTS
 
+pytestmark = pytest.mark.nightly
+
 onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed")
 Command = Callable[..., Answer]
 

@@ -31,6 +31,8 @@ from irtoolkit.training.recipes import Recipe, Stage
 from tests.conftest import ALL
 from tests.tiny import save
 
+pytestmark = pytest.mark.nightly
+
 pytest.importorskip("sentence_transformers")
 trainer = pytest.importorskip("irtoolkit.training.trainer")
 

@@ -59,6 +59,7 @@ STARTS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("start", STARTS)
 def test_baselines_of_quoter_learn_over_all_documents(start: str, tmp_path: Path) -> None:
     data, test = planted.task(topics=8, asked=12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from irtoolkit.training.exclusions import Exclusions
 from irtoolkit.training.ragged import Ragged
@@ -10,6 +11,7 @@ from irtoolkit.training.sampling import BatchSampler
 from irtoolkit.training.training_set import TrainingSet
 
 
+@pytest.mark.nightly
 def test_millions_of_rows_are_planned() -> None:
     random = np.random.default_rng(0)
     golds = np.concatenate([np.arange(900_000), random.integers(0, 100_000, 100_000)])

@@ -593,6 +593,7 @@ def test_short_texts_lose_nothing() -> None:
         assert real[query] == pytest.approx(ours[query], rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.nightly
 def test_vaswani_is_as_terrier_has_it(npl: tuple[Texts, Texts, list[Any]]) -> None:
     """Terrier's BM25 gives MAP 0.2965 and nDCG 0.6212, with other stop words, k1 and b."""
     docs, queries, qrels = npl

@@ -565,8 +565,7 @@ def without(key: str) -> dict[str, Any]:
     return record
 
 
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize(("split", "at"), zip(SPLITS, [1, 3], strict=True))
 @pytest.mark.parametrize(
     ("bad", "found"),
     [

@@ -241,6 +241,7 @@ def test_samples_are_as_large_as_they_were_to_be(lang: str, quotes: int, context
 # ---- where the splits begin ----------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("lang", NAMES)
 def test_a_file_of_the_published_size_is_split_as_published(folder: Path, lang: str) -> None:
     (folder / NAMES[lang]).write_text(lines(sum(TABLE_1[lang])), encoding="utf-8")
@@ -257,6 +258,7 @@ def test_a_file_of_the_published_size_is_split_as_published(folder: Path, lang: 
     quoter._read.cache_clear()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("more", [-1, 1])
 def test_one_line_more_or_less_than_published(folder: Path, lang: str, more: int) -> None:
@@ -365,8 +367,7 @@ def assert_refused(lang: str, path: Path, line: int | None, found: str) -> None:
             ir_datasets.load(f"quoter/{lang}/{split}").irtoolkit().statistics_of()
 
 
-@pytest.mark.parametrize("lang", NAMES)
-@pytest.mark.parametrize("at", [1, 5, 12])
+@pytest.mark.parametrize(("lang", "at"), zip(NAMES, [1, 5, 12], strict=True))
 @pytest.mark.parametrize(
     ("bad", "found"),
     [
@@ -388,8 +389,7 @@ def test_a_line_that_is_none(folder: Path, lang: str, at: int, bad: str, found: 
     assert_refused(lang, path, at, found)
 
 
-@pytest.mark.parametrize("lang", NAMES)
-@pytest.mark.parametrize("at", [1, 3, 10])
+@pytest.mark.parametrize(("lang", "at"), zip(NAMES, [1, 3, 10], strict=True))
 @pytest.mark.parametrize(("bad", "shown"), [(b"\xff", "0xff"), (b"\xe4\xb8", "0xe4")])
 def test_text_that_is_not_utf_8(folder: Path, lang: str, at: int, bad: bytes, shown: str) -> None:
     whole = lines(10).encode().split(b"\n")

@@ -197,9 +197,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("system", "name", "settings"),
     [
-        ("dense", "AutoModel", ["pooling=mean"]),
         ("dense", "AutoModel", ["pooling=cls", "doc_length=20"]),
-        ("dense", "AutoModel", ["pooling=max", "precision=bf16"]),
         ("cross-encoder", "AutoModelForSequenceClassification", []),
     ],
 )

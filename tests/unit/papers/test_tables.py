@@ -304,6 +304,7 @@ def test_the_shipped_sample_is_nobodys_release(irtoolkit: Command) -> None:
     assert "the figures check software and mean nothing else" in shown
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "dataset_id"),
     [("relic", "relic/val"), ("quoter", "quoter/en/lower/test"), ("egret", "egret/dev")],

@@ -129,6 +129,7 @@ def test_books_of_one_name_get_their_folders(book: Path) -> None:
     assert names == [f"{slug(book.parent.name)}_novel", "more_novel"]
 
 
+@pytest.mark.nightly
 def test_a_book_at_a_url(book: Path) -> None:
     fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
     with fsspec.open("memory://shelf/novel.txt", "wb") as out:

@@ -168,6 +168,7 @@ def test_a_file_without_texts_is_refused(tmp_path: Path) -> None:
         file_terms(put(tmp_path / "texts.txt", "\n \n"), WORDS)
 
 
+@pytest.mark.nightly
 def test_memory_grows_with_the_terms_and_not_with_the_texts(tmp_path: Path) -> None:
     def peak(texts: int) -> int:
         path = put(tmp_path / f"{texts}.gz", "the same few words of every text\n" * texts)

@@ -136,8 +136,8 @@ def from_workers(system: str, folder: Path, **settings: Any) -> Made:
         return from_folder(system, folder, 3, **settings)
 
 
-@pytest.mark.parametrize("system", ["bm25", "ql", "dense"])
-@pytest.mark.parametrize("way", [from_memory, from_folder, from_shards, from_workers])
+@pytest.mark.parametrize("system", ["bm25", "dense"])
+@pytest.mark.parametrize("way", [from_memory, from_shards, from_workers])
 def test_every_way_follows_the_one_rule(
     system: str, way: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

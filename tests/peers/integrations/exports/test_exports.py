@@ -46,6 +46,7 @@ def by_mteb(model: Any, folder: Path) -> float:
     return float(found.task_results[0].scores["test"][0]["ndcg_at_10"])
 
 
+@pytest.mark.nightly
 @needs_mteb
 @pytest.mark.parametrize("dataset", [CSFCUBE, RELIC])
 def test_mteb_gives_our_figure_for_bm25(tmp_path: Path, dataset: str) -> None:
@@ -56,6 +57,7 @@ def test_mteb_gives_our_figure_for_bm25(tmp_path: Path, dataset: str) -> None:
     assert by_mteb(System("bm25", lang="en"), folder) == pytest.approx(ours, abs=1e-5)
 
 
+@pytest.mark.nightly
 @needs_mteb
 @needs_minilm
 def test_mteb_gives_our_figure_for_minilm_by_its_own_wrapper(tmp_path: Path) -> None:
