@@ -122,7 +122,7 @@ def files(tmp_path: Path, models: dict[str | None, str]) -> Callable[..., tuple[
     return write
 
 
-@pytest.mark.parametrize(("family", "dataset"), zip(FAMILIES, cycle(DATASETS), strict=False))
+@pytest.mark.parametrize(("family", "dataset"), [*zip(FAMILIES, cycle(DATASETS))])
 def test_a_run_is_that_of_one_process(
     family: str, dataset: str, engine: Engine, files: Callable[..., tuple[bytes, bytes]]
 ) -> None:

@@ -565,7 +565,7 @@ def without(key: str) -> dict[str, Any]:
     return record
 
 
-@pytest.mark.parametrize(("split", "at"), zip(SPLITS, [1, 3], strict=True))
+@pytest.mark.parametrize(("split", "at"), [("train", 1), ("dev", 3)])
 @pytest.mark.parametrize(
     ("bad", "found"),
     [

@@ -367,7 +367,7 @@ def assert_refused(lang: str, path: Path, line: int | None, found: str) -> None:
             ir_datasets.load(f"quoter/{lang}/{split}").irtoolkit().statistics_of()
 
 
-@pytest.mark.parametrize(("lang", "at"), zip(NAMES, [1, 5, 12], strict=True))
+@pytest.mark.parametrize(("lang", "at"), [("en", 1), ("zh", 5), ("lzh", 12)])
 @pytest.mark.parametrize(
     ("bad", "found"),
     [
@@ -389,7 +389,7 @@ def test_a_line_that_is_none(folder: Path, lang: str, at: int, bad: str, found: 
     assert_refused(lang, path, at, found)
 
 
-@pytest.mark.parametrize(("lang", "at"), zip(NAMES, [1, 3, 10], strict=True))
+@pytest.mark.parametrize(("lang", "at"), [("en", 1), ("zh", 3), ("lzh", 10)])
 @pytest.mark.parametrize(("bad", "shown"), [(b"\xff", "0xff"), (b"\xe4\xb8", "0xe4")])
 def test_text_that_is_not_utf_8(folder: Path, lang: str, at: int, bad: bytes, shown: str) -> None:
     whole = lines(10).encode().split(b"\n")
