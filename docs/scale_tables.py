@@ -31,6 +31,7 @@ def blocks() -> dict[str, tuple[str, str]]:
         "disk": disk(known), "build": build(known), "search": search(known), "merge": merge(known),
         "spread": spread(known), "driver": driver(known), "stored": stored(known),
         "gpu": gpu(known),
+        "gpu-cost": gpu_cost(known),
         "gpu-search": gpu_search(known),
     }  # fmt: skip
     return {name: (content, "") for name, content in made.items()}
@@ -181,6 +182,25 @@ def gpu(known: Any) -> str:
         shown = [_number(ours["rows/s"]), f"{ours['share']:.1%}", _number(theirs["rows/s"])]
         rows.insert(3, ["rows trained on", *shown, f"{ours['ratio']:.2f}"])
     return table(["what", "a second", "share", "sentence-transformers", "ratio"], rows)
+
+
+# Of an H100, an hour.
+_DOLLARS = 3
+
+
+def gpu_cost(known: Any) -> str:
+    """Seconds and dollars of a million passages or pairs on a GPU."""
+    checks = {one["name"]: one for one in known["gpu"]["checks"]}
+    seconds = {
+        "encoding passages of mixed length": 1e6 / checks["encode"]["mixed"]["items/s"],
+        "encoding passages of 256 tokens": 1e6 / checks["encode"]["full"]["items/s"],
+        "scoring pairs of 256 tokens by a cross-encoder": 1e6 / checks["cross-encoder"]["items/s"],
+        "MaxSim of pairs of a query and a document": 1e6 / checks["maxsim"]["items/s"],
+    }
+    rows = [
+        [work, f"{took:.3g}", f"{took * _DOLLARS / 3600:.2g}"] for work, took in seconds.items()
+    ]
+    return table(["a million times", "seconds", f"dollars, at {_DOLLARS} an hour"], rows)
 
 
 def gpu_search(known: Any) -> str:
