@@ -259,8 +259,8 @@ def test_files_that_are_no_recipes(tmp_path: Path) -> None:
     for text, said in (
         ("start = ", "not TOML"),
         ('start = "x"', r"at least one \[\[stage\]\]"),
-        ("[[stage]]\nspeed = 3", "stage 1 has an unknown key 'speed'"),
-        ('colour = "red"\n[[stage]]\n', "the recipe has an unknown key 'colour'"),
+        ("[[stage]]\nspeed = 3", "1: stage 1: unknown key 'speed'"),
+        ('colour = "red"\n[[stage]]\n', "the recipe: unknown key 'colour'"),
         ("[variables]\nx = 3\n[[stage]]\n", "variable x needs default and values"),
         ('[[stage]]\ndataset = "{nothing}"', "no variable gives 'nothing'"),
     ):

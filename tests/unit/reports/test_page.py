@@ -1077,7 +1077,7 @@ def test_figures_without_matplotlib_name_the_extra(
         ([], "nothing to write (name a file with -o, or --figures FOLDER)"),
         (["-o", "x.pdf"], "x.pdf: not a kind of report (its name ends in .html, .tex, .md)"),
         (["-o", "report"], "report: not a kind of report (its name ends in .html, .tex, .md)"),
-        (["-o", "x.html", "--texts", "-1"], "--texts -1 is below 0"),
+        (["-o", "x.html", "--texts", "-1"], "--texts -1 is not at least 0"),
         (["-o", "x.html", "--rel", "-1"], "--rel -1 is not at least 1"),
         (["-o", "x.html", "--rel", "0"], "--rel 0 is not at least 1"),
         (["-o", "x.html", "--names", "", "b", "c"], "a name of a system is empty"),
