@@ -44,9 +44,10 @@ if TYPE_CHECKING:
 # too where it is ours that imports ir_datasets or ir_measures first.
 # Where a home cannot be written, ir_datasets and numba get a folder of this process.
 after_import(
-    "ir_datasets", lambda: import_module("irtoolkit.datasets"),
+    "ir_datasets",
+    lambda: import_module("irtoolkit.datasets"),
     again=lambda: import_module("irtoolkit.base.temporary_home").instead_of_home(),
-)  # fmt: skip
+)
 after_import("numba", lambda: import_module("irtoolkit.base.temporary_home").instead_of_cache())
 after_import("ir_measures", lambda: import_module("irtoolkit.measures"))
 

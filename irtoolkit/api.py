@@ -280,9 +280,13 @@ def rerank(
 
 @checked
 def fuse(
-    *runs: Any, method: str | None = None, depth: int | None = None, tag: str | None = None,
-    learned: StrPath | None = None, **settings: Any,
-) -> Run:  # fmt: skip
+    *runs: Any,
+    method: str | None = None,
+    depth: int | None = None,
+    tag: str | None = None,
+    learned: StrPath | None = None,
+    **settings: Any,
+) -> Run:
     """Fuses several runs into one.
 
     Args:
@@ -448,9 +452,13 @@ def compare(
             remedy=f"name one: measure={next(iter(scores.measures))!r}",
         )
     compared = compare(
-        scores.evaluations, scores.main_measure, baseline=baseline or scores.systems[0],
-        test=test, correction=correction, title=f"{scores.dataset.id}: {scores.averaging}",
-    )  # fmt: skip
+        scores.evaluations,
+        scores.main_measure,
+        baseline=baseline or scores.systems[0],
+        test=test,
+        correction=correction,
+        title=f"{scores.dataset.id}: {scores.averaging}",
+    )
     return replace(compared, notes=scores.notes, alpha=alpha)
 
 

@@ -57,9 +57,11 @@ def build_parser(command: str | None = None) -> CommandParser:
 def _add_shared(parser: CommandParser, version: str | None) -> None:
     """Adds the arguments that `irtoolkit` and every command have."""
     parser.add_argument(
-        "--version", action="version", version=f"irtoolkit {__version__}",
+        "--version",
+        action="version",
+        version=f"irtoolkit {__version__}",
         help=version or "show the version and exit",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors"
     )

@@ -24,9 +24,15 @@ if find_spec("pyterrier") is None:
     raise needs_extra("pyterrier", "pyterrier")
 
 __all__ = [
-    "Dataset", "Index", "IndexRetriever", "IndexTextLoader", "Provider", "Reranker", "Retriever",
+    "Dataset",
+    "Index",
+    "IndexRetriever",
+    "IndexTextLoader",
+    "Provider",
+    "Reranker",
+    "Retriever",
     "TextLoader",
-]  # fmt: skip
+]
 
 
 def __getattr__(name: str) -> Any:

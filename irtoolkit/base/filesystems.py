@@ -10,10 +10,19 @@ from irtoolkit.base.remote_errors import protocol_of
 
 # The package that reads and writes a protocol; none where the extra `remote` has it.
 _PACKAGES = {
-    "s3": "", "s3a": "", "gs": "gcsfs", "gcs": "gcsfs",
-    "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "hf": "huggingface_hub",
-    "http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "paramiko",
-}  # fmt: skip
+    "s3": "",
+    "s3a": "",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "az": "adlfs",
+    "hf": "huggingface_hub",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+}
 
 
 def filesystem(url: str) -> tuple[Any, str]:

@@ -41,10 +41,26 @@ _COMMON = {
 # English words that carry no meaning and that scikit-learn's list of stop words lacks.
 PLAIN_ENGLISH = frozenset(
     [
-        "did", "does", "doing", "just", "let", "like", "mr", "mrs", "ms", "said", "say", "says", "shall",
-        "upon", "use", "used", "uses", "using",
+        "did",
+        "does",
+        "doing",
+        "just",
+        "let",
+        "like",
+        "mr",
+        "mrs",
+        "ms",
+        "said",
+        "say",
+        "says",
+        "shall",
+        "upon",
+        "use",
+        "used",
+        "uses",
+        "using",
     ]
-)  # fmt: skip
+)
 
 
 def common_words(lang: str | None) -> frozenset[str]:

@@ -58,10 +58,12 @@ class _Launcher:
 # The innermost launcher comes first: mpirun starts its processes in what srun or sbatch started.
 _LAUNCHERS = (
     _Launcher("torchrun", "RANK", "WORLD_SIZE", ("LOCAL_RANK",)),
-    _Launcher("mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", ("OMPI_COMM_WORLD_LOCAL_RANK",)),
+    _Launcher(
+        "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", ("OMPI_COMM_WORLD_LOCAL_RANK",)
+    ),
     _Launcher("mpiexec", "PMI_RANK", "PMI_SIZE", ("MPI_LOCALRANKID", "PMI_LOCAL_RANK")),
     _Launcher("srun", "SLURM_PROCID", "SLURM_NTASKS", ("SLURM_LOCALID",)),
-)  # fmt: skip
+)
 
 
 def launch(env: Mapping[str, str] = os.environ) -> Launch:

@@ -45,9 +45,10 @@ def opened(path: Path) -> IO[bytes]:
     if found := forms.other_than_text(head):
         unpacked.close()
         raise InputError(
-            f"the file is {found}, and text is expected", file=path,
+            f"the file is {found}, and text is expected",
+            file=path,
             remedy="unpack it, or write its content as UTF-8 text",
-        )  # fmt: skip
+        )
     if coding := forms.encoding(head):
         return _buffered(_Recoded(unpacked, coding))
     return unpacked

@@ -27,13 +27,30 @@ _OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "hf", "memory
 _BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az")
 # What tells versions of a file apart, as file systems name it: marks of the content, and times.
 _MARKS = (
-    "ETag", "etag", "md5Hash", "content_md5", "Content-MD5", "Digest", "blob_id", "sha", "hex",
-    "generation", "VersionId",
-)  # fmt: skip
+    "ETag",
+    "etag",
+    "md5Hash",
+    "content_md5",
+    "Content-MD5",
+    "Digest",
+    "blob_id",
+    "sha",
+    "hex",
+    "generation",
+    "VersionId",
+)
 _TIMES = (
-    "LastModified", "last_modified", "Last-Modified", "updated", "mtime", "modified", "modify",
-    "last_write_time", "modificationTime", "created",
-)  # fmt: skip
+    "LastModified",
+    "last_modified",
+    "Last-Modified",
+    "updated",
+    "mtime",
+    "modified",
+    "modify",
+    "last_write_time",
+    "modificationTime",
+    "created",
+)
 
 
 class RemoteFile(NamedTuple):
@@ -164,9 +181,13 @@ def _pieces(url: str, files: Any, path: str, target: Path, size: int) -> None:
             out.truncate(0)
             done = 0
         with tqdm(
-            total=size, initial=done, desc=f"copying {target.name}", unit="B", unit_scale=True,
+            total=size,
+            initial=done,
+            desc=f"copying {target.name}",
+            unit="B",
+            unit_scale=True,
             disable=None if size >= _SHOWN else True,
-        ) as bar:  # fmt: skip
+        ) as bar:
             while done < size:
                 with reaching(url):
                     piece = files.cat_file(path, start=done, end=min(done + _PIECE, size))

@@ -19,10 +19,18 @@ _REACH = {
 _MAKE = {"hf": "check the name; hf repos create USER/NAME --type dataset makes a repository"}
 # What libraries raise where a server is not found or says nothing.
 _UNREACHED = {
-    "ConnectionError", "TimeoutError", "FSTimeoutError", "ConnectTimeoutError", "ReadTimeoutError",
-    "EndpointConnectionError", "ConnectionClosedError", "ClientConnectionError", "TransportError",
-    "HTTPClientError", "gaierror",
-}  # fmt: skip
+    "ConnectionError",
+    "TimeoutError",
+    "FSTimeoutError",
+    "ConnectTimeoutError",
+    "ReadTimeoutError",
+    "EndpointConnectionError",
+    "ConnectionClosedError",
+    "ClientConnectionError",
+    "TransportError",
+    "HTTPClientError",
+    "gaierror",
+}
 _ALIASES = {"s3a": "s3", "gcs": "gs"}
 
 

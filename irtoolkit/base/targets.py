@@ -57,10 +57,11 @@ def refuse_packing(path: StrPath) -> None:
     if ending is None or name.endswith(_WRITTEN) or (url is None and is_special(path)):
         return
     raise InputError(
-        f"cannot write: no {ending[0]} is written here", file=path,
+        f"cannot write: no {ending[0]} is written here",
+        file=path,
         remedy="end the name in .gz for packed text, in .parquet where Parquet is written, or in"
         " neither for plain text",
-    )  # fmt: skip
+    )
 
 
 def _refuse_unwritable(path: StrPath, folder: bool) -> None:

@@ -37,8 +37,10 @@ def instead_of_home() -> bool:
     _instead[str(folder)] = home
     _log.warning(
         "%s cannot be written: what ir_datasets downloads is lost when this ends; set %s to a folder"
-        " of yours", home, _VARIABLE,
-    )  # fmt: skip
+        " of yours",
+        home,
+        _VARIABLE,
+    )
     return True
 
 
@@ -47,9 +49,10 @@ def refuse_lost_home() -> None:
     home = _instead.get(os.environ.get(_VARIABLE, ""))
     if home is not None:
         raise InputError(
-            "cannot write: nothing can be registered here", file=home,
+            "cannot write: nothing can be registered here",
+            file=home,
             remedy=f"set {_VARIABLE} to a folder of yours",
-        )  # fmt: skip
+        )
 
 
 def instead_of_cache() -> None:

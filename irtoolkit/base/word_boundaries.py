@@ -16,9 +16,16 @@ _TEXT, _EMOJI, _KEYCAP, _JOINER = "\ufe0e", "\ufe0f", "\u20e3", "\u200d"
 _EXTEND = "EXTEND", "COMPLEX_MARK", "MODIFIER"
 # What only `tokens` knows.
 _SPECIAL = (
-    "SINGLE", "KATAKANA", "COMPLEX", "COMPLEX_MARK", "EMOJI", "EMOJI_LETTER", "MODIFIER", "FLAG",
+    "SINGLE",
+    "KATAKANA",
+    "COMPLEX",
+    "COMPLEX_MARK",
+    "EMOJI",
+    "EMOJI_LETTER",
+    "MODIFIER",
+    "FLAG",
     "HEBREW",
-)  # fmt: skip
+)
 
 
 def code_points(runs: str) -> frozenset[int]:

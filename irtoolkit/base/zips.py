@@ -25,9 +25,10 @@ def opened_zip(path: StrPath) -> tuple[IO[bytes], zipfile.ZipInfo]:
         names = [name for name in names if not name.startswith("__MACOSX/")]
         if _WORKBOOK in names:
             raise InputError(
-                "the file is an Office document, and text is expected", file=path,
+                "the file is an Office document, and text is expected",
+                file=path,
                 remedy="save the sheet as text: tab-separated, UTF-8 or Unicode",
-            )  # fmt: skip
+            )
         if len(names) != 1:
             raise InputError(
                 f"the archive has {len(names)} files, not one",

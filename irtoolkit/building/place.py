@@ -136,9 +136,15 @@ def refuse_other(place: Path, key: str, replace: bool) -> None:
 
 
 def describe(
-    place: Path, benchmark: str, splits: Sequence[str], key: str, recipe: Mapping[str, Any],
-    *, hidden: Sequence[str] = (), more: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
+    place: Path,
+    benchmark: str,
+    splits: Sequence[str],
+    key: str,
+    recipe: Mapping[str, Any],
+    *,
+    hidden: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+) -> None:
     """Writes benchmark.json, which makes the folder a benchmark; the last file of a build.
 
     Args:
@@ -151,9 +157,14 @@ def describe(
         more: further fields for the benchmark's module.
     """
     about = {
-        "benchmark": benchmark, "format": FORMAT, "splits": list(splits), "hidden": list(hidden),
-        **(more or {}), "recipe": dict(recipe), "key": key,
-    }  # fmt: skip
+        "benchmark": benchmark,
+        "format": FORMAT,
+        "splits": list(splits),
+        "hidden": list(hidden),
+        **(more or {}),
+        "recipe": dict(recipe),
+        "key": key,
+    }
     with atomic_text(place / ABOUT) as out:
         json.dump(about, out, indent=1, ensure_ascii=False)
         out.write("\n")

@@ -61,8 +61,11 @@ def account_of(edition: Edition, novel: Novel) -> BookAccount:
     """Counts the characters of an edition by kind."""
     headings = sum(count_characters(b.text) for b in edition.text_blocks() if b.level is not None)
     return BookAccount(
-        novel, edition, edition.characters,
-        sum(map(count_characters, novel.sentences)), headings,
+        novel,
+        edition,
+        edition.characters,
+        sum(map(count_characters, novel.sentences)),
+        headings,
         sum(count_characters(note.text) for note in edition.notes),
         sum(count_characters(piece.text) for piece in edition.dropped),
-    )  # fmt: skip
+    )

@@ -87,7 +87,7 @@ def read_books(paths: Sequence[StrPath]) -> list[Novel]:
     return [
         novel if names[novel.name] == 1 else replace(novel, name=f"{_folder(path)}_{novel.name}")
         for novel, path in zip(novels, files, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _read(path: StrPath) -> Novel:

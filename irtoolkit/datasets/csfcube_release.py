@@ -212,9 +212,16 @@ def _read_queries(
                 f'"{row["pid"]}"',
             )
         queries[query_id] = CSFCubeQuery(
-            query_id, doc.doc_id, row["facet"], doc.title, doc.sentences, doc.labels, chosen,
-            int(row["year"]) if row["year"] else None, row["paper type"],
-        )  # fmt: skip
+            query_id,
+            doc.doc_id,
+            row["facet"],
+            doc.title,
+            doc.sentences,
+            doc.labels,
+            chosen,
+            int(row["year"]) if row["year"] else None,
+            row["paper type"],
+        )
     unlisted = qrels.keys() - queries.keys()
     if unlisted:
         raise InputError(f"judged query {min(unlisted)} is not listed", file=path, remedy=TRUNCATED)

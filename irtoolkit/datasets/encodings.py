@@ -17,20 +17,35 @@ from irtoolkit.base.languages import EAST
 
 Pieces = Callable[[], Iterator[bytes]]
 _MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _EASTERN = ("gb18030", "big5")
 # How files begin that are no plain text, whatever their names say.
 _OTHERS = {
-    b"%PDF-": "a PDF", b"{\\rtf": "an RTF file", b"PK\x03\x04": "a .zip, as EPUB and Word files are",
-    b"PK\x05\x06": "an empty .zip", b"PK\x07\x08": "a part of a .zip",
-    b"\x1f\x8b": "gzip data", b"\x1f\x9d": "an archive", b"7z\xbc\xaf\x27\x1c": "an archive",
-    b"Rar!\x1a\x07": "an archive", b"BZh91AY&SY": "an archive", b"\xfd7zXZ\0": "an archive",
-    b"\x28\xb5\x2f\xfd": "an archive", b"\xd0\xcf\x11\xe0": "an old Word file",
-    b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture", b"GIF87a": "a picture",
-    b"GIF89a": "a picture", b"\x7fELF": "a program",
-    b"<!doctype html": "a web page", b"<html": "a web page", b"<?xml": "XML",
-}  # fmt: skip
+    b"%PDF-": "a PDF",
+    b"{\\rtf": "an RTF file",
+    b"PK\x03\x04": "a .zip, as EPUB and Word files are",
+    b"PK\x05\x06": "an empty .zip",
+    b"PK\x07\x08": "a part of a .zip",
+    b"\x1f\x8b": "gzip data",
+    b"\x1f\x9d": "an archive",
+    b"7z\xbc\xaf\x27\x1c": "an archive",
+    b"Rar!\x1a\x07": "an archive",
+    b"BZh91AY&SY": "an archive",
+    b"\xfd7zXZ\0": "an archive",
+    b"\x28\xb5\x2f\xfd": "an archive",
+    b"\xd0\xcf\x11\xe0": "an old Word file",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF87a": "a picture",
+    b"GIF89a": "a picture",
+    b"\x7fELF": "a program",
+    b"<!doctype html": "a web page",
+    b"<html": "a web page",
+    b"<?xml": "XML",
+}
 
 
 class Encoding(NamedTuple):

@@ -262,9 +262,11 @@ def _passages(path: Path) -> Iterator[tuple[int, str]]:
             text = record.get("text", record.get("answer")) if isinstance(record, dict) else None
             if not isinstance(text, str):
                 raise InputError(
-                    "no field text or answer", file=path, line=number,
+                    "no field text or answer",
+                    file=path,
+                    line=number,
                     remedy='a line is an object such as {"text": "..."}',
-                )  # fmt: skip
+                )
             yield number, text
         return
     begin, lines = 1, list[str]()

@@ -181,9 +181,15 @@ def novel_of_edition(
         _check_number(len(found), most)
     _check_words(found)
     return Novel(
-        name or slug(title), edition.title or title, edition.author, lang, edition.encoding, found,
-        paragraphs, chapters,
-    )  # fmt: skip
+        name or slug(title),
+        edition.title or title,
+        edition.author,
+        lang,
+        edition.encoding,
+        found,
+        paragraphs,
+        chapters,
+    )
 
 
 def _beginning(blocks: Sequence[Block]) -> str:
@@ -210,7 +216,11 @@ def _check_words(sentences: Sequence[str]) -> None:
         raise InputError("there is no sentence in it", remedy="give a text in sentences")
     worded = sum(_LETTER.search(sentence) is not None for sentence in sentences)
     if 2 * worded < len(sentences):
-        found = f"{worded:,} of {len(sentences):,} sentences in it have" if worded else "no sentence in it has"  # fmt: skip
+        found = (
+            f"{worded:,} of {len(sentences):,} sentences in it have"
+            if worded
+            else "no sentence in it has"
+        )
         raise InputError(f"{found} a letter", remedy="give a text in sentences")
 
 

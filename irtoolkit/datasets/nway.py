@@ -91,9 +91,11 @@ def write_nway(dataset_id: str, picked: list[NWayCandidates], made: Mapping[str,
     path = nway_path(dataset_id)
     lines = "".join(json.dumps(query._asdict(), ensure_ascii=False) + "\n" for query in picked)
     made = {
-        "dataset": dataset_id, "data": _judged(parse_nway_id(dataset_id)[0]),
-        "lines": _hashed(lines.encode()), **made,
-    }  # fmt: skip
+        "dataset": dataset_id,
+        "data": _judged(parse_nway_id(dataset_id)[0]),
+        "lines": _hashed(lines.encode()),
+        **made,
+    }
     with atomic_text(path) as out:
         out.write(json.dumps(made) + "\n" + lines)
     return path

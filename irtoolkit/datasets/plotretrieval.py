@@ -51,8 +51,16 @@ GRADES = {
     1: "the plot passage, or a chunk with a sentence of it",
 }
 MEASURES = (
-    "RR@1", "RR@10", "RR@100", "RCap@1", "RCap@10", "RCap@100", "NRODCG@1", "NRODCG@10", "NRODCG@100",
-)  # fmt: skip
+    "RR@1",
+    "RR@10",
+    "RR@100",
+    "RCap@1",
+    "RCap@10",
+    "RCap@100",
+    "NRODCG@1",
+    "NRODCG@10",
+    "NRODCG@100",
+)
 BENCHMARK = Benchmark(
     name=NAME,
     title="PlotRetrieval",

@@ -61,12 +61,20 @@ BENCHMARK = Benchmark(
 )
 # Table 1 of the paper: contexts and quotes of each split, and of all splits.
 REPORTED = {
-    "en": {"train": (101171, 6008), "val": (12771, 6108), "test": (12771, 6108),
-           "all": (126713, 6108)},
+    "en": {
+        "train": (101171, 6008),
+        "val": (12771, 6108),
+        "test": (12771, 6108),
+        "all": (126713, 6108),
+    },
     "zh": {"train": (32472, 2904), "val": (4185, 3004), "test": (4185, 3004), "all": (40842, 3004)},
-    "lzh": {"train": (93031, 4338), "val": (11753, 4438), "test": (11753, 4438),
-            "all": (116537, 4438)},
-}  # fmt: skip
+    "lzh": {
+        "train": (93031, 4338),
+        "val": (11753, 4438),
+        "test": (11753, 4438),
+        "all": (116537, 4438),
+    },
+}
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
@@ -103,9 +111,10 @@ def own(place: OwnPlace) -> ir_datasets.Dataset | None:
     whole = "/".join([place.given, *parts[: 1 + lower]])
     return _dataset(
         _Language(lang, lower, source, bounds),
-        split, "left" if side == ["left"] else "right" if side else None,
+        split,
+        "left" if side == ["left"] else "right" if side else None,
         view_of=whole if side else "",
-    )  # fmt: skip
+    )
 
 
 def _described(place: OwnPlace) -> tuple[str, Bounds]:

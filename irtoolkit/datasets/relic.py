@@ -191,11 +191,14 @@ def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
         Statistic("Average sentences of context", _mean(context)),
         Statistic("Average query length, words", _mean(words), 154.1),
         Statistic("Average quotation length, sentences", _mean([q.length for q in windows])),
-        *([Statistic("Average quotation length, words", _mean([len(g.split()) for g in golds]))]
-          if golds else []),
+        *(
+            [Statistic("Average quotation length, words", _mean([len(g.split()) for g in golds]))]
+            if golds
+            else []
+        ),
         Statistic("Average candidate length, words", _candidate_words(release), 45.5),
         Statistic("Average number of candidates per query", _mean(sizes), CANDIDATES[edition]),
-    ]  # fmt: skip
+    ]
     if edition != SUBMISSION:
         table[1:-1] = [row.unreported() for row in table[1:-1]]
     return [row.of_edition(edition) for row in table]

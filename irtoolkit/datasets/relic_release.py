@@ -62,8 +62,10 @@ class RelicQuery(NamedTuple):
 
     def clipped(self, left: int, right: int) -> "RelicQuery":
         """Returns the same query with at most this many sentences on each side of the quotation."""
-        return self._replace(left=self.left[len(self.left) - left :] if left < len(self.left) else self.left,
-                             right=self.right[:right])  # fmt: skip
+        return self._replace(
+            left=self.left[len(self.left) - left :] if left < len(self.left) else self.left,
+            right=self.right[:right],
+        )
 
 
 _SCHEMAS = {

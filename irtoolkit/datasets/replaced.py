@@ -86,18 +86,20 @@ def _with_pools(data: Dataset, given: Any) -> Dataset:
     lacking = next((query for query in queries if query not in pools), None)
     if lacking is not None:
         raise InputError(
-            f"query {lacking} of {data.id} has no candidates", file=file,
+            f"query {lacking} of {data.id} has no candidates",
+            file=file,
             remedy="give candidates of every query",
-        )  # fmt: skip
+        )
     wanted = {query: pools[query] for query in queries}
     names = {doc for pool in wanted.values() for doc in pool}
     known = data.docs_store().get_many_iter(names) if data.has("docs") else ()
     strange = names - {doc.doc_id for doc in known}
     if data.has("docs") and strange:
         raise InputError(
-            f"candidate {min(strange)} is no document of {data.id}", file=file,
+            f"candidate {min(strange)} is no document of {data.id}",
+            file=file,
             remedy="they are candidates of another collection",
-        )  # fmt: skip
+        )
     handler = PoolsHandler(lambda: wanted.items())
     return _made(data, _POOLS, (handler,), "candidates", name)
 

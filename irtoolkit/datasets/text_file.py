@@ -21,9 +21,15 @@ from irtoolkit.datasets.local.sheets import is_sheet
 LARGE = 1 << 24
 # Ends of file names to formats.
 FORMATS = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".trec": "trec",
-    ".sgml": "trec", ".parquet": "parquet", ".arrow": "arrow",
-}  # fmt: skip
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".trec": "trec",
+    ".sgml": "trec",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+}
 # The usual ends of names, as messages have them.
 DOCUMENTS = ".jsonl, .csv, .tsv, .trec or .parquet"
 
@@ -86,13 +92,15 @@ def _sent(given: StrPath, form: str, key: str) -> FileDocs:
     """Returns the documents in a process that they were sent to."""
     if not is_file(given):
         raise InputError(
-            f"the machine {socket.gethostname()} has no such file", file=given,
+            f"the machine {socket.gethostname()} has no such file",
+            file=given,
             remedy="keep it where every worker sees it, or at a URL",
-        )  # fmt: skip
+        )
     found = FileDocs(given, form)
     if not found.holds(key):
         raise InputError(
-            f"the machine {socket.gethostname()} has other documents in this file", file=given,
+            f"the machine {socket.gethostname()} has other documents in this file",
+            file=given,
             remedy="give every machine the same data",
-        )  # fmt: skip
+        )
     return found

@@ -58,9 +58,12 @@ def _download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
 
 
 def fetch(
-    asked: urllib.request.Request, part: Path, *, most: int | None = None,
+    asked: urllib.request.Request,
+    part: Path,
+    *,
+    most: int | None = None,
     context: ssl.SSLContext | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Downloads a file, resuming a partial one.
 
     Args:
@@ -85,9 +88,10 @@ def fetch(
             room = None if most is None else most - have * resumed
             with (
                 open(part, "ab" if resumed else "wb") as out,
-                tqdm(total=total or None, unit="B", unit_scale=True, desc=part.stem,
-                     disable=None) as bar,
-            ):  # fmt: skip
+                tqdm(
+                    total=total or None, unit="B", unit_scale=True, desc=part.stem, disable=None
+                ) as bar,
+            ):
                 got = 0
                 while piece := answer.read(_PIECE):
                     got += len(piece)

@@ -109,15 +109,22 @@ class System:
         }
 
     def search(
-        self, queries: Any, *, top_k: int, top_ranked: Mapping[str, Sequence[str]] | None = None,
+        self,
+        queries: Any,
+        *,
+        top_k: int,
+        top_ranked: Mapping[str, Sequence[str]] | None = None,
         **how: Any,
-    ) -> dict[str, dict[str, float]]:  # fmt: skip
+    ) -> dict[str, dict[str, float]]:
         """Returns the scores of the best documents of each query."""
         asked = [GenericQuery(row["id"], row["text"]) for row in queries]
         run = irtoolkit.retrieve(
-            self._dataset(asked, top_ranked), self.name, depth=top_k, progress=False,
+            self._dataset(asked, top_ranked),
+            self.name,
+            depth=top_k,
+            progress=False,
             **self.settings,
-        )  # fmt: skip
+        )
         found: dict[str, dict[str, float]] = {query.query_id: {} for query in asked}
         for query_id, start, end in zip(
             run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True

@@ -30,9 +30,15 @@ from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.significance import Correction, correct, paired_test
 
 __all__ = [
-    "NAMES", "RanxTest", "compare_with_ranx", "evaluate_with_ranx", "from_ranx", "fuse_with_ranx",
-    "ranx_name", "to_ranx",
-]  # fmt: skip
+    "NAMES",
+    "RanxTest",
+    "compare_with_ranx",
+    "evaluate_with_ranx",
+    "from_ranx",
+    "fuse_with_ranx",
+    "ranx_name",
+    "to_ranx",
+]
 
 RanxTest = Literal["student", "fisher"]
 
@@ -247,8 +253,9 @@ def _outcomes(scored: _Scored) -> dict[tuple[str, str], dict[str, dict[str, int]
         for name in scored[one]:
             signs = np.sign(scored[one][name] - scored[two][name])
             found.setdefault((one, two), {})[name] = {
-                letter: int((signs == sign).sum()) for letter, sign in (("W", 1), ("T", 0), ("L", -1))
-            }  # fmt: skip
+                letter: int((signs == sign).sum())
+                for letter, sign in (("W", 1), ("T", 0), ("L", -1))
+            }
     return found
 
 

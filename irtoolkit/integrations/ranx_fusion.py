@@ -42,8 +42,15 @@ PREFIX = "ranx:"
 # bayesfuse reads beyond the end of its table of ranks, without an error.
 _BAYES_DEPTH = 1000
 # Names of normalisations, here and in ranx.
-_NORMS = {"minmax": "min-max", "zscore": "zmuv", "sum": "sum", "max": "max", "rank": "rank",
-          "borda": "borda", "none": None}  # fmt: skip
+_NORMS = {
+    "minmax": "min-max",
+    "zscore": "zmuv",
+    "sum": "sum",
+    "max": "max",
+    "rank": "rank",
+    "borda": "borda",
+    "none": None,
+}
 NORMALISATIONS = tuple(_NORMS)
 
 

@@ -150,9 +150,13 @@ def from_ranx(of: Any, tag: str | None = None) -> Any:
         singles.append(order.separate(scores[rows], keys[codes[rows]]))
     name = tag if tag is not None else (of.name or DEFAULT_TAG)
     return Run.ordered(
-        id_array(query_ids), offsets, doc_ids, np.concatenate(docs).astype(np.int32),
-        np.concatenate(singles), name,
-    )  # fmt: skip
+        id_array(query_ids),
+        offsets,
+        doc_ids,
+        np.concatenate(docs).astype(np.int32),
+        np.concatenate(singles),
+        name,
+    )
 
 
 @contextmanager

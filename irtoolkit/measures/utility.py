@@ -35,12 +35,13 @@ class _Utility(ColumnarMeasure):
     SHORT_DESC = "trec_eval's utility"
     SUPPORTED_PARAMS: ClassVar = {
         "weights": ParamInfo(
-            dtype=str, default="1,-1,0,0",
+            dtype=str,
+            default="1,-1,0,0",
             desc="weights of relevant and of other documents listed, and of those not listed",
         ),
         "docs": ParamInfo(dtype=int, default=0, desc="number of documents in the collection"),
         "rel": REL,
-    }  # fmt: skip
+    }
 
     def per_query(self, judged: JudgedRun) -> Floats:
         weights = numbers(self, "weights")

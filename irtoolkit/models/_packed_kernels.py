@@ -19,9 +19,22 @@ _ROUNDS = tl.constexpr(7)
 
 @triton.jit(do_not_specialize=["number"])  # type: ignore[untyped-decorator]
 def _add_norm(  # type: ignore[no-untyped-def]
-    made, before, weight, bias, out, summed, scales, seeds, number, width, epsilon, dropped,
-    drops: tl.constexpr, keeps: tl.constexpr, block: tl.constexpr,
-):  # fmt: skip
+    made,
+    before,
+    weight,
+    bias,
+    out,
+    summed,
+    scales,
+    seeds,
+    number,
+    width,
+    epsilon,
+    dropped,
+    drops: tl.constexpr,
+    keeps: tl.constexpr,
+    block: tl.constexpr,
+):
     row = tl.program_id(0)
     at = tl.arange(0, block)
     inside = at < width
@@ -43,9 +56,15 @@ def _add_norm(  # type: ignore[no-untyped-def]
 
 
 def add_norm(
-    made: Any, before: Any, norm: tuple[Any, Any, float], dropped: float, seeds: Any, number: int,
-    keep: bool, kind: Any,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    made: Any,
+    before: Any,
+    norm: tuple[Any, Any, float],
+    dropped: float,
+    seeds: Any,
+    number: int,
+    keep: bool,
+    kind: Any,
+) -> tuple[Any, Any, Any]:
     """Returns (n, width) of `made`, with dropout, added to `before` and normalised.
 
     Args:
@@ -66,18 +85,45 @@ def add_norm(
     seeds = made if seeds is None else seeds
     if rows:
         _add_norm[(rows,)](
-            made, before, norm[0], norm[1], out, normed, scales, seeds, number, width, norm[2],
-            dropped, drops=dropped > 0, keeps=keep, block=triton.next_power_of_2(width),
+            made,
+            before,
+            norm[0],
+            norm[1],
+            out,
+            normed,
+            scales,
+            seeds,
+            number,
+            width,
+            norm[2],
+            dropped,
+            drops=dropped > 0,
+            keeps=keep,
+            block=triton.next_power_of_2(width),
             num_warps=4,
-        )  # fmt: skip
+        )
     return out, normed, scales
 
 
 @triton.jit(do_not_specialize=["rows", "turns", "number"])  # type: ignore[untyped-decorator]
 def _add_norm_back(  # type: ignore[no-untyped-def]
-    grad, normed, scales, weight, to_before, to_made, sums, seeds, rows, turns, number, width, dropped,
-    drops: tl.constexpr, programs: tl.constexpr, block: tl.constexpr,
-):  # fmt: skip
+    grad,
+    normed,
+    scales,
+    weight,
+    to_before,
+    to_made,
+    sums,
+    seeds,
+    rows,
+    turns,
+    number,
+    width,
+    dropped,
+    drops: tl.constexpr,
+    programs: tl.constexpr,
+    block: tl.constexpr,
+):
     at = tl.arange(0, block)
     inside = at < width
     w = tl.load(weight + at, mask=inside, other=0.0).to(tl.float32)
@@ -122,8 +168,22 @@ def add_norm_back(
     programs = min(_PROGRAMS, max(1, rows))
     sums = torch.empty((programs, 3, width), dtype=torch.float32, device=grad.device)
     _add_norm_back[(programs,)](
-        grad, normed, scales, weight, to_before, to_made, sums, seeds, rows, triton.cdiv(rows, programs),
-        number, width, dropped, drops=dropped > 0, programs=programs,
-        block=triton.next_power_of_2(width), num_warps=4,
-    )  # fmt: skip
+        grad,
+        normed,
+        scales,
+        weight,
+        to_before,
+        to_made,
+        sums,
+        seeds,
+        rows,
+        triton.cdiv(rows, programs),
+        number,
+        width,
+        dropped,
+        drops=dropped > 0,
+        programs=programs,
+        block=triton.next_power_of_2(width),
+        num_warps=4,
+    )
     return to_made, to_before, sums.sum(0)

@@ -8,9 +8,15 @@ import torch
 
 
 def add_norm(
-    made: Any, before: Any, norm: tuple[Any, Any, float], dropped: float, seeds: Any, number: int,
-    keep: bool, kind: Any,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    made: Any,
+    before: Any,
+    norm: tuple[Any, Any, float],
+    dropped: float,
+    seeds: Any,
+    number: int,
+    keep: bool,
+    kind: Any,
+) -> tuple[Any, Any, Any]:
     """Returns (n, width) of `made`, with dropout, added to `before` and normalised."""
     weight, bias, epsilon = norm
     summed = made.float() * _kept(made, dropped, seeds, number) + before.float()

@@ -104,9 +104,14 @@ class Tokenized:
         # Only counted here: how the model is to cut must not be changed.
         with READING:
             coded = self.tokenizer(
-                first, second or None, truncation=False, padding=False, verbose=False,
-                return_attention_mask=False, return_token_type_ids=False,
-            )  # fmt: skip
+                first,
+                second or None,
+                truncation=False,
+                padding=False,
+                verbose=False,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+            )
         return np.fromiter(map(len, coded["input_ids"]), np.int64, len(items))
 
 
@@ -114,9 +119,16 @@ class SentenceModel(Tokenized):
     """A model of sentence-transformers: dense, late, sparse or cross by its kind."""
 
     def __init__(
-        self, model: Any, kind: Kind, side: Side, device: str, prompt: str | None,
-        limit: int | None, cut: Cut | None = None, task: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        model: Any,
+        kind: Kind,
+        side: Side,
+        device: str,
+        prompt: str | None,
+        limit: int | None,
+        cut: Cut | None = None,
+        task: str | None = None,
+    ) -> None:
         self._kind = kind
         # A cross-encoder reads both sides at once.
         self._task = {} if kind == "cross" else {"task": task or side}
@@ -199,9 +211,14 @@ class Plain(Tokenized):
     similarity: str | None = None
 
     def __init__(
-        self, model: Any, pooling: str, device: str, prompt: str | None, limit: int | None,
+        self,
+        model: Any,
+        pooling: str,
+        device: str,
+        prompt: str | None,
+        limit: int | None,
         cut: Cut | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if pooling not in POOLINGS:
             raise InputError(
                 f"no pooling {pooling!r}",

@@ -40,8 +40,14 @@ def take(archive: Path, members: Mapping[str, tuple[Path, int | None, str | None
                     _copy(archive, name, stream, target, size, digest)
                 if not left:
                     break
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError,
-            RuntimeError) as error:  # fmt: skip
+    except (
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         raise InputError(f"not an archive that can be read: {error}", file=archive) from None
     if left:
         raise InputError(f"the archive has no file {next(iter(left))}", file=archive)

@@ -79,11 +79,15 @@ def _colbert(source: Path, folder: Path, base: str) -> None:
     save_folder(folder, config, tokenizer, kept)
     said = _options(content.get("arguments"))
     about = {
-        "query_maxlen": said.get("query_maxlen") or 32, "doc_maxlen": said.get("doc_maxlen") or 180,
-        "mask_punctuation": True, "attend_to_mask_tokens": False, "similarity": "cosine",
-        "query_token_id": "[unused0]", "doc_token_id": "[unused1]",
+        "query_maxlen": said.get("query_maxlen") or 32,
+        "doc_maxlen": said.get("doc_maxlen") or 180,
+        "mask_punctuation": True,
+        "attend_to_mask_tokens": False,
+        "similarity": "cosine",
+        "query_token_id": "[unused0]",
+        "doc_token_id": "[unused1]",
         "dim": int(kept["linear.weight"].shape[0]),
-    }  # fmt: skip
+    }
     (folder / "artifact.metadata").write_text(json.dumps(about, indent=2))
 
 
@@ -123,9 +127,10 @@ def _crealm(source: Path, folder: Path, base: str) -> None:
         absent.append("bert/pooler/dense/kernel")
     if absent or not weights:
         raise InputError(
-            f"no c-REALM: it has no variable {(absent or ['bert/...'])[0]}", file=index,
+            f"no c-REALM: it has no variable {(absent or ['bert/...'])[0]}",
+            file=index,
             remedy="unpack https://storage.googleapis.com/rt-checkpoint/retriever.zip again",
-        )  # fmt: skip
+        )
     kernel, bias, gamma, beta = (ends[name] for name in wanted)
     body = save_folder(folder / "body", config, tokenizer, weights)
     pooler = Projection(
@@ -164,14 +169,19 @@ def _dpr_msmarco(source: Path, folder: Path, base: str) -> None:
     for side, name in (("query", "encoder_q"), ("document", "encoder_p")):
         # With a shared encoder there is one.
         own = next(
-            (prefix for prefix in (name, "encoder_q")
-             if f"{prefix}.bert_model.embeddings.word_embeddings.weight" in weights), None,
-        )  # fmt: skip
+            (
+                prefix
+                for prefix in (name, "encoder_q")
+                if f"{prefix}.bert_model.embeddings.word_embeddings.weight" in weights
+            ),
+            None,
+        )
         if own is None:
             raise InputError(
-                f"no DPR of vsearch: it has no weights of {name}.bert_model", file=source,
+                f"no DPR of vsearch: it has no weights of {name}.bert_model",
+                file=source,
                 remedy="the folder of `hf download vsearch/dpr-msmarco --local-dir FOLDER`",
-            )  # fmt: skip
+            )
         mark = f"{own}.bert_model."
         kept = {k.removeprefix(mark): v for k, v in weights.items() if k.startswith(mark)}
         check_shapes("BertModel", config, kept, source)
@@ -192,9 +202,10 @@ def _berm(source: Path, folder: Path, base: str) -> None:
     absent = [name for name in wanted if name not in weights]
     if absent:
         raise InputError(
-            f"no BERM: it has no {absent[0]}", file=source,
+            f"no BERM: it has no {absent[0]}",
+            file=source,
             remedy="the folder that its authors' code (github.com/xsc1234/BERM) saves a checkpoint in",
-        )  # fmt: skip
+        )
     config, tokenizer = base_parts(str(source))
     body = {name: value for name, value in weights.items() if name.startswith("roberta.")}
     head, bias, gamma, beta = (weights[name] for name in wanted)

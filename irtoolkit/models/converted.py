@@ -100,8 +100,9 @@ def save_folder(folder: Path, config: Any, tokenizer: Any, weights: Mapping[str,
 
     save_file(
         {name: value.contiguous() for name, value in weights.items()},
-        str(folder / "model.safetensors"), metadata={"format": "pt"},
-    )  # fmt: skip
+        str(folder / "model.safetensors"),
+        metadata={"format": "pt"},
+    )
     config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -155,10 +156,13 @@ def save_projected(
             out, into = weight.shape
             modules.append(
                 Dense(
-                    into, out, activation_function=activation,
-                    init_weight=torch.nn.Parameter(weight.clone()), init_bias=torch.nn.Parameter(bias.clone()),
+                    into,
+                    out,
+                    activation_function=activation,
+                    init_weight=torch.nn.Parameter(weight.clone()),
+                    init_bias=torch.nn.Parameter(bias.clone()),
                 )
-            )  # fmt: skip
+            )
         last = LayerNorm(len(norm[0]))
         last.norm.load_state_dict({"weight": norm[0], "bias": norm[1]})
         return SentenceTransformer(modules=[*modules, last], device="cpu", similarity_fn_name="dot")

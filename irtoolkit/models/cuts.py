@@ -105,9 +105,11 @@ class _Cutting:
         tensors, places = how.pop("return_tensors", None), how.pop("return_offsets_mapping", False)
         limit = self.model_max_length if limit is None else limit  # type: ignore[attr-defined]
         coded = plain(
-            list(text), **{**how, "truncation": False, "verbose": False},
-            return_offsets_mapping=True, return_special_tokens_mask=True,
-        )  # fmt: skip
+            list(text),
+            **{**how, "truncation": False, "verbose": False},
+            return_offsets_mapping=True,
+            return_special_tokens_mask=True,
+        )
         offsets, special = coded["offset_mapping"], coded.pop("special_tokens_mask")
         if not places:
             del coded["offset_mapping"]

@@ -69,9 +69,12 @@ def fetched_from_hub(hub_id: str, licence: str = "") -> str:
         size = sum(sizes[name] for name in filter_repo_objects(sizes, ignore_patterns=unwanted))
         licence = licence or getattr(about.card_data, "license", None) or "not stated"
         _log.warning(
-            "downloading %s from %s: %s MB, licence %s", hub_id, constants.ENDPOINT,
-            f"{size / 1e6:,.1f}", licence,
-        )  # fmt: skip
+            "downloading %s from %s: %s MB, licence %s",
+            hub_id,
+            constants.ENDPOINT,
+            f"{size / 1e6:,.1f}",
+            licence,
+        )
         return str(snapshot_download(hub_id, ignore_patterns=unwanted))
     except Exception as error:  # the hub has many, and the network more
         raise _refused(hub_id, error) from None

@@ -13,11 +13,15 @@ from irtoolkit.models.converted import base_parts, check_shapes, only_file, save
 from irtoolkit.models.foreign import read_paddle
 
 _ERNIE = {
-    "self_attn.q_proj": "attention.self.query", "self_attn.k_proj": "attention.self.key",
-    "self_attn.v_proj": "attention.self.value", "self_attn.out_proj": "attention.output.dense",
-    "norm1": "attention.output.LayerNorm", "linear1": "intermediate.dense",
-    "linear2": "output.dense", "norm2": "output.LayerNorm",
-}  # fmt: skip
+    "self_attn.q_proj": "attention.self.query",
+    "self_attn.k_proj": "attention.self.key",
+    "self_attn.v_proj": "attention.self.value",
+    "self_attn.out_proj": "attention.output.dense",
+    "norm1": "attention.output.LayerNorm",
+    "linear1": "intermediate.dense",
+    "linear2": "output.dense",
+    "norm2": "output.LayerNorm",
+}
 
 
 def write_ernie(source: Path, folder: Path, base: str) -> None:
@@ -78,14 +82,22 @@ def _ernie_config(folder: Path, weights: Mapping[str, Any]) -> Any:
     words, width = weights["ernie.embeddings.word_embeddings.weight"].shape
     depths = {int(m[1]) for name in weights if (m := re.search(r"layer\.(\d+)\.", name))}
     shape = {
-        "vocab_size": words, "hidden_size": width, "num_hidden_layers": len(depths),
+        "vocab_size": words,
+        "hidden_size": width,
+        "num_hidden_layers": len(depths),
         "num_attention_heads": max(1, width // 64),
         "intermediate_size": weights["ernie.encoder.layer.0.intermediate.dense.weight"].shape[0],
         "max_position_embeddings": weights["ernie.embeddings.position_embeddings.weight"].shape[0],
         "type_vocab_size": weights["ernie.embeddings.token_type_embeddings.weight"].shape[0],
         "use_task_id": "ernie.embeddings.task_type_embeddings.weight" in weights,
-    }  # fmt: skip
-    names = ("num_attention_heads", "hidden_act", "layer_norm_eps", "pad_token_id", "task_type_vocab_size")  # fmt: skip
+    }
+    names = (
+        "num_attention_heads",
+        "hidden_act",
+        "layer_norm_eps",
+        "pad_token_id",
+        "task_type_vocab_size",
+    )
     return transformers.ErnieConfig(**shape | {key: said[key] for key in names if key in said})
 
 
@@ -103,7 +115,12 @@ def _second_of_two(tokenizer: Any) -> Any:
     )
     # BERT's own class would write BERT's template over it.
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=words, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]",
-        sep_token="[SEP]", mask_token="[MASK]", model_max_length=512,
+        tokenizer_object=words,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=512,
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )  # fmt: skip
+    )

@@ -14,9 +14,12 @@ Backend = Literal["auto", "torch", "onnx", "openvino"]
 _FILES = {
     "onnx": ("model.onnx", "onnx/model.onnx"),
     "openvino": (
-        "openvino_model.xml", "openvino/openvino_model.xml", "model.onnx", "onnx/model.onnx",
+        "openvino_model.xml",
+        "openvino/openvino_model.xml",
+        "model.onnx",
+        "onnx/model.onnx",
     ),
-}  # fmt: skip
+}
 # The packages whose versions decide the last bits, and the one of a backend.
 LIBRARIES = ("torch", "transformers", "sentence-transformers")
 _RUNTIMES = {"onnx": "onnxruntime", "openvino": "openvino"}

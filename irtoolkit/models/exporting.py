@@ -24,13 +24,27 @@ FILE = "model.onnx"
 ExportPrecision = Literal["fp32", "int8"]
 # What is not copied from the folder of a model: its weights, their record, other exports.
 _LEFT_OUT = (
-    "model*.safetensors", "pytorch_model*.bin", "*.index.json", RECORD, CONVERSION, "*.onnx", "*.onnx?data",
-    "*.h5", "*.msgpack", "*.ot", "onnx", "openvino", "openvino_model.*", "README.md",
-)  # fmt: skip
+    "model*.safetensors",
+    "pytorch_model*.bin",
+    "*.index.json",
+    RECORD,
+    CONVERSION,
+    "*.onnx",
+    "*.onnx?data",
+    "*.h5",
+    "*.msgpack",
+    "*.ot",
+    "onnx",
+    "openvino",
+    "openvino_model.*",
+    "README.md",
+)
 _WEIGHTS_OF_TORCH = (
-    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
     "pytorch_model.bin.index.json",
-)  # fmt: skip
+)
 # Outputs in single precision that differ by more are of another model.
 CLOSE = 1e-3
 _SHAPE = (2, 9)
@@ -97,9 +111,11 @@ def copy_around(location: str, folder: Path) -> None:
     """Copies the files in a model's folder other than the weights of its transformer."""
     ignored = shutil.ignore_patterns(*_LEFT_OUT)
     shutil.copytree(
-        location, folder, dirs_exist_ok=True,
+        location,
+        folder,
+        dirs_exist_ok=True,
         ignore=lambda where, names: ignored(where, names) if where == location else set(),
-    )  # fmt: skip
+    )
 
 
 def refuse_without(library: str) -> None:
@@ -132,10 +148,16 @@ def _write(location: str, kind: str, folder: Path, precision: ExportPrecision) -
     try:
         with _quiet():
             torch.onnx.export(
-                made, kwargs=inputs, f=folder / FILE, dynamo=True, verbose=False, external_data=False,
-                dynamic_shapes=dict.fromkeys(inputs, free), input_names=list(inputs),
+                made,
+                kwargs=inputs,
+                f=folder / FILE,
+                dynamo=True,
+                verbose=False,
+                external_data=False,
+                dynamic_shapes=dict.fromkeys(inputs, free),
+                input_names=list(inputs),
                 output_names=["logits" if kind == "cross" else "last_hidden_state"],
-            )  # fmt: skip
+            )
     except Exception as error:  # of torch.export and its many parts
         reason = reason_of(error)
         raise InputError(f"torch cannot export it: {reason}", file=location) from None
@@ -161,9 +183,7 @@ def example(made: Any, words: Any, shape: tuple[int, int]) -> dict[str, Any]:
     if words.pad_token_id is not None:
         drawn[drawn == words.pad_token_id] = words.unk_token_id or 0
         drawn[mask == 0] = words.pad_token_id
-    given = {
-        "input_ids": drawn, "attention_mask": mask, "token_type_ids": torch.zeros_like(drawn),
-    }  # fmt: skip
+    given = {"input_ids": drawn, "attention_mask": mask, "token_type_ids": torch.zeros_like(drawn)}
     return {name: value for name, value in given.items() if name in words.model_input_names}
 
 

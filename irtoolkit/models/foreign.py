@@ -50,10 +50,13 @@ _ALLOWED = {
     (module, name)
     for package in ("numpy", "numpy.core", "numpy._core")
     for module, name in (
-        (package, "ndarray"), (package, "dtype"), (f"{package}.multiarray", "_reconstruct"),
-        (f"{package}.multiarray", "scalar"), (f"{package}.numeric", "_frombuffer"),
+        (package, "ndarray"),
+        (package, "dtype"),
+        (f"{package}.multiarray", "_reconstruct"),
+        (f"{package}.multiarray", "scalar"),
+        (f"{package}.numeric", "_frombuffer"),
     )
-} | {("collections", "OrderedDict"), ("_codecs", "encode")}  # fmt: skip
+} | {("collections", "OrderedDict"), ("_codecs", "encode")}
 
 
 class _ArraysOnly(pickle.Unpickler):

@@ -78,9 +78,10 @@ def import_onnx(model: str, output: Path) -> float:
             far = difference(made, example(made, tokenizer, (3, 5)), Path(location))
         if not far <= (_CLOSE_INT8 if rounded else CLOSE):
             raise InputError(
-                f"torch's outputs differ by {far:.1e} from those of the file", file=file,
+                f"torch's outputs differ by {far:.1e} from those of the file",
+                file=file,
                 remedy="its config.json may be another model's",
-            )  # fmt: skip
+            )
         about = {"layout": "torch", "of": model, "version": __version__}
         record = {**about, WEIGHTS: weight_sums(folder)}
         (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
@@ -92,9 +93,10 @@ def _file_of(model: str, location: str) -> Path:
         return exported_file(location, "onnx")
     except InputError:
         raise InputError(
-            f"{model} has no model.onnx or onnx/model.onnx", file=location,
+            f"{model} has no model.onnx or onnx/model.onnx",
+            file=location,
             remedy="a model with weights for torch is used as it is",
-        ) from None  # fmt: skip
+        ) from None
 
 
 @contextmanager
@@ -150,9 +152,11 @@ def _write_modules(folder: Path, preset: Preset) -> None:
         query, document = preset_prompt(preset, "query"), preset_prompt(preset, "document")
         prompts = {"query": query or "", "document": document or ""}
         return SentenceTransformer(
-            modules=[reader, pooling, *last], device="cpu", prompts=prompts,
+            modules=[reader, pooling, *last],
+            device="cpu",
+            prompts=prompts,
             similarity_fn_name=COMPARED_AS.get(preset.similarity or ""),
-        )  # fmt: skip
+        )
 
     weights, kept = folder / "model.safetensors", folder / "kept"
     model = load_model(str(folder), make, "published", "cpu")
@@ -218,9 +222,14 @@ def _bias_of(node: Any, readers: dict[str, list[Any]], held: dict[str, Array]) -
     if node.op_type == "Gemm":
         return next((name for name in node.input[2:] if name.endswith(".bias")), None)
     return next(
-        (name for added in _sums(node, readers) for name in added.input
-         if name in held and name.endswith(".bias")), None,
-    )  # fmt: skip
+        (
+            name
+            for added in _sums(node, readers)
+            for name in added.input
+            if name in held and name.endswith(".bias")
+        ),
+        None,
+    )
 
 
 def _sums(node: Any, readers: dict[str, list[Any]]) -> Iterator[Any]:

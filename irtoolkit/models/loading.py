@@ -66,8 +66,9 @@ def chosen_precision(precision: Precision, device: str, backend: str = "torch") 
         if precision != "auto":
             raise InputError(
                 f"precision={precision}: with backend={backend} a model has the precision that it"
-                " was exported in", remedy="leave precision out"
-            )  # fmt: skip
+                " was exported in",
+                remedy="leave precision out",
+            )
         return "exported"
     if precision != "auto":
         return precision
@@ -77,9 +78,13 @@ def chosen_precision(precision: Precision, device: str, backend: str = "torch") 
 
 
 def load_model(
-    location: str, make: Callable[[], Any], precision: str, device: str, pooled: bool = False,
+    location: str,
+    make: Callable[[], Any],
+    precision: str,
+    device: str,
+    pooled: bool = False,
     new_head: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """Returns a model made by `make`, checked, in a precision and on a device.
 
     Args:

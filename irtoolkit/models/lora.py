@@ -14,9 +14,10 @@ from irtoolkit.models.own_code import check_own_code
 
 # What an adapter is for, by PEFT's names, and the class of transformers that has it.
 _MAKERS = {
-    "SEQ_CLS": "AutoModelForSequenceClassification", "CAUSAL_LM": "AutoModelForCausalLM",
+    "SEQ_CLS": "AutoModelForSequenceClassification",
+    "CAUSAL_LM": "AutoModelForCausalLM",
     "FEATURE_EXTRACTION": "AutoModel",
-}  # fmt: skip
+}
 _FACTOR = re.compile(r"(.+)\.lora_([AB])(?:\.default)?\.weight")
 # Settings of PEFT that change what is added.
 _UNKNOWN = ("use_dora", "fan_in_fan_out", "rank_pattern", "alpha_pattern", "layer_replication")
@@ -56,9 +57,10 @@ def _checked(source: Path) -> dict[str, Any]:
     about = presets.read_model_json(str(source), "adapter_config.json")
     if about.get("peft_type") != "LORA" or about.get("task_type") not in _MAKERS:
         raise InputError(
-            "no LoRA adapter of PEFT: it has no adapter_config.json of one", file=source,
+            "no LoRA adapter of PEFT: it has no adapter_config.json of one",
+            file=source,
             remedy="the folder that PEFT's save_pretrained writes",
-        )  # fmt: skip
+        )
     unknown = next((name for name in _UNKNOWN if about.get(name)), None)
     if unknown is not None:
         raise InputError(f"an adapter with {unknown}", file=source, remedy=_REMEDY)

@@ -49,7 +49,9 @@ class MaskPooling(Module):  # type: ignore[misc]
         first = features["attention_mask"].int().argmax(dim=1)
         places = torch.where(masked.any(dim=1), masked.int().argmax(dim=1), first)
         tokens = features["token_embeddings"]
-        features["sentence_embedding"] = tokens[torch.arange(len(tokens), device=tokens.device), places]  # fmt: skip
+        features["sentence_embedding"] = tokens[
+            torch.arange(len(tokens), device=tokens.device), places
+        ]
         return features
 
     def get_embedding_dimension(self) -> int:
@@ -94,8 +96,10 @@ def read_lexicon(path: StrPath) -> Lexicon:
         if not tab or not word or "\t" in names or not names.split():
             raise InputError(
                 "not a word, a tab and its sememes",
-                file=path, line=number, remedy="word<TAB>sememe sememe ...",
-            )  # fmt: skip
+                file=path,
+                line=number,
+                remedy="word<TAB>sememe sememe ...",
+            )
         words.setdefault(word, {}).update(dict.fromkeys(names.split()))
     if not words:
         raise InputError("a lexicon without a word", file=path)
@@ -140,9 +144,14 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
     config_keys = [*Transformer.config_keys, "alpha", "lookup"]  # noqa: RUF012 as in the library
 
     def __init__(
-        self, model_name_or_path: str, *, lexicon: Lexicon, alpha: float = 1.0,
-        lookup: Lookup = "longest", **how: Any,
-    ) -> None:  # fmt: skip
+        self,
+        model_name_or_path: str,
+        *,
+        lexicon: Lexicon,
+        alpha: float = 1.0,
+        lookup: Lookup = "longest",
+        **how: Any,
+    ) -> None:
         super().__init__(model_name_or_path, **how)
         self._take(lexicon, alpha, lookup)
 
@@ -219,7 +228,9 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
         sizes = torch.where(distinct > 0, self._begins[distinct] - begins, 0)
         # The places in `_members` of all these words' sememes, end to end.
         ends = sizes.cumsum(0)
-        within = torch.arange(int(ends[-1]), device=words.device) - (ends - sizes).repeat_interleave(sizes)  # fmt: skip
+        within = torch.arange(int(ends[-1]), device=words.device) - (
+            ends - sizes
+        ).repeat_interleave(sizes)
         members = self._members[begins.repeat_interleave(sizes) + within]
         means = torch.nn.functional.embedding_bag(
             members, self.sememes.weight.float(), ends - sizes, mode="mean"
@@ -259,5 +270,10 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
 
 
 MODULES = (
-    WordVectors, QuoteWords, MaskPooling, SememeTransformer, ContextTransformer, QuoteTransformer,
-)  # fmt: skip
+    WordVectors,
+    QuoteWords,
+    MaskPooling,
+    SememeTransformer,
+    ContextTransformer,
+    QuoteTransformer,
+)

@@ -66,9 +66,11 @@ class MonoT5(Tokenized):
         begins = torch.full((len(items), 1), first, device=batch["input_ids"].device)
         with torch.inference_mode():
             logits = self._model(
-                input_ids=batch["input_ids"], attention_mask=batch["attention_mask"],
-                decoder_input_ids=begins, return_dict=True,
-            ).logits  # fmt: skip
+                input_ids=batch["input_ids"],
+                attention_mask=batch["attention_mask"],
+                decoder_input_ids=begins,
+                return_dict=True,
+            ).logits
         return dense_rows(logits[:, 0, self._answers])
 
     def _texts(self, items: Sequence[Item]) -> list[str]:

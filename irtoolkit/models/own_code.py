@@ -12,8 +12,11 @@ from irtoolkit.models.presets import TWO_ENCODERS, read_model_json
 
 # Files in which transformers looks for classes of a model's own.
 _FILES = (
-    "config.json", "tokenizer_config.json", "processor_config.json", "preprocessor_config.json",
-)  # fmt: skip
+    "config.json",
+    "tokenizer_config.json",
+    "processor_config.json",
+    "preprocessor_config.json",
+)
 # Packages whose modules sentence-transformers takes from a folder by name.
 _KNOWN = ("sentence_transformers.", "irtoolkit.", "pylate.")
 # Where transformers puts the code of models that it runs.

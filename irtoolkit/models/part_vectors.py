@@ -95,9 +95,12 @@ class PartVectors:
         cut = {"truncation": False} if limit is None else {"truncation": True, "max_length": limit}
         with READING:
             coded = self._model.tokenizer(
-                [prompt + text for text in texts], padding=False, verbose=False,
-                return_offsets_mapping=True, **cut,
-            )  # fmt: skip
+                [prompt + text for text in texts],
+                padding=False,
+                verbose=False,
+                return_offsets_mapping=True,
+                **cut,
+            )
         skip = len(prompt)
         return [
             [(begin - skip, end - skip) for begin, end in row] for row in coded["offset_mapping"]

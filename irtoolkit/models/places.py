@@ -136,10 +136,11 @@ def refuse_changed(location: str) -> None:
                 if not path.is_file() or _sum(path) != known:
                     found = f"not the weights that {writer} wrote" if path.is_file() else "missing"
                     raise InputError(
-                        f"{found}: damaged or changed", file=path,
+                        f"{found}: damaged or changed",
+                        file=path,
                         remedy=f"copy or {again} the model again; if it is meant, delete {WEIGHTS!r}"
                         f" from {record}",
-                    )  # fmt: skip
+                    )
 
 
 def _recorded(record: Path) -> dict[str, str]:

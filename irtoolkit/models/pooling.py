@@ -74,5 +74,6 @@ def report_implied_pooling(preset: Preset, name: str) -> None:
     if pooling is not None:
         _log.warning(
             "%s: a plain transformer, which does not say how it pools: pooling=%s is taken",
-            name, pooling,
-        )  # fmt: skip
+            name,
+            pooling,
+        )

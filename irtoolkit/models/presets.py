@@ -24,15 +24,19 @@ from irtoolkit.models.sources import Source, sources
 
 # The classes of sentence-transformers by what they make of a text.
 SAVED_AS: dict[Kind, str] = {
-    "dense": "SentenceTransformer", "late": "MultiVectorEncoder", "sparse": "SparseEncoder",
+    "dense": "SentenceTransformer",
+    "late": "MultiVectorEncoder",
+    "sparse": "SparseEncoder",
     "cross": "CrossEncoder",
-}  # fmt: skip
+}
 # Its names of the ways to compare two vectors.
 COMPARED_AS = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}
 _ENDINGS: dict[str, Kind] = {
-    "ForSequenceClassification": "cross", "HF_ColBERT": "late", "ForRetrieval": "late",
+    "ForSequenceClassification": "cross",
+    "HF_ColBERT": "late",
+    "ForRetrieval": "late",
     "ForMaskedLM": "sparse",
-}  # fmt: skip
+}
 # The encoders of documents and of queries in a folder as RELiC's authors save it.
 TWO_ENCODERS = ("suffix_encoder", "prefix_encoder")
 PRESETS = Path(__file__).with_name("models.toml")

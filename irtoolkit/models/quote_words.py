@@ -40,8 +40,10 @@ def read_about(path: StrPath) -> dict[str, list[str]]:
         if not quote or not 1 <= len(columns) <= 2:
             raise InputError(
                 "not a quote, its topics and its author",
-                file=path, line=number, remedy="quote<TAB>topic; topic<TAB>author",
-            )  # fmt: skip
+                file=path,
+                line=number,
+                remedy="quote<TAB>topic; topic<TAB>author",
+            )
         topics = [f"topic: {name.strip()}" for name in columns[0].split(";") if name.strip()]
         author = [f"author: {name}" for name in columns[1:] if name]
         found.setdefault(quote.lower(), []).extend([*topics, *author])
@@ -59,9 +61,13 @@ class QuoteWords(WordVectors):
     """
 
     def __init__(
-        self, tokenizer: Any, embedding_weights: Any, *, about: Mapping[str, Sequence[str]],
+        self,
+        tokenizer: Any,
+        embedding_weights: Any,
+        *,
+        about: Mapping[str, Sequence[str]],
         **how: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(tokenizer, embedding_weights, **how)
         self.about = {text.lower(): list(names) for text, names in about.items()}
         names = dict.fromkeys(name for own in self.about.values() for name in own)
@@ -100,10 +106,12 @@ class QuoteWords(WordVectors):
             raise InputError(f"no {_ABOUT} in {model_name_or_path}")
         plain = WordVectors.load(model_name_or_path, subfolder=subfolder, **how)
         made = cls(
-            plain.tokenizer, plain.emb_layer.weight.detach(),
+            plain.tokenizer,
+            plain.emb_layer.weight.detach(),
             about=json.loads(Path(path).read_text("utf-8")),
-            update_embeddings=plain.update_embeddings, max_seq_length=plain.max_seq_length,
-        )  # fmt: skip
+            update_embeddings=plain.update_embeddings,
+            max_seq_length=plain.max_seq_length,
+        )
         weights = cls.load_torch_weights(model_name_or_path, **where)
         made.load_state_dict(weights)
         return made

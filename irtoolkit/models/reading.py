@@ -119,9 +119,12 @@ class Reader:
 
 
 def reader_of(
-    tokenizer: Any, limit: int | None, prompt: str, prepare: Callable[[list[Any]], Any],
+    tokenizer: Any,
+    limit: int | None,
+    prompt: str,
+    prepare: Callable[[list[Any]], Any],
     items: Sequence[Any],
-) -> Reader | None:  # fmt: skip
+) -> Reader | None:
     """Returns a reader that reads texts as a model does, or None if the model has a way of its own.
 
     Args:
@@ -145,8 +148,15 @@ def reader_of(
     rest = {name: value for name, value in features.items() if name not in tensors}
     whole, cutting = _copy(backend, None), _copy(backend, limit)
     reader = Reader(
-        whole, cutting, limit, _behind(whole), prompt, tokenizer.pad_token_id, rest, _TYPES in tensors,
-    )  # fmt: skip
+        whole,
+        cutting,
+        limit,
+        _behind(whole),
+        prompt,
+        tokenizer.pad_token_id,
+        rest,
+        _TYPES in tensors,
+    )
     long = "a b " * (limit or 0)
     if reader.cut(np.array(whole.encode(long).ids, np.int32)).tolist() != cutting.encode(long).ids:
         return None

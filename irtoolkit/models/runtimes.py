@@ -46,17 +46,21 @@ class Exported(torch.nn.Module):
         self._alone = _is_dynamic(file)
 
     def forward(
-        self, input_ids: Any, attention_mask: Any = None, token_type_ids: Any = None,
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        token_type_ids: Any = None,
         return_dict: bool | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         if token_type_ids is None:
             token_type_ids = torch.zeros_like(input_ids)
         batch = {
-            "input_ids": input_ids, "attention_mask": attention_mask,
+            "input_ids": input_ids,
+            "attention_mask": attention_mask,
             "token_type_ids": token_type_ids,
-        }  # fmt: skip
+        }
         if lacking := self._inputs - set(batch):
             raise InputError(f"the exported model wants {', '.join(sorted(lacking))}")
         given = {name: batch[name].numpy().astype(np.int64) for name in self._inputs}
@@ -147,9 +151,7 @@ def _on_openvino(file: Path) -> tuple[Run, frozenset[str]]:
     # lock that the other waits for, never end.
     openvino.Tensor(np.zeros(1, np.int64))
     # Some CPUs would compute in bfloat16.
-    how = {
-        "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads(),
-    }  # fmt: skip
+    how = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()}
     compiled = openvino.Core().compile_model(str(file), "CPU", how)
 
     requests = threading.local()  # each does one thing at a time

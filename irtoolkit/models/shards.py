@@ -137,9 +137,12 @@ def table_bytes(table: Any) -> bytes:
 
 
 def write_shard(
-    folder: Path, keys: Sequence[bytes], lengths: Ints, outputs: Sequence[Output],
+    folder: Path,
+    keys: Sequence[bytes],
+    lengths: Ints,
+    outputs: Sequence[Output],
     chunk: Sequence[bytes] | None = None,
-) -> Shard:  # fmt: skip
+) -> Shard:
     """Writes a model's outputs for some texts.
 
     Args:

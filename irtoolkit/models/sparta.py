@@ -26,9 +26,14 @@ class Sparta(Tokenized):
     similarity: str | None = "dot"
 
     def __init__(
-        self, model: Any, side: Side, device: str, limit: int | None, cut: Cut | None = None,
+        self,
+        model: Any,
+        side: Side,
+        device: str,
+        limit: int | None,
+        cut: Cut | None = None,
         kept: int = 2000,
-    ) -> None:  # fmt: skip
+    ) -> None:
         longest = position_limit(model)
         refuse_longer(limit, longest)
         tokenizer = model.tokenizer if cut is None else cutting_tokenizer(model.tokenizer, cut)

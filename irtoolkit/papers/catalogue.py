@@ -128,5 +128,11 @@ def find_row(system: str, dataset: DatasetId) -> tuple[Table, Row] | None:
 def _runs_as(row: Row) -> tuple[Any, ...]:
     """Returns what decides how a row runs, except what differs by group."""
     return (
-        row.retriever, row.settings, row.view, row.first, row.rerank_depth, row.train, row.train_set,
-    )  # fmt: skip
+        row.retriever,
+        row.settings,
+        row.view,
+        row.first,
+        row.rerank_depth,
+        row.train,
+        row.train_set,
+    )

@@ -12,9 +12,11 @@ from irtoolkit.scoring.score import Scores
 
 
 def with_figures(
-    result: RowResult, table: Table, scores: Mapping[str, Scores],
+    result: RowResult,
+    table: Table,
+    scores: Mapping[str, Scores],
     p_values: Mapping[str, Mapping[str, float]],
-) -> RowResult:  # fmt: skip
+) -> RowResult:
     """Returns the result of a row with the figures of the groups that it ran on."""
     cells = []
     for cell in result.cells:

@@ -48,10 +48,14 @@ def html_rows(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> 
     if not lines:
         lines.append(_line(name, "", "absent", [NO_FIGURE] * len(columns)))
     fold = _fold(result, row, group)
-    return "\n".join([
-        "<tbody>", *lines,
-        f'<tr class="fold"><td colspan="{len(columns) + 1}">{fold}</td></tr>', "</tbody>",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "<tbody>",
+            *lines,
+            f'<tr class="fold"><td colspan="{len(columns) + 1}">{fold}</td></tr>',
+            "</tbody>",
+        ]
+    )
 
 
 def _line(system: str, kind: str, style: str, cells: list[str]) -> str:
@@ -146,8 +150,10 @@ def _blocks(row: Mapping[str, Any], group: str) -> list[str]:
         said = "The run, and its figures:" if all(steps) else "What measures the figures:"
         parts += [f"<p>{said}</p>", _block([step for step in steps if step])]
     if row["reproduce"] and all(steps):
-        parts += ["<p>The same for every group, beside the paper's figures:</p>",
-                  _block([row["reproduce"]])]  # fmt: skip
+        parts += [
+            "<p>The same for every group, beside the paper's figures:</p>",
+            _block([row["reproduce"]]),
+        ]
     return parts
 
 

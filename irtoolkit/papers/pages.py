@@ -81,17 +81,19 @@ def _index(by_benchmark: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     lines = [heads, "|---|---|---|---|---|---|"]
     for name, results in by_benchmark.items():
         lines += [_index_line(name, one) for one in results]
-    return "\n".join([
-        "# Results\n",
-        "The papers' tables, measured again: a page for each benchmark, with the commands that give each",
-        "row. **Measured** figures are from `irtoolkit reproduce`; **reported** ones are printed in the",
-        "papers. They are compared only where the data are the paper's: elsewhere, measured and reported",
-        "figures are of different data.\n",
-        *lines,
-        "",
-        "The best rows are those by the column that is named; the group of queries is in parentheses.",
-        "*Figures equal* counts the reported figures that are measured again to the last printed digit.\n",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "# Results\n",
+            "The papers' tables, measured again: a page for each benchmark, with the commands that give each",
+            "row. **Measured** figures are from `irtoolkit reproduce`; **reported** ones are printed in the",
+            "papers. They are compared only where the data are the paper's: elsewhere, measured and reported",
+            "figures are of different data.\n",
+            *lines,
+            "",
+            "The best rows are those by the column that is named; the group of queries is in parentheses.",
+            "*Figures equal* counts the reported figures that are measured again to the last printed digit.\n",
+        ]
+    )
 
 
 def _index_line(name: str, result: Mapping[str, Any]) -> str:
@@ -105,10 +107,13 @@ def _index_line(name: str, result: Mapping[str, Any]) -> str:
     ]
     title = result["benchmark"]["title"] or name
     cells = [
-        f"[{title}]({name}.md)", f"[{result['experiment']}]({name}.md#{result['experiment']})",
-        f"{ran} of {len(result['rows'])}", _best(result, "measured"), _best(result, "reported"),
+        f"[{title}]({name}.md)",
+        f"[{result['experiment']}]({name}.md#{result['experiment']})",
+        f"{ran} of {len(result['rows'])}",
+        _best(result, "measured"),
+        _best(result, "reported"),
         f"{gaps.count(0)} of {len(gaps)}" if gaps else "other data" if ran else NO_FIGURE,
-    ]  # fmt: skip
+    ]
     return f"| {' | '.join(cells)} |"
 
 
@@ -213,15 +218,17 @@ def _group(result: Mapping[str, Any], group: str) -> str:
         return f"{heading}\nNeither measured nor reported.\n"
     head = "".join(f'<th scope="col">{inline(column)}</th>' for column in result["columns"])
     label = f"{result['experiment']}, {group}: measured and reported figures"
-    return "\n".join([
-        heading,
-        f'<div class="reproduction" role="region" tabindex="0" aria-label="{inline(label)}">',
-        '<table class="figures">',
-        f'<thead><tr><th scope="col">system</th>{head}</tr></thead>',
-        *(html_rows(result, row, group) for row in rows),
-        "</table>",
-        "</div>\n",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            heading,
+            f'<div class="reproduction" role="region" tabindex="0" aria-label="{inline(label)}">',
+            '<table class="figures">',
+            f'<thead><tr><th scope="col">system</th>{head}</tr></thead>',
+            *(html_rows(result, row, group) for row in rows),
+            "</table>",
+            "</div>\n",
+        ]
+    )
 
 
 def _has_something(row: Mapping[str, Any], group: str) -> bool:

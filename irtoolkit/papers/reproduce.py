@@ -236,9 +236,13 @@ class _Bench:
         path = self._path(row.system, group)
         self.say(f"{system.name}: {shown(path)}")
         run, reused = produce(
-            self._ranked_data(row, group), system, path,
-            depth=self.table.depth, reuse=True, ranked=self.ahead[-1].of(path),
-        )  # fmt: skip
+            self._ranked_data(row, group),
+            system,
+            path,
+            depth=self.table.depth,
+            reuse=True,
+            ranked=self.ahead[-1].of(path),
+        )
         if reused:
             self.say(f"{system.name}: unchanged, taken from {shown(path)}")
         return replace(run, exact_ranks=read_ranks(path, run))

@@ -96,9 +96,7 @@ def quoted(word: str) -> str:
     return shlex.quote(word) if re.search(r'["$`\\!]', word) else f'"{word}"'
 
 
-def _retrieve(
-    table: Table, row: Row, group: str, system: System, run: str, sample: bool
-) -> str:  # fmt: skip
+def _retrieve(table: Table, row: Row, group: str, system: System, run: str, sample: bool) -> str:
     ranked = ranked_id(table, row, group, sample)
     # `retrieve` cuts rankings of a corpus, which such a table keeps whole.
     whole = table.depth is None and _is_corpus(ranked)

@@ -74,10 +74,15 @@ class SearchLog:
         self, tried: Sequence[TriedSettings], best: TriedSettings, models: Mapping[int, Path]
     ) -> None:
         """Adds the settings that were chosen, and the models that are trained with them."""
-        self._write({
-            "best": best.settings, "tried in this grid": [one.settings for one in tried],
-            "models": [{"seed": seed, "folder": str(folder)} for seed, folder in models.items()],
-        })  # fmt: skip
+        self._write(
+            {
+                "best": best.settings,
+                "tried in this grid": [one.settings for one in tried],
+                "models": [
+                    {"seed": seed, "folder": str(folder)} for seed, folder in models.items()
+                ],
+            }
+        )
 
     def _write(self, found: Mapping[str, Any]) -> None:
         rows = [{"plan": key, **vars(row)} for key, row in self._known.items()]

@@ -82,9 +82,7 @@ def _beside_paper(result: RowResult, group: str, table: Table, compared: bool) -
     if math.isnan(printed[place]):
         return ["-", "-", equal]
     doubt = "?" if f"{group}.{table.tested}" in result.row.doubtful else ""
-    return [
-        f"{printed[place]:.{table.places}f}{doubt}", f"{gaps[place]:+.{table.places}f}", equal,
-    ]  # fmt: skip
+    return [f"{printed[place]:.{table.places}f}{doubt}", f"{gaps[place]:+.{table.places}f}", equal]
 
 
 def _legend(result: TableResult, compared: Sequence[str]) -> list[str]:

@@ -101,10 +101,14 @@ def train_folds(
     run = joined([one.run for one in rankings], recipe.name, order).untied()
     ranks = {query: found for one in rankings for query, found in one.ranks.items()}
     made = {
-        "dataset": dataset.id, "system": recipe.name, "retriever": "trained without the fold",
-        "settings": {"folds": len(dealt), "seed": seed}, "recipe": recipe.settings(),
-        "depth": depth, "version": __version__,
-    }  # fmt: skip
+        "dataset": dataset.id,
+        "system": recipe.name,
+        "retriever": "trained without the fold",
+        "settings": {"folds": len(dealt), "seed": seed},
+        "recipe": recipe.settings(),
+        "depth": depth,
+        "version": __version__,
+    }
     publish(run, output, made, time.monotonic() - started, ranks)
     return FoldedTraining(replace(run, exact_ranks=ranks or None), dealt, tuple(models))
 

@@ -33,8 +33,17 @@ SHARE = 0.2
 _AT_THE_END = 1 << 40
 # Settings that decide which queries are held out, and what they are measured by.
 _GIVEN = (
-    "source", "dataset", "file", "pairs", "grouped", "held_out", "evaluate", "measure", "ways", "seed",
-)  # fmt: skip
+    "source",
+    "dataset",
+    "file",
+    "pairs",
+    "grouped",
+    "held_out",
+    "evaluate",
+    "measure",
+    "ways",
+    "seed",
+)
 _log = logging.getLogger(__name__)
 
 
@@ -120,9 +129,11 @@ class TrainingSearch:
     def about(self) -> dict[str, Any]:
         """Returns what identifies a search; the data and the grid are not part of it."""
         return {
-            "recipe": self.recipe, "settings": {key: str(value) for key, value in self.fixed.items()},
-            "by": self.measure(), "seed of the search": self.chosen_seeds()[0],
-        }  # fmt: skip
+            "recipe": self.recipe,
+            "settings": {key: str(value) for key, value in self.fixed.items()},
+            "by": self.measure(),
+            "seed of the search": self.chosen_seeds()[0],
+        }
 
     def tried(self, point: Mapping[str, str]) -> Recipe:
         """Returns the recipe to try a combination: a part of the training queries is held out."""
@@ -160,9 +171,12 @@ class FoundSettings:
 
 
 def search_training(
-    search: TrainingSearch, out: StrPath, log: StrPath | None = None, train: Trains = train,
+    search: TrainingSearch,
+    out: StrPath,
+    log: StrPath | None = None,
+    train: Trains = train,
     restart: bool = False,
-) -> FoundSettings:  # fmt: skip
+) -> FoundSettings:
     """Trains with each combination of a grid, and then on everything with the best one.
 
     Each combination is trained on the same part of the training queries and measured on the others,
@@ -227,9 +241,13 @@ def _try(
         _log.warning("%s: failed: %s", shown, error)
     else:
         made = TriedSettings(
-            point, stages[-1]["evaluations"][-1]["figures"][held.measure], rows, len(names),
-            sum(stage["steps"] for stage in stages), sum(stage["seconds"] for stage in stages),
-        )  # fmt: skip
+            point,
+            stages[-1]["evaluations"][-1]["figures"][held.measure],
+            rows,
+            len(names),
+            sum(stage["steps"] for stage in stages),
+            sum(stage["seconds"] for stage in stages),
+        )
         _log.info("%s: %s %.4f", shown, held.measure, made.figure)
     log.add(key, made)
     shutil.rmtree(work / key, ignore_errors=True)

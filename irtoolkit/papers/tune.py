@@ -117,9 +117,13 @@ def tune(
             remedy="tune one of the two retrievers",
         )
     about = {
-        "dataset": dataset_id, "system": system, "fixed": dict(fixed or {}), "depth": depth,
-        "measures": list(parsed), "values": "of the first measure",
-    }  # fmt: skip
+        "dataset": dataset_id,
+        "system": system,
+        "fixed": dict(fixed or {}),
+        "depth": depth,
+        "measures": list(parsed),
+        "values": "of the first measure",
+    }
     bench = _Bench(dataset, parsed, depth, systems)
     keys = [
         f"{json.dumps(point, sort_keys=True)} {bench.key(made)}"
@@ -184,8 +188,12 @@ class _Bench:
     def worth(self, made: System) -> dict[str, Any]:
         """Returns the figures of a system, and the values of the first measure."""
         ranking = rank_and_locate(
-            self._tasks[made.task], made.retriever, self._relevant,
-            depth=self._depth, ties=made.task.ties, progress=False,
-        )  # fmt: skip
+            self._tasks[made.task],
+            made.retriever,
+            self._relevant,
+            depth=self._depth,
+            ties=made.task.ties,
+            progress=False,
+        )
         scored = score(self._dataset, ranking.run, self._measures, names=["run"])["run"]
         return {"figures": scored.figures(), "values": scored.values[0].tolist()}

@@ -22,9 +22,12 @@ def dataset_facts(dataset: Dataset) -> Facts:
     about = dataset.about
     if about is not None:
         facts = [
-            ("Task", about.description or about.title), ("Benchmark", about.title),
-            ("Paper", about.citation), ("Licence of the data", about.licence), *facts,
-        ]  # fmt: skip
+            ("Task", about.description or about.title),
+            ("Benchmark", about.title),
+            ("Paper", about.citation),
+            ("Licence of the data", about.licence),
+            *facts,
+        ]
         count = dataset.queries_count() if dataset.has("queries") else judged
         differs = about.difference(count)
         if differs is not None:

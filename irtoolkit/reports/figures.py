@@ -28,14 +28,25 @@ FORMATS = ("pdf", "svg")
 BARS, COLUMNS = 200, 1000
 MARKERS = ("o", "s", "^", "D", "P", "X")
 LINES: tuple[Any, ...] = (
-    "-", (0, (5, 2)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)), (0, (9, 3)),
-)  # fmt: skip
+    "-",
+    (0, (5, 2)),
+    (0, (1.5, 2)),
+    (0, (6, 2, 1.5, 2)),
+    (0, (3, 1.5)),
+    (0, (9, 3)),
+)
 STYLE: dict[Any, Any] = {
     # Publishers require Type 42 fonts; the salt makes files of one figure identical.
-    "pdf.fonttype": 42, "svg.hashsalt": "irtoolkit", "font.size": 8, "axes.spines.top": False,
-    "axes.spines.right": False, "legend.frameon": False, "axes.axisbelow": True,
-    "axes.unicode_minus": True, "text.parse_math": False,
-}  # fmt: skip
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "irtoolkit",
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "text.parse_math": False,
+}
 
 
 def write_figures(report: ReportContent, folder: StrPath) -> list[Path]:
@@ -125,10 +136,14 @@ def _differences(axes: Axes, report: ReportContent) -> None:
     for place, edge in ((first, "top"), (second, "bottom")):
         corner = 0.98 if edge == "top" else 0.02
         axes.text(
-            corner, corner, f"{report.systems[place].name} better",
-            transform=axes.transAxes, ha="right" if edge == "top" else "left", va=edge,
+            corner,
+            corner,
+            f"{report.systems[place].name} better",
+            transform=axes.transAxes,
+            ha="right" if edge == "top" else "left",
+            va=edge,
             color=LIGHT.text,
-        )  # fmt: skip
+        )
 
 
 def _left_out(count: int) -> str:
@@ -167,9 +182,13 @@ def _ranks(axes: Axes, report: ReportContent) -> None:
         ranks = sorted({*np.geomspace(1, end, 400).round().astype(int).tolist(), end})
         shares = [golds.share(i, rank) for rank in ranks]
         axes.step(
-            ranks, shares, where="post", color=_colour(i), linestyle=LINES[i % len(LINES)],
+            ranks,
+            shares,
+            where="post",
+            color=_colour(i),
+            linestyle=LINES[i % len(LINES)],
             label=_label(system.name),
-        )  # fmt: skip
+        )
     logarithmic(axes, "x")
     axes.set_xlim(1, last)
     axes.set_ylim(0, 1)
@@ -184,9 +203,14 @@ def _parts(axes: Axes, report: ReportContent, parts: Sequence[BreakdownPart]) ->
         values = [part.figures[report.chart][i] for part in parts]
         shown = [value if math.isfinite(value) else math.nan for value in values]
         axes.plot(
-            shown, rows, linestyle="none", marker=MARKERS[i % len(MARKERS)], color=_colour(i),
-            markersize=4.5, label=_label(system.name),
-        )  # fmt: skip
+            shown,
+            rows,
+            linestyle="none",
+            marker=MARKERS[i % len(MARKERS)],
+            color=_colour(i),
+            markersize=4.5,
+            label=_label(system.name),
+        )
     axes.set_yticks(rows, [f"{part.name} ({part.queries})" for part in parts])
     axes.set_ylim(-0.6, len(parts) - 0.4)
     axes.set_xlim(left=0)

@@ -176,9 +176,16 @@ def _pair(
     if result.corrected < ALPHA and gain * result.gain > 0:
         better = first if gain > 0 else second
     return Pair(
-        first, second, figures[first] - figures[second], result.p_value, result.corrected,
-        result.effect, result.wins, result.losses, better,
-    )  # fmt: skip
+        first,
+        second,
+        figures[first] - figures[second],
+        result.p_value,
+        result.corrected,
+        result.effect,
+        result.wins,
+        result.losses,
+        better,
+    )
 
 
 def letter(place: int) -> str:

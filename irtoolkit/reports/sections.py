@@ -132,9 +132,12 @@ def texts_section(report: ReportContent) -> str:
         return f"<p>{escape(texts.why or '')}</p>"
     why = f"<p>{escape(texts.why)}</p>" if texts.why else ""
     orders = {
-        "gain": "first system better", "loss": "second system better", "hard": "hardest first",
-        "easy": "easiest first", "id": "dataset order",
-    }  # fmt: skip
+        "gain": "first system better",
+        "loss": "second system better",
+        "hard": "hardest first",
+        "easy": "easiest first",
+        "id": "dataset order",
+    }
     options = "".join(f'<option value="{k}">{v}</option>' for k, v in orders.items())
     return (
         why + "<p>Choose a query to read it, its relevant documents and the first documents of each"

@@ -142,9 +142,13 @@ def _tests(report: ReportContent) -> str:
             first, second = report.systems[pair.first], report.systems[pair.second]
             better = "\u2013" if pair.better is None else report.systems[pair.better].name
             cells = [
-                format_difference(pair.difference, places), format_p_value(pair.p_value),
-                format_p_value(pair.corrected), _effect(pair), str(pair.wins), str(pair.losses),
-            ]  # fmt: skip
+                format_difference(pair.difference, places),
+                format_p_value(pair.p_value),
+                format_p_value(pair.corrected),
+                _effect(pair),
+                str(pair.wins),
+                str(pair.losses),
+            ]
             rows.append(
                 f'<tr><th scope="row">{escape(first.name)} \u2212 {escape(second.name)}</th>'
                 + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
@@ -154,9 +158,15 @@ def _tests(report: ReportContent) -> str:
         if rows:
             bodies.append(f'<tbody data-measure="{at}">{head}{"".join(rows)}</tbody>')
     columns = (
-        "Pair", "Difference", "p", f"p ({CORRECTIONS[report.correction]})", "Cohen's d",
-        "Queries better", "Queries worse", "Significantly better",
-    )  # fmt: skip
+        "Pair",
+        "Difference",
+        "p",
+        f"p ({CORRECTIONS[report.correction]})",
+        "Cohen's d",
+        "Queries better",
+        "Queries worse",
+        "Significantly better",
+    )
     heads = "".join(f'<th scope="col">{name}</th>' for name in columns)
     return (
         f"<details><summary>Every test</summary>{chooser('tests', pair=False)}"

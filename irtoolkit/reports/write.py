@@ -50,9 +50,11 @@ def write_report(
 
 
 def report_scores(
-    scores: Scores, paths: Sequence[StrPath], options: ReportOptions | None = None,
+    scores: Scores,
+    paths: Sequence[StrPath],
+    options: ReportOptions | None = None,
     style: TableStyle = TableStyle(),  # noqa: B008
-) -> None:  # fmt: skip
+) -> None:
     """Composes a report from scores and writes it to files.
 
     Raises:

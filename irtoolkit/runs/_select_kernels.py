@@ -41,9 +41,13 @@ def room_of(count: int, depth: int) -> tuple[Any, ...]:
     sampled = parts_of(count, depth) if many else min(count, count * _SAMPLED // depth)
     most = 2 * depth + 4 * _SAMPLED
     return (
-        np.empty(sampled, np.float32), np.empty(count + 1, np.uint32), np.empty(most, np.float32),
-        np.empty(most, np.uint32), np.empty(4 * depth + 2, np.uint32), np.empty(most, np.uint64),
-    )  # fmt: skip
+        np.empty(sampled, np.float32),
+        np.empty(count + 1, np.uint32),
+        np.empty(most, np.float32),
+        np.empty(most, np.uint32),
+        np.empty(4 * depth + 2, np.uint32),
+        np.empty(most, np.uint64),
+    )
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

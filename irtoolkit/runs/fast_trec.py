@@ -25,8 +25,13 @@ _THREADED_BYTES = 1 << 20
 _PIECE = 1 << 24
 # What is raised by packed files that are damaged, beside OSError; another reader says so.
 _DAMAGE = (
-    EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError,
-)  # fmt: skip
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    NotImplementedError,
+    UnicodeDecodeError,
+)
 # How a file begins whose first line is empty, and what stands before and in any other empty line.
 _EMPTY_FIRST, _EMPTY = (b"\n", b"\r\n"), (b"\n\n", b"\n\r\n")
 

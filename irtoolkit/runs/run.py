@@ -104,9 +104,14 @@ class Run:
 
     @classmethod
     def ordered(
-        cls, query_ids: Ids, offsets: Ints, doc_ids: Ids, docs: NDArray[np.int32],
-        scores: Singles, tag: str = DEFAULT_TAG,
-    ) -> Run:  # fmt: skip
+        cls,
+        query_ids: Ids,
+        offsets: Ints,
+        doc_ids: Ids,
+        docs: NDArray[np.int32],
+        scores: Singles,
+        tag: str = DEFAULT_TAG,
+    ) -> Run:
         """Builds a run from rows that are already in its order, with no document twice for a query.
 
         Raises:
@@ -117,9 +122,11 @@ class Run:
 
     @classmethod
     def from_rows(
-        cls, rows: Iterable[tuple[str, str, float]], tag: str = DEFAULT_TAG,
+        cls,
+        rows: Iterable[tuple[str, str, float]],
+        tag: str = DEFAULT_TAG,
         precision: Precision = "single",
-    ) -> Run:  # fmt: skip
+    ) -> Run:
         """Builds a run from (query id, document id, score) rows in any order; see `read`.
 
         Raises:

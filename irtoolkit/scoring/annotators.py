@@ -74,10 +74,14 @@ class Annotators:
             InputError: fewer than two files, a file that is not qrels, or no pair in common.
         """
         if len(paths) < 2:
-            raise InputError("one annotator agrees with nobody", remedy="name two qrels files or more")  # fmt: skip
+            raise InputError(
+                "one annotator agrees with nobody", remedy="name two qrels files or more"
+            )
         stems = [Path(path).name.removesuffix(".gz").removesuffix(".qrels") for path in paths]
         twice = [name for name, count in Counter(stems).items() if count > 1]
-        names = [str(path) if stem in twice else stem for path, stem in zip(paths, stems, strict=True)]  # fmt: skip
+        names = [
+            str(path) if stem in twice else stem for path, stem in zip(paths, stems, strict=True)
+        ]
         if len(set(names)) < len(names):
             raise InputError(f"{next(n for n in names if names.count(n) > 1)} is named twice")
         made = cls(tuple(names), tuple(read_grades(path) for path in paths))
@@ -117,7 +121,9 @@ class Annotators:
             InputError: krippendorff is not installed.
         """
         rows = []
-        for (one, first), (two, second) in combinations(zip(self.names, self.grades, strict=True), 2):  # fmt: skip
+        for (one, first), (two, second) in combinations(
+            zip(self.names, self.grades, strict=True), 2
+        ):
             both = [pair for pair in first if pair in second]
             if both:
                 grades = ([first[pair] for pair in both], [second[pair] for pair in both])
@@ -132,9 +138,11 @@ class Annotators:
         return rows
 
     def merge(
-        self, rule: Rule = "majority", missing: Missing = "refuse",
+        self,
+        rule: Rule = "majority",
+        missing: Missing = "refuse",
         adjudicated: Mapping[Pair, int] | None = None,
-    ) -> Qrels:  # fmt: skip
+    ) -> Qrels:
         """Merges the judgments into one file.
 
         Args:
@@ -203,11 +211,15 @@ def read_grades(path: StrPath) -> dict[Pair, int]:
 def _of_two(names: str, first: Sequence[int], second: Sequence[int]) -> AgreementRow:
     both = np.array([first, second], dtype=np.float64).tolist()
     return AgreementRow(
-        names, len(first), agreement.percent_equal(first, second),
-        agreement.kappa(first, second), agreement.kappa(first, second, weights="quadratic"),
-        agreement.alpha(both, "nominal"), agreement.alpha(both, "ordinal"),
+        names,
+        len(first),
+        agreement.percent_equal(first, second),
+        agreement.kappa(first, second),
+        agreement.kappa(first, second, weights="quadratic"),
+        agreement.alpha(both, "nominal"),
+        agreement.alpha(both, "ordinal"),
         agreement.spearman(first, second),
-    )  # fmt: skip
+    )
 
 
 def _named(pairs: Sequence[Pair]) -> str:

@@ -194,8 +194,9 @@ def shallow_queries(run: Run, data: Any) -> list[str]:
             if query.query_id in nearly
         }
         alone = {
-            query for query, doc in own.items()
+            query
+            for query, doc in own.items()
             if doc in pools[query] and all(row.doc_id != doc for row in run.ranking(query))
-        }  # fmt: skip
+        }
         short = [query for query in short if query not in alone]
     return short

@@ -19,9 +19,12 @@ def check_topics(file: RunFile, dataset: Dataset) -> None:
         return
     known = own | dataset.known_queries()
     _report_unknown(
-        file, columns.query_ids, columns.queries, known,
+        file,
+        columns.query_ids,
+        columns.queries,
+        known,
         lambda name: f"topic {name} is not one of {dataset.id}",
-    )  # fmt: skip
+    )
 
 
 def check_documents(file: RunFile, dataset: Dataset) -> None:
@@ -31,9 +34,12 @@ def check_documents(file: RunFile, dataset: Dataset) -> None:
     columns = file.columns
     known = {doc.doc_id for doc in dataset.docs_store().get_many_iter(list(columns.doc_ids))}
     _report_unknown(
-        file, columns.doc_ids, columns.docs, known,
+        file,
+        columns.doc_ids,
+        columns.docs,
+        known,
         lambda name: f"document {name} is not one of {dataset.id}",
-    )  # fmt: skip
+    )
     if not dataset.has("scoreddocs"):
         return
     pools: dict[str, set[str]] = {}

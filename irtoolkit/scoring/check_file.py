@@ -90,9 +90,18 @@ class RunFile:
         numbers = np.arange(1, len(run) + 1)
         constant = np.zeros(len(run), dtype=np.int64)
         columns = RunColumns(
-            numbers, run.query_ids, run.queries, run.doc_ids, run.docs.astype(np.int64), run.ranks,
-            run.scores, id_array(["Q0"]), constant, id_array([run.tag]), constant,
-        )  # fmt: skip
+            numbers,
+            run.query_ids,
+            run.queries,
+            run.doc_ids,
+            run.docs.astype(np.int64),
+            run.ranks,
+            run.scores,
+            id_array(["Q0"]),
+            constant,
+            id_array([run.tag]),
+            constant,
+        )
         return cls(path, columns, report)
 
     def report_row(self, row: int, found: str, remedy: str) -> None:
@@ -179,8 +188,11 @@ def check_odd_ids(file: RunFile) -> None:
 
 def _report_ids(file: RunFile, characters: re.Pattern[str], remedy: str) -> None:
     columns = file.columns
-    named = (("topic", columns.query_ids, columns.queries), ("document", columns.doc_ids, columns.docs),
-             ("tag", columns.tags, columns.tag))  # fmt: skip
+    named = (
+        ("topic", columns.query_ids, columns.queries),
+        ("document", columns.doc_ids, columns.docs),
+        ("tag", columns.tags, columns.tag),
+    )
     for what, names, codes in named:
         for code, name in enumerate(names):
             found = characters.search(name)

@@ -108,8 +108,18 @@ class Comparison:
 
     def table(self, *, exact: bool = False) -> TextTable:
         """Returns the comparison as a table; p-values are rounded for reading unless `exact`."""
-        headers = ["run", self.measure, "95% low", "high", "diff", f"p({self.test})",
-                   f"p({self.correction})", "d", "+", "-"]  # fmt: skip
+        headers = [
+            "run",
+            self.measure,
+            "95% low",
+            "high",
+            "diff",
+            f"p({self.test})",
+            f"p({self.correction})",
+            "d",
+            "+",
+            "-",
+        ]
         cells = [list(asdict(row).values()) for row in self.rows]
         if not exact:
             cells = [[*row[:5], *map(_p_value, row[5:7]), *row[7:]] for row in cells]
@@ -178,9 +188,13 @@ def compare(
     base = list(evaluations).index(baseline)
     others = [place for place in range(len(values)) if place != base]
     results = tested_pairs(
-        values, [(place, base) for place in others], summary,
-        lower_is_better=traits(asked).lower_is_better, test=test, correction=correction,
-    )  # fmt: skip
+        values,
+        [(place, base) for place in others],
+        summary,
+        lower_is_better=traits(asked).lower_is_better,
+        test=test,
+        correction=correction,
+    )
     tested = dict(zip(others, results, strict=True))
     figures = [evaluation.figures()[measure] for evaluation in evaluations.values()]
     rows = []
@@ -197,9 +211,14 @@ def compare(
 def _beside(row: Compared, baseline: float, result: PairResult) -> Compared:
     """Returns a system's row with its difference from the baseline and the test's result."""
     return replace(
-        row, difference=row.figure - baseline, p_value=result.p_value, corrected=result.corrected,
-        effect=result.effect, wins=result.wins, losses=result.losses,
-    )  # fmt: skip
+        row,
+        difference=row.figure - baseline,
+        p_value=result.p_value,
+        corrected=result.corrected,
+        effect=result.effect,
+        wins=result.wins,
+        losses=result.losses,
+    )
 
 
 def _refuse_infinite(evaluations: Mapping[str, Evaluation], measure: str) -> None:

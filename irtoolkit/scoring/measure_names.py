@@ -36,9 +36,11 @@ _EACH: Mapping[str, tuple[Callable[[str], ir_measures.Measure], str, str]] = {
     # Its denominator is at most R (m_rel_P.c), as that of capped recall.
     "relative_P": (lambda k: RCap @ int(k), "{:.0f}", "5,10,15,20,30,100,200,500,1000"),
     "Rprec_mult": (
-        lambda x: RprecMult @ float(x), "{:.2f}", "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0"
+        lambda x: RprecMult @ float(x),
+        "{:.2f}",
+        "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0",
     ),
-}  # fmt: skip
+}
 # Those with one value for all parameters: the measure, the name and the form of its parameter.
 _WHOLE: Mapping[str, tuple[ir_measures.Measure, str, re.Pattern[str]]] = {
     "11pt_avg": (IPrecAvg, "recalls", _NUMBERS),

@@ -79,9 +79,11 @@ def query_overlap(
     sums = np.bincount(owners[relevant], shares, minlength=len(qrels.query_ids))
     known = counts > 0
     return QueryOverlap(
-        int(known.sum()), len(relevant), float(shares.mean()),
+        int(known.sum()),
+        len(relevant),
+        float(shares.mean()),
         float((sums[known] / counts[known]).mean()),
-    )  # fmt: skip
+    )
 
 
 def _asked(texts: Mapping[str, Segments], query_id: str, dataset: Dataset) -> Segments:

@@ -28,9 +28,11 @@ def add_adapters(model: Any, recipe: Recipe) -> None:
     assert recipe.lora is not None
     named = [name.strip() for name in (recipe.lora_targets or "").split(",") if name.strip()]
     config = LoraConfig(
-        r=recipe.lora, lora_alpha=recipe.lora_alpha or 2 * recipe.lora,
-        lora_dropout=recipe.lora_dropout or 0.0, target_modules=named or "all-linear",
-    )  # fmt: skip
+        r=recipe.lora,
+        lora_alpha=recipe.lora_alpha or 2 * recipe.lora,
+        lora_dropout=recipe.lora_dropout or 0.0,
+        target_modules=named or "all-linear",
+    )
     for inner, _ in list(transformers_in(model)):
         try:
             LoraModel(inner.base_model, {_NAME: copy.deepcopy(config)}, _NAME)

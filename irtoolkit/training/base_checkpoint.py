@@ -16,8 +16,11 @@ SIDES: tuple[Side, Side] = ("query", "document")
 # Kinds of checkpoint that a model of each kind may start from. A plain transformer may become a
 # model of any kind except sparse.
 _STARTS: dict[Kind, tuple[Kind, ...]] = {
-    "dense": ("dense",), "late": ("late", "dense"), "sparse": ("sparse",), "cross": ("cross", "dense"),
-}  # fmt: skip
+    "dense": ("dense",),
+    "late": ("late", "dense"),
+    "sparse": ("sparse",),
+    "cross": ("cross", "dense"),
+}
 
 
 def start_of(recipe: Recipe, side: Side) -> str:
@@ -80,8 +83,12 @@ def open_checkpoint(recipe: Recipe, folder: str, new_head: bool = False, **optio
     trusted = bool(recipe.trust_remote_code)
     check_own_code(folder, trusted)
     model = loading.load_model(
-        folder, lambda: loading.open_model(recipe.kind, folder, trusted, **options), "fp32", "cpu",
-        pooled=recipe.kind == "cross" and not new_head, new_head=new_head,
-    )  # fmt: skip
+        folder,
+        lambda: loading.open_model(recipe.kind, folder, trusted, **options),
+        "fp32",
+        "cpu",
+        pooled=recipe.kind == "cross" and not new_head,
+        new_head=new_head,
+    )
     check_code_ran(folder, model, trusted)
     return model

@@ -25,9 +25,12 @@ COLBERT_QUERY = 32
 
 
 def build_model(
-    recipe: Recipe, seed: int, device: str | None = None, texts: Iterable[str] = (),
+    recipe: Recipe,
+    seed: int,
+    device: str | None = None,
+    texts: Iterable[str] = (),
     docs: Sequence[str] = (),
-) -> Any:  # fmt: skip
+) -> Any:
     """Returns the model that a recipe trains, before training.
 
     Args:
@@ -195,8 +198,11 @@ def _with_prompts(model: Any, preset: Preset) -> Any:
 
 
 _BUILDERS: dict[str, Callable[[Recipe], Any]] = {
-    "dense": dense_model, "late": _late, "sparse": _sparse, "cross": _cross,
-}  # fmt: skip
+    "dense": dense_model,
+    "late": _late,
+    "sparse": _sparse,
+    "cross": _cross,
+}
 
 
 # -- lengths ----------------------------------------------------------------------------------

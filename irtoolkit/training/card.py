@@ -9,12 +9,27 @@ from irtoolkit.training.recipes import Recipe, Stage
 
 # Settings that the card lists if they differ from the default; training.json has all.
 _SHOWN = (
-    "dataset", "file", "query", "doc", "loss", "scale", "negatives", "count", "teacher", "frozen",
-    "grouped", "batch", "rate", "schedule", "warmup", "decay", "epochs", "measure", "patience",
-)  # fmt: skip
-_RETRIEVERS = {
-    "dense": "dense", "late": "late", "sparse": "sparse", "cross": "cross-encoder",
-}  # fmt: skip
+    "dataset",
+    "file",
+    "query",
+    "doc",
+    "loss",
+    "scale",
+    "negatives",
+    "count",
+    "teacher",
+    "frozen",
+    "grouped",
+    "batch",
+    "rate",
+    "schedule",
+    "warmup",
+    "decay",
+    "epochs",
+    "measure",
+    "patience",
+)
+_RETRIEVERS = {"dense": "dense", "late": "late", "sparse": "sparse", "cross": "cross-encoder"}
 
 
 def model_card(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str:
@@ -27,10 +42,16 @@ def model_card(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str
     """
     kind = {"cross": "text-ranking"}.get(recipe.kind, "sentence-similarity")
     head = [
-        "---", "library_name: sentence-transformers", f"pipeline_tag: {kind}",
-        *([] if recipe.start in FROM_SCRATCH else [f"base_model: {recipe.start}"]), "tags:",
-        "- irtoolkit", f"- {recipe.kind}", "---", "",
-    ]  # fmt: skip
+        "---",
+        "library_name: sentence-transformers",
+        f"pipeline_tag: {kind}",
+        *([] if recipe.start in FROM_SCRATCH else [f"base_model: {recipe.start}"]),
+        "tags:",
+        "- irtoolkit",
+        f"- {recipe.kind}",
+        "---",
+        "",
+    ]
     source = record["implementation"]["source"]
     made = [
         f"# {recipe.title or recipe.name}",
@@ -90,9 +111,17 @@ def _use(recipe: Recipe, own: bool) -> list[str]:
     dataset, view = recipe.stages[-1].evaluate or "DATASET", recipe.stages[-1].query
     shown = "" if view == "default" else f" query='{view}'"
     return [
-        "", "## Use", "", "```sh",
-        f"irtoolkit retrieve {dataset} {retriever} --set model=FOLDER{shown} -o run.txt", "```",
-        "", "```python", f"from sentence_transformers import {family}", f'model = {family}("FOLDER"{trusted})',
+        "",
+        "## Use",
+        "",
+        "```sh",
+        f"irtoolkit retrieve {dataset} {retriever} --set model=FOLDER{shown} -o run.txt",
+        "```",
+        "",
+        "```python",
+        f"from sentence_transformers import {family}",
+        f'model = {family}("FOLDER"{trusted})',
         *(["# irtoolkit must be installed: the model uses its modules"] if own else []),
-        "```", "",
-    ]  # fmt: skip
+        "```",
+        "",
+    ]

@@ -27,9 +27,14 @@ class Collator:
     """
 
     def __init__(
-        self, rows: TrainingSet, stage: Stage, layout: str, seed: int,
-        inner: Callable[[list[dict[str, Any]]], dict[str, Any]], epoch: Callable[[], int],
-    ) -> None:  # fmt: skip
+        self,
+        rows: TrainingSet,
+        stage: Stage,
+        layout: str,
+        seed: int,
+        inner: Callable[[list[dict[str, Any]]], dict[str, Any]],
+        epoch: Callable[[], int],
+    ) -> None:
         self._rows, self._stage, self._layout = rows, stage, LAYOUTS[layout]
         self._seed, self._inner, self._epoch = seed, inner, epoch
 
@@ -101,6 +106,10 @@ def _scores(rows: TrainingSet, row: int) -> list[float]:
 
 
 LAYOUTS: dict[str, Callable[[TrainingSet, int, Ints], list[dict[str, Any]]]] = {
-    "texts": _texts, "numbered": _numbered, "margins": _margins, "scores": _scored,
-    "pairs": _pairs, "list": _list,
-}  # fmt: skip
+    "texts": _texts,
+    "numbered": _numbered,
+    "margins": _margins,
+    "scores": _scored,
+    "pairs": _pairs,
+    "list": _list,
+}

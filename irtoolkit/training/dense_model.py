@@ -43,10 +43,13 @@ def dense_model(recipe: Recipe) -> Any:
         else routes["document"]
     )
     return SentenceTransformer(
-        modules=modules, device="cpu", similarity_fn_name=similarity,
-        prompts=_prompts(opened, starts), truncate_dim=of_docs.truncate_dim,
+        modules=modules,
+        device="cpu",
+        similarity_fn_name=similarity,
+        prompts=_prompts(opened, starts),
+        truncate_dim=of_docs.truncate_dim,
         default_prompt_name=None if apart else of_docs.default_prompt_name,
-    )  # fmt: skip
+    )
 
 
 def scratch_model(recipe: Recipe, texts: Iterable[str], docs: Sequence[str], seed: int) -> Any:

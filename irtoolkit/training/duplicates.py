@@ -155,9 +155,13 @@ class DuplicateFinder:
         while len(signatures) and begin < len(starts) - 1:
             left, right = np.empty(room, np.int64), np.empty(room, np.int64)
             stopped_at, many = near_duplicates(
-                (starts, members), (sets.offsets, sets.values), wanted, self._near, begin,
+                (starts, members),
+                (sets.offsets, sets.values),
+                wanted,
+                self._near,
+                begin,
                 (left, right),
-            )  # fmt: skip
+            )
             room *= 2 if stopped_at == begin else 1
             begin = stopped_at
             found.append((left[:many], right[:many]))

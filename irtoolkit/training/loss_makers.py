@@ -45,8 +45,9 @@ def in_batch(case: LossCase) -> Any:
     from irtoolkit.training import loss_modules
 
     options: dict[str, Any] = {
-        "scale": case.stage.scale, "gather_across_devices": loss_modules.is_distributed(),
-    }  # fmt: skip
+        "scale": case.stage.scale,
+        "gather_across_devices": loss_modules.is_distributed(),
+    }
     if case.kind == "late":
         from sentence_transformers.multi_vector_encoder import losses as late
 
@@ -175,7 +176,7 @@ def pairwise(case: LossCase) -> Any:
     # All pairs at once; smaller parts would not hold less memory.
     return losses.RankNetLoss(
         case.model, sigma=case.stage.scale, reduction_log="natural", mini_batch_size=-1
-    )  # fmt: skip
+    )
 
 
 def listwise(case: LossCase) -> Any:
@@ -201,9 +202,11 @@ def _regularised(case: LossCase, loss: Any) -> Any:
     from irtoolkit.training.loss_modules import Flops
 
     options = {
-        "document_regularizer_weight": DOC_FLOPS, "query_regularizer_weight": QUERY_FLOPS,
-        "document_regularizer": Flops(case.model), "query_regularizer": Flops(case.model),
-    }  # fmt: skip
+        "document_regularizer_weight": DOC_FLOPS,
+        "query_regularizer_weight": QUERY_FLOPS,
+        "document_regularizer": Flops(case.model),
+        "query_regularizer": Flops(case.model),
+    }
     if case.stage.chunk is None:
         return losses.SpladeLoss(case.model, loss, **options)
     return losses.CachedSpladeLoss(case.model, loss, mini_batch_size=case.stage.chunk, **options)

@@ -151,9 +151,12 @@ def cached(loss: Any, rows: int) -> Any:
             self.model, self.loss, self.mini_batch_size = loss.model, loss, rows
 
         def calculate_loss(
-            self, reps: list[list[Tensor]], labels: Tensor | None = None, *,
+            self,
+            reps: list[list[Tensor]],
+            labels: Tensor | None = None,
+            *,
             with_backward: bool = False,
-        ) -> Tensor:  # fmt: skip
+        ) -> Tensor:
             found: Tensor = self.loss.compute_loss_from_embeddings(
                 [torch.cat(parts) for parts in reps], labels
             )
@@ -200,9 +203,11 @@ def sampled_tokens(model: Any, scale: float) -> nn.Module:
             shown = embed_columns_padded(self.model, docs, task_default="document")
             vectors, masks = stack_padded_token_embeddings(*shown)
             scores = compare(
-                made["token_embeddings"], vectors,
-                queries_mask=made["attention_mask"].bool(), documents_mask=masks,
-            )  # fmt: skip
+                made["token_embeddings"],
+                vectors,
+                queries_mask=made["attention_mask"].bool(),
+                documents_mask=masks,
+            )
             return functional.cross_entropy(scores, _firsts(scores))
 
     return SampledTokens()
@@ -254,9 +259,12 @@ class Listwise(nn.Module):
         self.model, self.scale = model, scale
 
     def forward(
-        self, inputs: tuple[Sequence[str], Sequence[Sequence[str]]], labels: Sequence[Tensor],
-        prompt: str | None = None, task: str | None = None,
-    ) -> Tensor:  # fmt: skip
+        self,
+        inputs: tuple[Sequence[str], Sequence[Sequence[str]]],
+        labels: Sequence[Tensor],
+        prompt: str | None = None,
+        task: str | None = None,
+    ) -> Tensor:
         """Returns the mean over the queries of -log softmax at the document with label 1.
 
         Args:

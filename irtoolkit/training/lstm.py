@@ -148,8 +148,9 @@ class _About:
         if self.names and not self._used:
             raise InputError(
                 f"none of its {len(self.names)} quotes is among the training texts",
-                file=self._path, remedy="write the quotes as the documents have them",
-            )  # fmt: skip
+                file=self._path,
+                remedy="write the quotes as the documents have them",
+            )
 
 
 def vocabulary(texts: Iterable[str]) -> list[str]:
@@ -192,8 +193,10 @@ def read_vectors(
         if len(values) != width or not width:
             raise InputError(
                 f"{len(values)} numbers, and the first line has {width}" if width else "no vector",
-                file=path, line=number, remedy="a line is a word and the numbers of its vector, separated by spaces",
-            )  # fmt: skip
+                file=path,
+                line=number,
+                remedy="a line is a word and the numbers of its vector, separated by spaces",
+            )
         if word not in wanted or word in found:
             continue
         try:
@@ -203,14 +206,17 @@ def read_vectors(
         if not np.isfinite(vector).all():
             raise InputError(
                 f"the vector of {word!r} has a value that is not a number",
-                file=path, line=number, remedy="download or create the file again",
-            )  # fmt: skip
+                file=path,
+                line=number,
+                remedy="download or create the file again",
+            )
         found[word] = vector
     if not found:
         raise InputError(
             f"has none of the {len(wanted)} words of the training texts",
-            file=path, remedy="give vectors of lower-case words in the same language",
-        )  # fmt: skip
+            file=path,
+            remedy="give vectors of lower-case words in the same language",
+        )
     return found
 
 

@@ -45,9 +45,10 @@ class ModelRetriever(Retriever):
         import torch
 
         return torch.autocast(
-            self.model.device.type, enabled=self.precision != "fp32",
+            self.model.device.type,
+            enabled=self.precision != "fp32",
             dtype=torch.float16 if self.precision == "fp16" else torch.bfloat16,
-        )  # fmt: skip
+        )
 
     def encode(self, texts: Sequence[str], query: bool) -> Any:
         """Returns the vectors of queries or of documents; equal texts are encoded once."""
@@ -56,9 +57,11 @@ class ModelRetriever(Retriever):
         encode = self.model.encode_query if query else self.model.encode_document
         with self.in_precision():
             made = encode(
-                distinct, batch_size=self.batch, show_progress_bar=False,
+                distinct,
+                batch_size=self.batch,
+                show_progress_bar=False,
                 **_OUTPUT.get(self.kind, {}),
-            )  # fmt: skip
+            )
         rows = [place[text] for text in texts]
         if isinstance(made, list):
             return [made[row].float() for row in rows]
@@ -71,8 +74,9 @@ class ModelRetriever(Retriever):
 
 # Form of the encoded texts; rows cannot be selected from torch's sparse tensors.
 _OUTPUT: dict[Kind, dict[str, bool]] = {
-    "dense": {"convert_to_numpy": True}, "sparse": {"convert_to_sparse_tensor": False},
-}  # fmt: skip
+    "dense": {"convert_to_numpy": True},
+    "sparse": {"convert_to_sparse_tensor": False},
+}
 
 
 # Mean number of groups that a document is a candidate of, from which on all are encoded at once.
@@ -133,9 +137,12 @@ def _cross(retriever: ModelRetriever, queries: list[str], task: Task) -> Scorer:
             pairs = [(queries[i], text) for i in query for text in docs]
             with retriever.in_precision():
                 logits: ScoreMatrix = retriever.model.predict(
-                    pairs, batch_size=retriever.batch, show_progress_bar=False,
-                    activation_fn=torch.nn.Identity(), convert_to_numpy=True,
-                )  # fmt: skip
+                    pairs,
+                    batch_size=retriever.batch,
+                    show_progress_bar=False,
+                    activation_fn=torch.nn.Identity(),
+                    convert_to_numpy=True,
+                )
             return single(logits.reshape(len(pairs), -1)).reshape(len(query), len(docs))
 
         return score
@@ -144,5 +151,8 @@ def _cross(retriever: ModelRetriever, queries: list[str], task: Task) -> Scorer:
 
 
 _SCORERS: dict[Kind, Callable[[ModelRetriever, list[str], Task], Scorer]] = {
-    "dense": _dense, "late": _by_model, "sparse": _by_model, "cross": _cross,
-}  # fmt: skip
+    "dense": _dense,
+    "late": _by_model,
+    "sparse": _by_model,
+    "cross": _cross,
+}

@@ -76,9 +76,12 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
 
     def _state(self) -> dict[str, Any]:
         return {
-            "evaluations": self.evaluations, "losses": self.losses, "seconds": self._spent,
-            "rows": self._seen, "unlogged": self._unlogged,
-        }  # fmt: skip
+            "evaluations": self.evaluations,
+            "losses": self.losses,
+            "seconds": self._spent,
+            "rows": self._seen,
+            "unlogged": self._unlogged,
+        }
 
     def count_rows(self, rows: int) -> None:
         """Counts rows that were trained on."""
@@ -109,10 +112,13 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
             self._trainer._globalstep_last_logged = self._unlogged[1]
         self._started = time.monotonic()
         self._bar = tqdm(
-            total=state.max_steps, initial=state.global_step, unit="batch",
+            total=state.max_steps,
+            initial=state.global_step,
+            unit="batch",
             desc=f"training {self._job.recipe.name}, {self._job.label}",
-            disable=None if state.is_world_process_zero else True, file=sys.stderr,
-        )  # fmt: skip
+            disable=None if state.is_world_process_zero else True,
+            file=sys.stderr,
+        )
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         # A step lasts from the end of the one before, so that it includes reading and tokenizing.

@@ -193,9 +193,12 @@ class _Filling:
     """
 
     def __init__(
-        self, brought: list[frozenset[int]], excluded: list[frozenset[int]], room: Ints,
+        self,
+        brought: list[frozenset[int]],
+        excluded: list[frozenset[int]],
+        room: Ints,
         random: Generator,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.members: list[list[int]] = [[] for _ in room]
         self.open = OpenBatches(room, random)
         self._of_rows = brought, excluded

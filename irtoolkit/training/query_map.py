@@ -112,8 +112,9 @@ class MappedForm:
         self._map = QueryMap(width)
         self.model = SentenceTransformer(
             modules=[Router.for_query_document([known[0], self._map], [known[1]])],
-            device=device, similarity_fn_name=self._base.similarity_fn_name,
-        )  # fmt: skip
+            device=device,
+            similarity_fn_name=self._base.similarity_fn_name,
+        )
 
     def pack(self, recipe: Recipe) -> None:
         """Does nothing: vectors have no padding."""
@@ -132,10 +133,11 @@ class MappedForm:
         shared = list(self._base)
         base = self._base
         return SentenceTransformer(
-            modules=[Router.for_query_document([*shared, dense], shared)], device=self._device,
+            modules=[Router.for_query_document([*shared, dense], shared)],
+            device=self._device,
             similarity_fn_name=base.similarity_fn_name,
             prompts={side: own_prompt(base, side) or "" for side in SIDES},
-        )  # fmt: skip
+        )
 
     def save(self, folder: str) -> None:
         """Saves the map."""
@@ -158,9 +160,15 @@ Form = TrainedForm | MappedForm
 
 def _encoder(recipe: Recipe, side: Side, device: str) -> Encoder:
     """Returns the encoder of one side of the base model, as retrieval has it."""
-    return Encoder(EncoderSettings(
-        recipe.start, "dense", side, device=device,
-        pooling=None if recipe.pooling == "own" else recipe.pooling, precision=recipe.precision,
-        length=recipe.query_length if side == "query" else recipe.doc_length,
-        trusted=bool(recipe.trust_remote_code),
-    ))  # fmt: skip
+    return Encoder(
+        EncoderSettings(
+            recipe.start,
+            "dense",
+            side,
+            device=device,
+            pooling=None if recipe.pooling == "own" else recipe.pooling,
+            precision=recipe.precision,
+            length=recipe.query_length if side == "query" else recipe.doc_length,
+            trusted=bool(recipe.trust_remote_code),
+        )
+    )

@@ -46,12 +46,15 @@ class _Training:
     def __call__(self, one: _Rank) -> TrainedModel | LostPeerError:
         """Returns the trained model; if another process was lost, only the error for that."""
         variables = {
-            "RANK": str(one.rank), "WORLD_SIZE": str(one.size),
+            "RANK": str(one.rank),
+            "WORLD_SIZE": str(one.size),
             # A worker sees its own GPU only.
-            "LOCAL_RANK": "0", MEET: one.place,
+            "LOCAL_RANK": "0",
+            MEET: one.place,
             # accelerate wants to see these, though the processes have met by then.
-            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0",
-        }  # fmt: skip
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": "0",
+        }
         os.environ.update(variables)
         try:
             return train(self.recipe, self.out, **self.options)

@@ -42,9 +42,12 @@ def torch_variables(here: Launch, env: Mapping[str, str] = os.environ) -> dict[s
             " or start them with torchrun",
         )
     return {
-        "RANK": str(here.rank), "WORLD_SIZE": str(here.size), "LOCAL_RANK": str(here.local_rank),
-        "MASTER_ADDR": address, "MASTER_PORT": port,
-    }  # fmt: skip
+        "RANK": str(here.rank),
+        "WORLD_SIZE": str(here.size),
+        "LOCAL_RANK": str(here.local_rank),
+        "MASTER_ADDR": address,
+        "MASTER_PORT": port,
+    }
 
 
 def _address(here: Launch, env: Mapping[str, str]) -> str:

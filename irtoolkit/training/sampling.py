@@ -42,9 +42,15 @@ class BatchSampler:
     """
 
     def __init__(
-        self, rows: TrainingSet, size: int, *, grouped: bool, apart: bool, seed: int,
+        self,
+        rows: TrainingSet,
+        size: int,
+        *,
+        grouped: bool,
+        apart: bool,
+        seed: int,
         process: ProcessRank = _ALONE,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Determines the number of batches.
 
         Args:
@@ -122,9 +128,14 @@ class _Group:
     """
 
     def __init__(
-        self, rows: Ints, clusters: Ints, conflicts: Conflicts | None, size: int, world: int,
+        self,
+        rows: Ints,
+        clusters: Ints,
+        conflicts: Conflicts | None,
+        size: int,
+        world: int,
         seed: tuple[int, int],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.rows, self._world, self._seed = rows, world, seed
         _, self._clusters, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
         self._largest = int(sizes.max(initial=0))

@@ -44,9 +44,18 @@ _SCHEMAS = {
     "made": {"fingerprint": pa.string(), "width": pa.int64(), "kinds": pa.int64()},
 }
 _ARRAYS = (
-    "query_of", "golds", "groups", "pool_of", "pool_offsets", "pool_values", "word_sets",
-    "key_offsets", "key_values", "docs", "negatives",
-)  # fmt: skip
+    "query_of",
+    "golds",
+    "groups",
+    "pool_of",
+    "pool_offsets",
+    "pool_values",
+    "word_sets",
+    "key_offsets",
+    "key_values",
+    "docs",
+    "negatives",
+)
 
 
 def build_training_set(stage: Stage, join: str = " ", trusted: bool = False) -> TrainingSet:
@@ -99,9 +108,17 @@ def _check(stage: Stage) -> None:
 def _key(stage: Stage, source: RowSource, join: str) -> str:
     """Returns a hash of everything that decides the rows."""
     settings = [
-        stage.query, stage.doc, stage.around, stage.length, stage.near, stage.pairs,
-        stage.negatives, stage.count, stage.needs_all_documents, join,
-    ]  # fmt: skip
+        stage.query,
+        stage.doc,
+        stage.around,
+        stage.length,
+        stage.near,
+        stage.pairs,
+        stage.negatives,
+        stage.count,
+        stage.needs_all_documents,
+        join,
+    ]
     described = json.dumps([stage.source, settings, source.key(), FORMAT])
     return hashlib.sha256(described.encode()).hexdigest()[:32]
 
@@ -147,10 +164,18 @@ def _write(stage: Stage, source: RowSource, out: CacheWriter) -> None:
     width = 0 if negatives is None else negatives.shape[1]
     flat = np.empty(0, np.int64) if negatives is None else negatives.ravel()
     arrays = (
-        links.query_of, links.golds, links.groups, links.pool_of, links.pools.offsets,
-        links.pools.values, exclusions.word_sets, exclusions.keys.offsets, exclusions.keys.values,
-        docs, flat,
-    )  # fmt: skip
+        links.query_of,
+        links.golds,
+        links.groups,
+        links.pool_of,
+        links.pools.offsets,
+        links.pools.values,
+        exclusions.word_sets,
+        exclusions.keys.offsets,
+        exclusions.keys.values,
+        docs,
+        flat,
+    )
     for array in arrays:
         sink.digest.update(f"{len(array)}".encode() + np.ascontiguousarray(array).tobytes())
         out.add("arrays", array)

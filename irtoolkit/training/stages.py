@@ -99,12 +99,19 @@ def _finish(job: StageJob, model: Any, monitor: Any, steps: int) -> None:
                 remedy="start again with --restart",
             )
         save_atomically(partial(shutil.copytree, folder), job.folder.model)
-    job.folder.finish({
-        "data": job.rows.what, "rows": len(job.rows), "steps": steps,
-        "best": best, "evaluations": monitor.evaluations, "losses": monitor.losses,
-        "seconds": round(monitor.seconds(), 1), "rows per second": monitor.rows_per_second(),
-        "peak memory MiB": monitor.peak_memory(),
-    })  # fmt: skip
+    job.folder.finish(
+        {
+            "data": job.rows.what,
+            "rows": len(job.rows),
+            "steps": steps,
+            "best": best,
+            "evaluations": monitor.evaluations,
+            "losses": monitor.losses,
+            "seconds": round(monitor.seconds(), 1),
+            "rows per second": monitor.rows_per_second(),
+            "peak memory MiB": monitor.peak_memory(),
+        }
+    )
 
 
 @contextmanager
@@ -120,8 +127,10 @@ def _explain_memory(job: StageJob) -> Iterator[None]:
             f"chunk={max(1, held // 2)}, which holds fewer rows at once and changes no gradient"
             if job.recipe.kind in LOSSES[job.stage.loss].cached
             else f"batch={max(1, held // 2)}",
-            "query_length and doc_length", "checkpointing=true", "precision=bf16 on a GPU",
-        ]  # fmt: skip
+            "query_length and doc_length",
+            "checkpointing=true",
+            "precision=bf16 on a GPU",
+        ]
         raise InputError(
             f"memory does not suffice for {held} rows at once",
             remedy=f"lower it: {'; '.join(ways)}",

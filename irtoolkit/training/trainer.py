@@ -66,9 +66,15 @@ class TrainedModel:
 
 
 def train(
-    recipe: Recipe, out: StrPath, *, device: str | None = None, save_every: int = 500,
-    restart: bool = False, workers: int = 0, tensorboard: str | None = None,
-) -> TrainedModel:  # fmt: skip
+    recipe: Recipe,
+    out: StrPath,
+    *,
+    device: str | None = None,
+    save_every: int = 500,
+    restart: bool = False,
+    workers: int = 0,
+    tensorboard: str | None = None,
+) -> TrainedModel:
     """Trains a model by a recipe.
 
     An interrupted training resumes from its last checkpoint and ends with the same weights. The
@@ -159,11 +165,23 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
     if folder.is_file():
         raise InputError(f"{folder} is a file", remedy="name a folder with -o")
     for key, what, lines in (
-        ("sememes", "lexicon of sememes", "lines of a word, a tab and its sememes; or a recipe without"),
-        ("words", "file of word vectors", "lines of a word and numbers, or a name that"
-         " `irtoolkit models` lists; or leave words out"),
-        ("about", "file of topics and authors", "lines of a quote, its topics and its author; or leave about out"),
-    ):  # fmt: skip
+        (
+            "sememes",
+            "lexicon of sememes",
+            "lines of a word, a tab and its sememes; or a recipe without",
+        ),
+        (
+            "words",
+            "file of word vectors",
+            "lines of a word and numbers, or a name that"
+            " `irtoolkit models` lists; or leave words out",
+        ),
+        (
+            "about",
+            "file of topics and authors",
+            "lines of a quote, its topics and its author; or leave about out",
+        ),
+    ):
         file = getattr(recipe, key)
         if file is None or (key == "words" and word_source(file) is not None):
             continue
@@ -258,10 +276,13 @@ def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
     lexicon = None if recipe.sememes is None else sha256(recipe.sememes)
     tests = [None if (test := one.validation) is None else test.fingerprint() for one in data]
     return {
-        "recipe": recipe.name, "settings": settings,
-        "data": [one.rows.fingerprint for one in data], "tests": tests, "start": starts,
+        "recipe": recipe.name,
+        "settings": settings,
+        "data": [one.rows.fingerprint for one in data],
+        "tests": tests,
+        "start": starts,
         "sememes": lexicon,
-    }  # fmt: skip
+    }
 
 
 def _deliver(recipe: Recipe, record: dict[str, Any], model: Path, folder: Path) -> None:

@@ -207,6 +207,9 @@ def _held_out(rows: TrainingSet, grouped: bool) -> Task:
         numbers = np.flatnonzero(np.isin(first, members))
         groups.append(Group(numbers, np.unique(rows.golds[members])))
     return Task(
-        rows.what, query_ids, rows.doc_ids, tuple(groups),
+        rows.what,
+        query_ids,
+        rows.doc_ids,
+        tuple(groups),
         texts=GivenTexts(queries, _SingleSegments(rows.docs)),
-    )  # fmt: skip
+    )

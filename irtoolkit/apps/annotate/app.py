@@ -45,9 +45,12 @@ class NoteModel(_Strict):
 def application(session: Session, access: Access) -> FastAPI:
     """Returns the application of one annotator's session, behind its guard."""
     app = FastAPI(
-        title="irtoolkit annotate", version=__version__, docs_url=None, redoc_url=None,
+        title="irtoolkit annotate",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
         openapi_url=None,
-    )  # fmt: skip
+    )
     problems(app)
     _add_errors(app)
     add_page(app, "irtoolkit.apps.annotate")
@@ -89,8 +92,9 @@ def _add_judgments(app: FastAPI, session: Session) -> None:
     def check(key: str) -> None:
         if key != session.key:
             raise HTTPException(
-                409, f"this page is of another annotator or pool, and the server now keeps judgments of {sheet.annotator}: load the page again"
-            )  # fmt: skip
+                409,
+                f"this page is of another annotator or pool, and the server now keeps judgments of {sheet.annotator}: load the page again",
+            )
 
     @app.post("/judgments")
     async def judge(one: JudgmentModel, x_session: Annotated[str, Header()] = "") -> dict[str, int]:

@@ -104,9 +104,11 @@ class Pool:
 
     def _content(self) -> dict[str, Any]:
         return {
-            "dataset": self.dataset, "grades": str(self.grades), "seed": self.seed,
+            "dataset": self.dataset,
+            "grades": str(self.grades),
+            "seed": self.seed,
             "documents": {query: list(own) for query, own in self.documents.items()},
-        }  # fmt: skip
+        }
 
     def _compare(self, path: Path) -> None:
         try:
@@ -199,7 +201,9 @@ def _united(
     if len(lacking) == len(asked):
         raise InputError(f"the runs have no query of {dataset.id}")
     if lacking:
-        report(f"{number_of(len(lacking), 'queries')} of {len(asked)} are in no run, and left out; the first is {lacking[0]}")  # fmt: skip
+        report(
+            f"{number_of(len(lacking), 'queries')} of {len(asked)} are in no run, and left out; the first is {lacking[0]}"
+        )
     return found
 
 

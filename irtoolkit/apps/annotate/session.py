@@ -31,7 +31,9 @@ class Session:
         self.pool, self.sheet = pool, Sheet(folder, annotator, pool)
         self.key = pool.key(annotator)
         self._dataset, self._queries = dataset, list(pool.documents)
-        self._records = {one.query_id: one for one in dataset.queries() if one.query_id in pool.documents}  # fmt: skip
+        self._records = {
+            one.query_id: one for one in dataset.queries() if one.query_id in pool.documents
+        }
         self._orders = {query: pool.order(query, annotator) for query in self._queries}
         self._store = dataset.docs_store()
         # Stores of ir_datasets are made for one thread.
@@ -46,12 +48,19 @@ class Session:
         ]
         grades = self.pool.grades
         return {
-            "key": self.key, "title": self._dataset.id if about is None else about.title,
+            "key": self.key,
+            "title": self._dataset.id if about is None else about.title,
             "about": "" if about is None else about.description,
-            "annotator": self.sheet.annotator, "lang": self._dataset.lang, "queries": queries,
-            "grades": [{"grade": one, "label": grades.labels.get(one, "")} for one in grades.values()],
-            "file": str(self.sheet.path), "pairs": len(self.pool), "judged": len(self.sheet),
-        }  # fmt: skip
+            "annotator": self.sheet.annotator,
+            "lang": self._dataset.lang,
+            "queries": queries,
+            "grades": [
+                {"grade": one, "label": grades.labels.get(one, "")} for one in grades.values()
+            ],
+            "file": str(self.sheet.path),
+            "pairs": len(self.pool),
+            "judged": len(self.sheet),
+        }
 
     def query(self, number: int) -> dict[str, Any]:
         """Returns a query, and its documents in the annotator's order, without their texts.
@@ -61,12 +70,17 @@ class Session:
         """
         name = self._query(number)
         return {
-            "query": name, "parts": [asdict(part) for part in parts(self._records[name])],
+            "query": name,
+            "parts": [asdict(part) for part in parts(self._records[name])],
             "documents": [
-                {"document": one, "grade": self.sheet.grade(name, one), "note": self.sheet.note(name, one)}
+                {
+                    "document": one,
+                    "grade": self.sheet.grade(name, one),
+                    "note": self.sheet.note(name, one),
+                }
                 for one in self._orders[name]
             ],
-        }  # fmt: skip
+        }
 
     def document(self, number: int, place: int) -> dict[str, Any]:
         """Returns a document of a query.

@@ -78,7 +78,9 @@ class Sheet:
             for line, text in read_lines(self.notes_path):
                 fields = text.split("\t", 2)
                 if len(fields) != 3:
-                    raise InputError("not a query, a document and a note", file=self.notes_path, line=line)  # fmt: skip
+                    raise InputError(
+                        "not a query, a document and a note", file=self.notes_path, line=line
+                    )
                 self._notes[fields[0], fields[1]] = fields[2]
 
     def _checked(self, pair: _Pair, grade: int, line: int) -> int:
@@ -130,7 +132,11 @@ class Sheet:
         with self._lock:
             now = self._grades.get(pair)
             if now not in (before, grade):
-                raise ConflictError(f"this was judged {now} in another window" if now is not None else "this judgment was withdrawn in another window")  # fmt: skip
+                raise ConflictError(
+                    f"this was judged {now} in another window"
+                    if now is not None
+                    else "this judgment was withdrawn in another window"
+                )
             if now == grade:
                 return
             changed = {**self._grades}
@@ -166,8 +172,10 @@ class Sheet:
     def _write(self, grades: dict[_Pair, int]) -> None:
         if _state(self.path) != self._seen:
             raise InputError(
-                "the file was changed by something else", file=self.path, remedy="start again to read it"
-            )  # fmt: skip
+                "the file was changed by something else",
+                file=self.path,
+                remedy="start again to read it",
+            )
         lines = (f"{query} 0 {doc} {grades[query, doc]}\n" for query, doc in self._sorted(grades))
         _put(self.path, "".join(lines))
         self._seen = _state(self.path)

@@ -12,9 +12,17 @@ from typing import Any, Literal
 
 # Fields of records that are texts, in the order they are read. Others are metadata.
 _FIELDS = (
-    "facet", "title", "headline", "question", "text", "abstract", "body", "contents", "description",
+    "facet",
+    "title",
+    "headline",
+    "question",
+    "text",
+    "abstract",
+    "body",
+    "contents",
+    "description",
     "narrative",
-)  # fmt: skip
+)
 _HEADINGS = ("title", "headline")
 _MARKS = Literal["", "strong", "gap"]
 

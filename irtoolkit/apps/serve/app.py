@@ -54,9 +54,14 @@ def application(library: Library, access: Access) -> FastAPI:
 
     # The usual pages of documentation load scripts from other servers.
     app = FastAPI(
-        title="irtoolkit", version=__version__, description=_ABOUT, lifespan=lambda _: library.living(),
-        docs_url=None, redoc_url=None, responses=_REFUSED,
-    )  # fmt: skip
+        title="irtoolkit",
+        version=__version__,
+        description=_ABOUT,
+        lifespan=lambda _: library.living(),
+        docs_url=None,
+        redoc_url=None,
+        responses=_REFUSED,
+    )
     app.state.library = library
     library.shows_judgments = not access.public
     _add_errors(app)
@@ -72,11 +77,14 @@ def application(library: Library, access: Access) -> FastAPI:
         """Whether the server answers, and what it takes at most. Needs no token."""
         entries = library.shelf.entries()
         return HealthModel(
-            status="ok", version=__version__, collections=len(entries),
+            status="ok",
+            version=__version__,
+            collections=len(entries),
             waiting=library.desk.waiting if library.desk else 0,
             preparing=sum(e.progress.stage not in ("ready", "failed") for e in entries),
-            public=access.public, limits=asdict(library.limits),
-        )  # fmt: skip
+            public=access.public,
+            limits=asdict(library.limits),
+        )
 
     app.add_middleware(Guard, access=access, rules=rules(library.limits))
     return app
@@ -87,7 +95,13 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(InputError)
     async def bad_input(_: Request, error: InputError) -> JSONResponse:
-        status = 413 if isinstance(error, TooLargeError) else 409 if isinstance(error, FullError) else 400  # fmt: skip
+        status = (
+            413
+            if isinstance(error, TooLargeError)
+            else 409
+            if isinstance(error, FullError)
+            else 400
+        )
         said = error.found if error.remedy is None else f"{error.found}: {error.remedy}"
         return JSONResponse({"detail": said}, status)
 
@@ -146,9 +160,10 @@ def _add_uploads(app: FastAPI, library: Library) -> None:
 
     @app.post("/collections", tags=["collections"], status_code=202, openapi_extra=_UPLOAD)
     async def add(
-        request: Request, response: Response,
+        request: Request,
+        response: Response,
         filename: Annotated[str, Query(max_length=255, description="names the book")] = "",
-    ) -> CollectionModel:  # fmt: skip
+    ) -> CollectionModel:
         """Adds a book: the body is its plain text, or gzip or a .zip of it. 200 if it is there already."""
         library.shelf.check_room()
         if uploads.locked():
@@ -207,10 +222,11 @@ def _add_search(app: FastAPI, library: Library) -> None:
 
     @app.get("/passages/{name}/{passage}", tags=["search"])
     async def passage(
-        name: _ID, passage: Annotated[str, InPath(max_length=200)],
+        name: _ID,
+        passage: Annotated[str, InPath(max_length=200)],
         before: Annotated[int, Query(ge=0, le=50)] = 5,
         after: Annotated[int, Query(ge=0, le=50)] = 5,
-    ) -> PassageModel:  # fmt: skip
+    ) -> PassageModel:
         """A passage with sentences before and after it."""
         try:
             return await library.read(name, passage, before, after)

@@ -52,9 +52,13 @@ class Collection:
     """
 
     def __init__(
-        self, name: str, title: str, novels: Sequence[Novel], meaning: Meaning | None,
+        self,
+        name: str,
+        title: str,
+        novels: Sequence[Novel],
+        meaning: Meaning | None,
         indexes: Indexes | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name, self.title, self.novels = name, title, tuple(novels)
         self.meaning = meaning
         # Whether sentences have vectors: all of them, or so far some.

@@ -9,11 +9,13 @@ READ = "plain text (.txt or .md), EPUB, HTML or TEI, or gzip or a .zip of one su
 _GZIP, _ZIP = (b"\x1f\x8b",), (b"PK\x03\x04", b"PK\x05\x06")
 _PACKED = {"gz": _GZIP, "gzip": _GZIP, "zip": _ZIP, "epub": _ZIP}
 _ENDINGS = {
-    "an archive": "7z rar tar tgz bz2 tbz xz txz zst lz4 jar", "a PDF": "pdf", "an RTF file": "rtf",
+    "an archive": "7z rar tar tgz bz2 tbz xz txz zst lz4 jar",
+    "a PDF": "pdf",
+    "an RTF file": "rtf",
     "a picture": "png jpg jpeg gif webp tif tiff bmp heic svg djvu",
     "an office document": "doc docx odt xls xlsx ods ppt pptx odp pages",
     "an e-book": "mobi azw azw3 kfx fb2",
-}  # fmt: skip
+}
 _KINDS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
 
 

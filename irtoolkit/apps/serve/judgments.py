@@ -80,9 +80,11 @@ class Judgments:
                 self._take(Judgment(**load_json(line)))
             except (ValueError, TypeError) as error:
                 raise InputError(
-                    f"not a judgment: {error}", file=self._path, line=number,
+                    f"not a judgment: {error}",
+                    file=self._path,
+                    line=number,
                     remedy="repair the line, or move the file away",
-                ) from None  # fmt: skip
+                ) from None
 
     def _take(self, judgment: Judgment) -> None:
         self._lines += 1
@@ -122,9 +124,11 @@ class Judgments:
                 return list(self._known.get((collection, query_id(query)), {}).values())
             wanted = None if query is None else query_id(query)
             return [
-                one for (name, asked), own in self._known.items()
-                if collection in (None, name) and wanted in (None, asked) for one in own.values()
-            ]  # fmt: skip
+                one
+                for (name, asked), own in self._known.items()
+                if collection in (None, name) and wanted in (None, asked)
+                for one in own.values()
+            ]
 
     def qrels(self, collection: str | None = None) -> Iterator[str]:
         """Yields the lines of a TREC qrels file; of a pair in several collections the last counts."""

@@ -109,21 +109,31 @@ class Library:
         made = entry.collection
         model = self.meaning.model if self.meaning and not self.meaning.why_not else None
         return CollectionModel(
-            id=made.name, title=made.title, source=entry.source,
-            removable=entry.source == "book", lang=made.lang,
-            systems=[] if entry.damaged else list(made.systems()), best=made.best(),
-            model=model, progress=ProgressModel(**asdict(entry.progress)),
+            id=made.name,
+            title=made.title,
+            source=entry.source,
+            removable=entry.source == "book",
+            lang=made.lang,
+            systems=[] if entry.damaged else list(made.systems()),
+            best=made.best(),
+            model=model,
+            progress=ProgressModel(**asdict(entry.progress)),
             books=[
                 BookModel(
-                    name=novel.name, title=novel.title, author=novel.author,
-                    sentences=len(novel.sentences), words=novel.words, lang=novel.lang,
-                    encoding=novel.encoding, chapters=chapters(made, place),
+                    name=novel.name,
+                    title=novel.title,
+                    author=novel.author,
+                    sentences=len(novel.sentences),
+                    words=novel.words,
+                    lang=novel.lang,
+                    encoding=novel.encoding,
+                    chapters=chapters(made, place),
                 )
                 for place, novel in enumerate(made.novels)
             ],
             quality=quality.shown(self.measured, made, model),
             found={name: told for name in SYSTEMS if (told := told_share(name))},
-        )  # fmt: skip
+        )
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         """The passages that some systems find.
@@ -231,19 +241,27 @@ class Library:
         located(collection, request.passage)
         made = self.judgments.add(
             Judgment(
-                collection.name, request.query, request.passage, request.grade,
-                request.system or "", request.rank,
+                collection.name,
+                request.query,
+                request.passage,
+                request.grade,
+                request.system or "",
+                request.rank,
             )
-        )  # fmt: skip
+        )
         return judged(made)
 
 
 def judged(one: Judgment) -> JudgmentModel:
     """A judgment as the API gives it."""
     return JudgmentModel(
-        collection=one.collection, query=one.query, query_id=one.query_id, passage=one.passage,
-        grade=one.grade, time=one.time,
-    )  # fmt: skip
+        collection=one.collection,
+        query=one.query,
+        query_id=one.query_id,
+        passage=one.passage,
+        grade=one.grade,
+        time=one.time,
+    )
 
 
 def csv_lines(answer: SearchAnswer) -> Iterator[str]:
@@ -256,10 +274,17 @@ def csv_lines(answer: SearchAnswer) -> Iterator[str]:
         for hit in one.hits:
             text = " ".join("".join(sentence.pieces) for sentence in hit.sentences)
             row = [
-                hit.rank, one.system, hit.score, hit.id, hit.title, hit.place.chapter,
-                hit.place.sentence, round(hit.place.share, 4), text,
+                hit.rank,
+                one.system,
+                hit.score,
+                hit.id,
+                hit.title,
+                hit.place.chapter,
+                hit.place.sentence,
+                round(hit.place.share, 4),
+                text,
                 "" if hit.grade is None else hit.grade,
-            ]  # fmt: skip
+            ]
             out = io.StringIO()
             csv.writer(out).writerow([_cell(value) for value in row])
             yield out.getvalue()

@@ -122,7 +122,9 @@ def _gunzipped(data: bytes, most: int) -> bytes:
         )
     # gzip itself ignores zeros, with which tapes are filled up.
     if data[at:].strip(b"\0"):
-        raise InputError("damaged gzip data: something follows them", remedy="upload the text itself")  # fmt: skip
+        raise InputError(
+            "damaged gzip data: something follows them", remedy="upload the text itself"
+        )
     return bytes(text)
 
 
@@ -187,9 +189,10 @@ def _check_list(data: bytes) -> None:
 def _only(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     """The one file of an archive."""
     members = [
-        entry for entry in entries
+        entry
+        for entry in entries
         if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
-    ]  # fmt: skip
+    ]
     if len(members) != 1:
         raise InputError(
             f"the archive has {len(members)} files, not one",

@@ -50,16 +50,23 @@ def _add_lists(made: MCPServer[Any], library: Library) -> None:
         shown = [library.described(entry) for entry in library.shelf.entries()]
         return [
             {
-                "id": one.id, "title": one.title, "lang": one.lang, "systems": one.systems,
+                "id": one.id,
+                "title": one.title,
+                "lang": one.lang,
+                "systems": one.systems,
                 "stage": one.progress.stage,
                 "books": [
-                    {"name": book.name, "title": book.title, "author": book.author,
-                     "sentences": book.sentences}
+                    {
+                        "name": book.name,
+                        "title": book.title,
+                        "author": book.author,
+                        "sentences": book.sentences,
+                    }
                     for book in one.books
                 ],
             }
             for one in shown
-        ]  # fmt: skip
+        ]
 
 
 def _add_search(made: MCPServer[Any], library: Library) -> None:
@@ -67,16 +74,22 @@ def _add_search(made: MCPServer[Any], library: Library) -> None:
     async def search_passages(
         collection: Annotated[str, Field(description="the id of a collection")],
         query: Annotated[str, Field(description="what the passage says; [quote] may mark a gap")],
-        system: Annotated[SystemName | None, Field(description="by default the best there is")] = None,
+        system: Annotated[
+            SystemName | None, Field(description="by default the best there is")
+        ] = None,
         length: Annotated[Whole, Field(ge=1, le=LONGEST, description="sentences")] = BOOKS.length,
         passages: Annotated[Whole, Field(ge=1, le=100)] = 10,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """Finds the passages that fit a query, best first, with their place in the book."""
         try:
             request = SearchRequest(
-                collection=collection, query=query, systems=[system] if system else None, length=length,
-                depth=passages, context=0,
-            )  # fmt: skip
+                collection=collection,
+                query=query,
+                systems=[system] if system else None,
+                length=length,
+                depth=passages,
+                context=0,
+            )
             return _brief(await library.search(request))
         except (KeyError, InputError, BusyError, LateError, PreparingError, ValueError) as error:
             raise ToolError(_said(error)) from None
@@ -109,18 +122,26 @@ def _brief(answer: SearchAnswer) -> dict[str, Any]:
     """An answer without what only a page needs."""
     (one,) = answer.answers
     hits = [
-        {**_placed(hit), "rank": hit.rank, "score": hit.score, "text": _text(hit.sentences),
-         "why": hit.explanation}
+        {
+            **_placed(hit),
+            "rank": hit.rank,
+            "score": hit.score,
+            "text": _text(hit.sentences),
+            "why": hit.explanation,
+        }
         for hit in one.hits
-    ]  # fmt: skip
+    ]
     return {"system": one.system, "hits": hits, "note": one.note}
 
 
 def _placed(found: PassageModel) -> dict[str, Any]:
     return {
-        "id": found.id, "title": found.title, "author": found.author,
-        "chapter": found.place.chapter, "share": round(found.place.share, 4),
-    }  # fmt: skip
+        "id": found.id,
+        "title": found.title,
+        "author": found.author,
+        "chapter": found.place.chapter,
+        "share": round(found.place.share, 4),
+    }
 
 
 def _text(sentences: Any) -> str:

@@ -103,10 +103,12 @@ class Meaning:
             self._encoder(use)
 
     def prepare(
-        self, key: str, sentences: Sequence[str],
+        self,
+        key: str,
+        sentences: Sequence[str],
         tell: Callable[[int, int], object] = lambda done, total: None,
         stop: Callable[[], bool] = lambda: False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Makes the vectors of a book, and keeps them in irtoolkit's cache.
 
         Args:

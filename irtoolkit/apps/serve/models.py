@@ -102,9 +102,11 @@ class SearchRequest(_Strict):
         description="a sentence or more; `[quote]` may mark the place of the quotation that is sought"
     )
     systems: list[SystemName] | None = Field(
-        default=None, min_length=1, max_length=3,
+        default=None,
+        min_length=1,
+        max_length=3,
         description="by default the best that can answer now",
-    )  # fmt: skip
+    )
     length: Whole = Field(
         default=BOOKS.length, ge=1, le=LONGEST, description="sentences of a passage"
     )

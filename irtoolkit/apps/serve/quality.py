@@ -62,11 +62,17 @@ def measure(
             done += len(part)
             tell(done, len(golds))
     return {
-        "dataset": dataset.id, "books": len(collection.novels), "depth": DEPTH, "of": len(golds),
+        "dataset": dataset.id,
+        "books": len(collection.novels),
+        "depth": DEPTH,
+        "of": len(golds),
         "found": {name: found[name] for name in SYSTEMS if name in collection.systems()},
-        "model": collection.meaning.model if collection.meaning and collection.has_vectors else None,
-        "measured": time.strftime("%Y-%m-%d", time.gmtime()), "key": _key(collection),
-    }  # fmt: skip
+        "model": collection.meaning.model
+        if collection.meaning and collection.has_vectors
+        else None,
+        "measured": time.strftime("%Y-%m-%d", time.gmtime()),
+        "key": _key(collection),
+    }
 
 
 def _quotations(dataset: Dataset) -> tuple[dict[str, str], dict[str, list[Span]]]:
@@ -78,16 +84,18 @@ def _quotations(dataset: Dataset) -> tuple[dict[str, str], dict[str, list[Span]]
     texts = {query.query_id: query.default_text() for query in dataset.queries()}
     golds = {
         query: [Span.parse(doc) for doc in docs]
-        for query, docs in dataset.relevant().items() if docs and query in texts
-    }  # fmt: skip
+        for query, docs in dataset.relevant().items()
+        if docs and query in texts
+    }
     return texts, golds
 
 
 def _is_found(collection: Collection, answer: Answer, golds: Sequence[Span]) -> bool:
     return any(
         _meets(collection.novels[hit.book].name, hit.start, hit.length, gold)
-        for hit in answer.found for gold in golds
-    )  # fmt: skip
+        for hit in answer.found
+        for gold in golds
+    )
 
 
 def _key(collection: Collection) -> str:
@@ -128,9 +136,10 @@ def load(folder: Path) -> list[dict[str, Any]]:
         return [dict(one) for one in found]
     except (ValueError, TypeError) as error:
         raise InputError(
-            f"not a record of measurements: {error}", file=path,
+            f"not a record of measurements: {error}",
+            file=path,
             remedy="move it away, and measure again with --measure",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def shown(
@@ -142,8 +151,11 @@ def shown(
     mine = [one for one in own if one["key"] == _key(collection)]
     return [
         MeasuredModel(
-            dataset=one["dataset"], books=one["books"], model=one["model"],
-            measured=one["measured"], here=bool(mine),
+            dataset=one["dataset"],
+            books=one["books"],
+            model=one["model"],
+            measured=one["measured"],
+            here=bool(mine),
             command=f"irtoolkit serve {one['dataset']} --measure --model {one['model'] or 'none'}",
             systems=[
                 QualityModel(system=name, found=count, of=one["of"], depth=one["depth"])
@@ -151,4 +163,4 @@ def shown(
             ],
         )
         for one in mine or own
-    ]  # fmt: skip
+    ]

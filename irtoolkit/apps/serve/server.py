@@ -12,9 +12,12 @@ from irtoolkit.apps.web.server import Patience, run
 
 
 def serve(
-    library: Library, place: socket.socket, access: Access, ready: Callable[[], object],
+    library: Library,
+    place: socket.socket,
+    access: Access,
+    ready: Callable[[], object],
     ending: Callable[[], object] = lambda: None,
-) -> None:  # fmt: skip
+) -> None:
     """Serves a library until SIGTERM or Ctrl-C; see `irtoolkit.apps.web.server.run`."""
     limits = library.limits
     patience = Patience(limits.head_seconds, limits.answer_seconds, limits.connections)

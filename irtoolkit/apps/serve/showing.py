@@ -113,9 +113,13 @@ def _passage(
 
 
 def system_answer(
-    collection: Collection, system: SystemName, query: str, answer: Answer,
-    grades: dict[str, int | None], context: int,
-) -> SystemAnswer:  # fmt: skip
+    collection: Collection,
+    system: SystemName,
+    query: str,
+    answer: Answer,
+    grades: dict[str, int | None],
+    context: int,
+) -> SystemAnswer:
     """Returns the passages that one system found, as readers see them."""
     terms = collection.telling(query)
     hits, pieces = [], collection.marks.of(terms)
@@ -128,11 +132,13 @@ def system_answer(
                 explanation=_explained(collection, system, found, shared),
                 grade=grades.get(fields["id"]),
             )
-        )  # fmt: skip
+        )
     return SystemAnswer(
-        system=system, hits=hits, curve=[list(one) for one in answer.curve],
+        system=system,
+        hits=hits,
+        curve=[list(one) for one in answer.curve],
         note=_note(collection, system, not hits),
-    )  # fmt: skip
+    )
 
 
 def _shared(

@@ -201,10 +201,11 @@ class _Body:
 async def _answer(send: Send, status: int, detail: str) -> None:
     body = json.dumps({"detail": detail}).encode()
     headers = [
-        (b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()),
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
         # The rest of a body that is refused is not waited for.
         (b"connection", b"close"),
-    ]  # fmt: skip
+    ]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -10,9 +10,11 @@ from fastapi.responses import JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
 _TYPES = {
-    "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
-}  # fmt: skip
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
 # Whose folder `page` has what all pages share.
 _SHARED = "irtoolkit.apps.web"
 
@@ -23,8 +25,9 @@ def add_page(app: FastAPI, package: str) -> None:
     known = {
         item.name: item.read_bytes()
         for name in (_SHARED, package)
-        for item in (files(name) / "page").iterdir() if "." in item.name
-    }  # fmt: skip
+        for item in (files(name) / "page").iterdir()
+        if "." in item.name
+    }
 
     def answer(name: str) -> Response:
         if name not in known:

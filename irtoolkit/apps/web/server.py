@@ -95,10 +95,13 @@ class Patience:
 
 
 def run(
-    app: Any, place: socket.socket, patience: Patience, ready: Callable[[], object],
+    app: Any,
+    place: socket.socket,
+    patience: Patience,
+    ready: Callable[[], object],
     ending: Callable[[], object] = lambda: None,
     living: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
-) -> None:  # fmt: skip
+) -> None:
     """Serves until SIGTERM or Ctrl-C; responses in progress are finished, if they do not take long.
 
     Anything confirmed to a client is already on disk, so that the process may end at any moment.
@@ -116,12 +119,20 @@ def run(
 
     config = uvicorn.Config(
         # Its own configuration of logging would close the handlers of all others.
-        app, log_config=None, log_level=logging.WARNING, access_log=False,
-        http=_patient(patience.head_seconds, patience.answer_seconds), ws="none",
-        server_header=False, date_header=False, lifespan="off",
-        timeout_keep_alive=5, timeout_graceful_shutdown=_GRACE,
-        limit_concurrency=patience.connections, h11_max_incomplete_event_size=16 << 10,
-    )  # fmt: skip
+        app,
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,
+        http=_patient(patience.head_seconds, patience.answer_seconds),
+        ws="none",
+        server_header=False,
+        date_header=False,
+        lifespan="off",
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=_GRACE,
+        limit_concurrency=patience.connections,
+        h11_max_incomplete_event_size=16 << 10,
+    )
 
     class Server(uvicorn.Server):  # type: ignore[misc]
         should_exit: bool

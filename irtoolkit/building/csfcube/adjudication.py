@@ -86,9 +86,11 @@ def _strange(pair: Pair, ratings: Ratings, wanted: Mapping[Pair, str]) -> str:
 
 def _changed(found: str, path: Path, line: int) -> InputError:
     return InputError(
-        f"{found} now", file=path, line=line,
+        f"{found} now",
+        file=path,
+        line=line,
         remedy=f"labels have changed since this was written: rename it, and a new {FILE} is written",
-    )  # fmt: skip
+    )
 
 
 def _refuse_missing(
@@ -112,13 +114,18 @@ def read_adjudicated(path: StrPath, ratings: Ratings) -> dict[Pair, int | None]:
         InputError: see `read_grades`; another grade of a pair on which they agree; a missing pair.
     """
     wanted = dict.fromkeys(ratings.disputed(), "")
-    found = read_grades(local(path), lambda pair: "" if pair in ratings.grades else
-                        _strange(pair, ratings, wanted), least=0)  # fmt: skip
+    found = read_grades(
+        local(path),
+        lambda pair: "" if pair in ratings.grades else _strange(pair, ratings, wanted),
+        least=0,
+    )
     for pair, grade in found.items():
         if pair not in wanted and grade != ratings.grades[pair][0]:
             raise InputError(
                 f"the annotators agree on grade {ratings.grades[pair][0]} of {pair[1]} for"
-                f" {pair[0]}, and here it is {grade}", file=path, remedy="their grade stays",
-            )  # fmt: skip
+                f" {pair[0]}, and here it is {grade}",
+                file=path,
+                remedy="their grade stays",
+            )
     _refuse_missing(found, wanted, path)
     return {pair: found[pair] for pair in wanted}

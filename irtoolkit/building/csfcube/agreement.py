@@ -47,15 +47,24 @@ def agreement_of(ratings: Ratings, grades: Mapping[Pair, int] | None = None) -> 
 def table_of(found: Agreement) -> TextTable:
     """Returns the agreement beside the paper's."""
     rows = [
-        (facet, stage, *(cell for pair in zip(map(_known, values), AGREEMENT[facet, stage], strict=True)
-                         for cell in pair))
+        (
+            facet,
+            stage,
+            *(
+                cell
+                for pair in zip(map(_known, values), AGREEMENT[facet, stage], strict=True)
+                for cell in pair
+            ),
+        )
         for (facet, stage), values in found.items()
-    ]  # fmt: skip
+    ]
     headers = [name for statistic in STATISTICS for name in (statistic, f"paper's {statistic}")]
     return TextTable(
-        ["facet", "adjudication", *headers], rows, title="Agreement: medians over queries",
+        ["facet", "adjudication", *headers],
+        rows,
+        title="Agreement: medians over queries",
         places=_PLACES,
-    )  # fmt: skip
+    )
 
 
 def _known(value: float) -> float | None:
@@ -68,11 +77,14 @@ def write_agreement(place: Path, found: Agreement) -> None:
     with atomic_text(place / "agreement.txt") as out:
         out.write(table_of(found).to_text(100).rstrip() + "\n")
     records: list[dict[str, Any]] = [
-        {"facet": facet, "adjudication": stage,
-         **dict(zip(STATISTICS, map(_known, values), strict=True)),
-         "paper": dict(zip(STATISTICS, AGREEMENT[facet, stage], strict=True))}
+        {
+            "facet": facet,
+            "adjudication": stage,
+            **dict(zip(STATISTICS, map(_known, values), strict=True)),
+            "paper": dict(zip(STATISTICS, AGREEMENT[facet, stage], strict=True)),
+        }
         for (facet, stage), values in found.items()
-    ]  # fmt: skip
+    ]
     with atomic_text(place / "agreement.json") as out:
         json.dump(records, out, indent=1, ensure_ascii=False)
         out.write("\n")

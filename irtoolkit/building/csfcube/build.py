@@ -230,23 +230,29 @@ def _plan(
     for path in sheets:
         if any(row[GRADE].strip() for _, row in read_sheet(path)):
             raise InputError(
-                "grades of other pools" if not others else "grades of other annotators", file=path,
+                "grades of other pools" if not others else "grades of other annotators",
+                file=path,
                 remedy="name another folder, or give the texts and settings of this one",
-            )  # fmt: skip
+            )
     if before is not None and not replace:
         raise InputError(
             f"sheets of {', '.join(names)}" if others else "pools of other texts or settings",
-            file=place, remedy="add --replace, or name another folder",
-        )  # fmt: skip
+            file=place,
+            remedy="add --replace, or name another folder",
+        )
     for path in [*sheets, place / STATE, place / ABOUT]:
         path.unlink(missing_ok=True)
     return made
 
 
 def _given(
-    made: Gathered, docs: Mapping[str, CSFCubeDoc], recipe: Recipe, labels: Sequence[StrPath],
-    key: str, pairs: Mapping[str, Sequence[Pair]],
-) -> Given:  # fmt: skip
+    made: Gathered,
+    docs: Mapping[str, CSFCubeDoc],
+    recipe: Recipe,
+    labels: Sequence[StrPath],
+    key: str,
+    pairs: Mapping[str, Sequence[Pair]],
+) -> Given:
     """Returns the annotators' grades; writes missing sheets."""
     before = marked(made.place)
     if labels:
@@ -275,9 +281,14 @@ def _decided(
 
 
 def _write(
-    made: Gathered, docs: Mapping[str, CSFCubeDoc], ratings: Ratings, grades: Mapping[Pair, int],
-    recipe: Recipe, key: str, texts: Sequence[StrPath],
-) -> None:  # fmt: skip
+    made: Gathered,
+    docs: Mapping[str, CSFCubeDoc],
+    ratings: Ratings,
+    grades: Mapping[Pair, int],
+    recipe: Recipe,
+    key: str,
+    texts: Sequence[StrPath],
+) -> None:
     """Writes the release, report and sources, and last the file that makes it a benchmark."""
     place = made.place
     write_release(place, docs, made.asked, made.pools, ratings, grades, recipe.seed)

@@ -49,9 +49,10 @@ def read_labels(paths: Sequence[StrPath], pairs: Mapping[str, Sequence[Pair]]) -
         name = Path(path).name.removesuffix(".gz").partition(".")[0]
         if name in found:
             raise InputError(
-                f"two annotators are called {name}", file=path,
+                f"two annotators are called {name}",
+                file=path,
                 remedy="a file is called after its annotator: rename one",
-            )  # fmt: skip
+            )
         found[name] = read_grades(local(path), lambda pair: strange(pair, pairs))
     if len(found) < 2:
         raise InputError(

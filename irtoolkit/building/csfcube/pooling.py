@@ -106,10 +106,12 @@ def plan(
         if not on_disk(path).is_file():
             raise no_such_file(path)
     key = digest(
-        texts, repr([each.depth for each in asked]), str((pooling.depth, pooling.listed, seed)),
+        texts,
+        repr([each.depth for each in asked]),
+        str((pooling.depth, pooling.listed, seed)),
         *(run_name(each, texts, 0) for each in systems),
         *(f"{Path(path).name} {sha256(path)}" for path in files),
-    )  # fmt: skip
+    )
     return Plan(place, docs, asked, pooling, seed, systems, texts, key)
 
 
@@ -212,10 +214,13 @@ def _drawn(
         if paper in found:
             continue
         found[paper] = draw_pool(
-            paper, {name: ranked[paper] for name, ranked in rankings.items()},
-            cited.get(paper, ()), depth=each.depth or made.pooling.depth,
-            listed=made.pooling.listed, seed=made.seed,
-        )  # fmt: skip
+            paper,
+            {name: ranked[paper] for name, ranked in rankings.items()},
+            cited.get(paper, ()),
+            depth=each.depth or made.pooling.depth,
+            listed=made.pooling.listed,
+            seed=made.seed,
+        )
         if not found[paper]:
             raise InputError(f"no system proposes a candidate for paper {paper}")
     return found
@@ -237,9 +242,11 @@ def _cited(
         words = line.split()
         if len(words) not in (0, 2):
             raise InputError(
-                f"{len(words)} words", file=path, line=number,
+                f"{len(words)} words",
+                file=path,
+                line=number,
                 remedy="a line is the id of a paper and the id of one that it cites",
-            )  # fmt: skip
+            )
         if words and words[1] in docs:
             found.setdefault(words[0], {})[words[1]] = None
         outside += bool(words) and words[1] not in docs

@@ -84,9 +84,16 @@ def query_of(
 ) -> CSFCubeQuery:
     """Returns the query that a paper and a facet are."""
     return CSFCubeQuery(
-        f"{doc.doc_id}_{facet}", doc.doc_id, facet, doc.title, doc.sentences, doc.labels,
-        facet_sentences(doc, facet), doc.year if year is None else year, paper_type or NOT_STATED,
-    )  # fmt: skip
+        f"{doc.doc_id}_{facet}",
+        doc.doc_id,
+        facet,
+        doc.title,
+        doc.sentences,
+        doc.labels,
+        facet_sentences(doc, facet),
+        doc.year if year is None else year,
+        paper_type or NOT_STATED,
+    )
 
 
 def in_order(asked: Iterable[Asked]) -> list[Asked]:

@@ -91,11 +91,9 @@ def folds(queries: Sequence[CSFCubeQuery], seed: int) -> dict[str, dict[str, lis
         [query for facet in FACETS for query in tests[facet][1]],
     )
     return {
-        name: {
-            "fold1_dev": second, "fold2_dev": first, "fold1_test": first, "fold2_test": second,
-        }
+        name: {"fold1_dev": second, "fold2_dev": first, "fold1_test": first, "fold2_test": second}
         for name, (first, second) in tests.items()
-    }  # fmt: skip
+    }
 
 
 def _write_json(path: Path, value: Any, indent: int | None = None) -> None:

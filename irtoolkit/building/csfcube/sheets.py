@@ -85,11 +85,16 @@ def write_sheets(
 def row_of(query: CSFCubeQuery, doc: CSFCubeDoc) -> dict[str, str]:
     """Returns the texts of a pair to read."""
     return {
-        "query_id": query.query_id, "doc_id": doc.doc_id, "facet": query.facet,
-        "query_title": query.title, "query_facet": " ".join(query.facet_sentences),
-        "query_abstract": query.abstract, "title": doc.title,
-        "text": " ".join(facet_sentences(doc, query.facet)), "abstract": doc.abstract,
-    }  # fmt: skip
+        "query_id": query.query_id,
+        "doc_id": doc.doc_id,
+        "facet": query.facet,
+        "query_title": query.title,
+        "query_facet": " ".join(query.facet_sentences),
+        "query_abstract": query.abstract,
+        "title": doc.title,
+        "text": " ".join(facet_sentences(doc, query.facet)),
+        "abstract": doc.abstract,
+    }
 
 
 def pairs_of(queries: Sequence[CSFCubeQuery], pools: Mapping[str, Pool]) -> dict[str, list[Pair]]:
@@ -111,21 +116,30 @@ def read_sheets(
         if path.stem not in names:
             near = did_you_mean(path.stem, names)
             raise InputError(
-                f"there is no annotator {path.stem}", file=path,
+                f"there is no annotator {path.stem}",
+                file=path,
                 remedy=f"{near}remove the file, or rename it; annotators are {', '.join(names)}",
-            )  # fmt: skip
+            )
     found: Given = {}
     for name in names:
         path = folder / f"{name}{SUFFIX}"
         own = {pair for query, of in of_query.items() if name in of for pair in pairs[query]}
         found[name] = read_grades(path, lambda pair, own=own: _strange(pair, own, pairs))  # type: ignore[misc]
-        missing = next((pair for query in pairs for pair in pairs[query]
-                        if pair in own and pair not in found[name]), None)  # fmt: skip
+        missing = next(
+            (
+                pair
+                for query in pairs
+                for pair in pairs[query]
+                if pair in own and pair not in found[name]
+            ),
+            None,
+        )
         if missing is not None:
             raise InputError(
-                f"no row of document {missing[1]} for query {missing[0]}", file=path,
+                f"no row of document {missing[1]} for query {missing[0]}",
+                file=path,
                 remedy="restore the row; a grade may be empty, a row may not be missing",
-            )  # fmt: skip
+            )
     return found
 
 

@@ -59,17 +59,21 @@ def read_sheet(path: StrPath, columns: Sequence[str] = ()) -> Iterator[tuple[int
         lacking = [name for name in needed if names.count(name) != 1]
         if lacking:
             raise InputError(
-                f"no column {lacking[0]}", file=path, line=1,
+                f"no column {lacking[0]}",
+                file=path,
+                line=1,
                 remedy=f"a sheet has tabs between its columns, among them {', '.join(needed)}",
-            )  # fmt: skip
+            )
         for row in reader:
             if not any(row):
                 continue
             if len(row) != len(names):
                 raise InputError(
-                    f"{len(row)} fields, and {len(names)} columns", file=path, line=reader.line_num,
+                    f"{len(row)} fields, and {len(names)} columns",
+                    file=path,
+                    line=reader.line_num,
                     remedy="a row is one line, with a tab between two columns",
-                )  # fmt: skip
+                )
             yield reader.line_num, dict(zip(names, row, strict=True))
     except csv.Error as error:
         raise InputError(f"a broken row: {error}", file=path, line=reader.line_num or 1) from None

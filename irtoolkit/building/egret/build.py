@@ -127,8 +127,9 @@ def _refuse_twice(files: Sequence[Source]) -> None:
             what = "book" if file.kind == BOOKS else "file"
             raise InputError(
                 f"the same {what} as {other.path}, byte for byte",
-                file=file.path, remedy="leave one of the two out",
-            )  # fmt: skip
+                file=file.path,
+                remedy="leave one of the two out",
+            )
 
 
 def _write(place: Path, gathered: Gathered, plan: Plan, recipe: Recipe, key: str) -> Quality:
@@ -165,8 +166,9 @@ def _refuse_empty(gathered: Gathered) -> None:
     if not gathered.examples[DEV]:
         raise InputError(
             "no example for dev: all of its examples are in the other files, too"
-            if gathered.examples[TRAIN] else "no example is left"
-        )  # fmt: skip
+            if gathered.examples[TRAIN]
+            else "no example is left"
+        )
 
 
 def _sources(gathered: Gathered) -> Iterator[str]:

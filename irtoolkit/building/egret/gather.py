@@ -172,8 +172,10 @@ class Twice:
         if first != place:
             raise InputError(
                 f"question {question} is there already: {self._sources[first[0]].path}:{first[1]}",
-                file=source.path, line=unit["line"], remedy="leave one of the two out",
-            )  # fmt: skip
+                file=source.path,
+                line=unit["line"],
+                remedy="leave one of the two out",
+            )
 
     def note(self, first: int, at: int) -> None:
         """Counts an example, of the file `at`, that is in the file `first` for the first time."""
@@ -189,8 +191,9 @@ class Twice:
                 raise InputError(
                     f"the same book as {self._sources[first].path}: {shared} of {least} examples of"
                     " the shorter one are in both",
-                    file=self._sources[at].path, remedy="leave one of the two out",
-                )  # fmt: skip
+                    file=self._sources[at].path,
+                    remedy="leave one of the two out",
+                )
 
 
 def _about(counts: Mapping[int, int], share: float) -> list[int]:

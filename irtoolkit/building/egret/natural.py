@@ -20,8 +20,15 @@ SHORT = "questions with a short answer, or yes or no"
 NO_PARAGRAPH = "questions whose long answer is no paragraph"
 _TAG = re.compile(r"</?[A-Za-z][^>]*>")
 _CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m", "n't")
-_LEFTWARD = frozenset([*",.;:!?%)]}\u201d\u2019\u2026", "...", "'", *_CLITICS,
-                       *(clitic.replace("'", "\u2019") for clitic in _CLITICS)])  # fmt: skip
+_LEFTWARD = frozenset(
+    [
+        *",.;:!?%)]}\u201d\u2019\u2026",
+        "...",
+        "'",
+        *_CLITICS,
+        *(clitic.replace("'", "\u2019") for clitic in _CLITICS),
+    ]
+)
 _RIGHTWARD = frozenset("([{\u201c\u2018$\u00a3\u20ac#")
 
 

@@ -161,6 +161,5 @@ def _chapter(
         # A sentence may go on after verses or an illustration.
         text += f" {after}" if before.endswith(_GOES_ON) else f"\n\n{after}"
     return Passage(
-        f"{name}.{number}", f"{title}: {place}" if place else title, text, number,
-        (f"book {name}",),
-    )  # fmt: skip
+        f"{name}.{number}", f"{title}: {place}" if place else title, text, number, (f"book {name}",)
+    )

@@ -64,7 +64,9 @@ class Finder:
 
     def key(self, source: Source) -> str:
         """Returns a hash of a file and of all that decides its examples."""
-        return digest(formats(), source.kind, source.name, repr(self.contexts), content_hash(source.path))  # fmt: skip
+        return digest(
+            formats(), source.kind, source.name, repr(self.contexts), content_hash(source.path)
+        )
 
     def __call__(self, source: Source) -> tuple[int, int]:
         """Writes the pieces of a file that are not there; how many were there, and how many it has.
@@ -123,8 +125,11 @@ class Finder:
         """Writes pieces from one number on, the last of which is empty; returns how many."""
         records = tqdm(
             read_jsonl(source.path, own=True, skip=skip),
-            desc=source.name, unit=" records", leave=False, initial=skip,
-        )  # fmt: skip
+            desc=source.name,
+            unit=" records",
+            leave=False,
+            initial=skip,
+        )
         first = number
         for block, lines in groupby(records, lambda item: (item[0] - 1) // LINES):
             seen, found = Seen(), list[Passage]()

@@ -23,10 +23,13 @@ _PAPER: dict[str, tuple[float, ...]] = {
     BOOKS: (2848171, 712043, 155.7, 27.1, 107.5, 90),
 }
 _NAMES = (
-    "examples for training", "examples for validation", "words of the left context, mean",
-    "words of an example, mean", "words of the right context, mean",
+    "examples for training",
+    "examples for validation",
+    "words of the left context, mean",
+    "words of an example, mean",
+    "words of the right context, mean",
     "true examples, %, as people judge (egret-annotation)",
-)  # fmt: skip
+)
 
 
 class Tally:

@@ -48,9 +48,10 @@ def sources(kind: str, paths: Sequence[StrPath]) -> list[Source]:
     for source in found:
         if source.path.suffix in (".jsonl", ".json", ".gz"):
             raise InputError(
-                "not a book by its name", file=source.path,
+                "not a book by its name",
+                file=source.path,
                 remedy="give .txt and .md files; JSON lines go to --answers or --nq",
-            )  # fmt: skip
+            )
     return found
 
 
@@ -66,6 +67,7 @@ def _named(found: list[Source]) -> list[Source]:
         if other is not source:
             raise InputError(
                 f"files of one name: {source.name} is the name of {other.path}, too",
-                file=source.path, remedy="rename one of the two files",
-            )  # fmt: skip
+                file=source.path,
+                remedy="rename one of the two files",
+            )
     return found

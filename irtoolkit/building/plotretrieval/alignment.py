@@ -98,9 +98,12 @@ class BookScores:
         numbers = np.arange(len(comments))
         everything = np.arange(self._count)
         return Task(
-            "the comments", id_array([str(n) for n in numbers]), id_array([str(n) for n in everything]),
-            (Group(numbers, everything),), texts=GivenTexts([(text,) for text in comments], self._rows),
-        )  # fmt: skip
+            "the comments",
+            id_array([str(n) for n in numbers]),
+            id_array([str(n) for n in everything]),
+            (Group(numbers, everything),),
+            texts=GivenTexts([(text,) for text in comments], self._rows),
+        )
 
 
 class _Bound:

@@ -227,9 +227,13 @@ def _write(
     }
     write_sources(place, _INTRO, sources)
     how = {
-        **_plain(recipe), "align": recipe.retriever.name, "settings": recipe.retriever.settings(),
-        "thresholds": asdict(recipe.thresholds), "filter": asdict(recipe.filter),
-        "reach": asdict(recipe.reach), "labelled": recipe.labelled and str(recipe.labelled),
+        **_plain(recipe),
+        "align": recipe.retriever.name,
+        "settings": recipe.retriever.settings(),
+        "thresholds": asdict(recipe.thresholds),
+        "filter": asdict(recipe.filter),
+        "reach": asdict(recipe.reach),
+        "labelled": recipe.labelled and str(recipe.labelled),
         "checked": gathered.checked,
-    }  # fmt: skip
+    }
     describe(place, "plotretrieval", list(splits), key, how)

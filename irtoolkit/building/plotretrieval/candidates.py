@@ -80,9 +80,15 @@ def rows_of(pairs: Sequence[Pair]) -> list[Row]:
     """Returns the rows of the sheet: pairs to check first, then those to keep."""
     rows = [
         Row(
-            pair.comment.id, pair.query, pair.passage, pair.book, f"{pair.span[0]}-{pair.span[1]}",
-            pair.record["decision"], pair.record["score"], pair.verdict,
+            pair.comment.id,
+            pair.query,
+            pair.passage,
+            pair.book,
+            f"{pair.span[0]}-{pair.span[1]}",
+            pair.record["decision"],
+            pair.record["score"],
+            pair.verdict,
         )
         for pair in pairs
-    ]  # fmt: skip
+    ]
     return sorted(rows, key=lambda row: row.decision != ASK)

@@ -192,9 +192,10 @@ def read_labelled(path: Path) -> Labelled:
     for label in LABELS:
         if counts[label] < LEAST:
             raise InputError(
-                f"{counts[label]} texts with the label {label}", file=path,
+                f"{counts[label]} texts with the label {label}",
+                file=path,
                 remedy=f"give {LEAST} or more of each label",
-            )  # fmt: skip
+            )
     return Labelled(tuple(texts), tuple(labels))
 
 

@@ -17,10 +17,15 @@ from irtoolkit.datasets.word_overlap import WordSource
 
 # Tables 1 and 2, and §4.2, steps 1 to 3.
 _PAPER = {
-    "comments": 52924 + 1005480, "pairs for training": 400000, "pairs for validation": 37609,
-    "pairs for testing": 4572, "books": 33 + 105, "plot chunks of the test books": 136195,
-    "words of a query, mean": 29.1, "words of a chunk of the test books, mean": 58.1,
-}  # fmt: skip
+    "comments": 52924 + 1005480,
+    "pairs for training": 400000,
+    "pairs for validation": 37609,
+    "pairs for testing": 4572,
+    "books": 33 + 105,
+    "plot chunks of the test books": 136195,
+    "words of a query, mean": 29.1,
+    "words of a chunk of the test books, mean": 58.1,
+}
 _OVERLAP = {"word overlap of query and passage, percent": 19.6}
 
 
@@ -141,6 +146,8 @@ def _verdicts(pairs: Sequence[Pair]) -> dict[str, int]:
 
 def _shown(pair: Pair) -> Sample:
     about = {
-        "passage": pair.gold, "decision": pair.record["decision"], "score": pair.record["score"],
-    }  # fmt: skip
+        "passage": pair.gold,
+        "decision": pair.record["decision"],
+        "score": pair.record["score"],
+    }
     return Sample(pair.comment.id, about, f"{pair.query} =>", pair.passage)

@@ -99,9 +99,14 @@ def write_provenance(path: Path, pairs: Sequence[Pair], split_of: Mapping[str, s
     with atomic_text(path) as out:
         for pair in pairs:
             line = {
-                "query_id": pair.comment.id, "split": split_of.get(pair.book, ""), "passage": pair.gold,
-                "source": pair.comment.source, "at": pair.comment.at, "exact": pair.comment.is_exact,
-                **{name: pair.record[name] for name in fields}, "verdict": pair.verdict,
+                "query_id": pair.comment.id,
+                "split": split_of.get(pair.book, ""),
+                "passage": pair.gold,
+                "source": pair.comment.source,
+                "at": pair.comment.at,
+                "exact": pair.comment.is_exact,
+                **{name: pair.record[name] for name in fields},
+                "verdict": pair.verdict,
                 "comment": pair.comment.text,
-            }  # fmt: skip
+            }
             out.write(json.dumps(line, ensure_ascii=False) + "\n")

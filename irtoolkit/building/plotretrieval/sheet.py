@@ -64,9 +64,10 @@ def write_sheet(path: Path, rows: Sequence[Row]) -> None:
         lost = [key for key, one in there.items() if one.said and ours.get(key) != one]
         if lost:
             raise InputError(
-                f"the sheet has {len(lost)} verdicts that would be lost", file=path,
+                f"the sheet has {len(lost)} verdicts that would be lost",
+                file=path,
                 remedy=f"give it: --checked {path}, or move it away",
-            )  # fmt: skip
+            )
     with atomic_text(path) as out:
         sheet = csv.writer(out, delimiter="\t", lineterminator="\n")
         sheet.writerow(COLUMNS)
@@ -125,8 +126,10 @@ def _rows(path: Path) -> list[tuple[int, Mapping[str, str | None]]]:
     lacking = [name for name in _REQUIRED if name not in names]
     if lacking:
         raise InputError(
-            f"no column {lacking[0]!r}", file=path, line=1,
+            f"no column {lacking[0]!r}",
+            file=path,
+            line=1,
             remedy=f"keep the first line of the sheet: {', '.join(COLUMNS)}",
-        )  # fmt: skip
+        )
     read.fieldnames = names
     return [(read.line_num, row) for row in read]

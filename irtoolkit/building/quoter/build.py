@@ -149,9 +149,13 @@ def _write(place: Path, gathered: Gathered, key: str) -> None:
     """Writes the release, report and sources, and last the file that makes it a benchmark."""
     lang = gathered.settings.lang
     bounds = write_release(
-        place / file_of(lang), place / "contexts.jsonl", gathered.listed.quotes, gathered.pairs,
-        gathered.splits, lang,
-    )  # fmt: skip
+        place / file_of(lang),
+        place / "contexts.jsonl",
+        gathered.listed.quotes,
+        gathered.pairs,
+        gathered.splits,
+        lang,
+    )
     quality(gathered).write(place)
     write_sources(place, _INTRO, {"Texts": [_source(n, t) for n, t in gathered.texts.items()]})
     splits = [split for split in SPLITS if gathered.splits[split]]

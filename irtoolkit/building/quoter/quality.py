@@ -141,9 +141,12 @@ def _paper(lang: str) -> dict[str, float]:
     contexts, quotes = REPORTED[lang]["all"]
     listed = {"en": 60_000, "zh": 32_000, "lzh": 17_000}[lang]
     return found | {
-        "contexts": contexts, "quotes": quotes, "quotes that train lacks": 100,
-        "contexts of a quote, mean": round(contexts / quotes, 1), "quotes looked for": listed,
-    }  # fmt: skip
+        "contexts": contexts,
+        "quotes": quotes,
+        "quotes that train lacks": 100,
+        "contexts of a quote, mean": round(contexts / quotes, 1),
+        "quotes looked for": listed,
+    }
 
 
 def _is_part(gathered: Gathered, pair: Pair) -> bool:

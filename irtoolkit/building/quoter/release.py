@@ -15,9 +15,13 @@ _FIELDS = ("begin", "end", "first", "last", "leaks", "printed")
 
 
 def write_release(
-    path: Path, provenance: Path, quotes: Sequence[Quote], pairs: Sequence[Pair],
-    splits: Mapping[str, Sequence[int]], lang: str,
-) -> tuple[int, int]:  # fmt: skip
+    path: Path,
+    provenance: Path,
+    quotes: Sequence[Quote],
+    pairs: Sequence[Pair],
+    splits: Mapping[str, Sequence[int]],
+    lang: str,
+) -> tuple[int, int]:
     """Writes the pairs, split after split, and the source of each beside them.
 
     Args:
@@ -38,10 +42,14 @@ def write_release(
             quote = quotes[pair.quote]
             out.write(f"{pair.left}\t{quote.text}\t{pair.right}\n")
             record = {
-                "query_id": f"{lang}-{line}", "split": split, "quote": quote.text,
-                "author": quote.author, "source": quote.source, "text": pair.text,
+                "query_id": f"{lang}-{line}",
+                "split": split,
+                "quote": quote.text,
+                "author": quote.author,
+                "source": quote.source,
+                "text": pair.text,
                 **{name: pair.record[name] for name in _FIELDS},
-            }  # fmt: skip
+            }
             about.write(json.dumps(record, ensure_ascii=False) + "\n")
     first = len(splits["train"])
     return first, first + len(splits["val"])

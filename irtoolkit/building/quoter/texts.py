@@ -58,9 +58,14 @@ class Finder:
         if _key_in(self.place(text)) == key:
             return False
         about = {
-            "key": key, "path": str(text.file.path), "sha256": text.sha, "encoding": text.encoding,
-            "title": text.header.title, "author": text.header.author, "lang": text.header.lang,
-        }  # fmt: skip
+            "key": key,
+            "path": str(text.file.path),
+            "sha256": text.sha,
+            "encoding": text.encoding,
+            "title": text.header.title,
+            "author": text.header.author,
+            "lang": text.header.lang,
+        }
         search, total, quoted = Search(self.patterns), 0, 0
         with atomic_text(self.place(text)) as out:
             _put(out, about)
@@ -94,10 +99,16 @@ class Finder:
         right, more = without(side(after, self.context, self.unit, left=False), quoted, self.unit)
         printed = side(piece.text[begin : found.end], 1 << 30, self.unit, left=False)
         return {
-            "quote": found.quote, "first": found.first, "last": found.last,
-            "begin": piece.offset + begin, "end": piece.offset + found.end,
-            "left": left, "printed": printed, "right": right, "leaks": leaks + more,
-        }  # fmt: skip
+            "quote": found.quote,
+            "first": found.first,
+            "last": found.last,
+            "begin": piece.offset + begin,
+            "end": piece.offset + found.end,
+            "left": left,
+            "printed": printed,
+            "right": right,
+            "leaks": leaks + more,
+        }
 
 
 def _with_marks(quote: str, text: str, found: Occurrence) -> int:

@@ -82,9 +82,12 @@ def pieces(text: Words, book: ShelvedBook, marked: Flags) -> Iterator[Piece]:
     for number in kept.tolist():
         first, last = one[number], other[number]
         bare = Piece(
-            int(here[first]), int(here[last]) + GRAM,
-            int(there[first]), int(there[last]) + GRAM, int(counts[number]),
-        )  # fmt: skip
+            int(here[first]),
+            int(here[last]) + GRAM,
+            int(there[first]),
+            int(there[last]) + GRAM,
+            int(counts[number]),
+        )
         yield extended(bare, text, characters, book)
 
 

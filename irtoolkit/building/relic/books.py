@@ -131,9 +131,15 @@ def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:
             json.dump(sentences, out, ensure_ascii=False)
     title, author = _said(data, novel.title, novel.author)
     book = ReadBook(
-        ShelvedBook.put(folder, file.name, sentences), str(file.path), title, author,
-        novel.lang, novel.encoding, content, len(sentences),
-    )  # fmt: skip
+        ShelvedBook.put(folder, file.name, sentences),
+        str(file.path),
+        title,
+        author,
+        novel.lang,
+        novel.encoding,
+        content,
+        len(sentences),
+    )
     lines = (line for sentence in sentences if len(line := Words.of(sentence).line) > 30)
     hashes = np.fromiter((int(digest(line)[:15], 16) for line in lines), np.int64)
     return book, np.unique(hashes)

@@ -18,10 +18,20 @@ Group = Mapping[str, str | tuple[str, ...]]
 # Opening marks and what closes them: those of all languages, those of OCR, which mixes straight and
 # curly ones, and those of TeX. Each group is looked for by itself, so that one lies in another.
 _OUTER: Group = {
-    "\u201c": "\u201d\"", "\u201e": "\u201c\u201d\u201f\"", "\u201f": "\u201d\u201c\"", "\u201d": "\u201d",
-    "\u00ab": "\u00bb", "\u00bb": "\u00ab\u00bb", '"': '"\u201d\u201c', "\u2033": "\u2033", "\uff02": "\uff02",
-    "``": ("''", "\u201d", '"'), "\u300c": "\u300d", "\ufe41": "\ufe42", "\u301d": "\u301e\u301f",
-}  # fmt: skip
+    "\u201c": '\u201d"',
+    "\u201e": '\u201c\u201d\u201f"',
+    "\u201f": '\u201d\u201c"',
+    "\u201d": "\u201d",
+    "\u00ab": "\u00bb",
+    "\u00bb": "\u00ab\u00bb",
+    '"': '"\u201d\u201c',
+    "\u2033": "\u2033",
+    "\uff02": "\uff02",
+    "``": ("''", "\u201d", '"'),
+    "\u300c": "\u300d",
+    "\ufe41": "\ufe42",
+    "\u301d": "\u301e\u301f",
+}
 _INNER: Group = {
     "\u2039": "\u203a",
     "\u203a": "\u2039\u203a",

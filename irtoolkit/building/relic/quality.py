@@ -23,11 +23,16 @@ from irtoolkit.building.splits import TRAIN
 
 # Table 1 and section A.3 of the submission.
 _PAPER = {
-    "windows for training": 71395, "windows for validation": 9036, "windows for testing": 9034,
-    "words of a query, mean": 154.1, "words of a candidate, mean": 45.5,
-    "candidates of a query, mean": 10648.8, "books": 79, "works of criticism": 9127,
+    "windows for training": 71395,
+    "windows for validation": 9036,
+    "windows for testing": 9034,
+    "words of a query, mean": 154.1,
+    "words of a candidate, mean": 45.5,
+    "candidates of a query, mean": 10648.8,
+    "books": 79,
+    "works of criticism": 9127,
     "windows of a work, mean": 6,
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -131,11 +136,14 @@ def _read(windows: Sequence[Kept], facts: list[_Facts]) -> Iterator[tuple[str, l
         quoted = set(Words.of(record["quoted"]).line.split())
         facts.append(
             _Facts(
-                intern(record["kind"]), record["ratio"], record["leaks"],
-                sum(len(sentence.split()) for sentence in sides), len(record["quoted"].split()),
+                intern(record["kind"]),
+                record["ratio"],
+                record["leaks"],
+                sum(len(sentence.split()) for sentence in sides),
+                len(record["quoted"].split()),
                 100 * (len(quoted & set(context)) / max(1, len(quoted))),
             )
-        )  # fmt: skip
+        )
         yield window.query_id, context
 
 

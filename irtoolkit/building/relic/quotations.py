@@ -163,9 +163,12 @@ def _agree(piece: Piece, whole: Piece) -> bool:
 def _trimmed(piece: Piece, before: Piece) -> Piece:
     """Returns a piece without words that the preceding piece has."""
     return Piece(
-        max(piece.first, before.last), max(piece.last, before.last),
-        max(piece.start, before.stop), max(piece.stop, before.stop), piece.seeds,
-    )  # fmt: skip
+        max(piece.first, before.last),
+        max(piece.last, before.last),
+        max(piece.start, before.stop),
+        max(piece.stop, before.stop),
+        piece.seeds,
+    )
 
 
 def _follows(before: Piece, after: Piece, text: Words, document: Document) -> bool:

@@ -118,7 +118,11 @@ def _without_part(
         _NUMERAL.sub("1", paragraph.text.split()[0].casefold())
         for paragraph in paragraphs[first:last]
     ]
-    while last > first + 1 and numbered[last - 1] and names[last - first - 1] not in names[: last - first - 1]:  # fmt: skip
+    while (
+        last > first + 1
+        and numbered[last - 1]
+        and names[last - first - 1] not in names[: last - first - 1]
+    ):
         last -= 1
     return last
 

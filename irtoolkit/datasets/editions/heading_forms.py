@@ -46,12 +46,36 @@ _NUMBERED = re.compile(
 )
 _BARE = re.compile(r"(?P<number>[IVXLC]+|\d{1,3}|[A-Z]{3,12}(?:-[A-Z]{3,9})?)(?P<rest>.*)", re.S)
 _EASTERN = (
-    ("\u7b2c", re.compile(rf"\u7b2c\s*(?P<number>{CHINESE})\s*(?P<name>[\u56de\u7ae0\u8282\u7bc0\u7bc7\u8bdd\u8a71\u6298\u5e55\u5377\u90e8\u96c6\u7de8\u7f16\u518a])(?P<rest>.*)", re.S)),
-    ("", re.compile(rf"(?P<number>{CHINESE})(?P<name>[\u56de\u7ae0\u8282\u7bc0\u7bc7\u5377])(?P<rest>.*)", re.S)),
+    (
+        "\u7b2c",
+        re.compile(
+            rf"\u7b2c\s*(?P<number>{CHINESE})\s*(?P<name>[\u56de\u7ae0\u8282\u7bc0\u7bc7\u8bdd\u8a71\u6298\u5e55\u5377\u90e8\u96c6\u7de8\u7f16\u518a])(?P<rest>.*)",
+            re.S,
+        ),
+    ),
+    (
+        "",
+        re.compile(
+            rf"(?P<number>{CHINESE})(?P<name>[\u56de\u7ae0\u8282\u7bc0\u7bc7\u5377])(?P<rest>.*)",
+            re.S,
+        ),
+    ),
     ("", re.compile(rf"(?P<name>\u5377)(?:\u4e4b|\u7b2c)?(?P<number>{CHINESE})(?P<rest>.*)", re.S)),
-    ("\uc81c", re.compile(rf"\uc81c\s*(?P<number>{CHINESE})\s*(?P<name>[\uc7a5\ubd80\ud3b8\uad8c\ub9c9\ud654])(?P<rest>.*)", re.S)),
-    ("\u0e1a", re.compile(r"(?P<name>\u0e1a\u0e17\u0e17\u0e35\u0e48|\u0e15\u0e2d\u0e19\u0e17\u0e35\u0e48|\u0e20\u0e32\u0e04\u0e17\u0e35\u0e48)\s*(?P<number>\d+)(?P<rest>.*)", re.S)),
-)  # fmt: skip
+    (
+        "\uc81c",
+        re.compile(
+            rf"\uc81c\s*(?P<number>{CHINESE})\s*(?P<name>[\uc7a5\ubd80\ud3b8\uad8c\ub9c9\ud654])(?P<rest>.*)",
+            re.S,
+        ),
+    ),
+    (
+        "\u0e1a",
+        re.compile(
+            r"(?P<name>\u0e1a\u0e17\u0e17\u0e35\u0e48|\u0e15\u0e2d\u0e19\u0e17\u0e35\u0e48|\u0e20\u0e32\u0e04\u0e17\u0e35\u0e48)\s*(?P<number>\d+)(?P<rest>.*)",
+            re.S,
+        ),
+    ),
+)
 _EASTERN_PARTS = (
     "\u5377\u90e8\u96c6\u7de8\u7f16\u518a\ubd80\uad8c\u0e20\u0e32\u0e04\u0e17\u0e35\u0e48"
 )

@@ -29,7 +29,9 @@ _FEW = 3
 # Characters of text between two of them, in the middle of all.
 _LEAST_TEXT = 1500
 
-_PROSE = re.compile(r"[.!?\u2026,;\u3002\uff01\uff1f\uff0c\uff1b\u3001\u0964:\uff1a][\"'\u201d\u2019\u00bb\u300d\u300f\u203a\u201c)\]\s]*$|[\"'\u201d\u2019\u300d\u300f]$")  # fmt: skip
+_PROSE = re.compile(
+    r"[.!?\u2026,;\u3002\uff01\uff1f\uff0c\uff1b\u3001\u0964:\uff1a][\"'\u201d\u2019\u00bb\u300d\u300f\u203a\u201c)\]\s]*$|[\"'\u201d\u2019\u300d\u300f]$"
+)
 # Pages at the end of an entry of an index; four digits may be a year.
 _ENTRY = re.compile(r"[\s,](?:\d{1,3}|\d{1,3}[-\u2013]\d+|\d{1,3},? \d+)[,;.]?$")
 _CLAUSES = re.compile("[\u3002\uff01\uff1f\uff0c\uff1b]")

@@ -51,12 +51,29 @@ _BLOCKS = frozenset(
     ]
 )
 _DROPPED = {
-    "script": "script", "style": "style", "noscript": "script", "template": "script", "title": "title of the page",
-    "nav": "navigation", "svg": "picture", "math": "formula", "object": "embedded object", "iframe": "embedded object",
-    "embed": "embedded object", "audio": "embedded object", "video": "embedded object", "canvas": "picture",
-    "form": "form", "button": "form", "select": "form", "textarea": "form", "rt": "reading of characters",
-    "rp": "reading of characters", "figcaption": "caption of a picture", "del": "deleted text",
-}  # fmt: skip
+    "script": "script",
+    "style": "style",
+    "noscript": "script",
+    "template": "script",
+    "title": "title of the page",
+    "nav": "navigation",
+    "svg": "picture",
+    "math": "formula",
+    "object": "embedded object",
+    "iframe": "embedded object",
+    "embed": "embedded object",
+    "audio": "embedded object",
+    "video": "embedded object",
+    "canvas": "picture",
+    "form": "form",
+    "button": "form",
+    "select": "form",
+    "textarea": "form",
+    "rt": "reading of characters",
+    "rp": "reading of characters",
+    "figcaption": "caption of a picture",
+    "del": "deleted text",
+}
 _NOTE_TYPES = frozenset(
     [
         "footnote",
@@ -104,7 +121,9 @@ def parse_html(data: bytes, part: str = "") -> Pieces:
         except (etree.XMLSyntaxError, ValueError) as error:
             raise InputError(f"not HTML: {error}", remedy="save it as plain text, UTF-8") from None
         if any(error.type_name == "ERR_RESOURCE_LIMIT" for error in parser.error_log):
-            raise InputError("HTML whose elements are nested too deep", remedy="save it as plain text, UTF-8")  # fmt: skip
+            raise InputError(
+                "HTML whose elements are nested too deep", remedy="save it as plain text, UTF-8"
+            )
     if root is None:
         raise InputError("an HTML document without content", remedy="remove the file, or fill it")
     notes = linked_notes(root)

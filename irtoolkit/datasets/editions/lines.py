@@ -14,9 +14,15 @@ from irtoolkit.datasets.editions.pages import BREAK
 
 # What stands for several letters, or for another one in old print.
 _WRITTEN_OUT = {
-    "\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st",
+    "\ufb00": "ff",
+    "\ufb01": "fi",
+    "\ufb02": "fl",
+    "\ufb03": "ffi",
+    "\ufb04": "ffl",
+    "\ufb05": "st",
+    "\ufb06": "st",
     "\u017f": "s",
-}  # fmt: skip
+}
 LIGATURES = re.compile(f"[{''.join(_WRITTEN_OUT)}]")
 # The end of a line in a word: hyphens, and what encodings and scans have for them.
 _BROKEN = re.compile(r"(?<=[^\W\d_])(?P<mark>[-\u2010\u2011\u00ac\u00ad=\u2022]) ?$")

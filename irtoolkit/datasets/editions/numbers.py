@@ -45,11 +45,34 @@ _WORDS = (
     " \u00f3smy/\u00f3sma dziewi\u0105ty/dziewi\u0105ta dziesi\u0105ty/dziesi\u0105ta",
     "\u043f\u0435\u0440\u0432* \u0432\u0442\u043e\u0440* \u0442\u0440\u0435\u0442\u044c* \u0447\u0435\u0442\u0432\u0435\u0440\u0442*/\u0447\u0435\u0442\u0432\u0451\u0440\u0442* \u043f\u044f\u0442* \u0448\u0435\u0441\u0442* \u0441\u0435\u0434\u044c\u043c* \u0432\u043e\u0441\u044c\u043c* \u0434\u0435\u0432\u044f\u0442* \u0434\u0435\u0441\u044f\u0442* \u043e\u0434\u0438\u043d\u043d\u0430\u0434\u0446\u0430\u0442* \u0434\u0432\u0435\u043d\u0430\u0434\u0446\u0430\u0442*",
 )
-_ENDINGS = ("", "e", "er", "es", "en", "em", "\u044b\u0439", "\u0430\u044f", "\u043e\u0435", "\u043e\u0439", "\u0438\u0439", "\u044f", "\u0435", "\u044c\u044f", "\u0439")  # fmt: skip
+_ENDINGS = (
+    "",
+    "e",
+    "er",
+    "es",
+    "en",
+    "em",
+    "\u044b\u0439",
+    "\u0430\u044f",
+    "\u043e\u0435",
+    "\u043e\u0439",
+    "\u0438\u0439",
+    "\u044f",
+    "\u0435",
+    "\u044c\u044f",
+    "\u0439",
+)
 _TENS = {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
     "hundred": 100,
-}  # fmt: skip
+}
 
 
 def _all_words() -> dict[str, int]:

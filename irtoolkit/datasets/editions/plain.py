@@ -72,9 +72,14 @@ def read_plain(data: bytes, markdown: bool = False) -> Edition:
     lines = list(in_one_column(_without_pages(lines, dropped)))
     paragraphs = list(_paragraphs(lines, dropped))
     return Edition(
-        blocks_of(paragraphs, dropped), encoding, edges.title, edges.author, edges.lang, dropped,
+        blocks_of(paragraphs, dropped),
+        encoding,
+        edges.title,
+        edges.author,
+        edges.lang,
+        dropped,
         count_characters(text),
-    )  # fmt: skip
+    )
 
 
 def cleared(text: str) -> str:

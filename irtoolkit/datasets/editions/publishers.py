@@ -30,10 +30,33 @@ _LIBRARY = re.compile(
 )
 # One of them is in each line that these two find. Most lines have none, and are told by this in a tenth of the time.
 _WORDS = (
-    "gutenberg", "text", "book", "electronic work", "copyright", "trademark", "licen", "donat", "small print",
-    "public domain", "royalt", "refund", "disclaim", "terms of", "foundation", "irs", "agreement", "www.", "http",
-    "gallica", "r\u00e9utilisation", "nationale", "wikisource", "digitized", "archive", "zeno.org",
-)  # fmt: skip
+    "gutenberg",
+    "text",
+    "book",
+    "electronic work",
+    "copyright",
+    "trademark",
+    "licen",
+    "donat",
+    "small print",
+    "public domain",
+    "royalt",
+    "refund",
+    "disclaim",
+    "terms of",
+    "foundation",
+    "irs",
+    "agreement",
+    "www.",
+    "http",
+    "gallica",
+    "r\u00e9utilisation",
+    "nationale",
+    "wikisource",
+    "digitized",
+    "archive",
+    "zeno.org",
+)
 _CREDIT = re.compile(
     r"\W*(?:this )?(?:e-?text |e-?book )?(?:was )?(?:produced|prepared|transcribed|scanned|proofread) (?:by|from)\b",
     re.I,
@@ -67,14 +90,36 @@ _NOTE_WORDS = re.compile(
 _SAYS = re.compile(r"['\u2019s]*\s*[:.\u2014-]+\s*\w")
 FIELD = re.compile(r"[#\s]{0,99}(title|author|language|year)\s*:\s*(.+)", re.I)
 LANGUAGES = {
-    "english": "en", "german": "de", "chinese": "zh", "french": "fr", "spanish": "es", "italian": "it",
-    "japanese": "ja", "russian": "ru", "swedish": "sv", "dutch": "nl", "portuguese": "pt", "polish": "pl",
-    "korean": "ko", "thai": "th", "greek": "el", "danish": "da", "norwegian": "no", "finnish": "fi", "latin": "la",
-}  # fmt: skip
+    "english": "en",
+    "german": "de",
+    "chinese": "zh",
+    "french": "fr",
+    "spanish": "es",
+    "italian": "it",
+    "japanese": "ja",
+    "russian": "ru",
+    "swedish": "sv",
+    "dutch": "nl",
+    "portuguese": "pt",
+    "polish": "pl",
+    "korean": "ko",
+    "thai": "th",
+    "greek": "el",
+    "danish": "da",
+    "norwegian": "no",
+    "finnish": "fi",
+    "latin": "la",
+}
 _FORMS = (
-    ("start", _START), ("small start", _SMALL_START), ("small end", _SMALL_END), ("stop", _STOP),
-    ("note", _TRANSCRIBER), ("name", _NAME), ("field", FIELD), ("credit", _CREDIT),
-)  # fmt: skip
+    ("start", _START),
+    ("small start", _SMALL_START),
+    ("small end", _SMALL_END),
+    ("stop", _STOP),
+    ("note", _TRANSCRIBER),
+    ("name", _NAME),
+    ("field", FIELD),
+    ("credit", _CREDIT),
+)
 
 
 def kind_of(line: str) -> str:

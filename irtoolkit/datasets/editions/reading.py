@@ -94,9 +94,14 @@ def _edition(pieces: Pieces, known: Edition) -> Edition:
     blocks = [block for block in blocks_of(paragraphs, dropped, notes) if block.text]
     edges = edges_of(f"{line}\n" for piece in pieces.pieces[:60] for line in piece.text.split("\n"))
     return replace(
-        known, blocks=blocks, dropped=dropped, characters=pieces.characters,
-        title=known.title or edges.title, author=known.author or edges.author, lang=known.lang or edges.lang,
-    )  # fmt: skip
+        known,
+        blocks=blocks,
+        dropped=dropped,
+        characters=pieces.characters,
+        title=known.title or edges.title,
+        author=known.author or edges.author,
+        lang=known.lang or edges.lang,
+    )
 
 
 def _without_publishers(pieces: Sequence[Piece], dropped: list[Dropped]) -> list[Piece]:

@@ -59,10 +59,15 @@ _BLOCKS = frozenset(
 )
 _LINES = frozenset(["l", "lb"])
 _DROPPED = {
-    "teiHeader": "header", "fw": "running head", "figDesc": "caption of a picture", "del": "deleted text",
-    "sic": "another reading", "orig": "another reading", "abbr": "another reading", "rdg": "another reading",
-
-}  # fmt: skip
+    "teiHeader": "header",
+    "fw": "running head",
+    "figDesc": "caption of a picture",
+    "del": "deleted text",
+    "sic": "another reading",
+    "orig": "another reading",
+    "abbr": "another reading",
+    "rdg": "another reading",
+}
 # They are dropped only beside the reading that is taken.
 _READINGS = {"sic": "corr", "orig": "reg", "abbr": "expan", "rdg": "lem"}
 _SPOKEN = frozenset(["quote", "q"])
@@ -100,16 +105,25 @@ def parse_tei(data: bytes) -> tuple[Pieces, Header]:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        raise InputError(f"not well-formed XML: {error}", line=line, remedy="mend it, or save it as plain text") from None  # fmt: skip
+        raise InputError(
+            f"not well-formed XML: {error}", line=line, remedy="mend it, or save it as plain text"
+        ) from None
     if _name(root) not in ("TEI", "TEI.2", "teiCorpus"):
         raise InputError(
             f"XML with the root <{_name(root)}>, and a book in XML is TEI",
             remedy="convert it to TEI, HTML or plain text",
         )
-    if root.getroottree().docinfo.internalDTD is not None and "<!ENTITY" in data[:100_000].decode("utf-8", "replace"):  # fmt: skip
-        raise InputError("XML that defines entities of its own", remedy="save it with the entities written out")  # fmt: skip
+    if root.getroottree().docinfo.internalDTD is not None and "<!ENTITY" in data[:100_000].decode(
+        "utf-8", "replace"
+    ):
+        raise InputError(
+            "XML that defines entities of its own", remedy="save it with the entities written out"
+        )
     if next(root.iter(etree.Entity), None) is not None:
-        raise InputError("XML with entities that it does not define", remedy="save it with the entities written out")  # fmt: skip
+        raise InputError(
+            "XML with entities that it does not define",
+            remedy="save it with the entities written out",
+        )
     return read_tree(root, role_of), _header(root)
 
 

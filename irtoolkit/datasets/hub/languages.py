@@ -5,13 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 LANGUAGES = {
-    "ar": "ara-Arab", "cs": "ces-Latn", "da": "dan-Latn", "de": "deu-Latn", "el": "ell-Grek",
-    "en": "eng-Latn", "es": "spa-Latn", "fa": "fas-Arab", "fi": "fin-Latn", "fr": "fra-Latn",
-    "hi": "hin-Deva", "hu": "hun-Latn", "it": "ita-Latn", "ja": "jpn-Jpan", "ko": "kor-Hang",
-    "la": "lat-Latn", "lzh": "lzh-Hant", "nl": "nld-Latn", "no": "nor-Latn", "pl": "pol-Latn",
-    "pt": "por-Latn", "ru": "rus-Cyrl", "sv": "swe-Latn", "tr": "tur-Latn", "vi": "vie-Latn",
+    "ar": "ara-Arab",
+    "cs": "ces-Latn",
+    "da": "dan-Latn",
+    "de": "deu-Latn",
+    "el": "ell-Grek",
+    "en": "eng-Latn",
+    "es": "spa-Latn",
+    "fa": "fas-Arab",
+    "fi": "fin-Latn",
+    "fr": "fra-Latn",
+    "hi": "hin-Deva",
+    "hu": "hun-Latn",
+    "it": "ita-Latn",
+    "ja": "jpn-Jpan",
+    "ko": "kor-Hang",
+    "la": "lat-Latn",
+    "lzh": "lzh-Hant",
+    "nl": "nld-Latn",
+    "no": "nor-Latn",
+    "pl": "pol-Latn",
+    "pt": "por-Latn",
+    "ru": "rus-Cyrl",
+    "sv": "swe-Latn",
+    "tr": "tur-Latn",
+    "vi": "vie-Latn",
     "zh": "zho-Hans",
-}  # fmt: skip
+}
 _CODES = {name.partition("-")[0]: code for code, name in LANGUAGES.items()}
 _CODES["cmn"] = "zh"
 

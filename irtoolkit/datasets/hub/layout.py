@@ -76,9 +76,10 @@ def select(repository: Repository, parts: Sequence[str]) -> Selection:
     named = {part: config for part, config in found.items() if config is not None}
     leading = named.get("qrels") or named.get("pools") or named["queries"]
     split = _split(repository, leading, words)
-    return Selection(False, {
-        part: (config, _split_of(repository, config, split)) for part, config in named.items()
-    })  # fmt: skip
+    return Selection(
+        False,
+        {part: (config, _split_of(repository, config, split)) for part, config in named.items()},
+    )
 
 
 def _bright(repository: Repository, parts: Sequence[str]) -> Selection:

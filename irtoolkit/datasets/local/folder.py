@@ -26,9 +26,15 @@ from irtoolkit.datasets.local.sheets import RECORDS, column_names
 ROLES: tuple[Role, ...] = ("docs", "topics", "qrels", "pools")
 NONE = "none"
 _FORMAT_NAMES = {
-    "trec": "TREC", "jsonl": "JSON lines", "tsv": "TSV", "beir": "BEIR TSV", "run": "a TREC run",
-    "parquet": "Parquet", "csv": "CSV", "arrow": "Arrow",
-}  # fmt: skip
+    "trec": "TREC",
+    "jsonl": "JSON lines",
+    "tsv": "TSV",
+    "beir": "BEIR TSV",
+    "run": "a TREC run",
+    "parquet": "Parquet",
+    "csv": "CSV",
+    "arrow": "Arrow",
+}
 
 # The order matters: msmarco-doctrain-queries.tsv has topics, and qrels.msmarco-doc.tsv judgments.
 _NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
@@ -197,16 +203,16 @@ def folder_books(folder: Path) -> list[Path]:
 def other_files(folder: Path, books: Collection[Path]) -> list[str]:
     """Returns the names of a folder's files other than its books and the files about them."""
     return [
-        path.name for path in sorted(folder.iterdir())
-        if not _is_aside(path) and path not in books
-    ]  # fmt: skip
+        path.name for path in sorted(folder.iterdir()) if not _is_aside(path) and path not in books
+    ]
 
 
 def _books(folder: Path, taken: set[Path]) -> list[Path]:
     return [
-        path for path in sorted(folder.iterdir())
+        path
+        for path in sorted(folder.iterdir())
         if is_book_file(path) and path not in taken and not _is_aside(path)
-    ]  # fmt: skip
+    ]
 
 
 def _entries(folder: Path) -> Iterator[Path]:

@@ -77,8 +77,13 @@ def write_docs(form: str, files: Sequence[Path], out: CacheWriter) -> None:
             hashes.append(hash(doc.doc_id))
             out.add("docs", doc.doc_id, doc.title, doc.text)
         if len(hashes) == before:
-            raise InputError("no documents", file=path, remedy=f"give another file, or leave it out; {_SGML}"
-                             if form == "trec" else "give another file, or leave it out")  # fmt: skip
+            raise InputError(
+                "no documents",
+                file=path,
+                remedy=f"give another file, or leave it out; {_SGML}"
+                if form == "trec"
+                else "give another file, or leave it out",
+            )
     _refuse_twins(form, files, hashes)
 
 

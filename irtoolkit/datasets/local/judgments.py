@@ -29,9 +29,10 @@ def read_qrels(path: StrPath) -> Qrels:
         return Qrels.read(path)
     if is_run(path):
         raise InputError(
-            "a run, and judgments are expected", file=path,
+            "a run, and judgments are expected",
+            file=path,
             remedy="name a dataset or a file of judgments before the runs",
-        )  # fmt: skip
+        )
     form = form_of_columns(path)
     if form in ("csv", None):
         number, first = next(((n, line) for n, line in read_lines(path) if line.strip()), (1, ""))
@@ -39,9 +40,11 @@ def read_qrels(path: StrPath) -> Qrels:
             form = "beir"
         elif form is None and "," in first and len(first.split()) < 4:
             raise InputError(
-                f"the columns {first!r} are not those of judgments", file=path, line=number,
+                f"the columns {first!r} are not those of judgments",
+                file=path,
+                line=number,
                 remedy="name them query_id, doc_id and relevance",
-            )  # fmt: skip
+            )
     if form is None:
         return Qrels.read(path)
     return Qrels.from_rows(row[:3] for row in QREL_FORMATS[form](path))

@@ -193,9 +193,12 @@ def docs_tables(form: str, files: Sequence[Path]) -> Tables:
 def topics_table(form: str, path: Path) -> pa.Table:
     """Returns topics as columns, checked; raises the errors of `write_topics`."""
     return parsed(
-        f"topics-{form}", [path], TOPIC_SCHEMA, partial(write_topics, form, path),
+        f"topics-{form}",
+        [path],
+        TOPIC_SCHEMA,
+        partial(write_topics, form, path),
         version=_TOPIC_VERSIONS.get(form, 1),
-    )["topics"]  # fmt: skip
+    )["topics"]
 
 
 def qrels_table(form: str, path: Path) -> pa.Table:

@@ -160,9 +160,14 @@ def replace_collection(name: str, *, lenient: bool = False) -> Registration:
         role: list(parts[role].files) if role in parts else [folders.NONE] for role in folders.ROLES
     }
     return register_collection(
-        name, known.folder, given, lang=known.lang, lenient=lenient, replace=True,
+        name,
+        known.folder,
+        given,
+        lang=known.lang,
+        lenient=lenient,
+        replace=True,
         sentences=sentences,
-    )  # fmt: skip
+    )
 
 
 def remove_collection(name: str) -> None:

@@ -32,9 +32,15 @@ QREL_COLUMNS = (
     ("relevance", "score", "label", "grade", "rel"),
 )
 _COLUMNS = {
-    *DOC_IDS, *DOC_TEXTS, TITLE, *TOPIC_IDS, *TOPIC_TEXTS, "description", "narrative",
+    *DOC_IDS,
+    *DOC_TEXTS,
+    TITLE,
+    *TOPIC_IDS,
+    *TOPIC_TEXTS,
+    "description",
+    "narrative",
     *(name for names in QREL_COLUMNS for name in names),
-}  # fmt: skip
+}
 
 
 def form_of_table(path: Path) -> str | None:
@@ -75,9 +81,10 @@ def roles_of(names: Collection[str]) -> list[str]:
         return ["qrels"]
     texts = {"docs": (DOC_IDS, DOC_TEXTS), "topics": (TOPIC_IDS, TOPIC_TEXTS)}
     found = [
-        role for role, parts in texts.items()
+        role
+        for role, parts in texts.items()
         if all(any(name in names for name in part) for part in parts)
-    ]  # fmt: skip
+    ]
     # An id of documents alone makes them documents, one of queries alone makes them topics.
     own = [role for role in found if any(name in names for name in _OWN_IDS[role])]
     return own or found
@@ -100,17 +107,21 @@ def csv_records(path: Path) -> Records:
     names = _header(head)
     if not roles_of(names):
         raise InputError(
-            f"the first line names no columns that are known: {', '.join(names)[:60]}", file=path,
-            line=first, remedy="the first line of a CSV names its columns, such as id,text",
-        )  # fmt: skip
+            f"the first line names no columns that are known: {', '.join(names)[:60]}",
+            file=path,
+            line=first,
+            remedy="the first line of a CSV names its columns, such as id,text",
+        )
     _check_distinct(names, path, first)
     for number, row in csv_rows(numbered, head, path):
         if len(row) not in (0, len(names)):
             raise InputError(
-                f"{len(row)} fields, and {len(names)} columns", file=path, line=number,
+                f"{len(row)} fields, and {len(names)} columns",
+                file=path,
+                line=number,
                 remedy="put a text with commas or quotes between double quotes; between tabs"
                 " a text has no tab and no line end",
-            )  # fmt: skip
+            )
         if row:
             yield number, dict(zip(names, row, strict=True))
 
@@ -138,8 +149,10 @@ def table_records(path: Path) -> Records:
 
 
 RECORDS: dict[str, Callable[[Path], Records]] = {
-    "csv": csv_records, "parquet": table_records, "arrow": table_records,
-}  # fmt: skip
+    "csv": csv_records,
+    "parquet": table_records,
+    "arrow": table_records,
+}
 
 
 def grade_columns(names: Sequence[str], path: Path) -> list[str]:
@@ -153,9 +166,11 @@ def grade_columns(names: Sequence[str], path: Path) -> list[str]:
         column = next((name for name in known if name in names), None)
         if column is None:
             raise InputError(
-                f"no column {' or '.join(known)}; it has {', '.join(names)}", file=path, line=1,
+                f"no column {' or '.join(known)}; it has {', '.join(names)}",
+                file=path,
+                line=1,
                 remedy="judgments need the columns query_id, doc_id and relevance",
-            )  # fmt: skip
+            )
         chosen.append(column)
     return chosen
 

@@ -129,8 +129,10 @@ def _sgml_topics(path: Path) -> Iterator[Topic]:
         if not (topic.title or topic.description) and (others := _tags(content) - _KNOWN):
             raise InputError(
                 f"topic {topic.query_id} has no title, query or description, but {', '.join(sorted(others))}",
-                file=path, line=line, remedy="rename the field that is the query to <query>",
-            )  # fmt: skip
+                file=path,
+                line=line,
+                remedy="rename the field that is the query to <query>",
+            )
         yield topic
 
 
@@ -183,8 +185,9 @@ def _fields(content: str, path: Path, first: int) -> dict[str, str]:
     }
     return {
         field: _tidy(field, " ".join(found[name]))
-        for field, name in chosen.items() if name is not None
-    }  # fmt: skip
+        for field, name in chosen.items()
+        if name is not None
+    }
 
 
 def _tidy(name: str, text: str) -> str:
@@ -250,9 +253,11 @@ def _beir_rows(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[tuple[i
         fields = line.split("\t")
         if len(fields) != len(BEIR_HEADER):
             raise InputError(
-                f"{len(fields) - 1} tabs instead of {len(BEIR_HEADER) - 1}", file=path, line=number,
+                f"{len(fields) - 1} tabs instead of {len(BEIR_HEADER) - 1}",
+                file=path,
+                line=number,
                 remedy=f"a line is: {', tab, '.join(BEIR_HEADER)}",
-            )  # fmt: skip
+            )
         yield number, fields
 
 

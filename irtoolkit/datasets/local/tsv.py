@@ -22,9 +22,7 @@ DOC_IDS = ("doc_id", "docno", "_id", "id", "docid", "corpus-id", "pid")
 DOC_TEXTS = ("text", "contents", "content", "body", "passage", "document")
 TITLE = "title"
 # Names of columns in the header of tab-separated text, of documents and of topics.
-HEADER_IDS = {
-    *DOC_IDS, "qid", "query_id", "query-id", "topic_id", "topic", "did",
-}  # fmt: skip
+HEADER_IDS = {*DOC_IDS, "qid", "query_id", "query-id", "topic_id", "topic", "did"}
 HEADER_TEXTS = {*DOC_TEXTS, TITLE, "query", "question", "topic"}
 
 # Characters of a field of CSV; Python's own limit is 131,072, and books are longer.
@@ -142,6 +140,7 @@ def _is_header(fields: Sequence[str], path: Path) -> bool:
         return True
     raise InputError(
         f"the first line may be a header or a row: {fields[0]!r} names ids, {fields[1]!r:.60} no texts",
-        file=path, line=1,
+        file=path,
+        line=1,
         remedy="a header is id, tab, text; if this is a row, put a blank line above it",
-    )  # fmt: skip
+    )

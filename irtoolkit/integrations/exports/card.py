@@ -22,9 +22,13 @@ README = "README.md"
 OWN = "irtoolkit"
 # The hub's classes of size, by the number of documents below which they end.
 _SIZES = (
-    (1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"),
-    (10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"),
-)  # fmt: skip
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+    (100_000_000, "10M<n<100M"),
+)
 _LARGEST = "100M<n<1B"
 # Where the licence is in the front matter and in the page.
 _LICENSE = re.compile(r"^license: .*$", re.MULTILINE)

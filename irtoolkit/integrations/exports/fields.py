@@ -15,8 +15,11 @@ TITLE = "title"
 # Name of a field to its type.
 Fields = Mapping[str, pa.DataType]
 _PLAIN: dict[Any, pa.DataType] = {
-    str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_(),
-}  # fmt: skip
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+}
 
 
 def fields_of(cls: type, view_name: str, id_field: str) -> dict[str, pa.DataType]:

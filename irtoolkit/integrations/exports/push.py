@@ -76,9 +76,11 @@ def push(folder: StrPath, address: str, *, private: bool = False) -> str:
                 f"{address} has {len(present)} files already", remedy="name another repository"
             )
         api.upload_folder(
-            repo_id=name, repo_type="dataset", folder_path=str(folder),
+            repo_id=name,
+            repo_type="dataset",
+            folder_path=str(folder),
             commit_message=f"{front[OWN]['dataset']} by irtoolkit",
-        )  # fmt: skip
+        )
     except HfHubHTTPError as error:
         reason = str(error).split("\n")[0]
         raise InputError(

@@ -85,8 +85,11 @@ class Source:
     def docs(self, fields: Fields | None = None) -> Iterator[Entry]:
         """Returns all documents in order, with some of their other fields."""
         total = self.dataset.docs_count()
-        records = self._plain() if not fields and self.doc == DEFAULT_VIEW and self._passages() \
-            else (self._doc(doc, fields) for doc in self.dataset.docs_iter())  # fmt: skip
+        records = (
+            self._plain()
+            if not fields and self.doc == DEFAULT_VIEW and self._passages()
+            else (self._doc(doc, fields) for doc in self.dataset.docs_iter())
+        )
         return self._counted("documents", records, total)
 
     def queries(self, fields: Fields | None = None) -> Iterator[Entry]:

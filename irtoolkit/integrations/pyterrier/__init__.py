@@ -35,6 +35,13 @@ announce_measures()
 aggregate_as_measures_say()
 
 __all__ = [
-    "Dataset", "Index", "IndexRetriever", "IndexTextLoader", "Provider", "Reranker", "Retriever",
-    "TextLoader", "artifact_metadata",
-]  # fmt: skip
+    "Dataset",
+    "Index",
+    "IndexRetriever",
+    "IndexTextLoader",
+    "Provider",
+    "Reranker",
+    "Retriever",
+    "TextLoader",
+    "artifact_metadata",
+]

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 _MANIFEST = "manifest.json"
 _TYPES = {
-    "postings": "sparse_index", "impacts": "sparse_index",
-    "vectors": "dense_index", "faiss": "dense_index", "plaid": "dense_index",
-}  # fmt: skip
+    "postings": "sparse_index",
+    "impacts": "sparse_index",
+    "vectors": "dense_index",
+    "faiss": "dense_index",
+    "plaid": "dense_index",
+}
 _FORMAT = "irtoolkit"
 
 
@@ -107,9 +110,14 @@ class IndexRetriever(Named, pt.Transformer):
     """
 
     def __init__(
-        self, /, index: Index | StrPath | Prepared, *, num_results: int = 1000,
-        include_text: bool = False, **settings: Any,
-    ) -> None:  # fmt: skip
+        self,
+        /,
+        index: Index | StrPath | Prepared,
+        *,
+        num_results: int = 1000,
+        include_text: bool = False,
+        **settings: Any,
+    ) -> None:
         self.index = index if isinstance(index, Index) else Index(index)
         self.num_results, self.include_text, self.settings = num_results, include_text, settings
         self._searched = self._find()
@@ -153,8 +161,10 @@ class IndexRetriever(Named, pt.Transformer):
 
     def _like(self, **changed: Any) -> IndexRetriever:
         given = {
-            "num_results": self.num_results, "include_text": self.include_text, **self.settings
-        }  # fmt: skip
+            "num_results": self.num_results,
+            "include_text": self.include_text,
+            **self.settings,
+        }
         return IndexRetriever(self.index, **{**given, **changed})
 
     def get_parameter(self, name: str) -> Any:

@@ -132,9 +132,15 @@ class Retriever(_Transformer):
     """
 
     def __init__(
-        self, /, dataset_id: str, system: str | System = "bm25", *, depth: int | None = 1000,
-        verbose: bool = False, **settings: Any,
-    ) -> None:  # fmt: skip
+        self,
+        /,
+        dataset_id: str,
+        system: str | System = "bm25",
+        *,
+        depth: int | None = 1000,
+        verbose: bool = False,
+        **settings: Any,
+    ) -> None:
         self.depth = depth
         super().__init__(dataset_id, system, settings, verbose)
 
@@ -197,9 +203,14 @@ class Reranker(_Transformer):
     _again = True
 
     def __init__(
-        self, /, dataset_id: str | None, system: str | System, *, verbose: bool = False,
+        self,
+        /,
+        dataset_id: str | None,
+        system: str | System,
+        *,
+        verbose: bool = False,
         **settings: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(dataset_id, system, settings, verbose)
         if dataset_id is None and self._ranker.task.own == "drop":
             raise InputError("self=drop without a dataset, which tells a query's own document")

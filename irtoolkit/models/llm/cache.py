@@ -90,9 +90,11 @@ class Answers:
             # Long texts first: what will not fit into memory shows at once.
             lacking.sort(key=lambda key: (-len(wanted[key]), key))
             with tqdm(
-                total=len(lacking), desc=self.path.name.split("-")[0], unit="text",
+                total=len(lacking),
+                desc=self.path.name.split("-")[0],
+                unit="text",
                 disable=None if progress else True,
-            ) as bar:  # fmt: skip
+            ) as bar:
                 for portion in ask([wanted[key] for key in lacking]):
                     for text, answer in portion:
                         key = _key(text)

@@ -139,16 +139,21 @@ class ChatClient:
             self._told = attempt
             _log.warning(
                 "%s: %s; it is asked again in %.0f seconds, attempt %d of %d",
-                self._url, error, pause, attempt + 1, self._server.attempts,
-            )  # fmt: skip
+                self._url,
+                error,
+                pause,
+                attempt + 1,
+                self._server.attempts,
+            )
 
     def _attempt(self, prompt: str) -> Completion:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._server.key is not None:
             headers |= (
-                {"api-key": self._server.key} if self._server.is_azure
+                {"api-key": self._server.key}
+                if self._server.is_azure
                 else {"Authorization": f"Bearer {self._server.key}"}
-            )  # fmt: skip
+            )
         data = json.dumps(self._body(prompt)).encode()
         request = urllib.request.Request(self._url, data, headers, method="POST")
         try:
@@ -232,10 +237,11 @@ class ChatClient:
             raise PromptTooLongError(f"{self._url} does not take so long a prompt: {said}")
         variable = self._server.key_variable
         remedy = {
-            401: f"it comes from the environment variable {variable}" if self._server.key
+            401: f"it comes from the environment variable {variable}"
+            if self._server.key
             else f"set the environment variable {variable or 'that key_variable names'}",
             404: "llm is a model's name at the endpoint, endpoint what precedes /chat/completions",
-        }.get(status)  # fmt: skip
+        }.get(status)
         what = {
             200: "answers with an error",
             401: "does not take the API key" if self._server.key else "wants an API key",
@@ -263,9 +269,14 @@ def _says_too_long(kinds: list[Any], said: str) -> bool:
 
 # Faults of a connection that was there. One that cannot be made at all is the user's to mend.
 _PASSING = (
-    TimeoutError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError,
-    http.client.HTTPException, ssl.SSLEOFError, ssl.SSLZeroReturnError,
-)  # fmt: skip
+    TimeoutError,
+    ConnectionResetError,
+    ConnectionAbortedError,
+    BrokenPipeError,
+    http.client.HTTPException,
+    ssl.SSLEOFError,
+    ssl.SSLZeroReturnError,
+)
 
 
 def _retry_after(value: str | None) -> float | None:

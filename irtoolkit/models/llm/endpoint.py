@@ -76,10 +76,14 @@ class Endpoint(TextGenerator):
             return "key_variable is not the name of an environment variable, in capitals"
         key = self._key()
         if key is None:
-            return None if self._is_local() else (
-                f"there is no API key for {self.url}: set the environment variable"
-                f" {self.key_variable}, or key_variable=none for a server that wants none"
-            )  # fmt: skip
+            return (
+                None
+                if self._is_local()
+                else (
+                    f"there is no API key for {self.url}: set the environment variable"
+                    f" {self.key_variable}, or key_variable=none for a server that wants none"
+                )
+            )
         if not re.fullmatch(r"[!-~]+", key):
             return f"the environment variable {self.key_variable} holds no API key"
         if urlsplit(self.url).scheme == "http" and not self._is_local():
@@ -130,9 +134,14 @@ class Endpoint(TextGenerator):
         failure: BaseException | None = None
         running: dict[Future[Completion], str] = {}
         server = Server(
-            self._chat_address(), self._key(), self.key_variable, self._is_local(), self.timeout,
-            self.attempts, self.pause,
-        )  # fmt: skip
+            self._chat_address(),
+            self._key(),
+            self.key_variable,
+            self._is_local(),
+            self.timeout,
+            self.attempts,
+            self.pause,
+        )
         client = ChatClient(server, self._body)
         with ThreadPoolExecutor(self.parallel) as pool:
             try:

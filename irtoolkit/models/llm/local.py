@@ -71,8 +71,10 @@ class LocalGenerator(TextGenerator):
         chat = self.chat and tokenizer.chat_template is not None
         batch = tokenizer(
             [self._whole(tokenizer, prompt) for prompt in prompts],
-            return_tensors="pt", padding=True, add_special_tokens=not chat,
-        ).to(model.device)  # fmt: skip
+            return_tensors="pt",
+            padding=True,
+            add_special_tokens=not chat,
+        ).to(model.device)
         encoder_decoder = model.config.is_encoder_decoder
         width, limit = batch["input_ids"].shape[1], _positions(model)
         needed = width if encoder_decoder else width + (self.max_tokens or 0)
@@ -86,10 +88,13 @@ class LocalGenerator(TextGenerator):
         with torch.random.fork_rng(), torch.inference_mode():
             torch.manual_seed(seed)
             written = model.generate(
-                input_ids=batch["input_ids"], attention_mask=batch["attention_mask"],
-                pad_token_id=tokenizer.pad_token_id, return_dict_in_generate=True,
-                output_logits=bool(self.alternatives), **self._how(),
-            )  # fmt: skip
+                input_ids=batch["input_ids"],
+                attention_mask=batch["attention_mask"],
+                pad_token_id=tokenizer.pad_token_id,
+                return_dict_in_generate=True,
+                output_logits=bool(self.alternatives),
+                **self._how(),
+            )
         # A decoder of its own begins with a token that is nobody's.
         new = written.sequences[:, 1 if encoder_decoder else width :]
         texts = tokenizer.batch_decode(new, skip_special_tokens=True)
@@ -119,10 +124,14 @@ class LocalGenerator(TextGenerator):
         try:
             return str(
                 tokenizer.apply_chat_template(
-                    [{"role": role, "content": text} for role, text in [*messages, ("user", prompt)]],
-                    tokenize=False, add_generation_prompt=True,
+                    [
+                        {"role": role, "content": text}
+                        for role, text in [*messages, ("user", prompt)]
+                    ],
+                    tokenize=False,
+                    add_generation_prompt=True,
                 )
-            )  # fmt: skip
+            )
         except Exception as error:  # the template's own
             raise InputError(
                 f"the chat template of {self.model} fails: {reason_of(error)}",
@@ -136,14 +145,18 @@ class LocalGenerator(TextGenerator):
         if self.temperature == 0:
             return {**length, "do_sample": False, "num_beams": 1}
         return {
-            **length, "do_sample": True, "num_beams": 1, "temperature": self.temperature,
-            "top_k": 0, "top_p": 1.0,
-        }  # fmt: skip
+            **length,
+            "do_sample": True,
+            "num_beams": 1,
+            "temperature": self.temperature,
+            "top_k": 0,
+            "top_p": 1.0,
+        }
 
 
 def _alternatives(
     tokenizer: Any, logits: Any, new: Any, count: int, choices: tuple[str, ...], reasons: list[bool]
-) -> list[dict[str, float]]:  # fmt: skip
+) -> list[dict[str, float]]:
     """Returns tokens with their log-probabilities at the position of each answer's first word.
 
     A completion without an answer has none.
@@ -156,8 +169,12 @@ def _alternatives(
         choices: words that are listed in any case.
         reasons: (prompts,) whether the prompt has begun the reasoning that precedes the answer.
     """
-    forms = {f"{space}{form}" for word in choices for space in ("", " ")
-             for form in (word, word.capitalize(), word.upper())}  # fmt: skip
+    forms = {
+        f"{space}{form}"
+        for word in choices
+        for space in ("", " ")
+        for form in (word, word.capitalize(), word.upper())
+    }
     coded = (tokenizer(form, add_special_tokens=False).input_ids for form in sorted(forms))
     chosen = {ids[0] for ids in coded if len(ids) == 1 and ids[0] != tokenizer.unk_token_id}
     found: list[dict[str, float]] = []

@@ -10,14 +10,29 @@ from irtoolkit.models.llm.generator import FILTERED, LENGTH, STOP, Completion
 
 # Words of providers that withhold an answer, in small letters.
 _WITHHELD = {
-    FILTERED, "content_policy_violation", "data_inspection_failed", "responsibleaipolicyviolation",
-    "safety", "recitation", "prohibited_content", "blocklist", "spii", "sensitive", "refusal",
-}  # fmt: skip
+    FILTERED,
+    "content_policy_violation",
+    "data_inspection_failed",
+    "responsibleaipolicyviolation",
+    "safety",
+    "recitation",
+    "prohibited_content",
+    "blocklist",
+    "spii",
+    "sensitive",
+    "refusal",
+}
 # Ends of completions that a server has broken off.
 _BROKEN = {
-    "error", "abort", "aborted", "cancelled", "canceled", "timeout", "network_error",
+    "error",
+    "abort",
+    "aborted",
+    "cancelled",
+    "canceled",
+    "timeout",
+    "network_error",
     "insufficient_system_resource",
-}  # fmt: skip
+}
 # Statuses of errors that have only a word.
 _STATUSES = (
     (re.compile(r"rate_?limit|too_many_requests|resource_exhausted", re.IGNORECASE), 429),

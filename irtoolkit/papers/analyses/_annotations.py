@@ -57,9 +57,13 @@ class Text:
     def row(self, dataset: str) -> dict[str, str]:
         """Its row of a sheet."""
         return {
-            "dataset": dataset, "query": self.query.query_id, "question": self.query.question,
-            "before": self.query.left, "text": self.text, "after": self.query.right,
-        }  # fmt: skip
+            "dataset": dataset,
+            "query": self.query.query_id,
+            "question": self.query.question,
+            "before": self.query.left,
+            "text": self.text,
+            "after": self.query.right,
+        }
 
     def has(self, span: str) -> bool:
         """Returns whether some words are in it; an ellipsis is for words that are left out."""
@@ -117,9 +121,10 @@ def read_annotations(
             dataset, query = key
             if dataset not in texts:
                 raise InputError(
-                    f"an example of {dataset}, which is not among {', '.join(texts)}", file=path,
+                    f"an example of {dataset}, which is not among {', '.join(texts)}",
+                    file=path,
                     remedy="name the datasets that the sheet was made for",
-                )  # fmt: skip
+                )
             if query not in texts[dataset]:
                 raise InputError(f"query {query} is not one of {dataset}", file=path)
             problem = _problem(row, texts[dataset][query])

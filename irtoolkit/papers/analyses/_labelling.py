@@ -105,8 +105,9 @@ def refuse_strangers(
         if strange is not None:
             raise InputError(
                 f"query {strange} is not one of {dataset}",
-                file=name, remedy="name the dataset that the sheet was made for",
-            )  # fmt: skip
+                file=name,
+                remedy="name the dataset that the sheet was made for",
+            )
 
 
 def agreement_of(
@@ -122,7 +123,9 @@ def agreement_of(
     place = {word: float(number) for number, word in enumerate(words)}
     missing = float("nan")
     return alpha(
-        [[place.get(one[k][column], missing) if k in one else missing for k in keys]
-         for one in filled.values()],
+        [
+            [place.get(one[k][column], missing) if k in one else missing for k in keys]
+            for one in filled.values()
+        ],
         level,
-    )  # fmt: skip
+    )

@@ -81,9 +81,11 @@ class Sheet:
         lacking = [name for name in wanted if name not in (reader.fieldnames or ())]
         if lacking:
             raise InputError(
-                f"no column {lacking[0]!r}", file=path, line=1,
+                f"no column {lacking[0]!r}",
+                file=path,
+                line=1,
                 remedy=f"a sheet has the columns {', '.join(wanted)}; --sheet writes one",
-            )  # fmt: skip
+            )
         for row in reader:
             one = {name: (row[name] or "").strip() for name in wanted}
             key = tuple(one[name] for name in self.keys)

@@ -96,9 +96,12 @@ def _curves(chart: Curves, figure: Figure) -> None:
     axes = figure.add_subplot()
     for i, (name, points) in enumerate(chart.curves.items()):
         axes.plot(
-            [x for x, _ in points], [y for _, y in points], color=_colour(i),
-            linestyle=LINES[i % len(LINES)], label=name,
-        )  # fmt: skip
+            [x for x, _ in points],
+            [y for _, y in points],
+            color=_colour(i),
+            linestyle=LINES[i % len(LINES)],
+            label=name,
+        )
     logarithmic(axes, "x")
     axes.set_xlabel(chart.x)
     axes.set_ylabel(chart.y)

@@ -39,26 +39,36 @@ from irtoolkit.papers.analyses.charts import Bars
 Reported = Mapping[str, tuple[float | None, ...]]
 # Table 2: valid examples, extracted ones, percent.
 _VALID: Reported = {
-    "ELI5": (87, 93, 94), "NQ": (89, 95, 94), "Books3": (85, 94, 90), "the paper's, all": (261, 282, 93),
-}  # fmt: skip
+    "ELI5": (87, 93, 94),
+    "NQ": (89, 95, 94),
+    "Books3": (85, 94, 90),
+    "the paper's, all": (261, 282, 93),
+}
 # The text of §2.2: examples, percent real, hypothetical and personal; those of all from the counts of
 # Table 3.
 _KINDS: Reported = {
-    "ELI5": (87, None, 32, 12), "NQ": (89, None, 16, None), "Books3": (85, None, 12, None),
+    "ELI5": (87, None, 32, 12),
+    "NQ": (89, None, 16, None),
+    "Books3": (85, None, 12, None),
     "the paper's, all": (261, 80, 20, 5),
-}  # fmt: skip
+}
 # Table 3: examples, sentences and words of the anchor, sentences and words of the example.
 _UNITS: Reported = {
-    "ELI5": (87, 1.1, 16.6, 1.3, 29.2), "NQ": (89, 1.0, 15.4, 1.4, 25.1),
-    "Books3": (85, 1.1, 17.0, 1.2, 25.1), REAL: (209, 1.1, 14.5, 1.3, 24.6),
-    HYPOTHETICAL: (52, 1.2, 23.4, 1.2, 33.7), PERSONAL: (13, 1.1, 18.1, 2.0, 49.6),
+    "ELI5": (87, 1.1, 16.6, 1.3, 29.2),
+    "NQ": (89, 1.0, 15.4, 1.4, 25.1),
+    "Books3": (85, 1.1, 17.0, 1.2, 25.1),
+    REAL: (209, 1.1, 14.5, 1.3, 24.6),
+    HYPOTHETICAL: (52, 1.2, 23.4, 1.2, 33.7),
+    PERSONAL: (13, 1.1, 18.1, 2.0, 49.6),
     "not personal": (248, 1.1, 16.3, 1.2, 25.2),
-}  # fmt: skip
+}
 # §2.3: two annotators, 50 examples.
 _AGREED: Reported = {
-    KIND: (50, None, 0.48, None, None), PERSONAL: (50, None, 0.48, None, None),
-    ANCHOR: (50, None, None, None, 0.81), UNIT: (50, None, None, None, 0.92),
-}  # fmt: skip
+    KIND: (50, None, 0.48, None, None),
+    PERSONAL: (50, None, 0.48, None, None),
+    ANCHOR: (50, None, None, None, 0.81),
+    UNIT: (50, None, None, None, 0.92),
+}
 EVERYONE = "everyone"
 
 
@@ -154,9 +164,12 @@ def _findings(annotated: Sequence[Annotated], datasets: Sequence[str], people: i
 
 
 def _table(
-    name: str, title: str, columns: tuple[Column, ...],
-    rows: Mapping[str, tuple[float | None, ...]], reported: Reported,
-) -> FigureTable:  # fmt: skip
+    name: str,
+    title: str,
+    columns: tuple[Column, ...],
+    rows: Mapping[str, tuple[float | None, ...]],
+    reported: Reported,
+) -> FigureTable:
     """Returns measured rows, and below them those of the paper, whose sample was another one."""
     made = [FigureRow((row,), values) for row, values in rows.items()]
     made += [FigureRow((row,), (), values) for row, values in reported.items()]
@@ -199,8 +212,11 @@ def _kinds(valid: Sequence[Annotated], datasets: Sequence[str]) -> FigureTable:
         )
 
     columns = (
-        Column("valid", 0), Column("real, %", 0), Column("hypothetical, %", 0), Column("personal, %", 0),
-    )  # fmt: skip
+        Column("valid", 0),
+        Column("real, %", 0),
+        Column("hypothetical, %", 0),
+        Column("personal, %", 0),
+    )
     return _table("kinds", "Kinds of examples", columns, _each(valid, datasets, figures), _KINDS)
 
 
@@ -214,15 +230,16 @@ def _units(valid: Sequence[Annotated], datasets: Sequence[str]) -> FigureTable:
 
     rows = _each(valid, datasets, figures)
     for column, label, name in (
-        (KIND, REAL, REAL), (KIND, HYPOTHETICAL, HYPOTHETICAL),
-        (PERSONAL, YES, PERSONAL), (PERSONAL, NO, "not personal"),
-    ):  # fmt: skip
+        (KIND, REAL, REAL),
+        (KIND, HYPOTHETICAL, HYPOTHETICAL),
+        (PERSONAL, YES, PERSONAL),
+        (PERSONAL, NO, "not personal"),
+    ):
         rows[name] = figures([one for one in valid if one.label(column) == label])
     columns = (
-        Column("valid", 0), *(
-            Column(f"{part}, {unit}", 1) for part in SPANS for unit in ("sentences", "words")
-        ),
-    )  # fmt: skip
+        Column("valid", 0),
+        *(Column(f"{part}, {unit}", 1) for part in SPANS for unit in ("sentences", "words")),
+    )
     return _table("units", "Anchors and examples, means", columns, rows, _UNITS)
 
 
@@ -236,9 +253,12 @@ def _agreement(annotated: Sequence[Annotated], valid: Sequence[Annotated]) -> Fi
         mean = float(np.mean(overlaps)) if overlaps else float("nan")
         rows[column] = (_by_two(valid, column), None, None, None, mean)
     columns = (
-        Column("by two or more", 0), Column("equal, %", 1), Column("κ", 2), Column("α", 2),
+        Column("by two or more", 0),
+        Column("equal, %", 1),
+        Column("κ", 2),
+        Column("α", 2),
         Column("overlap", 2),
-    )  # fmt: skip
+    )
     table = _table("agreement", "Agreement of annotators", columns, rows, _AGREED)
     return FigureTable(table.name, table.title, ("judgment",), table.columns, table.rows)
 

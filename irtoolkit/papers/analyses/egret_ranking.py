@@ -77,10 +77,16 @@ class EgretRanking(Analysis):
             return _counted(filled, shown, [GOLD, *systems], ranks)
         contexts = contexts_of(given.datasets[0])
         rows = [
-            {"query": query, "example": letter, "question": contexts[query].question,
-             "before": contexts[query].left, "text": text}
-            for query, letters in shown.items() for letter, (_, text) in letters.items()
-        ]  # fmt: skip
+            {
+                "query": query,
+                "example": letter,
+                "question": contexts[query].question,
+                "before": contexts[query].left,
+                "text": text,
+            }
+            for query, letters in shown.items()
+            for letter, (_, text) in letters.items()
+        ]
         sheet.write(given.sheet, rows)
         return Findings(
             (),
@@ -143,9 +149,10 @@ def _not_first(
         complete(run, name, kept)
         found[name] = best_others(run, kept, golds)
         kept = [
-            query for query in kept
+            query
+            for query in kept
             if query in found[name] and run.ranking(query)[0].doc_id == found[name][query]
-        ]  # fmt: skip
+        ]
     return kept, found
 
 
@@ -165,9 +172,11 @@ def _generated(files: str, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]
             query, text = one.get("query"), one.get("text")
             if not isinstance(query, str) or not isinstance(text, str) or not text.strip():
                 raise InputError(
-                    "no query with a text", file=path, line=line,
+                    "no query with a text",
+                    file=path,
+                    line=line,
                     remedy='a line is an object such as {"query": "q1.1.1", "text": "..."}',
-                )  # fmt: skip
+                )
             if query in texts:
                 raise InputError(f"query {query} is there twice", file=path, line=line)
             texts[query] = text
@@ -185,9 +194,10 @@ def _counted(
         strange = next((key for key in one if key[1] not in shown.get(key[0], ())), None)
         if strange is not None:
             raise InputError(
-                f"{' '.join(strange)} is not in the sample", file=name,
+                f"{' '.join(strange)} is not in the sample",
+                file=name,
                 remedy="give the dataset, runs and settings that the sheet was made with",
-            )  # fmt: skip
+            )
     rows = []
     for system in systems:
         keys = [
@@ -207,8 +217,13 @@ def _counted(
         rated = _values(filled, keys, RATING)
         figures = (_mean(ranked), first, alphas[0], _mean(rated), alphas[1])
         rows.append(FigureRow((system,), figures))
-    columns = (Column("mean rank"), Column("ranked best, %", 1), Column("α of ranks", 3), Column("mean rating"),
-               Column("α of ratings", 3))  # fmt: skip
+    columns = (
+        Column("mean rank"),
+        Column("ranked best, %", 1),
+        Column("α of ranks", 3),
+        Column("mean rating"),
+        Column("α of ratings", 3),
+    )
     title = f"{len(shown)} contexts, judged by {len(filled)}"
     return Findings((FigureTable("ranking", title, ("example",), columns, tuple(rows)),))
 
@@ -216,9 +231,11 @@ def _counted(
 def _values(filled: Sheets, keys: Sequence[tuple[str, str]], column: str) -> list[int]:
     """Returns people's values in a column."""
     return [
-        int(one[key][column]) for one in filled.values() for key in keys
+        int(one[key][column])
+        for one in filled.values()
+        for key in keys
         if key in one and one[key][column]
-    ]  # fmt: skip
+    ]
 
 
 def _mean(values: Sequence[int]) -> float:

@@ -113,10 +113,16 @@ class _Study:
             golds = relevant.get(record.query_id)
             if golds:
                 ranks = tuple(
-                    next((n for n, row in enumerate(run.ranking(record.query_id), 1)
-                          if row.doc_id in golds), None)
+                    next(
+                        (
+                            n
+                            for n, row in enumerate(run.ranking(record.query_id), 1)
+                            if row.doc_id in golds
+                        ),
+                        None,
+                    )
                     for run in self.runs.values()
-                )  # fmt: skip
+                )
                 text = str(docs.get(golds[0]).default_text())
                 made.append(Case(record.query_id, record.default_text(), text, ranks))
         if not made:
@@ -138,10 +144,13 @@ class _Study:
         first = self.dataset.docs_store().get(best[0].doc_id).default_text() if best else ""
         ranks = zip(self.systems, case.ranks, strict=True)
         return {
-            "query": case.query, "text": case.text, "relevant": case.relevant, "first": str(first),
+            "query": case.query,
+            "text": case.text,
+            "relevant": case.relevant,
+            "first": str(first),
             "ranks": ", ".join(f"{name} {rank or '-'}" for name, rank in ranks),
             "shared": " ".join(sorted(self.share(case))),
-        }  # fmt: skip
+        }
 
     def found(self) -> FigureTable:
         """Returns the table of the queries that each system finds."""
@@ -156,13 +165,17 @@ class _Study:
         ]
         rows.append(FigureRow(("any of them",), (int(grid.any(axis=1).sum()), None, None)))
         columns = (
-            Column(f"found at {self.cutoff}", 0), Column("alone", 0),
+            Column(f"found at {self.cutoff}", 0),
+            Column("alone", 0),
             Column(f"missed by {self.systems[0]}", 0),
-        )  # fmt: skip
+        )
         return FigureTable(
-            "found", f"what each system finds of {len(self.cases)} queries", ("system",), columns,
+            "found",
+            f"what each system finds of {len(self.cases)} queries",
+            ("system",),
+            columns,
             tuple(rows),
-        )  # fmt: skip
+        )
 
     def shared(self) -> FigureTable:
         """Returns the terms that queries share with relevant documents, found or missed."""

@@ -85,10 +85,15 @@ def _write(given: Given, pools: Mapping[str, Sequence[str]]) -> None:
     assert given.sheet is not None
     # In order of id, which says nothing about relevance.
     rows = [
-        {"query": query, "candidate": doc, "text": texts[query],
-         "passage": docs.get(doc).default_text()}
-        for query, pool in pools.items() for doc in sorted(pool)
-    ]  # fmt: skip
+        {
+            "query": query,
+            "candidate": doc,
+            "text": texts[query],
+            "passage": docs.get(doc).default_text(),
+        }
+        for query, pool in pools.items()
+        for doc in sorted(pool)
+    ]
     SHEET.write(given.sheet, rows)
 
 
@@ -100,9 +105,10 @@ def _choices(
     for query, doc in filled:
         if doc not in pools.get(query, ()):
             raise InputError(
-                f"{doc} is no candidate of query {query}", file=name,
+                f"{doc} is no candidate of query {query}",
+                file=name,
                 remedy="name the dataset that the sheet was made for",
-            )  # fmt: skip
+            )
         if query in found:
             raise InputError(f"query {query} has two candidates that are chosen", file=name)
         found[query] = doc

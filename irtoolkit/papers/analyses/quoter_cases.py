@@ -59,11 +59,14 @@ class QuoterCases(Analysis):
                 rows = tuple(
                     FigureRow(
                         (str(rank),),
-                        (row.score, "*" if row.doc_id == golds.get(query) else "",
-                         quotes.get(row.doc_id).text),
+                        (
+                            row.score,
+                            "*" if row.doc_id == golds.get(query) else "",
+                            quotes.get(row.doc_id).text,
+                        ),
                     )
                     for rank, row in enumerate(run.ranking(query)[: self.hits], 1)
-                )  # fmt: skip
+                )
                 columns = (Column("score", 3), Column("gold"), Column("quote"))
                 label = query if len(given.runs) == 1 else f"{query}-{name}"
                 title = f"{query}, {name}: {contexts[query].with_mask(MASK)}"

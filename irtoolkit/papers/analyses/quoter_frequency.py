@@ -69,11 +69,14 @@ class QuoterFrequency(Analysis):
         columns = tuple(Column(measure, 3) for measure in MEASURES)
         tables = (
             FigureTable(
-                "quotes", "Contexts and their quotes", ("quote",),
-                (Column("contexts", 0), Column("quotes", 0)), counts,
+                "quotes",
+                "Contexts and their quotes",
+                ("quote",),
+                (Column("contexts", 0), Column("quotes", 0)),
+                counts,
             ),
             FigureTable("frequency", title, ("system", "quote"), columns, rows),
-        )  # fmt: skip
+        )
         series = {
             measure if len(scores) == 1 else f"{measure}, {name}": [
                 float(str(row.values[place])) for row in rows if row.names[0] == name

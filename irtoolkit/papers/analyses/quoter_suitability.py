@@ -80,17 +80,24 @@ class QuoterSuitability(Analysis):
         SHEET.write(
             given.sheet,
             [
-                {"query": query, "doc": doc, "quote": quotes.get(doc).text,
-                 "context": contexts[query].with_mask(MASK)}
-                for query, docs in best.items() for doc in docs
+                {
+                    "query": query,
+                    "doc": doc,
+                    "quote": quotes.get(doc).text,
+                    "context": contexts[query].with_mask(MASK),
+                }
+                for query, docs in best.items()
+                for doc in docs
             ],
-        )  # fmt: skip
+        )
         return Findings((), notes=(f"{LABEL}: {YES} or {NO}, whether the quote suits.",))
 
     def _counted(
-        self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]], best: Best,
+        self,
+        filled: Mapping[str, Mapping[tuple[str, ...], Filled]],
+        best: Best,
         golds: Mapping[str, str],
-    ) -> Findings:  # fmt: skip
+    ) -> Findings:
         """Returns the figures of contexts with a judgment."""
         keys = [(query, doc) for query, docs in best.items() for doc in docs]
         _refuse_others(filled, keys)
@@ -107,8 +114,11 @@ class QuoterSuitability(Analysis):
             FigureRow(("any that suits",), (*measured(known, suits), mean)),
         )
         columns = (
-            Column("nDCG@5", 3), Column("R@1"), Column(f"R@{self.hits}"), Column("suitable quotes"),
-        )  # fmt: skip
+            Column("nDCG@5", 3),
+            Column("R@1"),
+            Column(f"R@{self.hits}"),
+            Column("suitable quotes"),
+        )
         title = f"{len(known)} contexts, the quote that counts"
         notes = []
         if len(filled) > 1:
@@ -142,6 +152,7 @@ def _refuse_others(
         strange = next((key for key in one if key not in known), None)
         if strange is not None:
             raise InputError(
-                f"{' '.join(strange)} is not in the sample", file=name,
+                f"{' '.join(strange)} is not in the sample",
+                file=name,
                 remedy="give the dataset, run and settings that the sheet was made with",
-            )  # fmt: skip
+            )

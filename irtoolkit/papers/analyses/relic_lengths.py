@@ -62,9 +62,11 @@ class RelicLengths(Analysis):
                 figures = (len(queries), *recalls, means["Rank"], sizes)
                 rows.append(FigureRow((str(length),), figures))
             columns = (
-                Column("windows", 0), *(Column(m, 1) for m in measures[:-1]),
-                Column("mean rank", 1), Column("candidates", 1),
-            )  # fmt: skip
+                Column("windows", 0),
+                *(Column(m, 1) for m in measures[:-1]),
+                Column("mean rank", 1),
+                Column("candidates", 1),
+            )
             label = "lengths" if len(scores) == 1 else f"lengths-{name}"
             title = f"{name} by the length of the quotation, recall in percent"
             tables.append(FigureTable(label, title, ("sentences",), columns, tuple(rows)))

@@ -72,9 +72,11 @@ def _figures(windows: int, counts: Counter[int], sentences: int) -> tuple[TableC
 
 def _books(rows: list[FigureRow]) -> FigureTable:
     columns = (
-        Column("windows", 1, printed=0), Column("sentences", 1), Column("quoted, %"),
+        Column("windows", 1, printed=0),
+        Column("sentences", 1),
+        Column("quoted, %"),
         Column("most quoted", 0),
-    )  # fmt: skip
+    )
     values = np.array([row.values for row in rows], dtype=np.float64)
     means = values.mean(axis=0)
     rows.append(FigureRow((EACH,), (*(float(mean) for mean in means[:3]), None)))
@@ -95,6 +97,9 @@ def _lengths(lengths: Counter[int]) -> FigureTable:
 def _chart(lengths: Counter[int]) -> Bars:
     counted = sorted(lengths.items())
     return Bars(
-        "lengths", "sentences of the quotation", "quotations", [str(n) for n, _ in counted],
+        "lengths",
+        "sentences of the quotation",
+        "quotations",
+        [str(n) for n, _ in counted],
         {"quotations": [count for _, count in counted]},
-    )  # fmt: skip
+    )

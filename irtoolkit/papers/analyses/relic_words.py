@@ -60,9 +60,12 @@ class RelicWords(Analysis):
     def find(self, given: Given) -> Findings:
         rows = tuple(FigureRow((one.id,), _figures(one)) for one in given.datasets)
         columns = (
-            Column("queries", 0), Column("documents", 0), Column("relevant", 1),
-            Column("query words"), Column("document words"),
-        )  # fmt: skip
+            Column("queries", 0),
+            Column("documents", 0),
+            Column("relevant", 1),
+            Column("query words"),
+            Column("document words"),
+        )
         title = "Words of queries and documents"
         note = "Documents are the candidates of a query, on average."
         return Findings((FigureTable("words", title, ("dataset",), columns, rows),), notes=(note,))
@@ -82,6 +85,4 @@ def _figures(dataset: Dataset) -> tuple[TableCell, ...]:
         total, count = total + len(doc.default_text().split()), count + 1
     sizes = [len(pool) for ids, pool in dataset.candidates() for _ in ids]
     golds = float(np.mean([len(docs) for docs in relevant.values()])) if relevant else None
-    return (
-        len(queries), round(float(np.mean(sizes))), golds, float(np.mean(words)), total / count,
-    )  # fmt: skip
+    return (len(queries), round(float(np.mean(sizes))), golds, float(np.mean(words)), total / count)

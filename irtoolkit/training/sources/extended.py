@@ -89,11 +89,13 @@ def _shifted(links: Links, before: Links, queries: int, docs: int) -> Links:
     group = int(before.groups.max(initial=-1)) + 1
     asked, relevant = links.judged
     return replace(
-        links, query_of=links.query_of + queries, golds=links.golds + docs,
+        links,
+        query_of=links.query_of + queries,
+        golds=links.golds + docs,
         groups=links.groups + group,
         pools=Ragged(links.pools.offsets, links.pools.values + docs),
         relevant=(asked + queries, relevant + docs),
-    )  # fmt: skip
+    )
 
 
 def _joined(parts: list[Links]) -> Links:

@@ -78,8 +78,11 @@ class JudgedSource(RowSource):
         if lost:
             _log.warning(
                 "pairs=one: %d of %d queries of %s are left out: their gold document is not among"
-                " the relevant ones", lost, len(names), self.what,
-            )  # fmt: skip
+                " the relevant ones",
+                lost,
+                len(names),
+                self.what,
+            )
         return kept
 
     def _relevant(self, task: Task) -> tuple[Ints, Ints]:
@@ -120,8 +123,11 @@ class JudgedSource(RowSource):
         left, total = len(np.unique(query[~kept])), len(np.unique(query))
         _log.warning(
             "without=%s: %d of %d queries of %s are left out",
-            self.stage.without, left, total, self.what,
-        )  # fmt: skip
+            self.stage.without,
+            left,
+            total,
+            self.what,
+        )
         if left == total:
             raise InputError(
                 f"without={self.stage.without} leaves out all {total} queries of {self.what}",

@@ -72,9 +72,14 @@ def _links(values: Ints, lines: Ints) -> Links:
     pool = np.zeros(int(query_of.max()) + 1, np.int64)
     every = np.arange(max(int(golds.max()), int(negatives.max())) + 1)
     return Links(
-        query_of, golds, np.zeros(len(query_of), np.int64), pool, Ragged.of([every]),
-        negatives=negatives[:, None], lines=lines,
-    )  # fmt: skip
+        query_of,
+        golds,
+        np.zeros(len(query_of), np.int64),
+        pool,
+        Ragged.of([every]),
+        negatives=negatives[:, None],
+        lines=lines,
+    )
 
 
 class _Numbering(ABC):
@@ -158,9 +163,10 @@ class _ById(_Numbering):
             for place, doc_id in enumerate(block, start):
                 if doc_id not in found:
                     raise self._bad_line(
-                        self._lines[place], f"no document {doc_id} in the dataset",
+                        self._lines[place],
+                        f"no document {doc_id} in the dataset",
                         "without dataset=ID the values are texts",
-                    )  # fmt: skip
+                    )
                 self.give(doc_id, self.text(found[doc_id]))
 
 
