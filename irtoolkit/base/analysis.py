@@ -121,8 +121,8 @@ def analysis_of(settings: Mapping[str, Any], lang: str | None = None) -> Analysi
     """Returns the text analysis under some settings; the language decides those that are "auto"."""
     name = settings.get("analyzer", "auto")
     usual = ANALYZERS[analyzer_for(lang) if name == "auto" else name]
-    given = {part: settings[part] for part in Analysis._fields if settings[part] != "auto"}
-    return usual._replace(**given)
+    explicit = {part: settings[part] for part in Analysis._fields if settings[part] != "auto"}
+    return usual._replace(**explicit)
 
 
 def missing_tokenizer(tokenizer: str) -> str | None:
@@ -225,8 +225,8 @@ def _usual_width(match: re.Match[str]) -> str:
 
 @cache
 def _jieba() -> Callable[[str], list[str]]:
-    lacking = missing_tokenizer("jieba")
-    if lacking is not None:
+    remedy = missing_tokenizer("jieba")
+    if remedy is not None:
         raise needs_extra("jieba", "chinese")
     import logging
 

@@ -39,8 +39,8 @@ def column(values: Sequence[Any], kind: pa.DataType) -> Any:
         return _of(kind, values, [], [items])
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return pa.array(list(values), kind)
-    known = [0 if value is None else value for value in values]
-    return _of(kind, values, [pa.py_buffer(np.array(known, kind.to_pandas_dtype()))])
+    integers = [0 if value is None else value for value in values]
+    return _of(kind, values, [pa.py_buffer(np.array(integers, kind.to_pandas_dtype()))])
 
 
 def texts(values: Sequence[str] | Ids) -> Any:
@@ -64,9 +64,9 @@ def _of(
     kind: pa.DataType, values: Sequence[Any], buffers: list[Any], children: list[Any] | None = None
 ) -> Any:
     bits = None
-    known = np.array([value is not None for value in values], dtype=bool)
-    if not known.all():
-        bits = pa.py_buffer(np.packbits(known, bitorder="little"))
+    present = np.array([value is not None for value in values], dtype=bool)
+    if not present.all():
+        bits = pa.py_buffer(np.packbits(present, bitorder="little"))
     return pa.Array.from_buffers(kind, len(values), [bits, *buffers], children=children)
 
 

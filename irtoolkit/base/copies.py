@@ -40,19 +40,19 @@ def copied(url: str) -> Path:
     """
     folder, name = copies_of(url), remote.name_of(url)
     for _ in range(_TRIES):
-        known = remote.file_at(url)
-        made = folder / _hashed(known.version, 16) / name if known.version else None
-        if made is None or not made.is_file():
+        remote_file = remote.file_at(url)
+        copy = folder / _hashed(remote_file.version, 16) / name if remote_file.version else None
+        if copy is None or not copy.is_file():
             with locked(folder / "lock"):
-                if made is None:
-                    made = _unmarked(url, known, folder / name)
-                elif not made.is_file() and not _copy(url, known, made):
+                if copy is None:
+                    copy = _unmarked(url, remote_file, folder / name)
+                elif not copy.is_file() and not _copy(url, remote_file, copy):
                     continue
-                forget(folder, made.parent)
-        call(made, url)
+                forget(folder, copy.parent)
+        call(copy, url)
         with suppress(OSError):
-            os.utime(made.parent)
-        return made
+            os.utime(copy.parent)
+        return copy
     raise InputError("it changes while it is copied", file=url, remedy="try again later")
 
 
@@ -60,27 +60,27 @@ def _hashed(text: str, length: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
-def _unmarked(url: str, known: remote.RemoteFile, beside: Path) -> Path:
+def _unmarked(url: str, remote_file: remote.RemoteFile, beside: Path) -> Path:
     """Copies a file whose version can only be told from its content."""
     half = beside.with_name(f"{beside.name}.part")
     half.unlink(missing_ok=True)  # of which nobody knows what version it is
-    remote.download(url, half, known)
+    remote.download(url, half, remote_file)
     with open(half, "rb") as raw:
         content = hashlib.file_digest(raw, "sha256").hexdigest()
-    made = beside.with_name(content[:16]) / beside.name
-    made.parent.mkdir(exist_ok=True)
-    half.replace(made)
-    return made
+    copy = beside.with_name(content[:16]) / beside.name
+    copy.parent.mkdir(exist_ok=True)
+    half.replace(copy)
+    return copy
 
 
-def _copy(url: str, known: remote.RemoteFile, made: Path) -> bool:
+def _copy(url: str, remote_file: remote.RemoteFile, copy: Path) -> bool:
     """Copies one version of a file; returns False if the file has changed meanwhile."""
-    half = made.with_name(f"{made.name}.part")
-    remote.download(url, half, known)
-    if remote.file_at(url) != known:
+    half = copy.with_name(f"{copy.name}.part")
+    remote.download(url, half, remote_file)
+    if remote.file_at(url) != remote_file:
         half.unlink()
         return False
-    half.replace(made)
+    half.replace(copy)
     return True
 
 
@@ -107,27 +107,27 @@ def uploaded(url: str, *others: str) -> Iterator[list[Path]]:
         folder = Path(tempfile.mkdtemp(prefix="", dir=home))
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=home) from None
-    files = {one: folder / remote.name_of(one) for one in (url, *others)}
-    for one, path in files.items():
-        call(path, one)
-    kept = False
+    files = {address: folder / remote.name_of(address) for address in (url, *others)}
+    for address, path in files.items():
+        call(path, address)
+    complete = False
     try:
         yield list(files.values())
-        kept = True
+        complete = True
         with locked(copies_of(url) / "put.lock"):
             _put(files, others)
-        kept = False
+        complete = False
     except InputError as error:
-        if not kept:
+        if not complete:
             raise
-        said = f"{error.remedy}; " if error.remedy else ""
+        advice = f"{error.remedy}; " if error.remedy else ""
         raise InputError(
-            error.found, file=error.file, remedy=f"{said}the finished file is kept in {folder}"
+            error.found, file=error.file, remedy=f"{advice}the finished file is kept in {folder}"
         ) from error
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=folder) from error
     finally:
-        if not kept:
+        if not complete:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -10,9 +10,9 @@ THREADS = "IRTOOLKIT_THREADS"
 
 def cores() -> int:
     """Returns how many threads to start: $IRTOOLKIT_THREADS, or the cores of this process."""
-    given = os.environ.get(THREADS, "")
-    if given.isdecimal() and int(given):
-        return int(given)
+    setting = os.environ.get(THREADS, "")
+    if setting.isdecimal() and int(setting):
+        return int(setting)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -9,8 +9,8 @@ from types import ModuleType
 
 def names(package: ModuleType) -> list[str]:
     """Returns the sorted names of a package's public modules and packages, not imported."""
-    found = (info.name for info in pkgutil.iter_modules(package.__path__))
-    return [name for name in found if not name.startswith("_")]
+    modules = (info.name for info in pkgutil.iter_modules(package.__path__))
+    return [name for name in modules if not name.startswith("_")]
 
 
 def modules(package: ModuleType) -> list[ModuleType]:

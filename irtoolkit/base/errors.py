@@ -41,10 +41,10 @@ class InputError(Exception):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        place = "" if self.file is None else _line(self.file, _LONGEST_NAME)
+        location = "" if self.file is None else _line(self.file, _LONGEST_NAME)
         if self.line is not None:
-            place += f":{self.line}"
-        text = f"{place}: {self.found}" if place else self.found
+            location += f":{self.line}"
+        text = f"{location}: {self.found}" if location else self.found
         return text if self.remedy is None else f"{text} ({self.remedy})"
 
 

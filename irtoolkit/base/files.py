@@ -64,9 +64,9 @@ def local(path: StrPath) -> Path:
         from irtoolkit.base.copies import copied
 
         return copied(url)
-    if not os.fspath(path) or "\0" in os.fspath(found := on_disk(path)):
+    if not os.fspath(path) or "\0" in os.fspath(name := on_disk(path)):
         raise InputError(f"{os.fspath(path)!r} is no name of a file")
-    return copy_of_pipe(found) if is_pipe(found) else found
+    return copy_of_pipe(name) if is_pipe(name) else name
 
 
 def is_file(path: StrPath) -> bool:
@@ -132,8 +132,8 @@ def atomic_path(path: StrPath, *, like: StrPath | None = None) -> Iterator[Path]
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         with suppress(OSError):  # a file that only its owner may read stays so
-            kept = target if like is None or target.exists() else on_disk(like)
-            temporary.chmod(stat.S_IMODE(kept.stat().st_mode))
+            source = target if like is None or target.exists() else on_disk(like)
+            temporary.chmod(stat.S_IMODE(source.stat().st_mode))
         os.replace(temporary, target)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
@@ -184,15 +184,15 @@ def read_lines(path: StrPath, *, empty: bool = True) -> Iterator[tuple[int, str]
         InputError: the file is missing, is not UTF-8 (with the line), has damaged packed data, unpacks
             to very much more than its size, is a .zip with several files, or is not text.
     """
-    with _reading(path) as place, opened(local(path)) as raw:
+    with _reading(path) as reader, opened(local(path)) as raw:
         for line in raw:
-            place.line += 1
+            reader.line += 1
             if not empty and line == b"\n":
-                place.line += _skip_empty(raw)
+                reader.line += _skip_empty(raw)
                 continue
-            if place.line == 1:
+            if reader.line == 1:
                 line = line.removeprefix(_MARK)
-            yield place.line, _utf8(line, path, place.line).rstrip("\r\n")
+            yield reader.line, _utf8(line, path, reader.line).rstrip("\r\n")
 
 
 def _skip_empty(raw: IO[bytes]) -> int:
@@ -214,7 +214,7 @@ def read_chunks(path: StrPath, size: int = 1 << 20) -> Iterator[str]:
     Raises:
         InputError: as `read_lines`.
     """
-    with _reading(path) as place, opened(local(path)) as raw:
+    with _reading(path) as reader, opened(local(path)) as raw:
         # How far a piece begins into its line, in bytes.
         into = 0
         rest, piece = b"", raw.read(size + len(_MARK)).removeprefix(_MARK)
@@ -224,8 +224,8 @@ def read_chunks(path: StrPath, size: int = 1 << 20) -> Iterator[str]:
             # A character may be cut in two at the end of a piece.
             cut = len(data) if last else _whole_characters(data)
             if cut:
-                yield _utf8(data[:cut], path, place.line + 1, into)
-            place.line += data.count(b"\n", 0, cut)
+                yield _utf8(data[:cut], path, reader.line + 1, into)
+            reader.line += data.count(b"\n", 0, cut)
             into = cut - 1 - newline if (newline := data.rfind(b"\n", 0, cut)) >= 0 else into + cut
             rest, piece = data[cut:], b"" if last else raw.read(size)
 
@@ -251,20 +251,23 @@ class _Place:
 @contextmanager
 def _reading(path: StrPath) -> Iterator[_Place]:
     """Turns errors that occur while a file is read into an InputError."""
-    place = _Place()
+    reader = _Place()
 
     def damaged(error: Exception) -> InputError:
-        found = f"damaged {packing(head_of(local(path))) or 'packed'} data: {error}"
+        problem = f"damaged {packing(head_of(local(path))) or 'packed'} data: {error}"
         remedy = "copy or download the file again"
-        return InputError(found, file=path, line=place.line + 1, remedy=remedy)
+        return InputError(problem, file=path, line=reader.line + 1, remedy=remedy)
 
     try:
-        yield place
+        yield reader
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise damaged(error) from None
     except UnicodeDecodeError as error:
         raise InputError(
-            f"not {error.encoding}: {error.reason}", file=path, line=place.line + 1, remedy=_CONVERT
+            f"not {error.encoding}: {error.reason}",
+            file=path,
+            line=reader.line + 1,
+            remedy=_CONVERT,
         ) from None
     except (zipfile.BadZipFile, NotImplementedError) as error:
         raise InputError(

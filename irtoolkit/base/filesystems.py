@@ -37,7 +37,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         raise needs_extra("fsspec", "remote") from None
     protocol = protocol_of(url)
     try:
-        known, path = fsspec.core.url_to_fs(url, **_options(protocol))
+        system, path = fsspec.core.url_to_fs(url, **_options(protocol))
     except ImportError:
         package = _PACKAGES.get(protocol, f"fsspec's package for {protocol}")
         raise InputError(
@@ -54,8 +54,8 @@ def filesystem(url: str) -> tuple[Any, str]:
             remedy="use s3, gs, hf, https, memory, or another one of fsspec",
         ) from None
     # Other processes change what is there.
-    known.invalidate_cache()
-    return known, path
+    system.invalidate_cache()
+    return system, path
 
 
 def _options(protocol: str) -> Mapping[str, Any]:
@@ -64,6 +64,6 @@ def _options(protocol: str) -> Mapping[str, Any]:
     from fsspec.config import conf
 
     # s3fs tries again by itself; each of its attempts would be several of botocore's.
-    own = conf.get(protocol, {}).get("config_kwargs", {})
-    config = {"retries": {"total_max_attempts": 1}, **own}
+    settings = conf.get(protocol, {}).get("config_kwargs", {})
+    config = {"retries": {"total_max_attempts": 1}, **settings}
     return {"use_listings_cache": False, "config_kwargs": config}

@@ -8,34 +8,34 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 
 
-def is_frame(given: Any) -> bool:
+def is_frame(value: Any) -> bool:
     """Returns whether an object is a data frame: it has columns, and gives them by name."""
-    if not hasattr(type(given), "__getitem__"):
+    if not hasattr(type(value), "__getitem__"):
         return False
     # polars warns where a LazyFrame itself is asked for its columns.
-    return hasattr(type(given), "columns") or hasattr(given, "columns")
+    return hasattr(type(value), "columns") or hasattr(value, "columns")
 
 
-def frame_columns(frame: Any, what: str) -> list[str]:
+def frame_columns(frame: Any, description: str) -> list[str]:
     """Returns the names of the columns of a data frame.
 
     Args:
         frame: the data frame.
-        what: its content, as in "a run".
+        description: its content, as in "a run".
 
     Raises:
         InputError: it is a lazy query of polars or Spark, which has no rows yet.
     """
     if hasattr(type(frame), "collect"):
         raise InputError(
-            f"the {type(frame).__name__} of {what} has no rows yet",
+            f"the {type(frame).__name__} of {description} has no rows yet",
             remedy="run it and pass its rows: polars .collect(), Spark .toPandas()",
         )
     # pyarrow has the columns themselves under the name that others use for their names.
     return [str(name) for name in getattr(frame, "column_names", frame.columns)]
 
 
-def column_named(frame: Any, columns: Sequence[str], name: str, what: str) -> Iterable[Any]:
+def column_named(frame: Any, columns: Sequence[str], name: str, description: str) -> Iterable[Any]:
     """Returns the values of a column, as Python's own if the frame can convert them at once.
 
     Raises:
@@ -44,7 +44,7 @@ def column_named(frame: Any, columns: Sequence[str], name: str, what: str) -> It
     count = list(columns).count(name)
     if count > 1:
         raise InputError(
-            f"the data frame of {what} has {count} columns {name}",
+            f"the data frame of {description} has {count} columns {name}",
             remedy="drop or rename all but one",
         )
     column = frame[name]
@@ -52,5 +52,5 @@ def column_named(frame: Any, columns: Sequence[str], name: str, what: str) -> It
         if hasattr(column, method):
             values: Iterable[Any] = getattr(column, method)()
             return values
-    found: Iterable[Any] = column
-    return found
+    selected: Iterable[Any] = column
+    return selected

@@ -26,8 +26,8 @@ def cache_home() -> Path:
     """
     named = os.environ.get(CACHE_VARIABLE)
     if named and url_of(named) is None:
-        own = on_disk(named).absolute()
-        return (_instead_of(own) if own.is_dir() else None) or own
+        folder = on_disk(named).absolute()
+        return (_instead_of(folder) if folder.is_dir() else None) or folder
     usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "irtoolkit"
     return _instead_of(usual) or usual
 
@@ -46,20 +46,20 @@ def _instead_of(usual: Path) -> Path | None:
             return None
     _temporary.add(folder := temporary_folder())
     with suppress(OSError):
-        for each in usual.iterdir():
-            _link(each, folder / each.name)
+        for entry in usual.iterdir():
+            _link(entry, folder / entry.name)
     return folder
 
 
-def _link(there: Path, here: Path) -> None:
+def _link(source: Path, target: Path) -> None:
     """Links a cached file, or the entries of a cached folder, so that others can be added."""
-    if not there.is_dir():
-        here.symlink_to(there)
+    if not source.is_dir():
+        target.symlink_to(source)
         return
-    here.mkdir()
+    target.mkdir()
     with suppress(OSError):  # what its owner alone may read
-        for each in there.iterdir():
-            (here / each.name).symlink_to(each)
+        for entry in source.iterdir():
+            (target / entry.name).symlink_to(entry)
 
 
 def shared_cache() -> str | None:

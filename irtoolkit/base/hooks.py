@@ -40,7 +40,9 @@ class _AfterImport(importlib.abc.MetaPathFinder):
             except OSError:
                 if module.__name__ != self._name or self._again is None or not self._again():
                     raise
-                for part in [each for each in sys.modules if each.startswith(f"{self._name}.")]:
+                for part in [
+                    imported for imported in sys.modules if imported.startswith(f"{self._name}.")
+                ]:
                     del sys.modules[part]
                 execute(module)
             # A zip file has one loader for all its modules.

@@ -38,11 +38,11 @@ def table(
 
 
 def _row(tag: str, cells: Sequence[object], right: Sequence[bool]) -> str:
-    made = (
+    row_cells = (
         f'<{tag} style="text-align:{_ALIGNMENT[side]}">{escape(_text(cell))}</{tag}>'
         for cell, side in zip(cells, right, strict=True)
     )
-    return f"<tr>{''.join(made)}</tr>"
+    return f"<tr>{''.join(row_cells)}</tr>"
 
 
 def _text(cell: object) -> str:

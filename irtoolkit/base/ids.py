@@ -64,9 +64,9 @@ def rank_ids(ids: Ids) -> Ints:
     Code point order, in which Python compares str, is the byte order of UTF-8: that of strcmp, and
     so of trec_eval.
     """
-    place = np.empty(len(ids), dtype=np.int64)
-    place[np.argsort(ids, kind="stable")] = np.arange(len(ids))
-    return place
+    ranks = np.empty(len(ids), dtype=np.int64)
+    ranks[np.argsort(ids, kind="stable")] = np.arange(len(ids))
+    return ranks
 
 
 def translate(source: Ids, target: Ids) -> Ints:
@@ -89,9 +89,9 @@ def distinct_numbers(numbers: Ints) -> tuple[Ints, Ints]:
     if len(numbers) < size // 16:
         return np.unique(numbers, return_inverse=True)
     # Looked up, where that takes less than sorting.
-    seen = np.zeros(size, bool)
-    seen[numbers] = True
-    distinct = np.flatnonzero(seen)
+    present = np.zeros(size, bool)
+    present[numbers] = True
+    distinct = np.flatnonzero(present)
     places = np.empty(size, np.int64)
     places[distinct] = np.arange(len(distinct))
     return distinct, places[numbers]

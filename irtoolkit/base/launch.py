@@ -84,10 +84,10 @@ def launch(env: Mapping[str, str] = os.environ) -> Launch:
         # Ray's own processes.
         if launcher.name != "torchrun" and "RAY_RAYLET_PID" in env:
             continue
-        found = _numbered(launcher, env)
+        numbers = _numbered(launcher, env)
         # What torchrun's variables say was set for this very process.
         alone = launcher.name != "torchrun" and env.get(ALONE, "") not in ("", "0")
-        return replace(found, rank=0, size=1) if alone else found
+        return replace(numbers, rank=0, size=1) if alone else numbers
     return Launch(local_rank=_number(env, "LOCAL_RANK") if env.get("LOCAL_RANK") else 0)
 
 
@@ -127,9 +127,9 @@ def _number(env: Mapping[str, str], name: str) -> int:
     return int(value)
 
 
-def nothing_to_do(here: Launch) -> str:
+def nothing_to_do(process: Launch) -> str:
     """Returns the message of a helper that ends unused; its own -o may be another."""
     return (
-        f"irtoolkit: process {here.rank} of {here.size} writes nothing: the first does this command"
+        f"irtoolkit: process {process.rank} of {process.size} writes nothing: the first does this command"
         f" ({ALONE}=1 gives each process its own)"
     )

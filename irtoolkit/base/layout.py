@@ -111,40 +111,40 @@ def _blocks(
 
 def _short_labels(labels: Sequence[TextColumn], width: int) -> list[TextColumn]:
     """Returns label columns that together are no wider than `width`; the first gives way first."""
-    made = list(labels)
-    for place in range(len(made)):
-        over = _total([column.width for column in made]) - width
+    shortened = list(labels)
+    for i in range(len(shortened)):
+        over = _total([column.width for column in shortened]) - width
         if over > 0:
-            least = min(made[place].width, NARROWEST // 2)
-            made[place] = made[place].shortened(max(least, made[place].width - over))
-    return made
+            least = min(shortened[i].width, NARROWEST // 2)
+            shortened[i] = shortened[i].shortened(max(least, shortened[i].width - over))
+    return shortened
 
 
 def _fitted(columns: Sequence[TextColumn], labels: int, width: int) -> list[TextColumn]:
     """Returns the columns of a block, narrowed to fit; cells that cannot wrap are shortened."""
-    made = list(columns)
-    texts = [place for place in range(labels, len(made)) if not made[place].right]
-    over = _total([column.width for column in made]) - width
+    fitted = list(columns)
+    texts = [i for i in range(labels, len(fitted)) if not fitted[i].right]
+    over = _total([column.width for column in fitted]) - width
     if over > 0 and texts:
-        room = max(0, sum(made[place].width for place in texts) - over)
-        for place, share in zip(texts, _shares([made[p] for p in texts], room), strict=True):
-            made[place] = made[place].narrowed(share)
-    for place in range(len(made)):
-        over = _total([column.width for column in made]) - width
+        room = max(0, sum(fitted[i].width for i in texts) - over)
+        for i, share in zip(texts, _shares([fitted[p] for p in texts], room), strict=True):
+            fitted[i] = fitted[i].narrowed(share)
+    for i in range(len(fitted)):
+        over = _total([column.width for column in fitted]) - width
         if over > 0:
-            least = NARROWEST if place < labels else 1
-            made[place] = made[place].shortened(max(least, made[place].width - over))
-    return made
+            least = NARROWEST if i < labels else 1
+            fitted[i] = fitted[i].shortened(max(least, fitted[i].width - over))
+    return fitted
 
 
 def _shares(columns: Sequence[TextColumn], room: int) -> list[int]:
     """Widths of columns that share a room: narrow ones keep theirs, wide ones get equal parts."""
     widths = [0] * len(columns)
-    left = sorted(range(len(columns)), key=lambda place: columns[place].width)
-    for done, place in enumerate(left):
-        share = room // (len(left) - done)
-        widths[place] = min(columns[place].width, max(columns[place].least(), share))
-        room = max(0, room - widths[place])
+    remaining = sorted(range(len(columns)), key=lambda i: columns[i].width)
+    for done, i in enumerate(remaining):
+        share = room // (len(remaining) - done)
+        widths[i] = min(columns[i].width, max(columns[i].least(), share))
+        room = max(0, room - widths[i])
     return widths
 
 

@@ -76,14 +76,14 @@ def _remove_own(path: StrPath) -> None:
     The lock is still held: a process waiting for the file sees that its name is gone, and locks a
     new file. Windows keeps a file that is open.
     """
-    own = None
+    number = None
     try:
         with suppress(OSError):
-            own = os.stat(path)
+            number = os.stat(path)
             os.unlink(path)
     except KeyboardInterrupt:
         # Perhaps it is removed, and the name is that of another process's lock.
         with suppress(OSError):
-            if own is None or os.path.samestat(own, os.stat(path)):
+            if number is None or os.path.samestat(number, os.stat(path)):
                 os.unlink(path)
         raise

@@ -27,7 +27,7 @@ _TRIES = 3
 _VERSIONS = "versions.json"
 
 
-def folder_at(place: StrPath) -> Path | None:
+def folder_at(folder: StrPath) -> Path | None:
     """Returns a folder on this machine with the files of a folder or URL; None if there are none.
 
     Files that have changed at a URL since they were copied are copied again; those that were
@@ -36,35 +36,35 @@ def folder_at(place: StrPath) -> Path | None:
     Raises:
         InputError: it cannot be read, it changes all the time, or the disk refuses.
     """
-    url = url_of(place)
+    url = url_of(folder)
     if url is None:
-        return on_disk(place) if on_disk(place).is_dir() else None
+        return on_disk(folder) if on_disk(folder).is_dir() else None
     url = url.rstrip("/")
-    there = remote.files_under(url)
+    files = remote.files_under(url)
     for _ in range(_TRIES):
-        if not there:
+        if not files:
             return None
         try:
-            made = _mirror(url, there)
+            mirror = _mirror(url, files)
         except InputError:
             now = remote.files_under(url)
-            if now == there:
+            if now == files:
                 raise
-            there = now  # a file is gone, or has another size
+            files = now  # a file is gone, or has another size
             continue
-        if made is not None:
-            call(made, url)
-            return made
-        there = remote.files_under(url)
+        if mirror is not None:
+            call(mirror, url)
+            return mirror
+        files = remote.files_under(url)
     raise InputError("it changes while it is copied", file=url, remedy="try again later")
 
 
-def _mirror(url: str, there: Mapping[str, remote.RemoteFile]) -> Path | None:
+def _mirror(url: str, files: Mapping[str, remote.RemoteFile]) -> Path | None:
     """Returns the folder of a set of versions; None if the files have changed meanwhile."""
     # Of a file without a mark the content tells; it is copied each time.
-    unmarked = {name: copied(f"{url}/{name}") for name, now in there.items() if not now.version}
+    unmarked = {name: copied(f"{url}/{name}") for name, now in files.items() if not now.version}
     versions = {
-        name: now.version or f"copy={unmarked[name].parent.name}" for name, now in there.items()
+        name: now.version or f"copy={unmarked[name].parent.name}" for name, now in files.items()
     }
     key = hashlib.sha256(json.dumps(versions, sort_keys=True).encode()).hexdigest()[:32]
     home = copies_of(url) / "folders"
@@ -75,13 +75,13 @@ def _mirror(url: str, there: Mapping[str, remote.RemoteFile]) -> Path | None:
             older = _older(home, versions)
             with atomic_text(half.with_name(_VERSIONS)) as out:
                 json.dump(versions, out)
-            for name in there:
+            for name in files:
                 if not (half / name).is_file():
-                    _fill(url, name, there[name], half / name, unmarked.get(name, older.get(name)))
+                    _fill(url, name, files[name], half / name, unmarked.get(name, older.get(name)))
             now = remote.files_under(url)
-            if now != there:
-                for name in there:
-                    if now.get(name) != there[name]:  # it may be half of each version
+            if now != files:
+                for name in files:
+                    if now.get(name) != files[name]:  # it may be half of each version
                         (half / name).unlink(missing_ok=True)
                 return None
             half.parent.rename(folder.parent)
@@ -93,14 +93,14 @@ def _mirror(url: str, there: Mapping[str, remote.RemoteFile]) -> Path | None:
 
 def _older(home: Path, versions: Mapping[str, str]) -> dict[str, Path]:
     """Returns files of other folders, complete or not, that have the same versions."""
-    found = {}
+    paths = {}
     for listing in home.glob(f"*/{_VERSIONS}"):
-        known = json.loads(listing.read_text("utf-8"))
-        for name in known.keys() & versions.keys():
+        record = json.loads(listing.read_text("utf-8"))
+        for name in record.keys() & versions.keys():
             path = listing.with_name("files") / name
-            if known[name] == versions[name] and path.is_file():
-                found[name] = path
-    return found
+            if record[name] == versions[name] and path.is_file():
+                paths[name] = path
+    return paths
 
 
 def _fill(url: str, name: str, now: remote.RemoteFile, target: Path, older: Path | None) -> None:

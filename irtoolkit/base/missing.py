@@ -15,17 +15,17 @@ _MANY = 10_000
 
 def no_such_file(path: StrPath) -> InputError:
     """Returns the error for a missing file; its remedy names the most similar one in the folder."""
-    place = on_disk(path)
-    near = _most_alike(place)
+    local_path = on_disk(path)
+    near = _most_alike(local_path)
     return InputError("no such file", file=path, remedy=f"did you mean {near}?" if near else None)
 
 
-def _most_alike(place: Path) -> Path | None:
+def _most_alike(path: Path) -> Path | None:
     """Returns the file with the stem most like that of a path; an equal suffix comes first."""
-    others = _files(place.parent)
-    for known in ([one for one in others if one.suffix == place.suffix], others):
-        by_stem = {one.stem: one for one in known}
-        for stem in nearest(place.stem, by_stem, 1):
+    others = _files(path.parent)
+    for names in ([other for other in others if other.suffix == path.suffix], others):
+        by_stem = {other.stem: other for other in names}
+        for stem in nearest(path.stem, by_stem, 1):
             return by_stem[stem]
     return None
 
@@ -33,9 +33,9 @@ def _most_alike(place: Path) -> Path | None:
 def _files(folder: Path) -> list[Path]:
     """Returns the visible files of a folder; [] if there are too many to compare all names."""
     try:
-        found = list(islice(folder.iterdir(), _MANY + 1))
+        entries = list(islice(folder.iterdir(), _MANY + 1))
     except OSError:
         return []
-    if len(found) > _MANY:
+    if len(entries) > _MANY:
         return []
-    return sorted(path for path in found if not path.name.startswith("."))
+    return sorted(path for path in entries if not path.name.startswith("."))

@@ -11,24 +11,28 @@ _MOST = 3
 _PART = 4
 
 
-def nearest(name: str, known: Iterable[str], most: int = _MOST) -> list[str]:
+def nearest(name: str, choices: Iterable[str], most: int = _MOST) -> list[str]:
     """Returns the names most similar to a name, best first, ignoring case.
 
     Names that differ in case only come first, then names of similar spelling, then names that
     contain it. Among names that differ in case only, the last one counts.
     """
-    spelled = {one.lower(): one for one in known}
-    asked = name.lower()
+    spelled = {choice.lower(): choice for choice in choices}
+    wanted_name = name.lower()
     # Of two letters one may be wrong, as in k3 for k1.
-    close = get_close_matches(asked, spelled, most, cutoff=0.5 if len(asked) < 3 else 0.6)
-    inside = [one for one in spelled if asked in one] if len(asked) >= _PART else []
-    ordered = dict.fromkeys(
-        [*([asked] if asked in spelled else []), *close, *sorted(inside, key=len)]
+    close = get_close_matches(
+        wanted_name, spelled, most, cutoff=0.5 if len(wanted_name) < 3 else 0.6
     )
-    return [spelled[one] for one in ordered][:most]
+    inside = (
+        [choice for choice in spelled if wanted_name in choice] if len(wanted_name) >= _PART else []
+    )
+    ordered = dict.fromkeys(
+        [*([wanted_name] if wanted_name in spelled else []), *close, *sorted(inside, key=len)]
+    )
+    return [spelled[choice] for choice in ordered][:most]
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Returns a question with the nearest of some names and a space, or "" if none is near."""
-    near = nearest(name, known)
+    near = nearest(name, choices)
     return f"did you mean {', '.join(near)}? " if near else ""

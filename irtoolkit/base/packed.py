@@ -42,10 +42,10 @@ def opened(path: Path) -> IO[bytes]:
     file = _Counted(path)
     unpacked = _unpacked(path, file)
     head = unpacked.peek(forms.HEAD)[: forms.HEAD]
-    if found := forms.other_than_text(head):
+    if form := forms.other_than_text(head):
         unpacked.close()
         raise InputError(
-            f"the file is {found}, and text is expected",
+            f"the file is {form}, and text is expected",
             file=path,
             remedy="unpack it, or write its content as UTF-8 text",
         )
@@ -166,8 +166,8 @@ class _Counted(io.FileIO):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "rb")
-        found = os.fstat(self.fileno())
-        self._whole = found.st_size if stat.S_ISREG(found.st_mode) else 0
+        status = os.fstat(self.fileno())
+        self._whole = status.st_size if stat.S_ISREG(status.st_mode) else 0
         self._read = 0
 
     @property

@@ -33,9 +33,9 @@ def read_columns(
     """
     import pyarrow.parquet as pq
 
-    held = _checked_names(path)
+    metadata = _checked_names(path)
     if names is not None:
-        names = [name for name in held if name in names]
+        names = [name for name in metadata if name in names]
     table = pq.read_table(
         path, columns=names, read_dictionary=list(texts), page_checksum_verification=True
     )
@@ -72,10 +72,10 @@ def _checked_names(path: Path) -> list[str]:
     """
     import pyarrow.parquet as pq
 
-    found = pq.read_metadata(path)
-    groups = [found.row_group(number) for number in range(found.num_row_groups)]
+    metadata = pq.read_metadata(path)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     # Those of single columns end the process where they are damaged.
     size = sum(group.total_byte_size + _ROW * group.num_rows for group in groups)
     refuse_ratio(path, size, os.path.getsize(path))
-    names: list[str] = found.schema.to_arrow_schema().names
+    names: list[str] = metadata.schema.to_arrow_schema().names
     return names

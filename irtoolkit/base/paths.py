@@ -40,10 +40,10 @@ def url_of(path: object) -> str | None:
     if not isinstance(path, str | os.PathLike):
         return None
     name = os.fspath(path)
-    found = _URL.match(name) if isinstance(name, str) else None
-    if found is None or found[1].lower() in ("file", "local") or _HUB_FOLDER.match(name):
+    match = _URL.match(name) if isinstance(name, str) else None
+    if match is None or match[1].lower() in ("file", "local") or _HUB_FOLDER.match(name):
         return None
-    return f"{found[1].lower()}://{found[2].replace(os.sep, '/')}"
+    return f"{match[1].lower()}://{match[2].replace(os.sep, '/')}"
 
 
 def is_url(path: object) -> bool:
@@ -54,9 +54,9 @@ def is_url(path: object) -> bool:
 def on_disk(path: StrPath) -> Path:
     """Returns a path of this machine, which may be written as a file:// URL."""
     name = os.fspath(path)
-    found = _URL.match(name)
-    if found is not None and found[1].lower() in ("file", "local"):
-        name = unquote(found[2]) if found[2].startswith("/") else f"/{unquote(found[2])}"
+    match = _URL.match(name)
+    if match is not None and match[1].lower() in ("file", "local"):
+        name = unquote(match[2]) if match[2].startswith("/") else f"/{unquote(match[2])}"
     return Path(name)
 
 
@@ -79,10 +79,10 @@ def split_query(url: str) -> tuple[str, str]:
 
 def beside(path: StrPath, end: str) -> str | Path:
     """Returns the file name with a suffix added; a URL's comes before its query."""
-    place = place_of(path)
-    if not isinstance(place, str):
-        return named_beside(place, end)
-    address, query = split_query(place)
+    path_of = place_of(path)
+    if not isinstance(path_of, str):
+        return named_beside(path_of, end)
+    address, query = split_query(path_of)
     return f"{address}{end}{query}"
 
 
@@ -96,8 +96,8 @@ def named_beside(path: Path, end: str, start: str = "") -> Path:
         return path.with_name(f"{start}{path.name}{end}") if start else Path(f"{path}{end}")
     digest = f".{hashlib.sha256(name).hexdigest()[:16]}"
     # Whole characters: a part of one is no name on some file systems.
-    kept = name[: room - len(digest)].decode("utf-8", "ignore")
-    return path.with_name(f"{start}{kept}{digest}{end}")
+    stem = name[: room - len(digest)].decode("utf-8", "ignore")
+    return path.with_name(f"{start}{stem}{digest}{end}")
 
 
 def hidden_beside(path: Path, end: str) -> Path:
@@ -107,39 +107,39 @@ def hidden_beside(path: Path, end: str) -> Path:
 
 def joined(folder: StrPath, *names: str) -> str | Path:
     """Returns a file in a folder."""
-    place = place_of(folder)
-    return (
-        "/".join((place.rstrip("/"), *names)) if isinstance(place, str) else place.joinpath(*names)
-    )
+    base = place_of(folder)
+    return "/".join((base.rstrip("/"), *names)) if isinstance(base, str) else base.joinpath(*names)
 
 
 def same_place(path: StrPath) -> str:
     """Returns one text for all spellings of a path."""
-    place = place_of(path)
-    if isinstance(place, str) or "\0" in os.fspath(place):  # of no file, which its reader refuses
-        return os.fspath(place)
-    return os.path.realpath(place)
+    local_path = place_of(path)
+    if isinstance(local_path, str) or "\0" in os.fspath(
+        local_path
+    ):  # of no file, which its reader refuses
+        return os.fspath(local_path)
+    return os.path.realpath(local_path)
 
 
 def without_credentials(text: str) -> str:
     """Returns a text in which URLs have no user names, passwords, tokens or signatures."""
-    return _IN_TEXT.sub(lambda found: _plain(found[0]), text) if ":/" in text else text
+    return _IN_TEXT.sub(lambda match: _plain(match[0]), text) if ":/" in text else text
 
 
 def _plain(url: str) -> str:
     protocol, slashes, rest = re.split("(:/+)", url, maxsplit=1)
-    user, at, after = rest.partition("@")
+    user, separator, after = rest.partition("@")
     authority = user.partition("/")[0]
     port = authority.partition(":")[2]
     plain = port.isdecimal() and protocol.lower() not in _PORTLESS
-    if at and port and not plain and not authority.startswith("["):
+    if separator and port and not plain and not authority.startswith("["):
         rest = after  # a password may hold a slash
     authority, slash, path = rest.partition("/")
     if protocol.lower() not in _ACCOUNTS:
         authority = authority.rpartition("@")[2]
     path, mark, query = path.partition("?")
-    kept = [part for part in query.split("&") if part.lower().startswith(_VERSIONS)]
-    return f"{protocol}{slashes}{authority}{slash}{path}{mark if kept else ''}{'&'.join(kept)}"
+    parameters = [part for part in query.split("&") if part.lower().startswith(_VERSIONS)]
+    return f"{protocol}{slashes}{authority}{slash}{path}{mark if parameters else ''}{'&'.join(parameters)}"
 
 
 def call(copy: Path, url: str) -> None:

@@ -36,10 +36,10 @@ def is_pipe(path: StrPath) -> bool:
 def is_copied(number: int) -> bool:
     """Returns whether an open file has been read to its end and copied."""
     try:
-        found = os.fstat(number)
+        status = os.fstat(number)
     except OSError:
         return False
-    return (found.st_dev, found.st_ino) in _copies
+    return (status.st_dev, status.st_ino) in _copies
 
 
 def copy_of_pipe(path: StrPath, ending: str | None = None) -> Path:
@@ -62,8 +62,8 @@ def copy_of_pipe(path: StrPath, ending: str | None = None) -> Path:
             return _copied(path, os.open(on_disk(path), os.O_RDONLY), ending)
         if number in CLOSED:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-        found = os.fstat(number)
-        key = found.st_dev, found.st_ino
+        status = os.fstat(number)
+        key = status.st_dev, status.st_ino
         if key not in _copies:
             _copies[key] = _copied(path, os.dup(number), ending)
     except OSError as error:

@@ -79,15 +79,15 @@ def of_group(group: str) -> dict[str, Plugin]:
     """Returns the plugins of a group by name, sorted, without importing them."""
     from importlib import metadata  # which takes a while to import itself
 
-    found: dict[str, Plugin] = {}
+    plugins_by_name: dict[str, Plugin] = {}
     for entry in sorted(metadata.entry_points(group=group), key=lambda entry: entry.name):
         distribution = entry.dist.name if entry.dist is not None else "an unknown package"
-        known = found.get(entry.name)
-        owners = (*known.distributions, distribution) if known else (distribution,)
+        earlier = plugins_by_name.get(entry.name)
+        owners = (*earlier.distributions, distribution) if earlier else (distribution,)
         # One package may be found twice, as an editable install in its own source folder is.
         owners = tuple(dict.fromkeys(owners))
-        found[entry.name] = Plugin(entry.name, group, entry.value, owners)
-    return found
+        plugins_by_name[entry.name] = Plugin(entry.name, group, entry.value, owners)
+    return plugins_by_name
 
 
 def each(group: str, load: Callable[[Plugin], Any] = Plugin.load) -> Iterator[tuple[str, Any]]:
@@ -100,8 +100,8 @@ def each(group: str, load: Callable[[Plugin], Any] = Plugin.load) -> Iterator[tu
     """
     for name, plugin in of_group(group).items():
         try:
-            found = load(plugin)
+            member = load(plugin)
         except InputError as error:
             _log.warning("%s", error)
             continue
-        yield name, found
+        yield name, member

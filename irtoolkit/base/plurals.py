@@ -13,5 +13,5 @@ def number_of(many: int, things: str, form: str = "") -> str:
         things: the plural noun.
         form: format of the number.
     """
-    one = _ONE.get(things, things.removesuffix("s"))
-    return f"{many:{form}} {one if many == 1 else things}"
+    singular = _ONE.get(things, things.removesuffix("s"))
+    return f"{many:{form}} {singular if many == 1 else things}"

@@ -69,34 +69,34 @@ _STEP4 = tuple(
 
 def _by_letter(endings: tuple[tuple[str, str], ...]) -> dict[str, list[tuple[str, str]]]:
     """Groups endings by their last letter but one, the longest first."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for ending, other in sorted(endings, key=lambda pair: -len(pair[0])):
-        found.setdefault(ending[-2], []).append((ending, other))
-    return found
+    rules: dict[str, list[tuple[str, str]]] = {}
+    for ending, replacement in sorted(endings, key=lambda pair: -len(pair[0])):
+        rules.setdefault(ending[-2], []).append((ending, replacement))
+    return rules
 
 
 _ENDINGS2, _ENDINGS3, _ENDINGS4 = map(_by_letter, (_STEP2, _STEP3, _STEP4))
 
 
-def _consonant(word: str, at: int) -> bool:
-    letter = word[at]
+def _consonant(word: str, index: int) -> bool:
+    letter = word[index]
     if letter in _VOWELS:
         return False
     if letter != "y":
         return True
     # A y is a consonant at the beginning and after a vowel; several follow each other.
-    first = at
+    first = index
     while first and word[first - 1] == "y":
         first -= 1
     opens = first == 0 or word[first - 1] in _VOWELS
-    return opens == ((at - first) % 2 == 0)
+    return opens == ((index - first) % 2 == 0)
 
 
 def _measure(stem: str) -> int:
     """Returns how often a consonant follows a vowel: m in [C](VC)^m[V]."""
     count, vowel = 0, False
-    for at in range(len(stem)):
-        if _consonant(stem, at):
+    for i in range(len(stem)):
+        if _consonant(stem, i):
             count += vowel
             vowel = False
         else:
@@ -105,7 +105,7 @@ def _measure(stem: str) -> int:
 
 
 def _has_vowel(stem: str) -> bool:
-    return any(not _consonant(stem, at) for at in range(len(stem)))
+    return any(not _consonant(stem, i) for i in range(len(stem)))
 
 
 def _doubled(word: str) -> bool:
@@ -127,12 +127,12 @@ def _short(word: str) -> bool:
 
 def _replaced(word: str, endings: dict[str, list[tuple[str, str]]], least: int) -> str:
     """Returns the word with its longest matching ending replaced, if the stem is long enough."""
-    for ending, other in endings.get(word[-2:-1], ()):
+    for ending, replacement in endings.get(word[-2:-1], ()):
         if word.endswith(ending):
             stem = word[: len(word) - len(ending)]
             if ending in ("sion", "tion") and endings is _ENDINGS4:
-                stem, other = word[:-3], ""
-            return stem + other if _measure(stem) >= least else word
+                stem, replacement = word[:-3], ""
+            return stem + replacement if _measure(stem) >= least else word
     return word
 
 

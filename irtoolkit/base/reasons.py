@@ -17,9 +17,11 @@ def reason_of(error: BaseException) -> str:
     """
     text = str(error).strip()
     if _UNSAFE.search(text):
-        held = _CLASS.search(text)
+        match = _CLASS.search(text)
         return (
-            f"it holds {held['name']}, which is no tensor" if held else "it holds more than tensors"
+            f"it holds {match['name']}, which is no tensor"
+            if match
+            else "it holds more than tensors"
         )
     line = text.splitlines()[0] if text else ""
     kind = type(error).__name__

@@ -71,25 +71,25 @@ def look(url: str) -> Mapping[str, Any] | None:
     Raises:
         InputError: the server cannot be reached or refuses.
     """
-    known, path = filesystem(url)
+    system, path = filesystem(url)
     with reaching(url):
         try:
-            found: Mapping[str, Any] = known.info(path)
+            details: Mapping[str, Any] = system.info(path)
         except FileNotFoundError:
             return None
-    return found
+    return details
 
 
 def is_file(url: str) -> bool:
     """Returns whether there is a file at a URL; errors as for `look`."""
-    found = look(url)
-    return found is not None and found.get("type") != "directory"
+    details = look(url)
+    return details is not None and details.get("type") != "directory"
 
 
 def is_folder(url: str) -> bool:
     """Returns whether something is under a URL; errors as for `look`."""
-    found = look(url)
-    return found is not None and found.get("type") == "directory"
+    details = look(url)
+    return details is not None and details.get("type") == "directory"
 
 
 def file_at(url: str) -> RemoteFile:
@@ -98,18 +98,18 @@ def file_at(url: str) -> RemoteFile:
     Raises:
         InputError: it does not exist, is a folder, or cannot be reached.
     """
-    found = look(url)
-    if found is None:
+    details = look(url)
+    if details is None:
         raise said(FileNotFoundError(), url, "read")
-    if found.get("type") == "directory":
+    if details.get("type") == "directory":
         raise InputError("cannot read: a folder, not a file", file=url)
-    return _described(found)
+    return _described(details)
 
 
-def _described(found: Mapping[str, Any]) -> RemoteFile:
-    size = found.get("size")
+def _described(details: Mapping[str, Any]) -> RemoteFile:
+    size = details.get("size")
     for names in (_MARKS, _TIMES):
-        marks = [f"{name}={found[name]}" for name in names if found.get(name)]
+        marks = [f"{name}={details[name]}" for name in names if details.get(name)]
         if marks:
             return RemoteFile(size, " ".join([f"size={size}", *marks]))
     return RemoteFile(size, "")
@@ -117,22 +117,22 @@ def _described(found: Mapping[str, Any]) -> RemoteFile:
 
 def files_under(url: str) -> dict[str, RemoteFile]:
     """Returns the files under a URL by their relative names; {} if there are none."""
-    known, path = filesystem(url)
+    system, path = filesystem(url)
     with reaching(url):
-        found: Mapping[str, Any] = known.find(path, detail=True)
+        listed: Mapping[str, Any] = system.find(path, detail=True)
     root = path.rstrip("/") + "/"
     inside = {
-        name.removeprefix(root): about
-        for name, about in sorted(found.items())
+        name.removeprefix(root): details
+        for name, details in sorted(listed.items())
         if name.startswith(root)
     }
     for name in inside:
         refuse_odd_name(name, url)
-    described = {name: _described(about) for name, about in inside.items()}
+    described = {name: _described(details) for name, details in inside.items()}
     with reaching(url):  # web servers list names only, and say more of each file
         return {
-            name: one if one.version else _described(known.info(root + name))
-            for name, one in described.items()
+            name: file if file.version else _described(system.info(root + name))
+            for name, file in described.items()
         }
 
 
@@ -143,13 +143,13 @@ def refuse_odd_name(name: str, url: str, *, single: bool = False) -> None:
         raise InputError(f"the name {name!r} leads out of its folder", file=url)
 
 
-def download(url: str, target: Path, known: RemoteFile) -> None:
+def download(url: str, target: Path, expected: RemoteFile) -> None:
     """Downloads a file to a path on this machine; continues a partial download.
 
     Args:
         url: the file.
         target: the path; an existing file is the beginning of the same version.
-        known: the file's size and version.
+        expected: the file's size and version.
 
     Raises:
         InputError: it cannot be read, its length has changed, or the disk refuses.
@@ -157,11 +157,11 @@ def download(url: str, target: Path, known: RemoteFile) -> None:
     files, path = filesystem(url)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if known.bytes is None or protocol_of(url) in ("http", "https"):
+        if expected.bytes is None or protocol_of(url) in ("http", "https"):
             with reaching(url):
                 files.get_file(path, str(target))
         else:
-            _pieces(url, files, path, target, known.bytes)
+            _pieces(url, files, path, target, expected.bytes)
         have = target.stat().st_size
     except OSError as error:
         raise InputError(
@@ -169,9 +169,9 @@ def download(url: str, target: Path, known: RemoteFile) -> None:
             file=url,
             remedy=f"free some space in {target.parent}, or set IRTOOLKIT_CACHE to another folder",
         ) from None
-    if known.bytes is not None and have != known.bytes:
+    if expected.bytes is not None and have != expected.bytes:
         target.unlink()
-        raise InputError(f"the copy has {have:,} bytes, not {known.bytes:,}", file=url)
+        raise InputError(f"the copy has {have:,} bytes, not {expected.bytes:,}", file=url)
 
 
 def _pieces(url: str, files: Any, path: str, target: Path, size: int) -> None:

@@ -60,9 +60,9 @@ def said(error: Exception, url: str, doing: str) -> InputError:
     protocol = _ALIASES.get(protocol_of(url), protocol_of(url))
     kinds = {kind.__name__ for kind in type(error).__mro__}
     login = url.partition("://")[2].partition("/")[0].rpartition("@")[0]
-    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    message = getattr(error, "strerror", None) or str(error) or type(error).__name__
     # Libraries repeat what they were given.
-    reason = " ".join(told.replace(f"{login}@", "").split())
+    reason = " ".join(message.replace(f"{login}@", "").split())
     cause = error.__cause__
     kinds |= {kind.__name__ for kind in type(cause).__mro__} if cause is not None else set()
     if kinds & {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"} or (

@@ -41,29 +41,29 @@ class LogKind:
         if log is None or not Path(log).is_file():
             return {}
         try:
-            found: dict[str, Any] = load_json(Path(log).read_text("utf-8"))
-            if found["about"].get("search") != self.name or self.rows not in found:
+            content: dict[str, Any] = load_json(Path(log).read_text("utf-8"))
+            if content["about"].get("search") != self.name or self.rows not in content:
                 raise KeyError
         except (ValueError, KeyError, TypeError, AttributeError):
             raise self.refused(log) from None
-        return found
+        return content
 
-    def read_of(self, log: StrPath | None, about: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the content of a log of the search that `about` identifies.
+    def read_of(self, log: StrPath | None, search: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the content of a log of the search that `search` identifies.
 
         Raises:
             InputError: it is not a log of the kind, or is one of another search.
         """
-        found = self.read(log)
-        self.refuse_another(log, found, about)
-        return found
+        content = self.read(log)
+        self.refuse_another(log, content, search)
+        return content
 
     def refuse_another(
-        self, log: StrPath | None, found: Mapping[str, Any], about: Mapping[str, Any]
+        self, log: StrPath | None, content: Mapping[str, Any], search: Mapping[str, Any]
     ) -> None:
         """Raises InputError if a log is of another search."""
         # As it is in the file, where tuples are lists.
-        if found and found["about"] != json.loads(json.dumps(about)):
+        if content and content["about"] != json.loads(json.dumps(search)):
             raise InputError(self.another, file=log, remedy="name another file")
 
     def refused(self, log: StrPath) -> InputError:
@@ -71,12 +71,12 @@ class LogKind:
         return InputError(f"no log of {self.search}", file=log, remedy="name another file")
 
 
-def write_log(log: StrPath | None, about: Mapping[str, Any], held: Mapping[str, Any]) -> None:
+def write_log(log: StrPath | None, search: Mapping[str, Any], results: Mapping[str, Any]) -> None:
     """Writes the description and the results of a search, if it has a log; atomically."""
     if log is None:
         return
     with atomic_text(log) as out:
-        json.dump({"about": about, **held}, out, indent=1)
+        json.dump({"about": search, **results}, out, indent=1)
         out.write("\n")
 
 
@@ -87,8 +87,8 @@ def alone(log: StrPath | None) -> Iterator[None]:
         yield
         return
     path = on_disk(log)
-    with locked(hidden_beside(path, ".lock"), wait=False, remove=True) as mine:
-        if not mine:
+    with locked(hidden_beside(path, ".lock"), wait=False, remove=True) as acquired:
+        if not acquired:
             remedy = "wait until it has ended, or name another log"
             raise InputError("another process writes this log", file=log, remedy=remedy)
         yield

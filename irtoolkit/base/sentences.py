@@ -90,12 +90,12 @@ def split_sentences(paragraph: str, lang: str | None = "en") -> list[str]:
     sentences: list[list[str]] = []
     start = 0
     for cut in [*sorted(cuts), len(text)]:
-        found = text[start:cut].strip()
-        if found and not re.search(r"\w", found) and sentences:
+        sentence = text[start:cut].strip()
+        if sentence and not re.search(r"\w", sentence) and sentences:
             # Marks alone, such as a quotation mark after a space, belong to what they close.
-            sentences[-1].append(found)
-        elif found:
-            sentences.append([found])
+            sentences[-1].append(sentence)
+        elif sentence:
+            sentences.append([sentence])
         start = cut
     return [piece for parts in sentences for piece in _bounded(" ".join(parts))]
 

@@ -43,18 +43,18 @@ def fetch(folder: Path, end: str) -> None:
     url = shared_place(folder)
     if url is None:
         return
-    there = {
-        name: known
-        for name, known in remote.files_under(url).items()
+    urls = {
+        name: file
+        for name, file in remote.files_under(url).items()
         if name.endswith(end) and "/" not in name
     }
-    if all((folder / name).is_file() for name in there):
+    if all((folder / name).is_file() for name in urls):
         return
     with locked(folder / "shared.lock", remove=True):
-        for name, known in there.items():
+        for name, file in urls.items():
             if not (folder / name).is_file():
                 half = folder / f".{name}.part"
-                remote.download(f"{url}/{name}", half, known)
+                remote.download(f"{url}/{name}", half, file)
                 half.replace(folder / name)
 
 

@@ -46,8 +46,8 @@ def stamps(paths: Iterable[StrPath]) -> Stamps:
 
 def refuse_changed(before: Stamps) -> None:
     """Raises InputError if a file has changed."""
-    for path, known in before.items():
-        if stamp(path) != known:
+    for path, earlier in before.items():
+        if stamp(path) != earlier:
             raise InputError(
                 "it changed while it was read", file=path, remedy="try again when it is complete"
             )

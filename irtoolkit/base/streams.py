@@ -37,11 +37,11 @@ def stream_of(path: StrPath) -> int | None:
         for _ in range(_MOST_LINKS):
             name = _SLASHES.sub("/", os.path.normpath(os.path.join(os.getcwd(), name)))
             folder, last = os.path.split(name)
-            place = os.path.realpath(folder)
-            for each in (name, os.path.join(place, last)):
-                if (number := _number(each)) is not None:
+            real_folder = os.path.realpath(folder)
+            for candidate in (name, os.path.join(real_folder, last)):
+                if (number := _number(candidate)) is not None:
                     return number
-            name = os.path.join(place, os.readlink(name))
+            name = os.path.join(real_folder, os.readlink(name))
     return None
 
 

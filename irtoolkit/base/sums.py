@@ -18,15 +18,15 @@ _SETTLED_SECONDS = 2.0
 def content_hash(path: Path) -> str:
     """Returns the SHA-256 of a file, cached while its size and time stamps are unchanged."""
     status = path.stat()
-    place = f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}"
-    memo = cache_home() / "hashes" / hashlib.sha256(place.encode()).hexdigest()
+    stamp = f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}"
+    memo = cache_home() / "hashes" / hashlib.sha256(stamp.encode()).hexdigest()
     with suppress(OSError, UnicodeDecodeError):
-        known = memo.read_text()
-        if len(known) == 64:
-            return known
-    found = sha256(path)
+        stored = memo.read_text()
+        if len(stored) == 64:
+            return stored
+    digest = sha256(path)
     if time.time() - max(status.st_mtime, status.st_ctime) > _SETTLED_SECONDS:
         with suppress(OSError):
             memo.parent.mkdir(parents=True, exist_ok=True)
-            memo.write_text(found)
-    return found
+            memo.write_text(digest)
+    return digest

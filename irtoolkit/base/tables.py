@@ -81,14 +81,14 @@ class TextTable:
 
         A column after the first also holds numbers if each of its texts looks like one.
         """
-        return [self._holds_numbers(place) for place in range(len(self.headers))]
+        return [self._holds_numbers(i) for i in range(len(self.headers))]
 
-    def _holds_numbers(self, place: int) -> bool:
-        cells = [row[place] for row in self.rows]
+    def _holds_numbers(self, index: int) -> bool:
+        cells = [row[index] for row in self.rows]
         if any(isinstance(cell, float | int) for cell in cells):
             return True
         texts = [cell for cell in cells if isinstance(cell, str) and cell not in ("", "-")]
-        return place > 0 and bool(texts) and all(map(looks_like_number, texts))
+        return index > 0 and bool(texts) and all(map(looks_like_number, texts))
 
     def label_count(self) -> int:
         """Returns how many columns name a row: at most two texts before the first numbers."""
@@ -100,10 +100,8 @@ class TextTable:
 def _text(table: TextTable, width: int) -> str:
     cells = [[harmless(table.shown(cell)) for cell in row] for row in table.rows]
     columns = [
-        TextColumn.of(harmless(header), [row[place] for row in cells], right)
-        for place, (header, right) in enumerate(
-            zip(table.headers, table.right_aligned(), strict=True)
-        )
+        TextColumn.of(harmless(header), [row[i] for row in cells], right)
+        for i, (header, right) in enumerate(zip(table.headers, table.right_aligned(), strict=True))
     ]
     title = wrap(harmless(table.title), width, cut=False) if table.title else []
     # Notes may hold a command to copy, which a line break would cut in two.
@@ -148,8 +146,8 @@ def _latex(table: TextTable) -> str:
         return "{}" + text if text.startswith("[") else text
 
     columns = "l" + "r" * (len(table.headers) - 1)
-    said = (text for text in (table.title, *table.notes) if text)
-    comments = [f"% {line}" for text in said for line in text.splitlines() if line]
+    lines = (text for text in (table.title, *table.notes) if text)
+    comments = [f"% {line}" for text in lines for line in text.splitlines() if line]
     return "\n".join(
         [
             *comments,

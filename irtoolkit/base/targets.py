@@ -42,8 +42,8 @@ def refuse_nul(path: StrPath, *, folder: bool = False) -> None:
     """Raises InputError for a target without a name, which blanks are not, or with a zero byte in it."""
     name = os.fspath(path)
     if not name.strip() or "\0" in (name if url_of(path) else os.fspath(on_disk(path))):
-        wanted = "folder" if folder else "file"
-        raise InputError(f"cannot write: {name!r} is no name of a {wanted}")
+        kind = "folder" if folder else "file"
+        raise InputError(f"cannot write: {name!r} is no name of a {kind}")
 
 
 def refuse_packing(path: StrPath) -> None:
@@ -85,10 +85,10 @@ def _refuse_unwritable(path: StrPath, folder: bool) -> None:
         )
     if folder and target.exists() and not target.is_dir():
         raise InputError("cannot write: a file, not a folder", file=name)
-    place = target if folder or (target.exists() and not target.is_file()) else target.parent
-    while not place.exists():
-        place = place.parent
-    if place.is_file():
-        raise InputError(f"cannot write: {place} is a file, not a folder", file=name)
-    if not os.access(place, os.W_OK):
-        raise InputError(f"cannot write: no permission to write to {place}", file=name)
+    checked = target if folder or (target.exists() and not target.is_file()) else target.parent
+    while not checked.exists():
+        checked = checked.parent
+    if checked.is_file():
+        raise InputError(f"cannot write: {checked} is a file, not a folder", file=name)
+    if not os.access(checked, os.W_OK):
+        raise InputError(f"cannot write: no permission to write to {checked}", file=name)

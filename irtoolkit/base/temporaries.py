@@ -53,14 +53,14 @@ def remove_of_the_gone(folder: Path) -> None:
     This happens once for each folder, before this process writes to it: the same command, run
     again, clears the leftovers of a killed one.
     """
-    place = os.path.abspath(folder)
-    if place in _SEEN or os.name == "nt":  # where nothing asks after a process without ending it
+    absolute = os.path.abspath(folder)
+    if absolute in _SEEN or os.name == "nt":  # where nothing asks after a process without ending it
         return
-    with suppress(OSError), os.scandir(place) as entries:
-        _SEEN.add(place)
+    with suppress(OSError), os.scandir(absolute) as entries:
+        _SEEN.add(absolute)
         for entry in entries:
-            made = _NAME.fullmatch(entry.name)
-            if made is None or made[1] != _machine() or not _is_gone(int(made[2], 16)):
+            match = _NAME.fullmatch(entry.name)
+            if match is None or match[1] != _machine() or not _is_gone(int(match[2], 16)):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path, ignore_errors=True)

@@ -31,8 +31,8 @@ def instead_of_home() -> bool:
             return False
     folder = temporary_folder()
     with suppress(OSError):
-        for each in home.iterdir():
-            (folder / each.name).symlink_to(each)
+        for entry in home.iterdir():
+            (folder / entry.name).symlink_to(entry)
     os.environ[_VARIABLE] = str(folder)
     _instead[str(folder)] = home
     _log.warning(
@@ -67,8 +67,8 @@ def instead_of_cache() -> None:
     if numba.config.CACHE_DIR or os.access(Path(__file__).parent, os.W_OK):
         return
     with suppress(OSError):
-        (own := Path(cache) / "numba").mkdir(parents=True, exist_ok=True)
-        if os.access(own, os.W_OK):
+        (numba_folder := Path(cache) / "numba").mkdir(parents=True, exist_ok=True)
+        if os.access(numba_folder, os.W_OK):
             return
     numba.config.CACHE_DIR = str(temporary_folder())
 

@@ -22,24 +22,28 @@ def char_width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
-def printable(text: str, other: str | None = None) -> str:
+def printable(text: str, replacement: str | None = None) -> str:
     """Returns the text without characters that control a terminal.
 
     Args:
         text: any text.
-        other: replaces each of them; by default they are written as in Python, for example \\x1b.
+        replacement: replaces each of them; by default they are written as in Python, for example \\x1b.
     """
     if text.isprintable():
         return text
     return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() if other is None else other
+        c
+        if c.isprintable()
+        else c.encode("unicode_escape").decode()
+        if replacement is None
+        else replacement
         for c in text
     )
 
 
 def harmless(text: str) -> str:
     """Returns the text with control characters written as in Python; its lines stay."""
-    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def text_width(text: str) -> int:
@@ -76,9 +80,9 @@ def shorten(text: str, width: int, head: int | None = None) -> str:
     """
     if text_width(text) <= width:
         return text
-    kept = max(0, width - 1)
-    head = kept // 3 if head is None else min(head, kept)
-    return f"{take(text, head)}{ELLIPSIS}{take(text, kept - head, from_end=True)}"
+    length = max(0, width - 1)
+    head = length // 3 if head is None else min(head, length)
+    return f"{take(text, head)}{ELLIPSIS}{take(text, length - head, from_end=True)}"
 
 
 def shorten_all(texts: Sequence[str], width: int) -> list[str]:

@@ -41,7 +41,7 @@ def table_lines(text: str, name: str, count: int) -> list[int] | list[None]:
 
 def _check(value: Any) -> None:
     if isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            _check(one)
+        for item in value.values() if isinstance(value, dict) else value:
+            _check(item)
     elif isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
         raise tomllib.TOMLDecodeError("an integer of more than 64 bits")

@@ -86,8 +86,8 @@ def _characters(*classes: str) -> frozenset[int]:
 
 def _extend(*without: str) -> str:
     """Returns the pattern of a character that extends the one before it."""
-    every = _characters(*_EXTEND)
-    return one_of(every - frozenset(map(ord, without)))
+    characters = _characters(*_EXTEND)
+    return one_of(characters - frozenset(map(ord, without)))
 
 
 def _connectors() -> str:
@@ -124,10 +124,10 @@ def _emoji_sequence() -> str:
     """Returns the pattern of emoji with their modifiers, and of joined emoji."""
     emoji, modifier = one_of(_characters("EMOJI")), one_of(_characters("MODIFIER"))
     after_joiner = one_of(_characters("EMOJI", "EMOJI_LETTER"))
-    every = one_of(_characters("EMOJI", "EMOJI_LETTER", "MODIFIER"))
+    any_emoji = one_of(_characters("EMOJI", "EMOJI_LETTER", "MODIFIER"))
     extend = _extend(_TEXT, _EMOJI)
     first = rf"(?:{emoji}|{_JOINER}+{after_joiner}){extend}*{_EMOJI}?|{modifier}{extend}*"
-    return rf"(?:{first})(?:{_JOINER}?(?<={_JOINER}){every}{extend}*{_EMOJI}?)*"
+    return rf"(?:{first})(?:{_JOINER}?(?<={_JOINER}){any_emoji}{extend}*{_EMOJI}?)*"
 
 
 def _letter_sequence() -> str:

@@ -42,16 +42,16 @@ def load_yaml(text: str) -> Any:
     return content
 
 
-def _size(value: Any, known: dict[int, int]) -> int:
-    """Returns the number of values in a value, itself included; `known` caches them by identity."""
+def _size(value: Any, sizes: dict[int, int]) -> int:
+    """Returns the number of values in a value, itself included; `sizes` caches them by identity."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         raise yaml.YAMLError("a number of too many digits")
     if not isinstance(value, dict | list | tuple | set):
         return 1
-    if id(value) not in known:
-        known[id(value)] = _MOST  # while it is counted: a value within itself has no end
+    if id(value) not in sizes:
+        sizes[id(value)] = _MOST  # while it is counted: a value within itself has no end
         inside = [*value, *value.values()] if isinstance(value, dict) else value
-        known[id(value)] = 1 + sum(_size(one, known) for one in inside)
-        if known[id(value)] > _MOST:
+        sizes[id(value)] = 1 + sum(_size(child, sizes) for child in inside)
+        if sizes[id(value)] > _MOST:
             raise yaml.YAMLError("aliases that stand for too much")
-    return known[id(value)]
+    return sizes[id(value)]

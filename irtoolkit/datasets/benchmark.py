@@ -154,10 +154,10 @@ class Benchmark:
             return None
         if set(self.editions.values()) == {-1}:
             return f"{queries} queries of texts of one's own, not those of the paper"
-        wanted = [name for name in self.editions if edition in (None, name)] or self.editions
-        known = " or ".join(f"the {self.editions[name]} of the {name}" for name in wanted)
+        names = [name for name in self.editions if edition in (None, name)] or self.editions
+        expected = " or ".join(f"the {self.editions[name]} of the {name}" for name in names)
         whose = f", those of the {same[0]}" if same else ""
-        return f"{queries} queries{whose}, not {known}"
+        return f"{queries} queries{whose}, not {expected}"
 
     def variants(self) -> Iterator[tuple[str, bool]]:
         """Yields the first part of the ids, and whether they name the invented sample."""

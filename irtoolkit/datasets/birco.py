@@ -98,10 +98,10 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
         )
         for task in TASKS:
             for split in SPLITS:
-                made = _Split(source, task, split)
+                source_split = _Split(source, task, split)
                 if split == "test":
-                    add(f"{prefix}/{task}", made.dataset())
-                add(f"{prefix}/{task}/{split}", made.dataset(listed=split != "test"))
+                    add(f"{prefix}/{task}", source_split.dataset())
+                add(f"{prefix}/{task}/{split}", source_split.dataset(listed=split != "test"))
 
 
 class _Split:
@@ -129,8 +129,8 @@ class _Split:
     def where(self) -> str | None:
         """Returns the folder of the split's files; None while they are not on this machine."""
         folder = self.source.present()
-        there = folder is not None and files_of(folder, self.task, self.split) is not None
-        return shown(folder) if there and folder is not None else None
+        has_files = folder is not None and files_of(folder, self.task, self.split) is not None
+        return shown(folder) if has_files and folder is not None else None
 
     def fetch(self, limit: float | None) -> Path:
         """Returns the folder of the files, downloaded if necessary."""
@@ -139,7 +139,7 @@ class _Split:
     def dataset(self, *, listed: bool = True) -> ir_datasets.Dataset:
         """Returns the ir_datasets dataset."""
         count = QUERIES[self.task].get(self.split)
-        about = replace(
+        benchmark = replace(
             BENCHMARK,
             description=DESCRIPTIONS[self.task],
             statistics_of=self.statistics,
@@ -155,7 +155,7 @@ class _Split:
                 GRADES.get(self.task, {0: "not relevant", 1: "relevant"}),
             ),
             PoolsHandler(lambda: self.release.pools().items()),
-            replace(about, where=self.where),
+            replace(benchmark, where=self.where),
         )
 
     def statistics(self) -> list[Statistic]:

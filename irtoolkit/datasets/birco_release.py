@@ -83,10 +83,10 @@ class BircoRelease:
 
     def pools(self) -> dict[str, list[str]]:
         """Returns query id to the ids of its pool, in the release's order."""
-        found: dict[str, list[str]] = {}
+        pools: dict[str, list[str]] = {}
         for row in self.judgments():
-            found.setdefault(row.query_id, []).append(row.doc_id)
-        return found
+            pools.setdefault(row.query_id, []).append(row.doc_id)
+        return pools
 
 
 def files_of(folder: Path, task: str, split: str) -> list[Path] | None:
@@ -109,8 +109,8 @@ def files_of(folder: Path, task: str, split: str) -> list[Path] | None:
 
 def _parquet(hub: Path, names: Iterable[str]) -> list[Path]:
     """Returns the Parquet files of the first configuration that is there."""
-    found = (sorted((hub / name).glob("*.parquet")) for name in names)
-    return next((files for files in found if files), [])
+    folders = (sorted((hub / name).glob("*.parquet")) for name in names)
+    return next((files for files in folders if files), [])
 
 
 def read_birco(files: list[Path]) -> BircoRelease:
@@ -141,24 +141,24 @@ def _parse(reader: Callable[[list[Path]], _Parts], files: list[Path], out: Cache
     parts = reader(files)
     docs = _texts("docs", parts.docs, "document", out)
     queries = _texts("queries", parts.queries, "query", out)
-    seen: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     for path, line, (query, doc, grade) in parts.judgments:
         problem = None
         if query not in queries:
             problem = f"query {query} has judgments and no text"
         elif doc not in docs:
             problem = f"document {doc} in the pool of query {query} has no text"
-        elif (query, doc) in seen:
+        elif (query, doc) in pairs:
             problem = f"document {doc} is listed twice for query {query}"
         elif not isinstance(grade, int | float) or not 0 <= grade < math.inf:
             problem = f"grade {grade!r} of document {doc} for query {query} is no number from 0 on"
         if problem is not None:
             raise InputError(problem, file=path, line=line, remedy=_AGAIN)
-        seen.add((query, doc))
+        pairs.add((query, doc))
         out.add("judgments", query, doc, float(grade))
-    lacking = queries - {query for query, _ in seen}
-    if lacking or not queries:
-        found = f"query {min(lacking)} has no pool" if lacking else "there are no queries"
+    absent = queries - {query for query, _ in pairs}
+    if absent or not queries:
+        found = f"query {min(absent)} has no pool" if absent else "there are no queries"
         raise InputError(found, file=files[0], remedy=_AGAIN)
 
 
@@ -239,8 +239,8 @@ def _of_parquet(files: list[Path]) -> _Parts:
 
 def _records(path: Path) -> list[dict[str, Any]]:
     try:
-        found: list[dict[str, Any]] = read_columns(path).to_pylist()
-        return found
+        records: list[dict[str, Any]] = read_columns(path).to_pylist()
+        return records
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"not Parquet: {error}", file=path, remedy=_AGAIN) from None
 

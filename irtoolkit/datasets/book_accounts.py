@@ -33,8 +33,8 @@ class BookAccount:
     @property
     def unaccounted(self) -> int:
         """Characters that are nowhere; always 0."""
-        kept = self.in_sentences + self.in_headings + self.in_notes
-        return self.characters - kept - self.in_dropped
+        accounted = self.in_sentences + self.in_headings + self.in_notes
+        return self.characters - accounted - self.in_dropped
 
     @property
     def dropped(self) -> list[Dropped]:

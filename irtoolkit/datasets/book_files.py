@@ -44,8 +44,8 @@ def is_book(data: Any) -> bool:
         return False
     if is_url(data):
         return str(data).lower().endswith(SUFFIXES)
-    place = on_disk(data)
-    return place.suffix.lower() in SUFFIXES or (place.is_dir() and bool(folder_books(place)))
+    path = on_disk(data)
+    return path.suffix.lower() in SUFFIXES or (path.is_dir() and bool(folder_books(path)))
 
 
 def book_files(paths: Sequence[StrPath]) -> list[StrPath]:
@@ -54,16 +54,16 @@ def book_files(paths: Sequence[StrPath]) -> list[StrPath]:
     Raises:
         InputError: no such file or folder.
     """
-    found: list[StrPath] = []
+    files: list[StrPath] = []
     for path in paths:
         if is_url(path):
-            found.append(path)
+            files.append(path)
             continue
-        place = on_disk(path)
-        if not place.exists():
+        local_path = on_disk(path)
+        if not local_path.exists():
             raise no_such_file(path)
-        found += _books_of(place) if place.is_dir() else [place]
-    return list(dict.fromkeys(found))
+        files += _books_of(local_path) if local_path.is_dir() else [local_path]
+    return list(dict.fromkeys(files))
 
 
 def _books_of(folder: Path) -> list[Path]:

@@ -98,20 +98,20 @@ class Book:
             window: the distance in sentences.
             lengths: the lengths of passages to consider; all lengths by default.
         """
-        middle, found = 2 * gold.start + gold.length - 1, []
+        middle, passages = 2 * gold.start + gold.length - 1, []
         for length in self.starts if lengths is None else lengths:
             # |2 start + length - 1 - middle| < 2 window, in halves of a sentence
             low = (middle - length + 1 - 2 * window) // 2 + 1
             high = -((length - 1 - middle - 2 * window) // 2) - 1
-            found += self._between(length, low, high)
-        return found
+            passages += self._between(length, low, high)
+        return passages
 
     def overlapping(self, span: Span) -> list[Span]:
         """Returns the passages that share a sentence with `span`."""
-        found = []
+        passages = []
         for length in self.starts:
-            found += self._between(length, span.start - length + 1, span.stop - 1)
-        return found
+            passages += self._between(length, span.start - length + 1, span.stop - 1)
+        return passages
 
     def _between(self, length: int, low: int, high: int) -> list[Span]:
         """Returns the passages of a length that start from `low` to `high`, inclusive."""
@@ -131,11 +131,11 @@ SENTENCE_COLUMNS = {"text": pa.string()}
 
 def sentences_of(tables: Tables) -> dict[str, ColumnTexts]:
     """Returns the sentences of each book in the cache, read at their first use."""
-    column, start, found = tables["sentences"]["text"], 0, {}
+    column, start, by_book = tables["sentences"]["text"], 0, {}
     for name, count in zip(*tables["books"].to_pydict().values(), strict=True):
-        found[name] = ColumnTexts(column, start, count)
+        by_book[name] = ColumnTexts(column, start, count)
         start += count
-    return found
+    return by_book
 
 
 class Passages(Mapping[str, Passage]):
@@ -157,14 +157,14 @@ class Passages(Mapping[str, Passage]):
         return (passage.doc_id for passage in self.at(range(len(self))))
 
     def __getitem__(self, doc_id: str) -> Passage:
-        found = self._find(doc_id)
-        if found is None:
+        passage = self._find(doc_id)
+        if passage is None:
             raise KeyError(doc_id)
-        return found
+        return passage
 
     def many(self, doc_ids: Iterable[str]) -> Iterator[Passage]:
         """Yields the passages of those ids that exist, in the given order."""
-        return (found for found in map(self._find, doc_ids) if found is not None)
+        return (passage for passage in map(self._find, doc_ids) if passage is not None)
 
     def _find(self, doc_id: str) -> Passage | None:
         span = self._parse(doc_id)
@@ -176,23 +176,23 @@ class Passages(Mapping[str, Passage]):
         None if no passage has the id.
         """
         # Not with Span.parse: millions of ids are looked up, and a text that is no span is just missing.
-        name, _, place = doc_id.rpartition(":")
-        start, _, length = place.partition("+")
+        name, _, position = doc_id.rpartition(":")
+        start, _, length = position.partition("+")
         book = self._books.get(name)
-        whole = start.isdecimal() and length.isdecimal() and len(place) <= _PLACE
+        whole = start.isdecimal() and length.isdecimal() and len(position) <= _PLACE
         if book is None or not whole:
             return None
         # 007 is not an id for 7.
-        known = book.has(int(start), int(length)) and str(int(start)) == start
-        return (book, int(start), int(length)) if known and str(int(length)) == length else None
+        exists = book.has(int(start), int(length)) and str(int(start)) == start
+        return (book, int(start), int(length)) if exists and str(int(length)) == length else None
 
     def at(self, places: Sequence[int]) -> Iterator[Passage]:
         """Yields the passages at some places of the order of all passages."""
-        for place in places:
-            group = int(np.searchsorted(self._ends, place, side="right"))
+        for location in places:
+            group = int(np.searchsorted(self._ends, location, side="right"))
             book, length, starts = self.groups[group]
             first = int(self._ends[group]) - len(starts)
-            yield book.passage(int(starts[place - first]), length)
+            yield book.passage(int(starts[location - first]), length)
 
     def values(self) -> "PassageValues":  # type: ignore[override]
         """Returns the passages in order, as a sequence that can be sliced."""
@@ -233,16 +233,18 @@ class Passages(Mapping[str, Passage]):
     def places(self, doc_ids: Iterable[str]) -> Ints:
         """Returns the position of each passage in the order of all; -1 for an unknown id."""
         number = {(book.name, length): i for i, (book, length, _) in enumerate(self.groups)}
-        found: list[tuple[int, int]] = []
+        places_found: list[tuple[int, int]] = []
         for doc_id in doc_ids:
             span = self._parse(doc_id)
-            found.append((-1, 0) if span is None else (number[span[0].name, span[2]], span[1]))
-        groups, firsts = np.array(found, dtype=np.int64).reshape(-1, 2).T
+            places_found.append(
+                (-1, 0) if span is None else (number[span[0].name, span[2]], span[1])
+            )
+        groups, firsts = np.array(places_found, dtype=np.int64).reshape(-1, 2).T
         places = np.full(len(groups), -1)
         for group in np.unique(groups[groups >= 0]).tolist():
-            here, starts = groups == group, self.groups[group][2]
+            in_group, starts = groups == group, self.groups[group][2]
             begin = self._ends[group] - len(starts)
-            places[here] = begin + np.searchsorted(starts, firsts[here])
+            places[in_group] = begin + np.searchsorted(starts, firsts[in_group])
         return places
 
     def sentence_ranges(self, places: Ints) -> tuple[Ints, Ints]:
@@ -252,7 +254,9 @@ class Passages(Mapping[str, Passage]):
         before = np.cumsum([0, *(len(book.sentences) for book in self._books.values())])
         first_of = dict(zip(self._books, before.tolist(), strict=False))
         firsts = np.array([first_of[book.name] for book, _, _ in self.groups], np.int64)
-        starts = np.concatenate([np.empty(0, np.int64), *(found for _, _, found in self.groups)])
+        starts = np.concatenate(
+            [np.empty(0, np.int64), *(group_starts for _, _, group_starts in self.groups)]
+        )
         begins = firsts[groups] + starts[places]
         return begins, begins + lengths[groups]
 

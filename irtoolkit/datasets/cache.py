@@ -221,24 +221,24 @@ def _scratch(folder: Path) -> Iterator[Path]:
     readable after they are removed. What killed processes have left is removed.
     """
     scratch = folder.with_name(f".{folder.name[:24]}.{secrets.token_hex(8)}{_HALF}")
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
             # Locked before it is there: one without a lock is nobody's.
-            held.enter_context(locked(scratch.with_suffix(".lock"), remove=True))
+            stack.enter_context(locked(scratch.with_suffix(".lock"), remove=True))
             _remove_abandoned(folder)
             scratch.mkdir()
         except (InputError, OSError):
             scratch = Path(tempfile.mkdtemp(prefix="irtoolkit-"))
-        held.callback(shutil.rmtree, scratch, ignore_errors=True)
+        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
         yield scratch
 
 
 def _remove_abandoned(folder: Path) -> None:
     begun = f".{glob.escape(folder.name[:24])}.*"
-    for left in folder.parent.glob(f"{begun}{_HALF}"):
-        with locked(left.with_suffix(".lock"), wait=False, remove=True) as mine:
-            if mine:
-                shutil.rmtree(left, ignore_errors=True)
+    for abandoned in folder.parent.glob(f"{begun}{_HALF}"):
+        with locked(abandoned.with_suffix(".lock"), wait=False, remove=True) as acquired:
+            if acquired:
+                shutil.rmtree(abandoned, ignore_errors=True)
     for lock in folder.parent.glob(f"{begun}.lock"):
         remove_left(lock)
 

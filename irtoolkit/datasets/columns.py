@@ -33,8 +33,8 @@ class TableRows(Sequence[T], Generic[T]):
     def __getitem__(self, key: int | slice) -> T | TableRows[T]:
         if isinstance(key, slice):
             return TableRows(self._table, self._make, self._places[key])
-        place = self._places[key]
-        return next(self._records(range(place, place + 1)))
+        number = self._places[key]
+        return next(self._records(range(number, number + 1)))
 
     def __iter__(self) -> Iterator[T]:
         for start in range(0, len(self._places), _BATCH_ROWS):
@@ -59,12 +59,12 @@ def _runs(places: Sequence[int]) -> Iterator[range]:
         yield places
         return
     start = stop = -1
-    for place in places:
-        if place != stop:
+    for number in places:
+        if number != stop:
             if start != stop:
                 yield range(start, stop)
-            start = place
-        stop = place + 1
+            start = number
+        stop = number + 1
     if start != stop:
         yield range(start, stop)
 
@@ -104,7 +104,7 @@ class Records(Mapping[str, T], Generic[T]):
 
     def _places(self) -> dict[str, int]:
         if self._index is None:
-            self._index = {name: place for place, name in enumerate(self._ids())}
+            self._index = {name: number for number, name in enumerate(self._ids())}
         return self._index
 
     def __len__(self) -> int:

@@ -112,16 +112,16 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             add(dataset_id, _dataset(load, docs, source, facet))
 
 
-def own(place: OwnPlace) -> ir_datasets.Dataset | None:
+def own(location: OwnPlace) -> ir_datasets.Dataset | None:
     """Returns a dataset of a folder from `irtoolkit build csfcube`: all queries, or a facet's."""
-    if len(place.parts) > 1 or not {*place.parts} <= {*place.about["splits"]}:
+    if len(location.parts) > 1 or not {*location.parts} <= {*location.about["splits"]}:
         return None
     source = ReleaseSource(
-        NAME, tuple(BLOBS), "build the benchmark again", place.folder.absolute(), own=True
+        NAME, tuple(BLOBS), "build the benchmark again", location.folder.absolute(), own=True
     )
     load = partial(_load, source)
     docs = DocsHandler(partial(_docs, load), CSFCubeDoc, NAME, "en", partial(_docs_key, source))
-    return _dataset(load, docs, source, place.parts[0] if place.parts else None)
+    return _dataset(load, docs, source, location.parts[0] if location.parts else None)
 
 
 def _load(source: ReleaseSource) -> CSFCubeRelease:
@@ -155,9 +155,9 @@ def _dataset(
 
     def table() -> list[Statistic]:
         release = load()
-        found = statistics(release._replace(queries=release.of(facet)))
+        facts = statistics(release._replace(queries=release.of(facet)))
         # The paper's figures are for all facets together.
-        return found if facet is None else [row.unreported() for row in found]
+        return facts if facet is None else [row.unreported() for row in facts]
 
     def by_facet() -> dict[str, list[str]]:
         release = load()

@@ -85,9 +85,11 @@ class Dataset:
     @classmethod
     def of_qrels(cls, qrels: Qrels, name: str = "judgments") -> Dataset:
         """Judgments without queries or documents: enough to score runs."""
-        made = cls(name, ir_datasets.Dataset(QrelsHandler(lambda: qrels, Qrel, {})), in_memory=True)
-        made.qrels = qrels
-        return made
+        dataset = cls(
+            name, ir_datasets.Dataset(QrelsHandler(lambda: qrels, Qrel, {})), in_memory=True
+        )
+        dataset.qrels = qrels
+        return dataset
 
     def __getattr__(self, name: str) -> Any:
         # Only what is not defined here; private names would recurse while unpickling.
@@ -164,11 +166,11 @@ class Dataset:
 
         Empty without qrels.
         """
-        found: dict[str, list[str]] = {}
+        relevant: dict[str, list[str]] = {}
         for row in self.source.qrels_iter() if self.has("qrels") else ():
             if row.relevance > 0:
-                found.setdefault(row.query_id, []).append(row.doc_id)
-        return found
+                relevant.setdefault(row.query_id, []).append(row.doc_id)
+        return relevant
 
     def candidates(self) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
         """Yields (query ids, ids of the documents that each of them ranks); each query once.
@@ -204,8 +206,8 @@ class Dataset:
         excluded (BRIGHT's -100 in ir_datasets). Queries without any are left out.
         """
         if hasattr(self.source, "excluded_docs"):
-            found: Excluded = self.source.excluded_docs()
-            return found
+            excluded: Excluded = self.source.excluded_docs()
+            return excluded
         if not self.has("qrels") or "qrels" in self.replaced:
             return {}
         grade = excluded_grade(self.source.qrels_defs() or {})
@@ -264,10 +266,10 @@ class Dataset:
             InputError: it has no such breakdown.
         """
         if self.about is None or name not in self.about.breakdowns:
-            known = self.breakdowns()
+            breakdowns = self.breakdowns()
             raise InputError(
                 f"dataset {self.id} has no breakdown by {name!r}",
-                remedy=f"{did_you_mean(name, known)}it has {', '.join(known) or 'none'}",
+                remedy=f"{did_you_mean(name, breakdowns)}it has {', '.join(breakdowns) or 'none'}",
             )
         judged = {row.query_id for row in self.source.qrels_iter()}
         parts = {
@@ -281,19 +283,19 @@ class Dataset:
 
         A run made for csfcube may be scored on csfcube/method.
         """
-        known = set(self.query_ids())
+        ids = set(self.query_ids())
         if "qrels" in self.replaced:
-            known.update(self.qrels.query_ids.tolist())
+            ids.update(self.qrels.query_ids.tolist())
         if self.in_memory or "topics" in self.replaced:
-            return known
+            return ids
         for ancestor in list(self.parts.ancestors())[1:]:
             if str(ancestor) not in ir_datasets.registry:
                 continue
             dataset = Dataset.load(str(ancestor))
             # Another collection's queries do not count: csfcube/sample is no part of csfcube.
             if dataset.has("queries") and dataset._documents() is self._documents():
-                known.update(dataset.query_ids())
-        return known
+                ids.update(dataset.query_ids())
+        return ids
 
     @cached_property
     def docs_key(self) -> str | None:
@@ -327,6 +329,6 @@ def _of_registered(dataset_id: str) -> Dataset:
 
 
 def _of_source(dataset_id: str, source: Any, more: dict[str, Any]) -> Dataset:
-    made = Dataset(dataset_id, source, in_memory=True)
-    vars(made).update(more)
-    return made
+    dataset = Dataset(dataset_id, source, in_memory=True)
+    vars(dataset).update(more)
+    return dataset

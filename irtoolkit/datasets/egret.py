@@ -80,17 +80,17 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             add(f"{whole}/left", _dataset(examples, split, view_of=whole))
 
 
-def own(place: OwnPlace) -> ir_datasets.Dataset | None:
+def own(location: OwnPlace) -> ir_datasets.Dataset | None:
     """Returns a dataset of a folder from `irtoolkit build egret`; None if it has no such one."""
-    splits = tuple(place.about["splits"])
-    name, *view = place.parts or ("",)
+    splits = tuple(location.about["splits"])
+    name, *view = location.parts or ("",)
     if name not in splits or view not in ([], ["left"]):
         return None
     files = tuple(f"{split}.jsonl" for split in splits)
     howto = "build the benchmark again"
-    source = ReleaseSource(NAME, files, howto, place.folder.absolute(), own=True)
+    source = ReleaseSource(NAME, files, howto, location.folder.absolute(), own=True)
     examples = _Examples(source, partial(read_built, splits=splits))
-    return _dataset(examples, name, view_of=f"{place.given}/{name}" if view else "")
+    return _dataset(examples, name, view_of=f"{location.given}/{name}" if view else "")
 
 
 class _Examples:

@@ -70,7 +70,7 @@ class EgretRelease:
         counts = tables["splits"].to_pydict()
         self.questions = dict(zip(splits, counts["questions"], strict=True))
         ends = [0, *accumulate(counts["units"])]
-        self._parts = {split: range(*ends[at : at + 2]) for at, split in enumerate(splits)}
+        self._parts = {split: range(*ends[i : i + 2]) for i, split in enumerate(splits)}
         ids = self._units["unit_id"]
         self.docs: Records[GenericDoc] = Records(
             ids.to_pylist,
@@ -126,16 +126,16 @@ def read_built(folder: Path, splits: tuple[str, ...]) -> EgretRelease:
 
 
 def _parse_built(files: Sequence[Path], out: CacheWriter) -> None:
-    seen: set[str] = set()
+    ids: set[str] = set()
     for path in files:
         units, questions = 0, set[str]()
         for number, record in read_jsonl(path):
             problem = _problem_built(record)
-            if problem is None and record["id"] in seen:
+            if problem is None and record["id"] in ids:
                 problem = f"example {record['id']} appears twice"
             if problem is not None:
                 raise InputError(problem, file=path, line=number, remedy="build it again")
-            seen.add(record["id"])
+            ids.add(record["id"])
             questions.add(record["question"])
             out.add("units", *(record[name] for name in _FIELDS))
             units += 1
@@ -151,18 +151,18 @@ def _problem_built(record: Any) -> str | None:
 
 
 def _parse(files: Sequence[Path], out: CacheWriter) -> None:
-    seen: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in files:
         units = questions = 0
         for number, record in read_jsonl(path):
             problem = _problem(record)
-            if problem is None and seen.get(record["id"], path) != path:
+            if problem is None and paths.get(record["id"], path) != path:
                 problem = f"train and dev share a question id: {record['id']}"
-            if problem is None and record["id"] in seen:
+            if problem is None and record["id"] in paths:
                 problem = f"question {record['id']} appears twice"
             if problem is not None:
                 raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
-            seen[record["id"]] = path
+            paths[record["id"]] = path
             questions += 1
             for unit in _units(record):
                 out.add("units", *unit)

@@ -29,8 +29,8 @@ def packed(dataset_id: str, source: Any) -> tuple[str | None, bytes | None]:
         key = _key(source)
     except InputError:
         key = None
-    known = dataset_id in dataset_ids() or is_hub_name(dataset_id)
-    if known or is_folder(dataset_id) or _comes_with_ir_datasets(dataset_id):
+    is_available = dataset_id in dataset_ids() or is_hub_name(dataset_id)
+    if is_available or is_folder(dataset_id) or _comes_with_ir_datasets(dataset_id):
         return key, None
     import cloudpickle
 
@@ -50,11 +50,11 @@ def unpacked(dataset_id: str, key: str | None, sent: bytes | None) -> Any:
         if sent is not None and dataset_id not in ir_datasets.registry:
             ir_datasets.registry.register(dataset_id, pickle.loads(sent))
         source = source_named(dataset_id)
-        here = None if key is None else _key(source)
+        current = None if key is None else _key(source)
     except InputError as error:
         raise _lacking(dataset_id, error) from None
     # Those of ir_datasets itself are downloaded when they are read.
-    if here not in (None, key):
+    if current not in (None, key):
         raise InputError(f"the documents of {dataset_id} are not those of the driver", remedy=SHARE)
     return source
 
@@ -64,8 +64,8 @@ def _key(source: Any) -> str | None:
 
 
 def _comes_with_ir_datasets(dataset_id: str) -> bool:
-    known = ir_datasets.util.metadata.default_metadata_provider
-    return any(known.get_metadata(dataset_id, kind) for kind in ir_datasets.EntityType)
+    provider = ir_datasets.util.metadata.default_metadata_provider
+    return any(provider.get_metadata(dataset_id, kind) for kind in ir_datasets.EntityType)
 
 
 def _lacking(dataset_id: str, error: InputError) -> InputError:
@@ -77,5 +77,5 @@ def _lacking(dataset_id: str, error: InputError) -> InputError:
             remedy="every node needs the same packages, and the same folder $IR_DATASETS_HOME, which"
             " lists registered collections",
         )
-    place = os.environ.get(DATA_VARIABLE) or ir_datasets.util.home_path()
-    return InputError(error.found, file=error.file or place, line=error.line, remedy=SHARE)
+    home = os.environ.get(DATA_VARIABLE) or ir_datasets.util.home_path()
+    return InputError(error.found, file=error.file or home, line=error.line, remedy=SHARE)

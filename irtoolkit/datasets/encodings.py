@@ -158,11 +158,11 @@ def _first_error(pieces: Iterator[bytes]) -> int | None:
     """Returns the offset of the first byte that is not UTF-8."""
     decoder, before = codecs.getincrementaldecoder("utf-8")(), 0
     for piece in chain(pieces, [b""]):
-        held = len(decoder.getstate()[0])
+        pending = len(decoder.getstate()[0])
         try:
             decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
-            return before - held + error.start
+            return before - pending + error.start
         before += len(piece)
     return None
 
@@ -170,22 +170,22 @@ def _first_error(pieces: Iterator[bytes]) -> int | None:
 def _first_match(pattern: bytes, pieces: Iterator[bytes]) -> int | None:
     before = 0
     for piece in pieces:
-        found = re.search(pattern, piece)
-        if found:
-            return before + found.start()
+        match = re.search(pattern, piece)
+        if match:
+            return before + match.start()
         before += len(piece)
     return None
 
 
-def _damaged(pieces: Iterator[bytes], at: int, said: str) -> InputError:
+def _damaged(pieces: Iterator[bytes], offset: int, problem: str) -> InputError:
     before, lines = 0, 0
     for piece in pieces:
-        if at < before + len(piece):
-            lines += piece.count(b"\n", 0, at - before)
+        if offset < before + len(piece):
+            lines += piece.count(b"\n", 0, offset - before)
             break
         before, lines = before + len(piece), lines + piece.count(b"\n")
     return InputError(
-        f"{said} byte 0x{piece[at - before]:02x} at offset {at}",
+        f"{problem} byte 0x{piece[offset - before]:02x} at offset {offset}",
         line=lines + 1,
         remedy="convert the file to UTF-8, for example with iconv",
     )

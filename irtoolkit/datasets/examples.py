@@ -79,17 +79,17 @@ def extract_examples(text: str) -> Iterator[Example]:
     # Most texts have no marker and need not be split into sentences.
     spans: list[tuple[int, int]] = []
     clauses: dict[int, tuple[int, int]] = {}
-    done = place = 0
-    seen: tuple[int, int] | None = None
+    done = position = 0
+    previous: tuple[int, int] | None = None
     for match in MARKER.finditer(text):
         if not spans:
             spans, clauses = sentences(text), _clauses(text)
-        while place < len(spans) - 1 and spans[place][1] <= match.start():
-            place += 1
-        span = clauses.get(match.start()) or spans[place]
-        if span == seen or span[0] < done or match.end() > span[1]:
+        while position < len(spans) - 1 and spans[position][1] <= match.start():
+            position += 1
+        span = clauses.get(match.start()) or spans[position]
+        if span == previous or span[0] < done or match.end() > span[1]:
             continue
-        seen = span
+        previous = span
         start, stop = span
         unit = text[start:stop].strip()
         if any(character.isalnum() for character in MARKER.sub("", unit)):
@@ -160,9 +160,9 @@ def _last(text: str, stop: int, words: int) -> str:
     """Returns the last words before a position; reads only as much of the text as needed."""
     reach = 16 * words
     while True:
-        found = text[max(0, stop - reach) : stop].split()
-        if len(found) > words or reach >= stop:  # the first one may be half a word
-            return " ".join(found[-words:])
+        tokens = text[max(0, stop - reach) : stop].split()
+        if len(tokens) > words or reach >= stop:  # the first one may be half a word
+            return " ".join(tokens[-words:])
         reach *= 4
 
 
@@ -170,9 +170,9 @@ def _first(text: str, start: int, words: int) -> str:
     """Returns the first words after a place; reads only as much of the text as needed."""
     reach = 16 * words
     while True:
-        found = text[start : start + reach].split()
-        if len(found) > words or start + reach >= len(text):
-            return " ".join(found[:words])
+        tokens = text[start : start + reach].split()
+        if len(tokens) > words or start + reach >= len(text):
+            return " ".join(tokens[:words])
         reach *= 4
 
 
@@ -215,18 +215,18 @@ def _pretrained(name: str) -> Any:
     except ImportError:
         raise needs_extra("transformers", "neural") from None
     try:
-        made = AutoTokenizer.from_pretrained(name, use_fast=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(name, use_fast=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"no tokenizer {name!r}: {str(error).splitlines()[0]}",
             remedy="name a folder or a model of the Hugging Face hub",
         ) from None
-    if made.init_kwargs.get("auto_map"):
+    if tokenizer.init_kwargs.get("auto_map"):
         raise InputError(
             f"the tokenizer {name!r} comes with code of its own, which irtoolkit does not run",
             remedy="a tokenizer that transformers has",
         )
-    return made
+    return tokenizer
 
 
 def extract_from_files(

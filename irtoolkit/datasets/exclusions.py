@@ -19,8 +19,8 @@ def excluded_grade(definitions: Mapping[Any, Any]) -> Any:
 
 def docs_of_grade(qrels: Qrels, grade: float) -> dict[str, set[str]]:
     """Returns query id to the documents that have a grade."""
-    found: dict[str, set[str]] = {}
+    docs: dict[str, set[str]] = {}
     for row in qrels:
         if row.relevance == grade:
-            found.setdefault(row.query_id, set()).add(row.doc_id)
-    return found
+            docs.setdefault(row.query_id, set()).add(row.doc_id)
+    return docs

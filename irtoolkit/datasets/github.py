@@ -40,10 +40,10 @@ def download_blobs(
         for name, blob in blobs.items():
             url = f"https://raw.githubusercontent.com/{repository}/{commit}/{under}{name}"
             data = fetch(url)
-            wanted = blob or listed.get(under + name, "none that the commit lists")
-            if git_blob_id(data) != wanted:
+            expected = blob or listed.get(under + name, "none that the commit lists")
+            if git_blob_id(data) != expected:
                 raise InputError(
-                    f"the content is git blob {git_blob_id(data)} instead of {wanted}",
+                    f"the content is git blob {git_blob_id(data)} instead of {expected}",
                     file=url,
                     remedy="the download was damaged or changed: try again, or report it",
                 )

@@ -33,9 +33,9 @@ class DatasetId:
     @classmethod
     def parse(cls, text: str) -> DatasetId:
         """Returns the id in a text; any text is one, whether or not a dataset has it."""
-        own = None if text in ir_datasets.registry else own_place(text)
-        if own is not None:
-            return cls((own.benchmark, *own.parts), own.given, own.lang)
+        location = None if text in ir_datasets.registry else own_place(text)
+        if location is not None:
+            return cls((location.benchmark, *location.parts), location.given, location.lang)
         return cls(tuple(text.split("/")))
 
     def __str__(self) -> str:
@@ -57,8 +57,8 @@ class DatasetId:
     @property
     def split(self) -> str | None:
         """The last part that names a split: train, val, dev or test."""
-        at = self._split_at()
-        return None if at is None else self.parts[at]
+        index = self._split_at()
+        return None if index is None else self.parts[index]
 
     def _split_at(self) -> int | None:
         places = [i for i, part in enumerate(self.parts) if part in SPLITS]
@@ -67,8 +67,12 @@ class DatasetId:
     def with_split(self, split: str) -> DatasetId | None:
         """Returns the dataset in another split, without an N-way task; None if it has no split."""
         base = self.without_choice()
-        at = base._split_at()
-        return None if at is None else base._with(*base.parts[:at], split, *base.parts[at + 1 :])
+        index = base._split_at()
+        return (
+            None
+            if index is None
+            else base._with(*base.parts[:index], split, *base.parts[index + 1 :])
+        )
 
     def without_choice(self) -> DatasetId:
         """Returns the dataset that an N-way choice or proxy task is derived from.

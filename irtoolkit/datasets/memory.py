@@ -94,35 +94,35 @@ def dataset_of_texts(
     """
     tables = tables_of(docs)
     if tables is not None:
-        given = (None, queries, qrels, candidates)
+        sources = (None, queries, qrels, candidates)
         docs, queries, qrels, candidates = (
-            table if part is None else part for table, part in zip(tables, given, strict=True)
+            table if part is None else part for table, part in zip(tables, sources, strict=True)
         )
     docs, queries = _reopenable(docs), _reopenable(queries)
     load = _records(docs, ids)
     parts: list[Any] = [DocsHandler(load, GenericDoc, name, None)]
-    asked: dict[str, str] = {}
+    query_texts: dict[str, str] = {}
     if queries is not None:
-        asked = _texts(queries, _QUERIES)
-        for query_id, text in asked.items():
+        query_texts = _texts(queries, _QUERIES)
+        for query_id, text in query_texts.items():
             if not text.strip():
                 raise InputError(
                     f"query {query_id} has no text", remedy="leave it out, or give it one"
                 )
-        listed = [GenericQuery(query_id, text) for query_id, text in asked.items()]
+        listed = [GenericQuery(query_id, text) for query_id, text in query_texts.items()]
         parts.append(QueriesHandler(lambda: listed, GenericQuery, name, None))
     if qrels is not None:
         judged = read_qrels(qrels) if isinstance(qrels, str | PathLike) else Qrels.of(qrels)
         parts.append(QrelsHandler(lambda: judged, Qrel, {}))
     if candidates is not None:
-        pools = _pools(candidates, asked, load())
+        pools = _pools(candidates, query_texts, load())
         parts.append(PoolsHandler(lambda: pools.items()))
     return Dataset(name, ir_datasets.Dataset(*parts), in_memory=True)
 
 
-def _reopenable(given: Any) -> Any:
+def _reopenable(value: Any) -> Any:
     """Returns texts unchanged, or a copy of a pipe, which can be read only once."""
-    return local(given) if _is_path(given) and is_pipe(given) else given
+    return local(value) if _is_path(value) and is_pipe(value) else value
 
 
 def _records(docs: Any, ids: Iterable[str] | None) -> Callable[[], Mapping[str, GenericDoc]]:
@@ -179,10 +179,10 @@ def _pools(
     return pools
 
 
-def _texts(given: Any, kind: _Kind, ids: Iterable[str] | None = None) -> dict[str, str]:
+def _texts(source: Any, kind: _Kind, ids: Iterable[str] | None = None) -> dict[str, str]:
     """Returns id to text, in order."""
-    found: dict[str, str] = {}
-    for doc_id, text in _pairs(given, kind, ids):
+    texts: dict[str, str] = {}
+    for doc_id, text in _pairs(source, kind, ids):
         if not isinstance(text, str):
             raise InputError(
                 f"the text of {kind.noun} {doc_id} is {text!r}, which is not a string",
@@ -191,48 +191,50 @@ def _texts(given: Any, kind: _Kind, ids: Iterable[str] | None = None) -> dict[st
                 else "give every one a string",
             )
         name = str(doc_id)
-        if name in found:
-            raise _twice(given, name, kind)
-        found[name] = text
-    if not found and _is_path(given):
-        raise InputError(f"there are no {kind.plural}", file=given, remedy="give another file")
-    if not found:
-        once = "; a generator can be read once: pass a list" if isinstance(given, Iterator) else ""
+        if name in texts:
+            raise _twice(source, name, kind)
+        texts[name] = text
+    if not texts and _is_path(source):
+        raise InputError(f"there are no {kind.plural}", file=source, remedy="give another file")
+    if not texts:
+        once = "; a generator can be read once: pass a list" if isinstance(source, Iterator) else ""
         raise InputError(f"there are no {kind.plural}", remedy=f"give at least one{once}")
-    return found
+    return texts
 
 
-def _is_path(given: Any) -> bool:
+def _is_path(value: Any) -> bool:
     """Returns whether it is a path, or the name of a file."""
-    if not isinstance(given, str):
-        return isinstance(given, PathLike)
-    return is_text_file(given) or is_file(given) or is_pipe(given)
+    if not isinstance(value, str):
+        return isinstance(value, PathLike)
+    return is_text_file(value) or is_file(value) or is_pipe(value)
 
 
-def _twice(given: Any, name: str, kind: _Kind) -> InputError:
+def _twice(source: Any, name: str, kind: _Kind) -> InputError:
     """Returns the error for an id that occurs twice, with the lines of a file."""
-    said, remedy = f"{kind.noun} {name} occurs twice", "ids must be distinct"
-    if not _is_path(given):
-        return InputError(said, remedy=remedy)
-    lines = [item.line for item in _items(local(given), kind) if _id_of(item, kind) == name]
-    return InputError(f"{said}, first on line {lines[0]}", file=given, line=lines[1], remedy=remedy)
+    problem, remedy = f"{kind.noun} {name} occurs twice", "ids must be distinct"
+    if not _is_path(source):
+        return InputError(problem, remedy=remedy)
+    lines = [item.line for item in _items(local(source), kind) if _id_of(item, kind) == name]
+    return InputError(
+        f"{problem}, first on line {lines[0]}", file=source, line=lines[1], remedy=remedy
+    )
 
 
-def _pairs(given: Any, kind: _Kind, ids: Iterable[str] | None) -> Iterable[tuple[Any, Any]]:
+def _pairs(source: Any, kind: _Kind, ids: Iterable[str] | None) -> Iterable[tuple[Any, Any]]:
     if ids is not None:
-        return _numbered(given, kind, ids)
-    if isinstance(given, Mapping):
-        return given.items()
-    if _is_path(given):
-        return _file(local(given), kind)
-    if is_frame(given):
-        return _framed(given, kind)
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        return _numbered(source, kind, ids)
+    if isinstance(source, Mapping):
+        return source.items()
+    if _is_path(source):
+        return _file(local(source), kind)
+    if is_frame(source):
+        return _framed(source, kind)
+    if isinstance(source, str | bytes) or not isinstance(source, Iterable):
         raise InputError(
-            f"{given!r:.60} is not a collection of {kind.plural}",
+            f"{source!r:.60} is not a collection of {kind.plural}",
             remedy="give a list of strings, a dict of id to text, a data frame or a .jsonl file",
         )
-    return (_pair(item, place, kind) for place, item in enumerate(given))
+    return (_pair(item, i, kind) for i, item in enumerate(source))
 
 
 def _numbered(given: Any, kind: _Kind, ids: Iterable[str]) -> Iterable[tuple[Any, Any]]:
@@ -244,32 +246,32 @@ def _numbered(given: Any, kind: _Kind, ids: Iterable[str]) -> Iterable[tuple[Any
     return zip(names, texts, strict=True)
 
 
-def _pair(item: Any, place: int, kind: _Kind) -> tuple[Any, Any]:
+def _pair(item: Any, position: int, kind: _Kind) -> tuple[Any, Any]:
     """Returns the id and the text of one item; of a bare string its position is the id."""
     if isinstance(item, str):
-        return str(place), item
+        return str(position), item
     if isinstance(item, Mapping):
-        text = _picked(item, kind.texts, kind, place)
+        text = _picked(item, kind.texts, kind, position)
         if kind is _DOCS:
             text = _titled(item.get(TITLE), text)
-        return _picked(item, kind.ids, kind, place), text
+        return _picked(item, kind.ids, kind, position), text
     if hasattr(item, "_fields"):  # a record, as ir_datasets has them
-        name = _picked(item._asdict(), kind.ids, kind, place)
+        name = _picked(item._asdict(), kind.ids, kind, position)
         return name, item.default_text() if hasattr(item, "default_text") else item[1]
     if isinstance(item, tuple | list) and len(item) == 2:
         return item[0], item[1]
     raise InputError(
-        f"item {place} of the {kind.plural} is {item!r:.60}",
+        f"item {position} of the {kind.plural} is {item!r:.60}",
         remedy="give strings, (id, text) pairs or records with an id and a text",
     )
 
 
-def _picked(record: Mapping[str, Any], names: tuple[str, ...], kind: _Kind, place: int) -> Any:
+def _picked(record: Mapping[str, Any], names: tuple[str, ...], kind: _Kind, position: int) -> Any:
     for name in names:
         if name in record:
             return record[name]
     raise InputError(
-        f"{kind.noun} {place} has {', '.join(map(str, record))}, and none of {', '.join(names)}",
+        f"{kind.noun} {position} has {', '.join(map(str, record))}, and none of {', '.join(names)}",
         remedy="rename a field",
     )
 
@@ -278,13 +280,13 @@ def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
     columns = frame_columns(frame, kind.plural)
     chosen = []
     for names in (kind.ids, kind.texts):
-        found = [name for name in names if name in columns]
-        if not found:
+        present = [name for name in names if name in columns]
+        if not present:
             raise InputError(
                 f"the data frame of {kind.plural} has the columns {', '.join(columns) or 'none'}",
                 remedy=f"it needs one of {', '.join(names)}",
             )
-        chosen.append(column_named(frame, columns, found[0], kind.plural))
+        chosen.append(column_named(frame, columns, present[0], kind.plural))
     if kind is _DOCS and TITLE in columns:
         titles = column_named(frame, columns, TITLE, kind.plural)
         chosen[1] = [_titled(title, text) for title, text in zip(titles, chosen[1], strict=True)]
@@ -314,8 +316,8 @@ def _items(path: Path, kind: _Kind) -> Iterable[Any]:
         )
     if not path.is_file():
         raise no_such_file(path)
-    found: Iterable[Any] = kind.formats[form](path)
-    return found
+    items: Iterable[Any] = kind.formats[form](path)
+    return items
 
 
 def _id_of(item: Any, kind: _Kind) -> str:

@@ -26,14 +26,14 @@ def source_named(dataset_id: str) -> Any:
     """
     ours = dataset_ids()
     try:
-        found = ir_datasets.load(dataset_id)
+        dataset = ir_datasets.load(dataset_id)
         # Some ids only begin others, as beir does: a folder of the name is meant.
-        return found if _has_data(found) else (folder_dataset(dataset_id) or found)
+        return dataset if _has_data(dataset) else (folder_dataset(dataset_id) or dataset)
     except KeyError:
-        own = own_nway(dataset_id) or own_dataset(dataset_id) or hub_dataset(dataset_id)
-        own = own or folder_dataset(dataset_id)
-        if own is not None:
-            return own
+        own_source = own_nway(dataset_id) or own_dataset(dataset_id) or hub_dataset(dataset_id)
+        own_source = own_source or folder_dataset(dataset_id)
+        if own_source is not None:
+            return own_source
         guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
         listed = "irtoolkit datasets lists ours"
         if is_url(dataset_id):

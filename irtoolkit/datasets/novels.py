@@ -136,12 +136,12 @@ def read_novel(path: StrPath, *, name: str | None = None) -> Novel:
     Raises:
         InputError: no such file; or see `novel_of`.
     """
-    place = Path(path)
-    edition = read_edition_file(place)
+    local_path = Path(path)
+    edition = read_edition_file(local_path)
     try:
-        return novel_of_edition(edition, place.stem, name=name)
+        return novel_of_edition(edition, local_path.stem, name=name)
     except InputError as error:
-        raise InputError(error.found, file=place, remedy=error.remedy) from None
+        raise InputError(error.found, file=local_path, remedy=error.remedy) from None
 
 
 def novel_of(
@@ -176,17 +176,17 @@ def novel_of_edition(
         ends = sum(block.text.count(mark) for block in blocks for mark in _ENDS) + len(blocks)
         _check_number(ends // _ENDS_OF_ONE, most)
     lang = edition.lang or language_of(_beginning(blocks))
-    found, paragraphs, chapters = _divided(blocks, lang)
+    sentences, paragraphs, chapters = _divided(blocks, lang)
     if most is not None:
-        _check_number(len(found), most)
-    _check_words(found)
+        _check_number(len(sentences), most)
+    _check_words(sentences)
     return Novel(
         name or slug(title),
         edition.title or title,
         edition.author,
         lang,
         edition.encoding,
-        found,
+        sentences,
         paragraphs,
         chapters,
     )
@@ -216,46 +216,46 @@ def _check_words(sentences: Sequence[str]) -> None:
         raise InputError("there is no sentence in it", remedy="give a text in sentences")
     worded = sum(_LETTER.search(sentence) is not None for sentence in sentences)
     if 2 * worded < len(sentences):
-        found = (
+        problem = (
             f"{worded:,} of {len(sentences):,} sentences in it have"
             if worded
             else "no sentence in it has"
         )
-        raise InputError(f"{found} a letter", remedy="give a text in sentences")
+        raise InputError(f"{problem} a letter", remedy="give a text in sentences")
 
 
 def _divided(
     blocks: Sequence[Block], lang: str | None
 ) -> tuple[list[str], list[int], list[Chapter]]:
     """Returns the sentences of blocks, the first of each paragraph, and the non-empty chapters."""
-    found: list[str] = []
+    sentences: list[str] = []
     paragraphs: list[int] = []
     chapters: list[Chapter] = []
-    part, own, empty = "", "", False
+    part, text, empty = "", "", False
     for block in blocks:
         if block.level is None:
             more = splitting.split_sentences(block.text, lang)
             if more:
-                paragraphs.append(len(found))
-                found += more
+                paragraphs.append(len(sentences))
+                sentences += more
                 empty = False
             continue
         if block.level == 0:
-            part, own = block.text, ""
+            part, text = block.text, ""
         elif block.level == 2 and empty and chapters:
             # What follows a heading at once belongs to it.
-            own = f"{own}. {block.text}".removeprefix(". ") if own else ""
-            part = part if own else f"{part}. {block.text}"
+            text = f"{text}. {block.text}".removeprefix(". ") if text else ""
+            part = part if text else f"{part}. {block.text}"
         else:
-            own = block.text
-        title = _squeezed(" \u00b7 ".join(filter(None, (part, own))))
-        if chapters and chapters[-1].start == len(found):
+            text = block.text
+        title = _squeezed(" \u00b7 ".join(filter(None, (part, text))))
+        if chapters and chapters[-1].start == len(sentences):
             chapters.pop()
-        chapters.append(Chapter(title, len(found)))
+        chapters.append(Chapter(title, len(sentences)))
         empty = True
-    if chapters and chapters[-1].start == len(found):
+    if chapters and chapters[-1].start == len(sentences):
         chapters.pop()
-    return found, paragraphs, chapters
+    return sentences, paragraphs, chapters
 
 
 def _squeezed(title: str) -> str:

@@ -60,9 +60,9 @@ def parse_nway_id(dataset_id: str) -> tuple[str, int]:
 
 def nway_path(dataset_id: str) -> Path:
     """Returns the file with the picked candidates of a dataset; a built folder holds its own."""
-    own = own_place(dataset_id)
-    if own is not None:
-        return own.folder.joinpath(OWN, *own.parts).with_suffix(".jsonl")
+    location = own_place(dataset_id)
+    if location is not None:
+        return location.folder.joinpath(OWN, *location.parts).with_suffix(".jsonl")
     home: Path = ir_datasets.util.home_path()
     # The folder keeps its first name so that candidates picked by earlier versions are found.
     return home / "irtoolkit" / "choices" / f"{dataset_id}.jsonl"
@@ -73,31 +73,31 @@ def picked_as(dataset_id: str) -> str:
     if nway_path(dataset_id).is_file():
         return dataset_id
     base_id = parse_nway_id(dataset_id)[0]
-    about = _base(base_id).irtoolkit()
-    return dataset_id.replace(base_id, about.view_of, 1) if about.view_of else dataset_id
+    benchmark = _base(base_id).irtoolkit()
+    return dataset_id.replace(base_id, benchmark.view_of, 1) if benchmark.view_of else dataset_id
 
 
-def write_nway(dataset_id: str, picked: list[NWayCandidates], made: Mapping[str, Any]) -> Path:
+def write_nway(dataset_id: str, picked: list[NWayCandidates], origin: Mapping[str, Any]) -> Path:
     """Saves the candidates of a dataset.
 
     Args:
         dataset_id: the id of the N-way dataset.
         picked: the candidates of each query.
-        made: how they were picked; stored in the file's first line.
+        origin: how they were picked; stored in the file's first line.
 
     Returns:
         The file.
     """
     path = nway_path(dataset_id)
     lines = "".join(json.dumps(query._asdict(), ensure_ascii=False) + "\n" for query in picked)
-    made = {
+    origin = {
         "dataset": dataset_id,
         "data": _judged(parse_nway_id(dataset_id)[0]),
         "lines": _hashed(lines.encode()),
-        **made,
+        **origin,
     }
     with atomic_text(path) as out:
-        out.write(json.dumps(made) + "\n" + lines)
+        out.write(json.dumps(origin) + "\n" + lines)
     return path
 
 
@@ -173,10 +173,10 @@ def _base(base_id: str) -> Any:
     try:
         return ir_datasets.load(base_id)
     except KeyError:
-        own = own_dataset(base_id)
-        if own is None:
+        dataset = own_dataset(base_id)
+        if dataset is None:
             raise
-        return own
+        return dataset
 
 
 def own_nway(dataset_id: str) -> Any:
@@ -212,7 +212,7 @@ def _derived(dataset_id: str, groups: tuple[str, str | None]) -> ir_datasets.Dat
 
 
 def _of(base: Any, dataset_id: str) -> ir_datasets.Dataset:
-    about, ways = base.irtoolkit(), parse_nway_id(dataset_id)[1]
+    benchmark, ways = base.irtoolkit(), parse_nway_id(dataset_id)[1]
 
     def queries() -> list[Any]:
         chosen = {query.query_id for query in read_nway(dataset_id)}
@@ -232,8 +232,8 @@ def _of(base: Any, dataset_id: str) -> ir_datasets.Dataset:
         QrelsHandler(judgments, base.qrels_cls(), base.qrels_defs()),
         PoolsHandler(lambda: read_nway(dataset_id)),
         replace(
-            about,
-            title=f"{about.title}, {ways} candidates",
+            benchmark,
+            title=f"{benchmark.title}, {ways} candidates",
             description=f"Find the gold document among {ways} candidates.",
             measures=MEASURES,
             averaging="accuracy: the share of queries that rank the gold document first",

@@ -63,11 +63,11 @@ def own_place(dataset_id: str) -> OwnPlace | None:
         return None
     words = dataset_id.split("/")
     for end in range(len(words), 0, -1):
-        given = "/".join(words[:end])
-        place = on_disk(given or "/")
+        folder_name = "/".join(words[:end])
+        path = on_disk(folder_name or "/")
         # Not Path.is_file, which fails for a name that is too long for a file.
-        if os.path.isfile(place / ABOUT):
-            return OwnPlace(given, place, tuple(words[end:]), described(place))
+        if os.path.isfile(path / ABOUT):
+            return OwnPlace(folder_name, path, tuple(words[end:]), described(path))
     return None
 
 
@@ -81,19 +81,19 @@ def described(folder: Path) -> dict[str, Any]:
 
     path = folder / ABOUT
     try:
-        about = read_json_file(path)
+        record = read_json_file(path)
     except InputError as error:
         raise InputError(error.found, file=path, line=error.line, remedy="build it again") from None
-    if isinstance(about, dict) and isinstance(form := about.get("format"), int) and form > FORMAT:
+    if isinstance(record, dict) and isinstance(form := record.get("format"), int) and form > FORMAT:
         raise InputError("written by a newer irtoolkit", file=path, remedy="update irtoolkit")
-    if not isinstance(about, dict) or not _is_whole(about):
+    if not isinstance(record, dict) or not _is_whole(record):
         raise InputError("not a benchmark's description", file=path, remedy="build it again")
-    return dict(about)
+    return dict(record)
 
 
-def _is_whole(about: dict[str, Any]) -> bool:
+def _is_whole(record: dict[str, Any]) -> bool:
     kinds = {"benchmark": str, "format": int, "splits": list, "hidden": list}
-    return all(isinstance(about.get(name), kind) for name, kind in kinds.items())
+    return all(isinstance(record.get(name), kind) for name, kind in kinds.items())
 
 
 def own_dataset(dataset_id: str) -> Any:
@@ -102,25 +102,27 @@ def own_dataset(dataset_id: str) -> Any:
     Raises:
         InputError: the folder has no such dataset; or see `own_place`.
     """
-    place = own_place(dataset_id)
-    if place is None:
+    location = own_place(dataset_id)
+    if location is None:
         return None
-    name = place.benchmark
+    name = location.benchmark
     module = None
     if name.isidentifier():
         with contextlib.suppress(ModuleNotFoundError):
             module = importlib.import_module(f"irtoolkit.datasets.{name}")
     if module is None or not hasattr(module, "own"):
-        raise InputError(f"no benchmark {name!r} is known", file=place.folder / ABOUT)
-    made = module.own(place)
-    if made is None:
-        splits = [f"{place.given}/{split}" for split in place.about["splits"]]
-        said = PurePath(*place.parts).as_posix() if place.parts else "a split"
+        raise InputError(f"no benchmark {name!r} is known", file=location.folder / ABOUT)
+    dataset = module.own(location)
+    if dataset is None:
+        splits = [f"{location.given}/{split}" for split in location.about["splits"]]
+        split_name = PurePath(*location.parts).as_posix() if location.parts else "a split"
         raise InputError(
-            f"{place.given} has no dataset {said}" if place.parts else "a benchmark with splits",
-            file=None if place.parts else place.given,
+            f"{location.given} has no dataset {split_name}"
+            if location.parts
+            else "a benchmark with splits",
+            file=None if location.parts else location.given,
             remedy=f"it has {', '.join(splits)}"
-            if place.parts
+            if location.parts
             else f"name one: {', '.join(splits)}",
         )
-    return made
+    return dataset

@@ -98,18 +98,18 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             )
 
 
-def own(place: OwnPlace) -> ir_datasets.Dataset | None:
+def own(location: OwnPlace) -> ir_datasets.Dataset | None:
     """Returns a dataset of a folder that `irtoolkit build plotretrieval` has written, or None."""
-    split, *rest = (*place.parts, "")
-    how = re.fullmatch(r"(?:m([1-9][0-9]?))?/?(book)?/?", "/".join(rest))
-    if split not in place.about["splits"] or how is None:
+    split, *rest = (*location.parts, "")
+    match = re.fullmatch(r"(?:m([1-9][0-9]?))?/?(book)?/?", "/".join(rest))
+    if split not in location.about["splits"] or match is None:
         return None
-    size = int(how[1] or CHUNK)
+    size = int(match[1] or CHUNK)
     files = (f"queries-{split}.jsonl",)
     source = ReleaseSource(
-        NAME, files, "build the benchmark again", place.folder.absolute(), own=True
+        NAME, files, "build the benchmark again", location.folder.absolute(), own=True
     )
-    return _dataset(_Chunks(split, size, source), own_book=how[2] is not None)
+    return _dataset(_Chunks(split, size, source), own_book=match[2] is not None)
 
 
 _read = cache(read_plotretrieval)
@@ -155,8 +155,8 @@ def _datasets_of_size(
 def _chunked_otherwise(
     name: str, split: str, sample: bool, dataset_id: str, groups: tuple[str, ...]
 ) -> ir_datasets.Dataset:
-    made = _datasets_of_size(name, split, int(groups[0]), sample)[dataset_id]
-    return Registered(dataset_id, made)
+    dataset = _datasets_of_size(name, split, int(groups[0]), sample)[dataset_id]
+    return Registered(dataset_id, dataset)
 
 
 def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
@@ -164,10 +164,10 @@ def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
 
     def candidates() -> Iterator[tuple[list[str], list[str]]]:
         release = load()
-        asking = release.asking()
+        queries_of = release.asking()
         for name, book in release.books.items():
-            ids = (book.ids(found, length) for length, found in book.starts.items())
-            yield asking[name], [doc_id for part in ids for doc_id in part]
+            ids = (book.ids(starts, length) for length, starts in book.starts.items())
+            yield queries_of[name], [doc_id for part in ids for doc_id in part]
 
     return ir_datasets.Dataset(
         chunks.docs,

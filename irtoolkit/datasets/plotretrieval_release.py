@@ -104,11 +104,11 @@ class PlotRelease:
 
     def asking(self) -> dict[str, list[str]]:
         """Returns the ids of the queries about each book."""
-        asking: dict[str, list[str]] = {name: [] for name in self._names}
+        queries_of: dict[str, list[str]] = {name: [] for name in self._names}
         columns = (self._queries[name].to_pylist() for name in ("query_id", "book"))
         for query_id, book in zip(*columns, strict=True):
-            asking[self._names[book]].append(query_id)
-        return asking
+            queries_of[self._names[book]].append(query_id)
+        return queries_of
 
 
 def _spans(book: str, pairs: Sequence[Sequence[int]]) -> tuple[Span, ...]:
@@ -117,15 +117,15 @@ def _spans(book: str, pairs: Sequence[Sequence[int]]) -> tuple[Span, ...]:
 
 def _golds(queries: pa.Table) -> Ints:
     """Returns the plot passages of all queries as an (n, 3) array: book, first sentence, length."""
-    found = [np.empty((0, 3), np.int64)]
+    golds = [np.empty((0, 3), np.int64)]
     for batch in queries.to_batches():
         # Array.to_numpy would import pandas wherever it is installed.
         pairs = np.from_dlpack(batch["spans"].flatten().flatten())
         spans = pairs.astype(np.int64).reshape(-1, 2)
         counts = np.diff(np.from_dlpack(batch["spans"].offsets))
         books = np.repeat(np.from_dlpack(batch["book"]), counts)
-        found.append(np.column_stack((books, spans[:, 0], spans[:, 1] - spans[:, 0])))
-    return np.concatenate(found)
+        golds.append(np.column_stack((books, spans[:, 0], spans[:, 1] - spans[:, 0])))
+    return np.concatenate(golds)
 
 
 def read_plotretrieval(folder: Path, split: str, size: int) -> PlotRelease:
@@ -150,10 +150,10 @@ def read_plotretrieval(folder: Path, split: str, size: int) -> PlotRelease:
 def _parse(folder: Path, path: Path, out: CacheWriter) -> None:
     numbers: dict[str, int] = {}
     lengths: dict[str, int] = {}
-    seen: set[str] = set()
+    ids: set[str] = set()
     for number, record in read_jsonl(path):
         problem = _problem(record)
-        if problem is None and record["query_id"] in seen:
+        if problem is None and record["query_id"] in ids:
             problem = f"query {record['query_id']} appears twice"
         new = problem is None and record["book"] not in numbers
         if new and not (folder / "books" / f"{record['book']}.json").is_file():
@@ -167,7 +167,7 @@ def _parse(folder: Path, path: Path, out: CacheWriter) -> None:
             out.add("books", book, len(sentences))
             for sentence in sentences:
                 out.add("sentences", sentence)
-        seen.add(record["query_id"])
+        ids.add(record["query_id"])
         last = max(stop for _, stop in record["spans"])
         if last > lengths[book]:
             raise InputError(
@@ -178,7 +178,7 @@ def _parse(folder: Path, path: Path, out: CacheWriter) -> None:
                 remedy=TRUNCATED,
             )
         out.add("queries", record["query_id"], record["query"], numbers[book], record["spans"])
-    if not seen:
+    if not ids:
         raise InputError("no queries", file=path, remedy=TRUNCATED)
 
 
@@ -202,7 +202,11 @@ def chunked(
     return Book(
         name,
         sentences,
-        {length: np.array(sorted(found)) for length, found in sorted(starts.items()) if found},
+        {
+            length: np.array(sorted(offsets))
+            for length, offsets in sorted(starts.items())
+            if offsets
+        },
     )
 
 

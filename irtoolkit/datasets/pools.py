@@ -24,37 +24,37 @@ Pools = dict[str, list[str]]
 _FORM = f'a line is {{"{QUERY}": "q1", "{DOCS}": ["d1", "d2"]}}'
 
 
-def pools_of(given: Any) -> tuple[Pools, str]:
+def pools_of(value: Any) -> tuple[Pools, str]:
     """Returns query id to the ids of its candidates, and their name in records.
 
     Args:
-        given: {query id: ids of documents}; a data frame with query-id and corpus-ids; a run, all of whose
+        value: {query id: ids of documents}; a data frame with query-id and corpus-ids; a run, all of whose
             documents are candidates; or the path of a run, or of top_ranked as JSON lines or Parquet with
             query-id and corpus-ids.
 
     Raises:
         InputError: no such file, none of these forms, a candidate listed twice, or no pools.
     """
-    if isinstance(given, str | PathLike):
-        if not is_file(str(given)) and not is_pipe(str(given)):
+    if isinstance(value, str | PathLike):
+        if not is_file(str(value)) and not is_pipe(str(value)):
             raise InputError(
-                f"no candidates {str(given)!r}",
+                f"no candidates {str(value)!r}",
                 remedy="they are pool, corpus, or a file: a run, or top_ranked",
             )
-        return read_pools(given), shown(str(given))
-    if isinstance(given, Run):
-        return _of_run(given), given.tag
-    if is_frame(given) and DOCS in frame_columns(given, "candidates"):
-        columns = frame_columns(given, "candidates")
+        return read_pools(value), shown(str(value))
+    if isinstance(value, Run):
+        return _of_run(value), value.tag
+    if is_frame(value) and DOCS in frame_columns(value, "candidates"):
+        columns = frame_columns(value, "candidates")
         rows = zip(
-            *(column_named(given, columns, name, "candidates") for name in (QUERY, DOCS)),
+            *(column_named(value, columns, name, "candidates") for name in (QUERY, DOCS)),
             strict=True,
         )
         return _checked(((query, docs, None) for query, docs in rows), None), "given"
-    if isinstance(given, Mapping) and not all(isinstance(v, Mapping) for v in given.values()):
-        return _checked(((query, docs, None) for query, docs in given.items()), None), "given"
+    if isinstance(value, Mapping) and not all(isinstance(v, Mapping) for v in value.values()):
+        return _checked(((query, docs, None) for query, docs in value.items()), None), "given"
     try:
-        return _of_run(Run.of(given)), "a run"
+        return _of_run(Run.of(value)), "a run"
     except InputError as error:
         raise InputError(
             f"candidates that are no run: {error.found}",
@@ -107,20 +107,20 @@ def _json_rows(file: Path) -> Iterator[tuple[Any, Any, int]]:
 
 def _checked(rows: Iterable[tuple[Any, Any, int | None]], file: Path | None) -> Pools:
     """Returns the pools of some rows, whose ids may be whole numbers."""
-    found: Pools = {}
+    pools: Pools = {}
     for query, docs, line in rows:
         pool = list(map(str, docs)) if _is_list(docs) else []
         problem = None
         if not pool:
             problem = f"query {query} has no list of candidates"
         elif len(set(pool)) < len(pool):
-            twice = next(doc for place, doc in enumerate(pool) if doc in pool[:place])
+            twice = next(doc for i, doc in enumerate(pool) if doc in pool[:i])
             problem = f"document {twice} is listed twice for query {query}"
-        elif str(query) in found:
+        elif str(query) in pools:
             problem = f"query {query} occurs twice"
         if problem is not None:
             raise InputError(problem, file=file, line=line, remedy=_FORM)
-        found[str(query)] = pool
-    if not found:
+        pools[str(query)] = pool
+    if not pools:
         raise InputError("there are no candidates", file=file, remedy=_FORM)
-    return found
+    return pools

@@ -98,17 +98,17 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                         add(f"{whole}/{side}", _dataset(quotes, split, side, view_of=whole))
 
 
-def own(place: OwnPlace) -> ir_datasets.Dataset | None:
+def own(location: OwnPlace) -> ir_datasets.Dataset | None:
     """Returns a dataset of a folder from `irtoolkit build quoter`; None if it has no such one."""
-    parts = list(place.parts)
+    parts = list(location.parts)
     lower = parts[:1] == ["lower"]
     split, *side = parts[lower:] or [""]
-    if split not in place.about["splits"] or side not in ([], ["left"], ["right"]):
+    if split not in location.about["splits"] or side not in ([], ["left"], ["right"]):
         return None
-    lang, bounds = _described(place)
+    lang, bounds = _described(location)
     howto = "build the benchmark again"
-    source = ReleaseSource(NAME, (file_of(lang),), howto, place.folder.absolute(), own=True)
-    whole = "/".join([place.given, *parts[: 1 + lower]])
+    source = ReleaseSource(NAME, (file_of(lang),), howto, location.folder.absolute(), own=True)
+    whole = "/".join([location.given, *parts[: 1 + lower]])
     return _dataset(
         _Language(lang, lower, source, bounds),
         split,
@@ -117,16 +117,16 @@ def own(place: OwnPlace) -> ir_datasets.Dataset | None:
     )
 
 
-def _described(place: OwnPlace) -> tuple[str, Bounds]:
+def _described(location: OwnPlace) -> tuple[str, Bounds]:
     """Returns the language of such a folder, and the first lines of its val and test."""
-    lang, bounds = place.about.get("lang"), place.about.get("bounds")
+    lang, bounds = location.about.get("lang"), location.about.get("bounds")
     if isinstance(lang, str) and isinstance(bounds, list):
         match bounds:
             case [int(first), int(second)] if 0 <= first <= second:
                 return lang, (first, second)
     raise InputError(
         "no language and no bounds of splits in it",
-        file=place.folder / ABOUT,
+        file=location.folder / ABOUT,
         remedy="build it again",
     )
 
@@ -180,16 +180,18 @@ def _dataset(
 
 def _statistics(release: QuoterRelease, lang: str, split: str) -> list[Statistic]:
     """Returns the figures of the paper's Table 1 for one language and split."""
-    seen = {release.golds[number] for number in release.part("train")}
-    asked = [release.golds[number] for number in release.part(split)]
+    training_golds = {release.golds[number] for number in release.part("train")}
+    split_golds = [release.golds[number] for number in release.part(split)]
     figures = REPORTED.get(lang, {})
     contexts, quotes = figures.get("all", (None, None))
-    here, asked_for = figures.get(split, (None, None))
+    counts, asked_for = figures.get(split, (None, None))
     lacked = None if lang not in REPORTED else 0 if split == "train" else 100
     return [
         Statistic("Contexts", len(release.golds), contexts),
         Statistic("Quotes", len(release.quotes), quotes),
-        Statistic("Contexts of the split", len(asked), here),
-        Statistic("Quotes of the split", len(set(asked)), asked_for),
-        Statistic("Quotes of the split that train lacks", len(set(asked) - seen), lacked),
+        Statistic("Contexts of the split", len(split_golds), counts),
+        Statistic("Quotes of the split", len(set(split_golds)), asked_for),
+        Statistic(
+            "Quotes of the split that train lacks", len(set(split_golds) - training_golds), lacked
+        ),
     ]

@@ -123,8 +123,8 @@ class QuoterRelease:
         """Returns the queries of a split, with both sides of the context or one."""
 
         def make(number: int, left: str, _: int, right: str) -> QuoteQuery:
-            shown = (left if side != "right" else "", right if side != "left" else "")
-            return QuoteQuery(self.query_id(number), *shown)
+            texts = (left if side != "right" else "", right if side != "left" else "")
+            return QuoteQuery(self.query_id(number), *texts)
 
         return TableRows(self._contexts, make, self.part(split))
 
@@ -135,14 +135,14 @@ class QuoterRelease:
 
     def by_frequency(self, split: str) -> dict[str, list[str]]:
         """Returns the queries of a split by how often their quote is in train (§6.5, Figure 2)."""
-        seen = Counter(self.golds[number] for number in self.part("train"))
+        frequencies = Counter(self.golds[number] for number in self.part("train"))
         parts: dict[str, list[str]] = {}
         for name, low, high in zip(band_names(), BANDS, (*BANDS[1:], None), strict=True):
             parts[name] = [
                 self.query_id(number)
                 for number in self.part(split)
-                if low <= seen[self.golds[number]]
-                and (high is None or seen[self.golds[number]] < high)
+                if low <= frequencies[self.golds[number]]
+                and (high is None or frequencies[self.golds[number]] < high)
             ]
         return {name: members for name, members in parts.items() if members}
 

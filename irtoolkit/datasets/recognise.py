@@ -20,42 +20,42 @@ from irtoolkit.runs.recognise import is_run
 _log = logging.getLogger(__name__)
 
 
-def is_dataset(given: Any) -> bool:
+def is_dataset(value: Any) -> bool:
     """Returns whether something is a dataset or judgments, and not a run."""
-    if not isinstance(given, str | PathLike):
-        return isinstance(given, Dataset | Qrels) or hasattr(given, "docs_iter")
-    if is_file(given):
-        return not is_run(given)
-    if is_book(given):
+    if not isinstance(value, str | PathLike):
+        return isinstance(value, Dataset | Qrels) or hasattr(value, "docs_iter")
+    if is_file(value):
+        return not is_run(value)
+    if is_book(value):
         return True
     try:
-        Dataset.load(str(given))
+        Dataset.load(str(value))
     except InputError:
         return False
     return True
 
 
-def _has_judgments(given: Any) -> bool:
+def _has_judgments(value: Any) -> bool:
     """Returns whether something is a dataset, or judgments that cannot be a run."""
-    if not isinstance(given, str | PathLike) or not is_file(given):
-        return is_dataset(given)
-    path = local(given)
+    if not isinstance(value, str | PathLike) or not is_file(value):
+        return is_dataset(value)
+    path = local(value)
     return role_of_content(path) == "qrels" and not may_be_scores(path)
 
 
-def log_order(said: str) -> None:
+def log_order(message: str) -> None:
     """Logs what is taken for what, where it is in another order than expected."""
-    _log.warning("%s", said)
+    _log.warning("%s", message)
 
 
-def name_of(given: Any) -> str:
+def name_of(value: Any) -> str:
     """Returns the name of a dataset, run, system or file in messages, otherwise that of its type."""
-    if isinstance(given, str | PathLike):
-        return shown(given)
-    if isinstance(given, Dataset):
-        return given.id
-    name = given.tag if isinstance(given, Run) else getattr(given, "name", None)
-    return name if isinstance(name, str) and name else f"the {type(given).__name__}"
+    if isinstance(value, str | PathLike):
+        return shown(value)
+    if isinstance(value, Dataset):
+        return value.id
+    name = value.tag if isinstance(value, Run) else getattr(value, "name", None)
+    return name if isinstance(name, str) and name else f"the {type(value).__name__}"
 
 
 def dataset_first(data: Any, runs: Any, say: Callable[[str], None] = log_order) -> tuple[Any, Any]:
@@ -67,8 +67,8 @@ def dataset_first(data: Any, runs: Any, say: Callable[[str], None] = log_order) 
     listed = list(runs) if isinstance(runs, list | tuple) else [runs]
     if not is_run(data):
         return data, runs
-    datasets = [one for one in listed if _has_judgments(one)]
+    datasets = [value for value in listed if _has_judgments(value)]
     if len(datasets) != 1:
         return data, runs
     say(f"{name_of(datasets[0])} is taken for the dataset, and {name_of(data)} for a run")
-    return datasets[0], [data, *(one for one in listed if one is not datasets[0])]
+    return datasets[0], [data, *(value for value in listed if value is not datasets[0])]

@@ -23,6 +23,6 @@ def with_real_types(record: type) -> type:
 def _exported(hint: Any) -> Any:
     origin, args = get_origin(hint), get_args(hint)
     if (origin is Union or type(hint).__name__ == "UnionType") and NoneType in args:
-        (known, *others) = [each for each in args if each is not NoneType]
-        return hint if others else _exported(known)
+        (first_type, *others) = [member for member in args if member is not NoneType]
+        return hint if others else _exported(first_type)
     return Tuple[args] if origin is tuple and args else hint  # noqa: UP006

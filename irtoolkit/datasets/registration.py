@@ -13,8 +13,8 @@ class Registered(ir_datasets.Dataset):  # type: ignore[misc]
     """A dataset under its id, which other processes load by that id."""
 
     def __init__(self, dataset_id: str, dataset: ir_datasets.Dataset) -> None:
-        about = MetadataComponent(dataset_id, dataset, _Counted(dataset))
-        super().__init__(about, dataset)
+        metadata = MetadataComponent(dataset_id, dataset, _Counted(dataset))
+        super().__init__(metadata, dataset)
         self._registered_id = dataset_id
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -44,5 +44,5 @@ class _Counted:
         # Candidates that many queries share are counted, and not listed.
         if kind == "scoreddocs":
             return {"count": self._dataset.scoreddocs_count()}
-        found: dict[str, Any] = getattr(self._dataset, f"{kind}_calc_metadata")(verbose=False)
-        return found
+        values: dict[str, Any] = getattr(self._dataset, f"{kind}_calc_metadata")(verbose=False)
+        return values

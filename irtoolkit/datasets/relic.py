@@ -88,19 +88,21 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                     add(f"{whole}/{left}-{right}", view)
 
 
-def own(place: OwnPlace) -> ir_datasets.Dataset | None:
+def own(location: OwnPlace) -> ir_datasets.Dataset | None:
     """Returns a dataset of a folder from `irtoolkit build relic`; None if it has no such one."""
-    name, *rest = (*place.parts, "")
+    name, *rest = (*location.parts, "")
     view = re.fullmatch(rf"([0-{MAX_CONTEXT}])-([0-{MAX_CONTEXT}])", "/".join(rest).rstrip("/"))
-    if name not in place.about["splits"] or (rest != [""] and not view):
+    if name not in location.about["splits"] or (rest != [""] and not view):
         return None
     howto = "build the benchmark again"
-    source = ReleaseSource(NAME, (f"{name}.json",), howto, place.folder.absolute(), own=True)
-    split = _Split(name, source, name in place.about["hidden"])
+    source = ReleaseSource(NAME, (f"{name}.json",), howto, location.folder.absolute(), own=True)
+    split = _Split(name, source, name in location.about["hidden"])
     if view is None:
         return _dataset(split, MAX_CONTEXT, MAX_CONTEXT)
     left, right = int(view[1]), int(view[2])
-    return _dataset(split, left, right, view_of=f"{place.given}/{name}") if left or right else None
+    return (
+        _dataset(split, left, right, view_of=f"{location.given}/{name}") if left or right else None
+    )
 
 
 @cache
@@ -128,9 +130,9 @@ def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_data
 
     def candidates() -> Iterator[tuple[list[str], list[str]]]:
         release = load()
-        asking = release.asking()
+        queries_of = release.asking()
         for book, length, starts in release.passages.groups:
-            members = asking.get((book.name, length))
+            members = queries_of.get((book.name, length))
             if members:
                 yield members, book.ids(starts, length)
 

@@ -120,11 +120,11 @@ class RelicRelease:
 
     def asking(self) -> dict[tuple[str, int], list[str]]:
         """Returns the ids of the queries that rank the passages of each length in each book."""
-        asking: dict[tuple[str, int], list[str]] = {}
+        queries_of: dict[tuple[str, int], list[str]] = {}
         columns = (self._windows[name].to_pylist() for name in ("query_id", "book", "length"))
         for query_id, book, length in zip(*columns, strict=True):
-            asking.setdefault((self._names[book], length), []).append(query_id)
-        return asking
+            queries_of.setdefault((self._names[book], length), []).append(query_id)
+        return queries_of
 
     def golds(self) -> Iterator[tuple[str, Span]]:
         """Yields (query id, quotation) of the queries whose quotation the release contains."""
@@ -150,7 +150,7 @@ def read_relic(path: Path, hidden: bool) -> RelicRelease:
 
 
 def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
-    seen: set[str] = set()
+    ids: set[str] = set()
     number = -1
     for number, (line, name, record) in enumerate(read_members(path, "an object of books")):
         book = _book(path, name, record, line)
@@ -161,7 +161,7 @@ def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
             out.add("candidates", number, length, starts)
         for query_id, quote in record["quotes"].items():
             problem = _problem(quote, book, hidden)
-            if problem is None and query_id in seen:
+            if problem is None and query_id in ids:
                 problem = "appears in two books"
             if problem is None and not is_word(query_id):
                 problem = "is not one word"
@@ -169,15 +169,15 @@ def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
                 raise InputError(
                     f"quote {named(query_id)} of {name} {problem}",
                     file=path,
-                    line=line_of_key(path, query_id, last=query_id in seen),
+                    line=line_of_key(path, query_id, last=query_id in ids),
                     remedy=_GOLD if problem is _SHOWN else TRUNCATED,
                 )
-            seen.add(query_id)
+            ids.add(query_id)
             left, start, length, right = quote
             out.add("windows", query_id, number, length, start, left, right)
     if number < 0:
         raise InputError("not an object of books", file=path, line=1, remedy=TRUNCATED)
-    if not seen:
+    if not ids:
         raise InputError("no windows", file=path, remedy=TRUNCATED)
 
 
@@ -207,10 +207,10 @@ def _book(path: Path, name: str, record: Any, line: int) -> Book:
             raise refuse(f"has candidates {key} that are not whole numbers")
         if listed and (min(listed) < 0 or max(listed) + length > len(sentences)):
             raise refuse(f"has a candidate in {key} that ends past its {len(sentences)} sentences")
-        found = np.unique(np.array(listed, dtype=np.int64))
-        if len(found) != len(listed):
+        positions = np.unique(np.array(listed, dtype=np.int64))
+        if len(positions) != len(listed):
             raise refuse(f"has a candidate twice in {key}")
-        starts[length] = found
+        starts[length] = positions
     return Book(name, tuple(sentences), starts)
 
 

@@ -72,10 +72,10 @@ def with_candidates(data: Dataset, candidates: Candidates) -> Dataset:
     return _made(data, _POOLS, (), "candidates", "corpus")
 
 
-def _with_pools(data: Dataset, given: Any) -> Dataset:
+def _with_pools(data: Dataset, value: Any) -> Dataset:
     """Returns the dataset with the candidates of a file or an object."""
-    pools, name = pools_of(given)
-    file = name if isinstance(given, str | PathLike) else None
+    pools, name = pools_of(value)
+    file = name if isinstance(value, str | PathLike) else None
     queries = data.query_ids()
     if not set(queries) & set(pools):
         raise InputError(
@@ -83,24 +83,24 @@ def _with_pools(data: Dataset, given: Any) -> Dataset:
             f" queries are for example {', '.join(queries[:1])}",
             file=file,
         )
-    lacking = next((query for query in queries if query not in pools), None)
-    if lacking is not None:
+    absent = next((query for query in queries if query not in pools), None)
+    if absent is not None:
         raise InputError(
-            f"query {lacking} of {data.id} has no candidates",
+            f"query {absent} of {data.id} has no candidates",
             file=file,
             remedy="give candidates of every query",
         )
-    wanted = {query: pools[query] for query in queries}
-    names = {doc for pool in wanted.values() for doc in pool}
-    known = data.docs_store().get_many_iter(names) if data.has("docs") else ()
-    strange = names - {doc.doc_id for doc in known}
+    chosen = {query: pools[query] for query in queries}
+    names = {doc for pool in chosen.values() for doc in pool}
+    existing = data.docs_store().get_many_iter(names) if data.has("docs") else ()
+    strange = names - {doc.doc_id for doc in existing}
     if data.has("docs") and strange:
         raise InputError(
             f"candidate {min(strange)} is no document of {data.id}",
             file=file,
             remedy="they are candidates of another collection",
         )
-    handler = PoolsHandler(lambda: wanted.items())
+    handler = PoolsHandler(lambda: chosen.items())
     return _made(data, _POOLS, (handler,), "candidates", name)
 
 
@@ -121,10 +121,10 @@ def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset
     if not pools:
         return _made(data, (*_POOLS, *_QUERIES, *_QRELS), (handler,), "topics", shown(path))
     known = with_candidates(data, "pool").pools()
-    lacking = next((query.query_id for query in queries if query.query_id not in known), None)
-    if lacking is not None:
+    absent = next((query.query_id for query in queries if query.query_id not in known), None)
+    if absent is not None:
         raise InputError(
-            f"dataset {data.id} has no candidates for topic {lacking}",
+            f"dataset {data.id} has no candidates for topic {absent}",
             file=path,
             remedy="--candidates corpus ranks all documents",
         )
@@ -195,18 +195,18 @@ def queries_of_files(name: str, topics: StrPath, qrels: StrPath | None = None) -
         InputError: see there.
     """
     nothing = Dataset(name, ir_datasets.Dataset(), in_memory=True)
-    asked = with_topics(nothing, topics)
-    return asked if qrels is None else with_qrels(asked, qrels)
+    dataset = with_topics(nothing, topics)
+    return dataset if qrels is None else with_qrels(dataset, qrels)
 
 
 def _made(
     data: Dataset, hidden: tuple[str, ...], handlers: tuple[Any, ...], part: str, by: str
 ) -> Dataset:
     source = ir_datasets.Dataset(*handlers, _Without(data.source, hidden))
-    made = Dataset(data.id, source, in_memory=data.in_memory)
-    made.replaced = {**data.replaced, part: by}
-    made._made = _made, (data, hidden, handlers, part, by)
-    return made
+    dataset = Dataset(data.id, source, in_memory=data.in_memory)
+    dataset.replaced = {**data.replaced, part: by}
+    dataset._made = _made, (data, hidden, handlers, part, by)
+    return dataset
 
 
 def _read_topics(path: StrPath) -> list[GenericQuery]:

@@ -72,20 +72,20 @@ class ReleaseSource:
         url = None if self.fixed is not None else url_of(os.environ.get(DATA_VARIABLE, ""))
         if url is None:
             return None
-        place = f"{url.rstrip('/')}/{self.benchmark}"
-        there = files_under(place)
-        if not there:
+        address = f"{url.rstrip('/')}/{self.benchmark}"
+        files = files_under(address)
+        if not files:
             return None
-        self._refuse_missing(place, there)
-        return place
+        self._refuse_missing(address, files)
+        return address
 
-    def _refuse_missing(self, place: StrPath, there: Collection[str]) -> None:
-        missing = [name for name in self.files if name not in there]
+    def _refuse_missing(self, location: StrPath, files: Collection[str]) -> None:
+        missing = [name for name in self.files if name not in files]
         if missing:
             raise InputError(
                 f"release file {missing[0]} is missing"
                 + (f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""),
-                file=place,
+                file=location,
                 remedy=self.howto,
             )
 
@@ -127,8 +127,8 @@ class ReleaseSource:
         import ir_datasets
 
         named = os.environ.get(DATA_VARIABLE)
-        here = [on_disk(named).absolute()] if named and url_of(named) is None else []
-        places = [folder / self.benchmark for folder in here]
+        folders = [on_disk(named).absolute()] if named and url_of(named) is None else []
+        places = [folder / self.benchmark for folder in folders]
         return [*places, ir_datasets.util.home_path() / self.benchmark]
 
 

@@ -55,7 +55,7 @@ def read_members(path: Path, what: str) -> Iterator[tuple[int, str, Any]]:
     if text.next_character() != "{":
         raise text.expected(what)
     text.advance(1)
-    seen: set[str] = set()
+    keys: set[str] = set()
     if text.next_character() == "}":
         text.advance(1)
     else:
@@ -64,9 +64,9 @@ def read_members(path: Path, what: str) -> Iterator[tuple[int, str, Any]]:
                 raise text.expected("a key")
             line = text.line
             key = text.value()
-            if key in seen:
+            if key in keys:
                 raise text.refuse(f"the key {key!r} appears twice in one object", line)
-            seen.add(key)
+            keys.add(key)
             if text.next_character() != ":":
                 raise text.expected("a colon")
             text.advance(1)
@@ -92,8 +92,8 @@ class _Window:
         self._text = ""
         self._at = 0
 
-    def refuse(self, found: str, line: int | None = None) -> InputError:
-        return InputError(found, file=self._path, line=line or self.line, remedy=TRUNCATED)
+    def refuse(self, problem: str, line: int | None = None) -> InputError:
+        return InputError(problem, file=self._path, line=line or self.line, remedy=TRUNCATED)
 
     def expected(self, what: str) -> InputError:
         if not self.next_character():
@@ -103,9 +103,9 @@ class _Window:
     def next_character(self) -> str:
         """Returns the next character that is not white space; empty at the end of the file."""
         while self._at < len(self._text) or self._grow():
-            found = self._text[self._at]
-            if found not in " \t\r\n":
-                return found
+            character = self._text[self._at]
+            if character not in " \t\r\n":
+                return character
             self.advance(1)
         return ""
 
@@ -144,14 +144,14 @@ class _Window:
 
     def _grow(self) -> bool:
         """Doubles the text that was read; returns whether there was more."""
-        kept, more = self._text[self._at :], list[str]()
-        while sum(map(len, more)) <= len(kept):
+        rest, more = self._text[self._at :], list[str]()
+        while sum(map(len, more)) <= len(rest):
             piece = next(self._pieces, None)
             if piece is None:
                 break
             more.append(piece)
         if more:
-            self._text, self._at = "".join((kept, *more)), 0
+            self._text, self._at = "".join((rest, *more)), 0
         return bool(more)
 
 

@@ -26,7 +26,7 @@ _NAMES = Tables(
 )
 
 
-def tables_of(given: Any) -> Tables | None:
+def tables_of(value: Any) -> Tables | None:
     """Returns the parts of a mapping of names to data frames; None for anything else.
 
     A single table is the documents, whatever its name is.
@@ -34,22 +34,22 @@ def tables_of(given: Any) -> Tables | None:
     Raises:
         InputError: a table of another name, the same part twice, or no documents.
     """
-    if not isinstance(given, Mapping) or not given or not all(map(is_frame, given.values())):
+    if not isinstance(value, Mapping) or not value or not all(map(is_frame, value.values())):
         return None
-    if len(given) == 1:
-        return Tables(next(iter(given.values())))
-    found: dict[str, Any] = {}
-    for name, table in given.items():
+    if len(value) == 1:
+        return Tables(next(iter(value.values())))
+    tables: dict[str, Any] = {}
+    for name, table in value.items():
         part = next((p for p in Tables._fields if str(name).lower() in getattr(_NAMES, p)), None)
-        if part is None or part in found:
+        if part is None or part in tables:
             problem = "is no part of a dataset" if part is None else f"is a second table of {part}"
             raise InputError(
                 f"table {name!r} {problem}",
                 remedy="name the tables corpus, queries, qrels and top_ranked",
             )
-        found[part] = table
-    if "docs" not in found:
+        tables[part] = table
+    if "docs" not in tables:
         raise InputError(
-            f"no documents among the tables {', '.join(map(str, given))}", remedy="name one corpus"
+            f"no documents among the tables {', '.join(map(str, value))}", remedy="name one corpus"
         )
-    return Tables(**found)
+    return Tables(**tables)

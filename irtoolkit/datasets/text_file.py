@@ -62,9 +62,9 @@ class FileDocs:
         InputError: the file is invalid; in another process, it is missing or different.
     """
 
-    def __init__(self, given: StrPath, form: str) -> None:
-        self._given, self._form = given, form
-        tables = docs_tables(form, [local(given)])
+    def __init__(self, path: StrPath, form: str) -> None:
+        self._given, self._form = path, form
+        tables = docs_tables(form, [local(path)])
         self._key, self._records = tables.key, _records(tables["docs"])
 
     def __call__(self) -> Mapping[str, GenericDoc]:
@@ -88,19 +88,19 @@ def _doc(doc_id: str, title: str, text: str) -> GenericDoc:
     return GenericDoc(doc_id, f"{title} {text}".strip())
 
 
-def _sent(given: StrPath, form: str, key: str) -> FileDocs:
+def _sent(path: StrPath, form: str, key: str) -> FileDocs:
     """Returns the documents in a process that they were sent to."""
-    if not is_file(given):
+    if not is_file(path):
         raise InputError(
             f"the machine {socket.gethostname()} has no such file",
-            file=given,
+            file=path,
             remedy="keep it where every worker sees it, or at a URL",
         )
-    found = FileDocs(given, form)
-    if not found.holds(key):
+    docs = FileDocs(path, form)
+    if not docs.holds(key):
         raise InputError(
             f"the machine {socket.gethostname()} has other documents in this file",
-            file=given,
+            file=path,
             remedy="give every machine the same data",
         )
-    return found
+    return docs

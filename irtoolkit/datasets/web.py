@@ -40,16 +40,16 @@ def download_files(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
 def _download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
     staging = folder.with_name(f".{folder.name}.part")
     staging.mkdir(parents=True, exist_ok=True)
-    for name, (url, wanted) in files.items():
+    for name, (url, expected) in files.items():
         if (staging / name).is_file():
             continue
         part = staging / f"{name}.part"
         fetch(urllib.request.Request(url), part)
-        found = sha256(part)
-        if found != wanted:
+        digest = sha256(part)
+        if digest != expected:
             part.unlink()
             raise InputError(
-                f"the content has SHA-256 {found} instead of {wanted}",
+                f"the content has SHA-256 {digest} instead of {expected}",
                 file=url,
                 remedy="the download was damaged or changed: try again, or report it",
             )
@@ -58,7 +58,7 @@ def _download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
 
 
 def fetch(
-    asked: urllib.request.Request,
+    request: urllib.request.Request,
     part: Path,
     *,
     most: int | None = None,
@@ -67,7 +67,7 @@ def fetch(
     """Downloads a file, resuming a partial one.
 
     Args:
-        asked: the request, without a range.
+        request: the request, without a range.
         part: the partial file.
         most: largest size of the file in bytes; a longer file is read no further.
         context: the certificates to trust; by default the system's.
@@ -79,9 +79,9 @@ def fetch(
     if most is not None and have == most:
         return  # its hash will be checked
     if have:
-        asked.add_header("Range", f"bytes={have}-")
+        request.add_header("Range", f"bytes={have}-")
     try:
-        with urllib.request.urlopen(asked, timeout=TIMEOUT_SECONDS, context=context) as answer:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS, context=context) as answer:
             # A server without support for ranges sends the whole file again.
             resumed = have > 0 and answer.status == http.HTTPStatus.PARTIAL_CONTENT
             total = int(answer.headers.get("Content-Length") or 0)

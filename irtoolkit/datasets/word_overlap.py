@@ -16,9 +16,9 @@ WordSource = Literal["nltk", "sklearn"]
 _RESOURCES = ("tokenizers/punkt_tab/english", "corpora/stopwords/english")
 
 
-def word_overlap(asked: Set[str], found: Set[str]) -> float:
+def word_overlap(query_words: Set[str], doc_words: Set[str]) -> float:
     """Returns the share of a query's distinct words that a passage has (Eq. 5), 0 without words."""
-    return len(asked & found) / len(asked) if asked else 0.0
+    return len(query_words & doc_words) / len(query_words) if query_words else 0.0
 
 
 def word_sets(source: WordSource, *, fold_case: bool = False) -> WordSets:
@@ -39,9 +39,9 @@ def word_sets(source: WordSource, *, fold_case: bool = False) -> WordSets:
     if source == "sklearn":
         words = analyzer("word", "sklearn")
         return lambda text: set(words(text))
-    lacking = missing_words(source)
-    if lacking is not None:
-        raise lacking
+    remedy = missing_words(source)
+    if remedy is not None:
+        raise remedy
     from nltk.corpus import stopwords
     from nltk.tokenize import word_tokenize
 

@@ -52,20 +52,20 @@ def task(folder: StrPath, main_score: str = "ndcg_at_10") -> Any:
         raise InputError(
             "no dataset in MTEB's form", file=folder, remedy="irtoolkit export DATASET mteb FOLDER"
         )
-    known = {"metadata": _metadata(folder, front, main_score)}
-    return type("ExportedTask", (AbsTaskRetrieval,), known)()
+    attributes = {"metadata": _metadata(folder, front, main_score)}
+    return type("ExportedTask", (AbsTaskRetrieval,), attributes)()
 
 
 def _metadata(folder: StrPath, front: Mapping[str, Any], main_score: str) -> Any:
-    own, licence = front[OWN], front.get("license", UNKNOWN)
-    pools = "candidates" in own["counts"]
+    recorded, licence = front[OWN], front.get("license", UNKNOWN)
+    pools = "candidates" in recorded["counts"]
     return TaskMetadata(
-        name=own["dataset"].replace("/", "-"),
-        description=f"{front['pretty_name']}, exported by irtoolkit {own['version']}.",
-        dataset={"path": str(Path(folder).resolve()), "revision": own["version"]},
+        name=recorded["dataset"].replace("/", "-"),
+        description=f"{front['pretty_name']}, exported by irtoolkit {recorded['version']}.",
+        dataset={"path": str(Path(folder).resolve()), "revision": recorded["version"]},
         type="Reranking" if pools else "Retrieval",
         category="t2t",
-        eval_splits=[own["split"]],
+        eval_splits=[recorded["split"]],
         eval_langs=[_language(front.get("language", [None])[0])],
         main_score=main_score,
         license="not specified" if licence == UNKNOWN else licence,
@@ -101,7 +101,7 @@ class System:
         facts = {"name": name, "revision": __version__, "modalities": ["text"]}
         return ModelMeta.create_empty(facts)
 
-    def index(self, corpus: Any, **how: Any) -> None:
+    def index(self, corpus: Any, **options: Any) -> None:
         """Takes the documents of a task."""
         self._docs = {
             row["id"]: GenericDoc(row["id"], f"{row.get('title') or ''} {row['text']}".strip())
@@ -114,31 +114,33 @@ class System:
         *,
         top_k: int,
         top_ranked: Mapping[str, Sequence[str]] | None = None,
-        **how: Any,
+        **options: Any,
     ) -> dict[str, dict[str, float]]:
         """Returns the scores of the best documents of each query."""
-        asked = [GenericQuery(row["id"], row["text"]) for row in queries]
+        query_list = [GenericQuery(row["id"], row["text"]) for row in queries]
         run = irtoolkit.retrieve(
-            self._dataset(asked, top_ranked),
+            self._dataset(query_list, top_ranked),
             self.name,
             depth=top_k,
             progress=False,
             **self.settings,
         )
-        found: dict[str, dict[str, float]] = {query.query_id: {} for query in asked}
+        results: dict[str, dict[str, float]] = {query.query_id: {} for query in query_list}
         for query_id, start, end in zip(
             run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True
         ):
             ids = run.doc_ids[run.docs[start:end]].tolist()
-            found[query_id] = dict(zip(ids, run.scores[start:end].tolist(), strict=True))
-        return found
+            results[query_id] = dict(zip(ids, run.scores[start:end].tolist(), strict=True))
+        return results
 
-    def _dataset(self, asked: Sequence[Any], pools: Mapping[str, Sequence[str]] | None) -> Dataset:
+    def _dataset(
+        self, query_list: Sequence[Any], pools: Mapping[str, Sequence[str]] | None
+    ) -> Dataset:
         parts: list[Any] = [
             DocsHandler(lambda: self._docs, GenericDoc, "mteb", self.lang),
-            QueriesHandler(lambda: asked, GenericQuery, "mteb", self.lang),
+            QueriesHandler(lambda: query_list, GenericQuery, "mteb", self.lang),
         ]
         if pools is not None:
-            chosen = [(query.query_id, pools[query.query_id]) for query in asked]
+            chosen = [(query.query_id, pools[query.query_id]) for query in query_list]
             parts.append(PoolsHandler(lambda: chosen))
         return Dataset("mteb", ir_datasets.Dataset(*parts), in_memory=True)

@@ -85,10 +85,10 @@ def fuse_with_ranx(
     if len(listed) < 2:
         raise InputError(f"{len(listed)} runs to fuse", remedy="give at least two")
     query_ids, _ = encode(query for run in listed for query in run.query_ids)
-    theirs, left = normalised_for_ranx(listed, query_ids.tolist(), norm)
+    theirs, excluded = normalised_for_ranx(listed, query_ids.tolist(), norm)
     with threads_kept():
         try:
-            fused = ranx.fuse(runs=theirs, norm=left, method=method, params=dict(params or {}))
+            fused = ranx.fuse(runs=theirs, norm=excluded, method=method, params=dict(params or {}))
         except (AssertionError, KeyError, NotImplementedError, TypeError, ValueError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise InputError(
@@ -173,10 +173,14 @@ def _values(
 ) -> dict[str, Floats]:
     listed = to_ranx(run, qrels.query_ids)
     # ranx goes through the queries of both in ascending order.
-    place = rank_ids(qrels.query_ids)
+    order = rank_ids(qrels.query_ids)
     with threads_kept():
-        found = {name: ranx.evaluate(judged, listed, name, return_mean=False) for name in names}
-    return {name: np.asarray(values, dtype=np.float64)[place] for name, values in found.items()}
+        by_measure = {
+            name: ranx.evaluate(judged, listed, name, return_mean=False) for name in names
+        }
+    return {
+        name: np.asarray(values, dtype=np.float64)[order] for name, values in by_measure.items()
+    }
 
 
 def compare_with_ranx(
@@ -219,7 +223,9 @@ def compare_with_ranx(
     scored = {name: _values(ranx, judged, theirs, run, names) for name, run in named.items()}
     return ranx.data_structures.Report(
         model_names=list(named),
-        results={one: {name: float(np.mean(scored[one][name])) for name in names} for one in named},
+        results={
+            label: {name: float(np.mean(scored[label][name])) for name in names} for label in named
+        },
         comparisons=ranx.data_structures.FrozensetDict(_tests(scored, test, correction, max_p)),
         metrics=names,
         max_p=max_p,
@@ -238,25 +244,27 @@ def _tests(
 ) -> dict[frozenset[str], dict[str, Any]]:
     """Returns the p-value of each pair of systems on each measure."""
     pairs = list(combinations(scored, 2))
-    found: dict[frozenset[str], dict[str, Any]] = {frozenset(pair): {} for pair in pairs}
+    tests: dict[frozenset[str], dict[str, Any]] = {frozenset(pair): {} for pair in pairs}
     for name in next(iter(scored.values())):
-        raw = [paired_test(scored[one][name], scored[two][name], test) for one, two in pairs]
+        raw = [
+            paired_test(scored[first][name], scored[second][name], test) for first, second in pairs
+        ]
         for pair, p in zip(pairs, correct(raw, correction), strict=True):
-            found[frozenset(pair)][name] = {"p_value": p, "significant": p <= max_p}
-    return found
+            tests[frozenset(pair)][name] = {"p_value": p, "significant": p <= max_p}
+    return tests
 
 
 def _outcomes(scored: _Scored) -> dict[tuple[str, str], dict[str, dict[str, int]]]:
     """Returns how many queries each system wins, ties and loses against each other, by measure."""
-    found: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
-    for one, two in permutations(scored, 2):
-        for name in scored[one]:
-            signs = np.sign(scored[one][name] - scored[two][name])
-            found.setdefault((one, two), {})[name] = {
+    counts: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
+    for first, second in permutations(scored, 2):
+        for name in scored[first]:
+            signs = np.sign(scored[first][name] - scored[second][name])
+            counts.setdefault((first, second), {})[name] = {
                 letter: int((signs == sign).sum())
                 for letter, sign in (("W", 1), ("T", 0), ("L", -1))
             }
-    return found
+    return counts
 
 
 def _named(ranx: Any, runs: Iterable[Any] | Mapping[str, Any]) -> dict[str, Run]:
@@ -267,10 +275,10 @@ def _named(ranx: Any, runs: Iterable[Any] | Mapping[str, Any]) -> dict[str, Run]
     else:
         listed = [_run_of(ranx, run) for run in runs]
         many = {tag for tag, count in Counter(run.tag for run in listed).items() if count > 1}
-        seen: Counter[str] = Counter()
+        counter: Counter[str] = Counter()
         for run in listed:
-            seen[run.tag] += 1
-            named[f"{run.tag}-{seen[run.tag]}" if run.tag in many else run.tag] = run
+            counter[run.tag] += 1
+            named[f"{run.tag}-{counter[run.tag]}" if run.tag in many else run.tag] = run
         if len(named) != len(listed):
             raise InputError("two runs have one name", remedy="give them as {name: run}")
     if not 2 <= len(named) <= _MOST_SYSTEMS:

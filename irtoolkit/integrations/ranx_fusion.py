@@ -73,12 +73,16 @@ class _Parameter:
     whole: bool = False
 
     def of(self, value: Any) -> float:
-        found = number(value)
-        if not math.isfinite(found) or not self.valid(found) or (self.whole and found % 1):
+        number_value = number(value)
+        if (
+            not math.isfinite(number_value)
+            or not self.valid(number_value)
+            or (self.whole and number_value % 1)
+        ):
             raise InputError(f"{self.name}={written(value)} is not {self.says}")
         # ranx has a k of 60, not of 60.0.
-        whole = self.whole or (isinstance(self.default, int) and found.is_integer())
-        return int(found) if whole else found
+        whole = self.whole or (isinstance(self.default, int) and number_value.is_integer())
+        return int(number_value) if whole else number_value
 
 
 @dataclass(frozen=True)
@@ -149,23 +153,23 @@ class RanxMethod(WholeRunMethod):
         return self.method
 
     def settings(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"method": self.method, **self.parameters}
+        settings: dict[str, Any] = {"method": self.method, **self.parameters}
         if self.weights is not None:
-            found["weights"] = list(self.weights)
+            settings["weights"] = list(self.weights)
         if self.normalise is not None:
-            found["normalise"] = self.normalise
+            settings["normalise"] = self.normalise
         if self.train is not None:
-            found["train"] = self.train.id
+            settings["train"] = self.train.id
         if self.train_runs:
             names = [run if isinstance(run, str) else Run.of(run).tag for run in self.train_runs]
-            found["train_runs"] = names
-        return found
+            settings["train_runs"] = names
+        return settings
 
     def check(self, count: int) -> None:
-        for what, given in (("weights", self.weights), ("train_runs", self.train_runs or None)):
-            if given is not None and len(given) != count:
+        for kind, value in (("weights", self.weights), ("train_runs", self.train_runs or None)):
+            if value is not None and len(value) != count:
                 raise InputError(
-                    f"{len(given)} {what} for {count} runs", remedy="give one for each run"
+                    f"{len(value)} {kind} for {count} runs", remedy="give one for each run"
                 )
 
     @property
@@ -175,8 +179,8 @@ class RanxMethod(WholeRunMethod):
 
     def seen(self, query_ids: Iterable[str]) -> int:
         """Returns how many of some queries it is trained on: figures on these are too high."""
-        known = set() if self.train is None else set(self.train.qrels.query_ids.tolist())
-        return len(known.intersection(query_ids))
+        training_queries = set() if self.train is None else set(self.train.qrels.query_ids.tolist())
+        return len(training_queries.intersection(query_ids))
 
     def scores(
         self, runs: Sequence[Run], query_ids: Sequence[str]
@@ -192,8 +196,8 @@ class RanxMethod(WholeRunMethod):
             if self.train is not None:
                 params |= self._trained(ranx, runs)
                 params.pop(_SEGMENTS.name, None)  # which only training takes
-            theirs, left = normalised_for_ranx(runs, query_ids, norm)
-            fused = ranx.fuse(runs=theirs, norm=left, method=self.method, params=params)
+            theirs, excluded = normalised_for_ranx(runs, query_ids, norm)
+            fused = ranx.fuse(runs=theirs, norm=excluded, method=self.method, params=params)
         for query_id in query_ids:
             yield {str(doc): float(score) for doc, score in fused.run[query_id].items()}
 
@@ -230,12 +234,12 @@ class RanxMethod(WholeRunMethod):
                 remedy="name runs of its queries with --train-runs",
             )
         judged = to_ranx(qrels, shared)
-        given = [to_ranx(run, shared) for run in train_runs]
+        ranx_runs = [to_ranx(run, shared) for run in train_runs]
         estimate = getattr(ranx.fusion, f"{self.method}_train")
-        own = {"n_segments": self.parameters["n_segments"]} if self.method == "probfuse" else {}
+        options = {"n_segments": self.parameters["n_segments"]} if self.method == "probfuse" else {}
         parameter = KINDS[self.method].trained
         assert parameter is not None
-        return {parameter: estimate(judged, given, **own)}
+        return {parameter: estimate(judged, ranx_runs, **options)}
 
 
 def fusion_method(name: str, settings: Mapping[str, Any]) -> Method:
@@ -250,31 +254,31 @@ def fusion_method(name: str, settings: Mapping[str, Any]) -> Method:
         InputError: there is no such method; a parameter is unknown, missing or has a wrong value;
             ranx is not installed.
     """
-    known = name.removeprefix(PREFIX)
-    if known != name:
-        check_ordered(known)
-    if known not in KINDS or name in METHODS:
+    method_name = name.removeprefix(PREFIX)
+    if method_name != name:
+        check_ordered(method_name)
+    if method_name not in KINDS or name in METHODS:
         try:
             return method_named(name, settings)
         except InputError as error:
             if name in METHODS:
                 raise
-            others = ", ".join(other for other in KINDS if other not in METHODS)
+            others = ", ".join(kind for kind in KINDS if kind not in METHODS)
             guess = did_you_mean(name, [*KINDS, *METHODS])
             ours = ", ".join(METHODS)
             raise InputError(
                 error.found, remedy=f"{guess}there are {ours}, and with ranx {others}"
             ) from None
     load_ranx()
-    return _ranx_method(known, dict(settings))
+    return _ranx_method(method_name, dict(settings))
 
 
-def _ranx_method(name: str, given: dict[str, Any]) -> RanxMethod:
+def _ranx_method(name: str, settings: dict[str, Any]) -> RanxMethod:
     kind = KINDS[name]
     takes = [parameter.name for parameter in kind.parameters]
     takes += ["weights"] * kind.weights + ["normalise"] * kind.scores
     takes += ["train", "train_runs"] * (kind.trained is not None)
-    for key in given:
+    for key in settings:
         if key not in takes:
             raise InputError(
                 f"method {name} takes no {key}",
@@ -282,30 +286,30 @@ def _ranx_method(name: str, given: dict[str, Any]) -> RanxMethod:
             )
     parameters: dict[str, float] = {}
     for parameter in kind.parameters:
-        value = given.get(parameter.name, parameter.default)
+        value = settings.get(parameter.name, parameter.default)
         if value is None:
             raise InputError(f"method {name} needs {parameter.name}", remedy=parameter.says)
         parameters[parameter.name] = parameter.of(value)
-    if kind.weights and "weights" not in given:
+    if kind.weights and "weights" not in settings:
         raise InputError(f"method {name} needs weights", remedy="one for each run")
-    if kind.trained is not None and given.get("train") is None:
+    if kind.trained is not None and settings.get("train") is None:
         raise InputError(
             f"method {name} is trained on judgments", remedy="name a dataset with --train"
         )
-    normalise = given.get("normalise", "minmax") if kind.scores else None
+    normalise = settings.get("normalise", "minmax") if kind.scores else None
     if kind.scores:
         check_normalisation(normalise, NORMALISATIONS)
     train = None
-    train_runs = given.get("train_runs") or ()
+    train_runs = settings.get("train_runs") or ()
     if kind.trained is not None:
         refuse_other_type("train_runs", train_runs, Sequence[Any])
         from irtoolkit.datasets.dataset import Dataset
 
-        train = Dataset.of(given["train"])
+        train = Dataset.of(settings["train"])
     return RanxMethod(
         name,
         parameters,
-        finite_weights(given["weights"]) if kind.weights else None,
+        finite_weights(settings["weights"]) if kind.weights else None,
         normalise,
         train,
         tuple(train_runs),

@@ -44,23 +44,23 @@ def to_ranx(of: Run | Qrels, queries: Iterable[str] | None = None) -> Any:
             f"{type(of).__name__} is neither a Run nor Qrels",
             remedy="make one by Run.of or Qrels.of",
         )
-    wanted = list(of.query_ids) if queries is None else list(dict.fromkeys(queries))
-    at = dict(zip(of.query_ids, range(len(of.query_ids)), strict=True))
+    ids = list(of.query_ids) if queries is None else list(dict.fromkeys(queries))
+    row_of = dict(zip(of.query_ids, range(len(of.query_ids)), strict=True))
     numbers = _untied(of) if isinstance(of, Run) else of.grades
-    full = {name for name, i in at.items() if of.offsets[i] < of.offsets[i + 1]}
-    filled = [name for name in wanted if name in full]
-    lacking = [name for name in wanted if name not in full]
-    made = ranx.Run(name=of.tag) if isinstance(of, Run) else ranx.Qrels()
-    if lacking and isinstance(of, Qrels):
-        raise InputError(f"query {lacking[0]} has no judgments", remedy="leave it out")
+    full = {name for name, i in row_of.items() if of.offsets[i] < of.offsets[i + 1]}
+    filled = [name for name in ids if name in full]
+    absent = [name for name in ids if name not in full]
+    converted = ranx.Run(name=of.tag) if isinstance(of, Run) else ranx.Qrels()
+    if absent and isinstance(of, Qrels):
+        raise InputError(f"query {absent[0]} has no judgments", remedy="leave it out")
     if filled:
-        rows = [slice(of.offsets[at[name]], of.offsets[at[name] + 1]) for name in filled]
+        rows = [slice(of.offsets[row_of[name]], of.offsets[row_of[name] + 1]) for name in filled]
         docs = [of.doc_ids[of.docs[row]].tolist() for row in rows]
         with threads_kept():
-            made.add_multi(filled, docs, [numbers[row].tolist() for row in rows])
-    if lacking:
-        _add_empty(made, lacking)
-    return made
+            converted.add_multi(filled, docs, [numbers[row].tolist() for row in rows])
+    if absent:
+        _add_empty(converted, absent)
+    return converted
 
 
 def _add_empty(run: Any, queries: Iterable[str]) -> None:
@@ -84,16 +84,16 @@ def normalised_for_ranx(
     if norm != "zmuv":
         return [to_ranx(run, queries) for run in runs], norm
     ranx = load_ranx()
-    found = []
+    converted = []
     for run in runs:
         filled = set(run.query_ids[np.diff(run.offsets) > 0].tolist())
-        made = ranx.Run(name=run.tag)
+        converted_run = ranx.Run(name=run.tag)
         if filled:
             with threads_kept():
-                made = ranx.normalization.zmuv_norm(to_ranx(run, filled))
-        _add_empty(made, [query for query in queries if query not in filled])
-        found.append(made)
-    return found, None
+                converted_run = ranx.normalization.zmuv_norm(to_ranx(run, filled))
+        _add_empty(converted_run, [query for query in queries if query not in filled])
+        converted.append(converted_run)
+    return converted, None
 
 
 def _untied(run: Run) -> Floats:

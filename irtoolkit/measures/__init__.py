@@ -25,12 +25,12 @@ for _module in modules(sys.modules[__name__]):
 
 def _brought(plugin: plugins.Plugin) -> ColumnarMeasure:
     """Returns the measure of another package."""
-    found = plugin.load()
-    if isinstance(found, ColumnarMeasure):
-        return found
+    member = plugin.load()
+    if isinstance(member, ColumnarMeasure):
+        return member
     raise InputError(
         f"the measure {plugin.name!r} of the package {plugin.distributions[0]} is a"
-        f" {type(found).__name__}",
+        f" {type(member).__name__}",
         remedy="its entry point names an instance of a ColumnarMeasure subclass",
     )
 

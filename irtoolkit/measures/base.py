@@ -34,12 +34,12 @@ class ColumnarMeasure(Measure):  # type: ignore[misc]
         return self.TRAITS
 
     def __repr__(self) -> str:
-        shown = {
+        parameters = {
             name: self[name]
             for name, info in self.SUPPORTED_PARAMS.items()
             if name != self.AT_PARAM and (name in self.ALWAYS_SHOWN or self[name] != info.default)
         }
-        text = ",".join(f"{name}={self._param_repr(value)}" for name, value in shown.items())
+        text = ",".join(f"{name}={self._param_repr(value)}" for name, value in parameters.items())
         cut = f"@{self.params[self.AT_PARAM]}" if self.AT_PARAM in self.params else ""
         return f"{self.NAME}({text}){cut}" if text else f"{self.NAME}{cut}"
 

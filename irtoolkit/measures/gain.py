@@ -63,8 +63,8 @@ class Gains(NamedTuple):
             return np.zeros(len(queries))
         width = max(self.ranks.max(), ranks.max(initial=0)) + 1
         keys = self.queries * width + self.ranks
-        at = np.searchsorted(keys, queries * width + ranks, side="right") - 1
-        return np.where(at < self.offsets[queries], 0.0, self.values[at])
+        index = np.searchsorted(keys, queries * width + ranks, side="right") - 1
+        return np.where(index < self.offsets[queries], 0.0, self.values[index])
 
 
 class GainMeasure(ColumnarMeasure):
@@ -92,19 +92,19 @@ class GainMeasure(ColumnarMeasure):
         """Returns the documents of the run whose gain is not 0."""
         rows = judged_rows(self, judged)
         values = self._of(rows.grades)
-        kept = np.flatnonzero(values)
-        queries = rows.queries[kept]
+        gaining = np.flatnonzero(values)
+        queries = rows.queries[gaining]
         offsets = offsets_of(queries, len(judged.query_ids))
-        return Gains(offsets, queries, rows.ranks[kept], values[kept])
+        return Gains(offsets, queries, rows.ranks[gaining], values[gaining])
 
     def ideal(self, judged: JudgedRun) -> Gains:
         """Returns the judged documents whose gain is above 0, in the ideal order."""
         values = self._of(judged.pool_grades)
-        kept = np.flatnonzero(values > 0)
-        kept = kept[np.lexsort((-values[kept], judged.pool_queries[kept]))]
-        queries = judged.pool_queries[kept]
+        rows = np.flatnonzero(values > 0)
+        rows = rows[np.lexsort((-values[rows], judged.pool_queries[rows]))]
+        queries = judged.pool_queries[rows]
         offsets = offsets_of(queries, len(judged.query_ids))
-        return Gains(offsets, queries, within(offsets), values[kept])
+        return Gains(offsets, queries, within(offsets), values[rows])
 
     def _of(self, grades: Grades) -> Floats:
         """Returns the gain of each grade.
@@ -114,8 +114,8 @@ class GainMeasure(ColumnarMeasure):
         """
         values = np.maximum(grades, 0).astype(np.float64)
         for grade, gain in self["gains"].items():
-            known = isinstance(grade, int) and grade >= 0
-            if not (known and isinstance(gain, int | float) and math.isfinite(gain)):
+            valid = isinstance(grade, int) and grade >= 0
+            if not (valid and isinstance(gain, int | float) and math.isfinite(gain)):
                 raise InputError(
                     f"measure {self!r}: gains are numbers of grades from 0 on",
                     remedy="as in {1: 3.5, 2: 9}",
@@ -144,10 +144,10 @@ class _G(GainMeasure):
     SHORT_DESC = "trec_eval's G"
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        found, ideal = self.found(judged), self.ideal(judged)
+        listed, ideal = self.found(judged), self.ideal(judged)
         above_one = ideal._replace(values=np.maximum(ideal.values - 1, 0)).running
-        owed = found.ranks + above_one.up_to(found.queries, found.ranks) - found.running.values
-        counted = found._replace(values=found.values / np.log2(2 + owed))
+        owed = listed.ranks + above_one.up_to(listed.queries, listed.ranks) - listed.running.values
+        counted = listed._replace(values=listed.values / np.log2(2 + owed))
         return share(counted.totals, ideal.totals)
 
 

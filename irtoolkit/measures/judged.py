@@ -87,15 +87,15 @@ class JudgedRun:
         if shifts[counts > 0].any():
             docs = run.docs[np.arange(offsets[-1]) + np.repeat(shifts, counts)]
         # The documents of the run come first, then those that are judged only.
-        place = translate(qrels.doc_ids, run.doc_ids)
-        unlisted = np.flatnonzero(place < 0)
-        place[unlisted] = len(run.doc_ids) + np.arange(len(unlisted))
+        numbers = translate(qrels.doc_ids, run.doc_ids)
+        unlisted = np.flatnonzero(numbers < 0)
+        numbers[unlisted] = len(run.doc_ids) + np.arange(len(unlisted))
         doc_ids = np.concatenate([run.doc_ids, qrels.doc_ids[unlisted]])
-        pool_docs = place[qrels.docs]
+        pool_docs = numbers[qrels.docs]
         judgments = look_up(offsets, docs, qrels.offsets, pool_docs, len(doc_ids))
-        known = np.flatnonzero(judgments >= 0)
+        relevant_rows = np.flatnonzero(judgments >= 0)
         grades = np.zeros(len(docs), dtype=qrels.grades.dtype)
-        grades[known] = qrels.grades[judgments[known]]
+        grades[relevant_rows] = qrels.grades[judgments[relevant_rows]]
         return cls(
             qrels.query_ids,
             offsets,
@@ -106,7 +106,7 @@ class JudgedRun:
             docs,
             pool_docs,
             *_exact_ranks(qrels, ranks),
-            known,
+            relevant_rows,
         )
 
     @cached_property
@@ -134,10 +134,10 @@ class JudgedRun:
         """(N,) the grades of each query's rows, best first."""
         return self.grades[np.lexsort((-self.grades, self.queries))]
 
-    def rows(self, at: Ints) -> RankedRows:
+    def rows(self, index: Ints) -> RankedRows:
         """Returns the rows at some indices."""
-        queries = np.searchsorted(self.offsets, at, side="right") - 1
-        return RankedRows(queries, at - self.offsets[queries] + 1, self.grades[at])
+        queries = np.searchsorted(self.offsets, index, side="right") - 1
+        return RankedRows(queries, index - self.offsets[queries] + 1, self.grades[index])
 
     @cached_property
     def hits(self) -> RankedRows:
@@ -161,17 +161,17 @@ class JudgedRun:
         """The judged documents of the whole ranking, with the best rank among equal scores."""
         return self.exact if self.best_ranks is None else self._ranked(self.best_ranks)
 
-    def _ranked(self, known: Floats) -> RankedRows:
+    def _ranked(self, exact: Floats) -> RankedRows:
         """Returns the judged documents that the run lists or whose ranks, (M,), are finite."""
         width = len(self.doc_ids)
         listed = self.hits.queries * width + self.docs[self._judged_rows]
         order = np.argsort(listed)
-        wanted = self.pool_queries * width + self.pool_docs
-        at = np.minimum(np.searchsorted(listed[order], wanted), max(len(listed) - 1, 0))
-        best = known.copy()
+        keys = self.pool_queries * width + self.pool_docs
+        index = np.minimum(np.searchsorted(listed[order], keys), max(len(listed) - 1, 0))
+        best = exact.copy()
         if len(listed):
-            found = listed[order][at] == wanted
-            best[found] = np.minimum(best[found], self.hits.ranks[order][at[found]])
+            matched = listed[order][index] == keys
+            best[matched] = np.minimum(best[matched], self.hits.ranks[order][index[matched]])
         ranked = np.flatnonzero(np.isfinite(best))
         ranked = ranked[np.lexsort((best[ranked], self.pool_queries[ranked]))]
         ranks = best[ranked].astype(np.int64)
@@ -217,7 +217,7 @@ def look_up(
     Returns:
         (N,) positions in `pool_docs`, or -1 if the query's pool lacks the document.
     """
-    found = np.empty(len(docs), dtype=np.int32)
+    codes = np.empty(len(docs), dtype=np.int32)
     table = np.full(width, -1, dtype=np.int32)
     places = np.arange(len(pool_docs), dtype=np.int32)
     bounds = zip(pairwise(offsets.tolist()), pairwise(pool_offsets.tolist()), strict=True)
@@ -226,9 +226,9 @@ def look_up(
             pool = pool_docs[first:last]
             table[pool] = places[first:last]
             # No index is out of bounds; with "clip" numpy writes in place, without a copy.
-            table.take(docs[start:stop], out=found[start:stop], mode="clip")
+            table.take(docs[start:stop], out=codes[start:stop], mode="clip")
             table[pool] = -1
-    return found
+    return codes
 
 
 def _exact_ranks(qrels: Qrels, ranks: Ranks | None) -> tuple[Floats | None, Floats | None]:
@@ -236,8 +236,8 @@ def _exact_ranks(qrels: Qrels, ranks: Ranks | None) -> tuple[Floats | None, Floa
     if ranks is None:
         return None, None
     none: dict[str, int] = {}
-    found = [ranks.get(row.query_id, none).get(row.doc_id, np.inf) for row in qrels]
-    exact = np.array(found, dtype=np.float64)
-    if not any(isinstance(rank, TiedRank) for rank in found):
+    rank_list = [ranks.get(row.query_id, none).get(row.doc_id, np.inf) for row in qrels]
+    exact = np.array(rank_list, dtype=np.float64)
+    if not any(isinstance(rank, TiedRank) for rank in rank_list):
         return exact, None
-    return exact, np.array([getattr(rank, "best", rank) for rank in found], dtype=np.float64)
+    return exact, np.array([getattr(rank, "best", rank) for rank in rank_list], dtype=np.float64)

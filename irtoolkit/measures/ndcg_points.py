@@ -31,13 +31,13 @@ class _NDCGrel(GainMeasure):
     SHORT_DESC = "trec_eval's ndcg_rel"
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        found, ideal = self.found(judged).discounted, self.ideal(judged).discounted
+        discounted, ideal = self.found(judged).discounted, self.ideal(judged).discounted
         count = len(judged.query_ids)
-        best = ideal.running.up_to(found.queries, found.ranks)
-        hits = found.values > 0
-        points = sums(found.queries[hits], share(found.running.values, best)[hits], count)
-        missed = np.diff(ideal.offsets) - np.bincount(found.queries[hits], minlength=count)
-        points += missed * share(found.totals, ideal.totals)
+        best = ideal.running.up_to(discounted.queries, discounted.ranks)
+        hits = discounted.values > 0
+        points = sums(discounted.queries[hits], share(discounted.running.values, best)[hits], count)
+        missed = np.diff(ideal.offsets) - np.bincount(discounted.queries[hits], minlength=count)
+        points += missed * share(discounted.totals, ideal.totals)
         return share(np.maximum(points, 0), np.diff(ideal.offsets))
 
 
@@ -65,15 +65,15 @@ class _RnDCG(GainMeasure):
         return Traits()
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        found, gains = self.found(judged).discounted, self.ideal(judged)
+        discounted, gains = self.found(judged).discounted, self.ideal(judged)
         ideal = gains.discounted
         count, sizes = len(judged.query_ids), np.diff(gains.offsets)
         last = np.ones(len(gains.values), dtype=bool)
         last[:-1] = (np.diff(gains.values) != 0) | (np.diff(gains.queries) != 0)
         queries, ranks = gains.queries[last], gains.ranks[last]
-        ratios = found.running.up_to(queries, ranks) / ideal.running.values[last]
+        ratios = discounted.running.up_to(queries, ranks) / ideal.running.values[last]
         ends = judged.counts > sizes + 1
-        points = sums(queries, ratios, count) + ends * share(found.totals, ideal.totals)
+        points = sums(queries, ratios, count) + ends * share(discounted.totals, ideal.totals)
         value = share(points, np.bincount(queries, minlength=count) + ends)
         return np.where(number_relevant(self, judged) > 0, value, 0.0)
 

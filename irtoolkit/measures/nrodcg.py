@@ -54,18 +54,18 @@ class _NRODCG(ColumnarMeasure):
         listed = look_up(
             judged.offsets, judged.docs, offsets_of(near.queries, count), near.docs, width
         )
-        at = np.flatnonzero(listed >= 0)
-        queries, ranks, _ = judged.rows(at)
-        found = listed[at]
+        rows = np.flatnonzero(listed >= 0)
+        queries, ranks, _ = judged.rows(rows)
+        grades = listed[rows]
         cutoff = self.params.get("cutoff", np.inf)
-        dcg = _dcg(queries, ranks, near.gains[found], cutoff, count)
+        dcg = _dcg(queries, ranks, near.gains[grades], cutoff, count)
 
         # The ideal orders the judged and the listed documents.
-        known = np.isin(
+        judged_pools = np.isin(
             near.queries * width + near.docs, judged.pool_queries * width + judged.pool_docs
         )
-        known[found] = True
-        queries, gains = near.queries[known], near.gains[known]
+        judged_pools[grades] = True
+        queries, gains = near.queries[judged_pools], near.gains[judged_pools]
         gains = gains[np.lexsort((-gains, queries))]
         best = _dcg(queries, within(offsets_of(queries, count)), gains, cutoff, count)
         return np.divide(dcg, best, out=np.zeros(count), where=best > 0)

@@ -58,8 +58,8 @@ def each(queries: Ints, judged: JudgedRun) -> Floats:
 
 def share(part: Floats, whole: NDArray[Any]) -> Floats:
     """Returns the part over the whole, 0 if the whole is 0; of the same shape."""
-    found: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
-    return found
+    ratio: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    return ratio
 
 
 def running(offsets: Ints, values: Floats) -> Floats:
@@ -67,13 +67,13 @@ def running(offsets: Ints, values: Floats) -> Floats:
 
     Partial sums are added in pairs, so that no group has the rounding of those before it.
     """
-    found, places, step = values.astype(np.float64), within(offsets), 1
+    totals, places, step = values.astype(np.float64), within(offsets), 1
     rest = np.flatnonzero(places > step)
     while len(rest):
-        found[rest] = found[rest] + found[rest - step]
+        totals[rest] = totals[rest] + totals[rest - step]
         step *= 2
         rest = rest[places[rest] > step]
-    return found
+    return totals
 
 
 def numbers(measure: Measure, parameter: str) -> list[float]:

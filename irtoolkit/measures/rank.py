@@ -43,8 +43,8 @@ class _Rank(ColumnarMeasure):
         first = np.full(len(judged.query_ids), np.inf)
         ranks = judged.exact_ranks if judged.best_ranks is None else judged.best_ranks
         if ranks is not None:
-            known = judged.pool_grades >= self["rel"]
-            np.minimum.at(first, judged.pool_queries[known], ranks[known])
+            relevant_pool = judged.pool_grades >= self["rel"]
+            np.minimum.at(first, judged.pool_queries[relevant_pool], ranks[relevant_pool])
         relevant = judged.grades >= self["rel"]
         np.minimum.at(first, judged.queries[relevant], judged.ranks[relevant])
         first += self["start"] - 1

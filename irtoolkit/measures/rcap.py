@@ -37,12 +37,12 @@ class _RCap(ColumnarMeasure):
     def per_query(self, judged: JudgedRun) -> Floats:
         cutoff = self.params["cutoff"]
         relevant = judged.pool_grades >= self["rel"]
-        known = sums(judged.pool_queries, relevant.astype(np.float64), len(judged.query_ids))
+        total = sums(judged.pool_queries, relevant.astype(np.float64), len(judged.query_ids))
         rows = judged.exact
         rows = rows.where((rows.grades >= self["rel"]) & (rows.ranks <= cutoff))
-        found = sums(rows.queries, np.ones(len(rows.queries)), len(judged.query_ids))
-        best: Floats = np.minimum(known, cutoff)
-        return np.divide(found, best, out=np.zeros_like(found), where=best > 0)
+        above = sums(rows.queries, np.ones(len(rows.queries)), len(judged.query_ids))
+        best: Floats = np.minimum(total, cutoff)
+        return np.divide(above, best, out=np.zeros_like(above), where=best > 0)
 
 
 RCap = _RCap()

@@ -37,8 +37,8 @@ class _RListed(ColumnarMeasure):
         relevant = judged.grades >= self["rel"]
         listed = judged.sum(relevant.astype(np.float64))
         first = relevant & (judged.ranks <= self.params["cutoff"])
-        found = judged.sum(first.astype(np.float64))
-        return np.divide(found, listed, out=np.zeros_like(found), where=listed > 0)
+        total = judged.sum(first.astype(np.float64))
+        return np.divide(total, listed, out=np.zeros_like(total), where=listed > 0)
 
 
 RListed = _RListed()

@@ -36,8 +36,8 @@ class _RPlast(ColumnarMeasure):
         relevant = judged.grades >= self["rel"]
         last = np.zeros(len(judged.query_ids), dtype=np.int64)
         np.maximum.at(last, judged.queries[relevant], judged.ranks[relevant])
-        found = judged.sum(relevant.astype(np.float64))
-        return np.divide(found, last, out=np.zeros_like(found), where=last > 0)
+        listed = judged.sum(relevant.astype(np.float64))
+        return np.divide(listed, last, out=np.zeros_like(listed), where=last > 0)
 
 
 RPlast = _RPlast()

@@ -103,11 +103,11 @@ def _interpolated_precision(measure: Measure, judged: JudgedRun) -> Floats:
     """
     queries, ranks, _ = relevant_rows(measure, judged)
     count = len(judged.query_ids)
-    found = within(offsets_of(queries, count))
-    wanted = np.floor(measure["recall"] * number_relevant(measure, judged) + 0.9)
-    reached = found >= wanted[queries]
+    positions = within(offsets_of(queries, count))
+    needed = np.floor(measure["recall"] * number_relevant(measure, judged) + 0.9)
+    reached = positions >= needed[queries]
     best = np.zeros(count)
-    np.maximum.at(best, queries[reached], found[reached] / ranks[reached])
+    np.maximum.at(best, queries[reached], positions[reached] / ranks[reached])
     return best
 
 
@@ -135,8 +135,10 @@ def _bpref(measure: Measure, judged: JudgedRun) -> Floats:
     """
     rows = judged.hits.where(judged.hits.grades >= 0)
     relevant = rows.grades >= measure["rel"]
-    seen = np.concatenate([[0], np.cumsum(~relevant)])
-    above = seen[1:] - seen[offsets_of(rows.queries, len(judged.query_ids))[rows.queries]]
+    nonrelevant = np.concatenate([[0], np.cumsum(~relevant)])
+    above = (
+        nonrelevant[1:] - nonrelevant[offsets_of(rows.queries, len(judged.query_ids))[rows.queries]]
+    )
     queries, above = rows.queries[relevant], above[relevant]
     below = (judged.pool_grades >= 0) & (judged.pool_grades < measure["rel"])
     pool, others = number_relevant(measure, judged), each(judged.pool_queries[below], judged)
@@ -156,8 +158,8 @@ def _rank_biased_precision(measure: Measure, judged: JudgedRun) -> Floats:
 def _judged(measure: Measure, judged: JudgedRun) -> Floats:
     """Returns judged documents among the first k, over k or a shorter list (OpenNIR)."""
     queries, ranks, _ = judged.hits
-    found = each(queries[ranks <= cut(measure)], judged)
-    return share(found, np.minimum(judged.counts, cut(measure)))
+    judged_rows = each(queries[ranks <= cut(measure)], judged)
+    return share(judged_rows, np.minimum(judged.counts, cut(measure)))
 
 
 def _retrieved(measure: Measure, judged: JudgedRun) -> Floats:

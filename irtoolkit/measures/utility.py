@@ -52,9 +52,14 @@ class _Utility(ColumnarMeasure):
                 f"measure {self!r}: documents that are neither relevant nor listed are not counted",
                 remedy="say how many the collection has: docs=1000",
             )
-        listed, known = judged.counts, number_relevant(self, judged)
-        found = each(relevant_rows(self, judged).queries, judged)
-        counts = found, listed - found, known - found, self["docs"] + found - listed - known
+        listed, relevant_total = judged.counts, number_relevant(self, judged)
+        relevant = each(relevant_rows(self, judged).queries, judged)
+        counts = (
+            relevant,
+            listed - relevant,
+            relevant_total - relevant,
+            self["docs"] + relevant - listed - relevant_total,
+        )
         total: Floats = np.sum(
             [w * count for w, count in zip(weights, counts, strict=True)], axis=0
         )

@@ -19,7 +19,7 @@ _ROUNDS = tl.constexpr(7)
 
 @triton.jit(do_not_specialize=["number"])  # type: ignore[untyped-decorator]
 def _add_norm(  # type: ignore[no-untyped-def]
-    made,
+    added,
     before,
     weight,
     bias,
@@ -36,27 +36,27 @@ def _add_norm(  # type: ignore[no-untyped-def]
     block: tl.constexpr,
 ):
     row = tl.program_id(0)
-    at = tl.arange(0, block)
-    inside = at < width
-    own = tl.load(made + row * width + at, mask=inside, other=0.0).to(tl.float32)
+    offset = tl.arange(0, block)
+    inside = offset < width
+    value = tl.load(added + row * width + offset, mask=inside, other=0.0).to(tl.float32)
     if drops:
-        drawn = tl.rand(tl.load(seeds + number), row * width + at, _ROUNDS)
-        own = tl.where(drawn < dropped, 0.0, own / (1.0 - dropped))
-    own += tl.load(before + row * width + at, mask=inside, other=0.0).to(tl.float32)
-    mean = tl.sum(own, 0) / width
-    apart = tl.where(inside, own - mean, 0.0)
+        drawn = tl.rand(tl.load(seeds + number), row * width + offset, _ROUNDS)
+        value = tl.where(drawn < dropped, 0.0, value / (1.0 - dropped))
+    value += tl.load(before + row * width + offset, mask=inside, other=0.0).to(tl.float32)
+    mean = tl.sum(value, 0) / width
+    apart = tl.where(inside, value - mean, 0.0)
     scale = 1.0 / tl.sqrt(tl.sum(apart * apart, 0) / width + epsilon)
     normed = apart * scale
-    w = tl.load(weight + at, mask=inside, other=0.0).to(tl.float32)
-    b = tl.load(bias + at, mask=inside, other=0.0).to(tl.float32)
-    tl.store(out + row * width + at, normed * w + b, mask=inside)
+    w = tl.load(weight + offset, mask=inside, other=0.0).to(tl.float32)
+    b = tl.load(bias + offset, mask=inside, other=0.0).to(tl.float32)
+    tl.store(out + row * width + offset, normed * w + b, mask=inside)
     if keeps:
-        tl.store(summed + row * width + at, normed, mask=inside)
+        tl.store(summed + row * width + offset, normed, mask=inside)
         tl.store(scales + row, scale)
 
 
 def add_norm(
-    made: Any,
+    added: Any,
     before: Any,
     norm: tuple[Any, Any, float],
     dropped: float,
@@ -65,7 +65,7 @@ def add_norm(
     keep: bool,
     kind: Any,
 ) -> tuple[Any, Any, Any]:
-    """Returns (n, width) of `made`, with dropout, added to `before` and normalised.
+    """Returns (n, width) of `added`, with dropout, added to `before` and normalised.
 
     Args:
         made, before: (n, width).
@@ -78,14 +78,14 @@ def add_norm(
     Returns:
         The normalised sum; the same before weight and bias; (n,) its scale factors.
     """
-    rows, width = made.shape
-    out = torch.empty_like(made, dtype=kind)
-    normed = torch.empty_like(made) if keep else out
-    scales = torch.empty(rows if keep else 0, dtype=torch.float32, device=made.device)
-    seeds = made if seeds is None else seeds
+    rows, width = added.shape
+    out = torch.empty_like(added, dtype=kind)
+    normed = torch.empty_like(added) if keep else out
+    scales = torch.empty(rows if keep else 0, dtype=torch.float32, device=added.device)
+    seeds = added if seeds is None else seeds
     if rows:
         _add_norm[(rows,)](
-            made,
+            added,
             before,
             norm[0],
             norm[1],
@@ -124,32 +124,32 @@ def _add_norm_back(  # type: ignore[no-untyped-def]
     programs: tl.constexpr,
     block: tl.constexpr,
 ):
-    at = tl.arange(0, block)
-    inside = at < width
-    w = tl.load(weight + at, mask=inside, other=0.0).to(tl.float32)
+    offset = tl.arange(0, block)
+    inside = offset < width
+    w = tl.load(weight + offset, mask=inside, other=0.0).to(tl.float32)
     of_weight = tl.zeros([block], tl.float32)
     of_bias = tl.zeros([block], tl.float32)
     of_made = tl.zeros([block], tl.float32)
     for turn in range(turns):
-        each = tl.program_id(0) + turn * programs
-        here = inside & (each < rows)
-        row = each * width
-        own = tl.load(grad + row + at, mask=here, other=0.0).to(tl.float32)
-        x = tl.load(normed + row + at, mask=here, other=0.0).to(tl.float32)
-        of_weight += own * x
-        of_bias += own
-        own *= w
-        along = tl.sum(own * x, 0) / width
-        mean = tl.sum(own, 0) / width
-        scale = tl.load(scales + each, mask=each < rows, other=0.0)
-        found = tl.where(here, (own - mean - x * along) * scale, 0.0)
-        tl.store(to_before + row + at, found, mask=here)
+        row_number = tl.program_id(0) + turn * programs
+        valid = inside & (row_number < rows)
+        row = row_number * width
+        gradient = tl.load(grad + row + offset, mask=valid, other=0.0).to(tl.float32)
+        x = tl.load(normed + row + offset, mask=valid, other=0.0).to(tl.float32)
+        of_weight += gradient * x
+        of_bias += gradient
+        gradient *= w
+        along = tl.sum(gradient * x, 0) / width
+        mean = tl.sum(gradient, 0) / width
+        scale = tl.load(scales + row_number, mask=row_number < rows, other=0.0)
+        result = tl.where(valid, (gradient - mean - x * along) * scale, 0.0)
+        tl.store(to_before + row + offset, result, mask=valid)
         if drops:
-            drawn = tl.rand(tl.load(seeds + number), row + at, _ROUNDS)
-            found = tl.where(drawn < dropped, 0.0, found / (1.0 - dropped))
-            tl.store(to_made + row + at, found, mask=here)
-        of_made += found
-    own_sums = sums + tl.program_id(0) * 3 * width + at
+            drawn = tl.rand(tl.load(seeds + number), row + offset, _ROUNDS)
+            result = tl.where(drawn < dropped, 0.0, result / (1.0 - dropped))
+            tl.store(to_made + row + offset, result, mask=valid)
+        of_made += result
+    own_sums = sums + tl.program_id(0) * 3 * width + offset
     tl.store(own_sums, of_weight, mask=inside)
     tl.store(own_sums + width, of_bias, mask=inside)
     tl.store(own_sums + 2 * width, of_made, mask=inside)

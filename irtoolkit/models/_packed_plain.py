@@ -8,7 +8,7 @@ import torch
 
 
 def add_norm(
-    made: Any,
+    added: Any,
     before: Any,
     norm: tuple[Any, Any, float],
     dropped: float,
@@ -17,26 +17,26 @@ def add_norm(
     keep: bool,
     kind: Any,
 ) -> tuple[Any, Any, Any]:
-    """Returns (n, width) of `made`, with dropout, added to `before` and normalised."""
+    """Returns (n, width) of `added`, with dropout, added to `before` and normalised."""
     weight, bias, epsilon = norm
-    summed = made.float() * _kept(made, dropped, seeds, number) + before.float()
+    summed = added.float() * _kept(added, dropped, seeds, number) + before.float()
     apart = summed - summed.mean(1, keepdim=True)
     scales = (apart.square().mean(1) + epsilon).rsqrt()
     normed = apart * scales[:, None]
-    return (normed * weight + bias).to(kind), normed.to(made.dtype), scales
+    return (normed * weight + bias).to(kind), normed.to(added.dtype), scales
 
 
 def add_norm_back(
     grad: Any, normed: Any, scales: Any, weight: Any, dropped: float, seeds: Any, number: int
 ) -> tuple[Any, Any, Any]:
-    """Returns the gradients of `add_norm`: of `made`, of `before`, and (3, width) sums."""
-    own, x = grad.float(), normed.float()
-    weighed = own * weight
+    """Returns the gradients of `add_norm`: of `dropped_grad`, of `before`, and (3, width) sums."""
+    wide_grad, x = grad.float(), normed.float()
+    weighed = wide_grad * weight
     along = (weighed * x).mean(1, keepdim=True)
     before = (weighed - weighed.mean(1, keepdim=True) - x * along) * scales[:, None]
-    made = before * _kept(grad, dropped, seeds, number)
-    sums = torch.stack([(own * x).sum(0), own.sum(0), made.sum(0)])
-    return made.to(normed.dtype), before.to(normed.dtype), sums
+    dropped_grad = before * _kept(grad, dropped, seeds, number)
+    sums = torch.stack([(wide_grad * x).sum(0), wide_grad.sum(0), dropped_grad.sum(0)])
+    return dropped_grad.to(normed.dtype), before.to(normed.dtype), sums
 
 
 def _kept(like: Any, dropped: float, seeds: Any, number: int) -> Any:

@@ -30,15 +30,15 @@ def take(archive: Path, members: Mapping[str, tuple[Path, int | None, str | None
         InputError: the archive is damaged or lacks a member, or a member is not a file, or has another
             size or hash.
     """
-    left = dict(members)
+    remaining = dict(members)
     try:
-        with _opened(archive) as found:
-            for name, size, stream in found:
-                if name in left:
-                    target, wanted, digest = left.pop(name)
-                    _refuse(archive, name, size, wanted)
+        with _opened(archive) as entries:
+            for name, size, stream in entries:
+                if name in remaining:
+                    target, expected_size, digest = remaining.pop(name)
+                    _refuse(archive, name, size, expected_size)
                     _copy(archive, name, stream, target, size, digest)
-                if not left:
+                if not remaining:
                     break
     except (
         zipfile.BadZipFile,
@@ -49,8 +49,8 @@ def take(archive: Path, members: Mapping[str, tuple[Path, int | None, str | None
         RuntimeError,
     ) as error:
         raise InputError(f"not an archive that can be read: {error}", file=archive) from None
-    if left:
-        raise InputError(f"the archive has no file {next(iter(left))}", file=archive)
+    if remaining:
+        raise InputError(f"the archive has no file {next(iter(remaining))}", file=archive)
 
 
 class _Member:
@@ -71,20 +71,20 @@ def _opened(archive: Path) -> Iterator[Iterator[tuple[str, int, _Member]]]:
     """Yields the plain files of an archive: name, size, member."""
     if archive.name.endswith((".tgz", ".tar.gz")):
         with tarfile.open(archive, "r:gz") as tar:
-            yield ((each.name, each.size, _Member(tar, each)) for each in tar if each.isreg())
+            yield ((entry.name, entry.size, _Member(tar, entry)) for entry in tar if entry.isreg())
     else:
         with zipfile.ZipFile(archive) as zipped:
-            infos = [each for each in zipped.infolist() if not each.is_dir()]
-            yield ((each.filename, each.file_size, _Member(zipped, each)) for each in infos)
+            infos = [entry for entry in zipped.infolist() if not entry.is_dir()]
+            yield ((entry.filename, entry.file_size, _Member(zipped, entry)) for entry in infos)
 
 
-def _refuse(archive: Path, name: str, size: int, wanted: int | None) -> None:
-    if wanted is not None and size != wanted:
-        raise InputError(f"{name} has {size:,} bytes instead of {wanted:,}", file=archive)
+def _refuse(archive: Path, name: str, size: int, expected: int | None) -> None:
+    if expected is not None and size != expected:
+        raise InputError(f"{name} has {size:,} bytes instead of {expected:,}", file=archive)
 
 
 def _copy(
-    archive: Path, name: str, member: _Member, target: Path, size: int, wanted: str | None
+    archive: Path, name: str, member: _Member, target: Path, size: int, expected: str | None
 ) -> None:
     """Copies as many bytes as the archive says that a member has, and refuses more."""
     digest, count = hashlib.sha256(), 0
@@ -95,9 +95,9 @@ def _copy(
             digest.update(piece)
             out.write(piece)
         _refuse(archive, name, count, size)
-        if wanted is not None and digest.hexdigest() != wanted:
+        if expected is not None and digest.hexdigest() != expected:
             raise InputError(
-                f"{name} has SHA-256 {digest.hexdigest()} instead of {wanted}", file=archive
+                f"{name} has SHA-256 {digest.hexdigest()} instead of {expected}", file=archive
             )
         out.flush()
         os.fsync(out.fileno())

@@ -53,8 +53,8 @@ def convert(layout: str, source: Path, output: Path, base: str = BASE) -> None:
         if not source.exists():
             raise InputError("no such file or folder", file=source)
         LAYOUTS[layout].write(source, folder, base)
-        about = {"layout": layout, "version": __version__, WEIGHTS: weight_sums(folder)}
-        (folder / CONVERSION).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+        record = {"layout": layout, "version": __version__, WEIGHTS: weight_sums(folder)}
+        (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 # -- ColBERT ------------------------------------------------------------------------------------
@@ -65,30 +65,30 @@ def _colbert(source: Path, folder: Path, base: str) -> None:
     path = only_file(source, "*.dnn")
     content = read_torch(path)
     state = content.get("model_state_dict") if isinstance(content, dict) else None
-    given = state if isinstance(state, dict) else {}
-    weights = {name.removeprefix("module."): value for name, value in given.items()}
+    content_state = state if isinstance(state, dict) else {}
+    weights = {name.removeprefix("module."): value for name, value in content_state.items()}
     if "linear.weight" not in weights:
         raise InputError("no ColBERT: it has no linear.weight", file=path)
     config, tokenizer = base_parts(base)
-    kept = {
+    renamed = {
         name: value.contiguous()
         for name, value in weights.items()
         if name.startswith("bert.") or name == "linear.weight"
     }
     config.architectures = ["HF_ColBERT"]
-    save_folder(folder, config, tokenizer, kept)
-    said = _options(content.get("arguments"))
-    about = {
-        "query_maxlen": said.get("query_maxlen") or 32,
-        "doc_maxlen": said.get("doc_maxlen") or 180,
+    save_folder(folder, config, tokenizer, renamed)
+    arguments = _options(content.get("arguments"))
+    settings = {
+        "query_maxlen": arguments.get("query_maxlen") or 32,
+        "doc_maxlen": arguments.get("doc_maxlen") or 180,
         "mask_punctuation": True,
         "attend_to_mask_tokens": False,
         "similarity": "cosine",
         "query_token_id": "[unused0]",
         "doc_token_id": "[unused1]",
-        "dim": int(kept["linear.weight"].shape[0]),
+        "dim": int(renamed["linear.weight"].shape[0]),
     }
-    (folder / "artifact.metadata").write_text(json.dumps(about, indent=2))
+    (folder / "artifact.metadata").write_text(json.dumps(settings, indent=2))
 
 
 def _options(arguments: Any) -> Mapping[str, Any]:
@@ -121,8 +121,8 @@ def _crealm(source: Path, folder: Path, base: str) -> None:
     if len(scopes) > 1:
         raise InputError(f"{len(scopes)} encoders: {', '.join(sorted(scopes))}", file=index)
     norm = "layernorm" if "layernorm/gamma" in ends else "layer_normalization"
-    wanted = ("dense/kernel", "dense/bias", f"{norm}/gamma", f"{norm}/beta")
-    absent = [name for name in wanted if name not in ends]
+    names = ("dense/kernel", "dense/bias", f"{norm}/gamma", f"{norm}/beta")
+    absent = [name for name in names if name not in ends]
     if weights and "bert.pooler.dense.weight" not in weights:
         absent.append("bert/pooler/dense/kernel")
     if absent or not weights:
@@ -131,7 +131,7 @@ def _crealm(source: Path, folder: Path, base: str) -> None:
             file=index,
             remedy="unpack https://storage.googleapis.com/rt-checkpoint/retriever.zip again",
         )
-    kernel, bias, gamma, beta = (ends[name] for name in wanted)
+    kernel, bias, gamma, beta = (ends[name] for name in names)
     body = save_folder(folder / "body", config, tokenizer, weights)
     pooler = Projection(
         weights["bert.pooler.dense.weight"], weights["bert.pooler.dense.bias"], torch.nn.Tanh()
@@ -183,9 +183,9 @@ def _dpr_msmarco(source: Path, folder: Path, base: str) -> None:
                 remedy="the folder of `hf download vsearch/dpr-msmarco --local-dir FOLDER`",
             )
         mark = f"{own}.bert_model."
-        kept = {k.removeprefix(mark): v for k, v in weights.items() if k.startswith(mark)}
-        check_shapes("BertModel", config, kept, source)
-        body = save_folder(folder / name, config, tokenizer, kept)
+        selected = {k.removeprefix(mark): v for k, v in weights.items() if k.startswith(mark)}
+        check_shapes("BertModel", config, selected, source)
+        body = save_folder(folder / name, config, tokenizer, selected)
         sides[side] = Side(body, int((said.get(name) or {}).get("max_len") or 256))
     save_two_encoders(folder, sides["query"], sides["document"])
 
@@ -198,8 +198,8 @@ def _berm(source: Path, folder: Path, base: str) -> None:
     import torch
 
     weights = state_of(source)
-    wanted = ("embeddingHead.weight", "embeddingHead.bias", "norm.weight", "norm.bias")
-    absent = [name for name in wanted if name not in weights]
+    names = ("embeddingHead.weight", "embeddingHead.bias", "norm.weight", "norm.bias")
+    absent = [name for name in names if name not in weights]
     if absent:
         raise InputError(
             f"no BERM: it has no {absent[0]}",
@@ -208,7 +208,7 @@ def _berm(source: Path, folder: Path, base: str) -> None:
         )
     config, tokenizer = base_parts(str(source))
     body = {name: value for name, value in weights.items() if name.startswith("roberta.")}
-    head, bias, gamma, beta = (weights[name] for name in wanted)
+    head, bias, gamma, beta = (weights[name] for name in names)
     inner = save_folder(folder / "body", config, tokenizer, body)
     save_projected(
         folder, Side(inner, None), [Projection(head, bias, torch.nn.Identity())], (gamma, beta)

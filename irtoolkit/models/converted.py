@@ -34,15 +34,15 @@ def only_file(source: Path, pattern: str) -> Path:
     """Returns the one file of a kind: the source itself, or in its folder or below."""
     if source.is_file():
         return source
-    found = sorted(source.rglob(pattern))
-    if not found:
+    files = sorted(source.rglob(pattern))
+    if not files:
         raise InputError(f"no file {pattern} in it", file=source, remedy="irtoolkit convert --help")
-    if len(found) > 1:
-        listed = ", ".join(str(path.relative_to(source)) for path in found[:3])
+    if len(files) > 1:
+        listed = ", ".join(str(path.relative_to(source)) for path in files[:3])
         raise InputError(
-            f"{len(found)} files {pattern}: {listed}", file=source, remedy="name one of them"
+            f"{len(files)} files {pattern}: {listed}", file=source, remedy="name one of them"
         )
-    return found[0]
+    return files[0]
 
 
 def base_parts(name: str) -> tuple[Any, Any]:
@@ -78,8 +78,10 @@ def check_shapes(kind: str, config: Any, weights: Mapping[str, Any], path: Path)
 
     with torch.device("meta"):
         expected = getattr(transformers, kind)(config).state_dict()
-    kept = {name: value for name, value in expected.items() if ".pooler." not in f".{name}"}
-    require_weights(kept, weights, path)
+    expected_shapes = {
+        name: value for name, value in expected.items() if ".pooler." not in f".{name}"
+    }
+    require_weights(expected_shapes, weights, path)
 
 
 def require_weights(expected: Mapping[str, Any], weights: Mapping[str, Any], path: Path) -> None:

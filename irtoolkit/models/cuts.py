@@ -82,12 +82,12 @@ def cutting_tokenizer(tokenizer: Any, cut: Cut, prompt: str = "") -> Any:
             " texts can only be cut at their end",
             remedy="query_cut=end",
         )
-    made = copy.deepcopy(tokenizer)
+    copied = copy.deepcopy(tokenizer)
     # Saved tokenizers say the name of their class.
     kind = type(tokenizer)
-    made.__class__ = type(kind.__name__, (_Cutting, kind), {"__module__": kind.__module__})
-    made._cut, made._prompt = cut, prompt
-    return made
+    copied.__class__ = type(kind.__name__, (_Cutting, kind), {"__module__": kind.__module__})
+    copied._cut, copied._prompt = cut, prompt
+    return copied
 
 
 class _Cutting:
@@ -96,28 +96,31 @@ class _Cutting:
     _cut: Cut
     _prompt: str
 
-    def __call__(self, text: Any = None, text_pair: Any = None, **how: Any) -> Any:
+    def __call__(self, text: Any = None, text_pair: Any = None, **options: Any) -> Any:
         plain: Any = super().__call__  # type: ignore[misc]
-        truncates = how.get("truncation") not in (None, False, "do_not_truncate")
+        truncates = options.get("truncation") not in (None, False, "do_not_truncate")
         if not truncates or text_pair is not None or isinstance(text, str) or not text:
-            return plain(text, text_pair, **how)
-        padding, limit = how.pop("padding", False), how.pop("max_length", None)
-        tensors, places = how.pop("return_tensors", None), how.pop("return_offsets_mapping", False)
+            return plain(text, text_pair, **options)
+        padding, limit = options.pop("padding", False), options.pop("max_length", None)
+        tensors, places = (
+            options.pop("return_tensors", None),
+            options.pop("return_offsets_mapping", False),
+        )
         limit = self.model_max_length if limit is None else limit  # type: ignore[attr-defined]
         coded = plain(
             list(text),
-            **{**how, "truncation": False, "verbose": False},
+            **{**options, "truncation": False, "verbose": False},
             return_offsets_mapping=True,
             return_special_tokens_mask=True,
         )
         offsets, special = coded["offset_mapping"], coded.pop("special_tokens_mask")
         if not places:
             del coded["offset_mapping"]
-        for row, one in enumerate(text):
+        for row, text_row in enumerate(text):
             if len(special[row]) > limit:
-                places = list(self._kept(one, offsets[row], special[row], limit))
+                places = list(self._kept(text_row, offsets[row], special[row], limit))
                 for values in coded.values():
-                    values[row] = [values[row][place] for place in places]
+                    values[row] = [values[row][i] for i in places]
         return self._padded(coded, padding, limit, tensors)
 
     def _kept(
@@ -129,15 +132,15 @@ class _Cutting:
         tail = next((i for i in range(count - head) if not special[count - 1 - i]), 0)
         inside = range(head, count - tail)
         begin, end = _find(text, cut.around, len(self._prompt))
-        found = [i for i in inside if offsets[i][0] < end and offsets[i][1] > begin]
+        overlapping = [i for i in inside if offsets[i][0] < end and offsets[i][1] > begin]
         if cut.special:
             head, tail = int(cut.off == "start"), 0
         else:
             head += sum(offsets[i][1] <= len(self._prompt.rstrip()) for i in inside)
-        middle = Span(found[0] - head, found[-1] + 1 - head) if found else None
-        kept = kept_span(count - head - tail, max(0, limit - head - tail), cut.off, middle)
+        middle = Span(overlapping[0] - head, overlapping[-1] + 1 - head) if overlapping else None
+        span = kept_span(count - head - tail, max(0, limit - head - tail), cut.off, middle)
         yield from range(head)
-        yield from range(head + kept.begin, head + kept.end)
+        yield from range(head + span.begin, head + span.end)
         yield from range(count - tail, count)
 
     def _padded(self, coded: Any, padding: Any, limit: int, tensors: str | None) -> Any:
@@ -161,14 +164,14 @@ def with_tokenizer(module: Any, reader: Any, tokenizer: Any) -> Any:
         tokenizer: its new tokenizer.
     """
     if module is reader:
-        made = copy.copy(module)
-        made.processor = tokenizer
-        return made
+        copied = copy.copy(module)
+        copied.processor = tokenizer
+        return copied
     parts = {
         name: with_tokenizer(part, reader, tokenizer) for name, part in module._modules.items()
     }
     if all(parts[name] is part for name, part in module._modules.items()):
         return module
-    made = copy.copy(module)
-    made._modules = parts
-    return made
+    copied = copy.copy(module)
+    copied._modules = parts
+    return copied

@@ -41,10 +41,10 @@ def only_here() -> Iterator[None]:
 
 def may_download() -> bool:
     """Whether weights that are not here are downloaded."""
-    said = os.environ.get(VARIABLE, "").lower()
-    if said in _OFF or places.hub_is_off():
+    setting = os.environ.get(VARIABLE, "").lower()
+    if setting in _OFF or places.hub_is_off():
         return False
-    return said == "1" or not _only_here.get()
+    return setting == "1" or not _only_here.get()
 
 
 def fetched_from_hub(hub_id: str, licence: str = "") -> str:
@@ -63,11 +63,11 @@ def fetched_from_hub(hub_id: str, licence: str = "") -> str:
     from huggingface_hub.utils import filter_repo_objects
 
     try:
-        about = _about(hub_id)
-        sizes = {file.rfilename: file.size or 0 for file in about.siblings}
+        details = _about(hub_id)
+        sizes = {file.rfilename: file.size or 0 for file in details.siblings}
         unwanted = places.left_out(sizes)
         size = sum(sizes[name] for name in filter_repo_objects(sizes, ignore_patterns=unwanted))
-        licence = licence or getattr(about.card_data, "license", None) or "not stated"
+        licence = licence or getattr(details.card_data, "license", None) or "not stated"
         _log.warning(
             "downloading %s from %s: %s MB, licence %s",
             hub_id,
@@ -90,16 +90,16 @@ def configuration_of(hub_id: str) -> str | None:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    found = None
+    configuration = None
     for name in _DESCRIBING:
         try:
-            found = str(Path(hf_hub_download(hub_id, name, tqdm_class=_silent())).parent)
+            configuration = str(Path(hf_hub_download(hub_id, name, tqdm_class=_silent())).parent)
         except Exception as error:
             # Not every model has all of them.
             unanswered = isinstance(error, LocalEntryNotFoundError)
             if unanswered or not isinstance(error, EntryNotFoundError):
                 raise _refused(hub_id, error) from None
-    return found
+    return configuration
 
 
 def _silent() -> Any:

@@ -78,7 +78,7 @@ def _ernie_config(folder: Path, weights: Mapping[str, Any]) -> Any:
     """Returns the configuration beside the weights; missing values follow from their shapes."""
     import transformers
 
-    said = presets.read_model_json(str(folder), "config.json")
+    config = presets.read_model_json(str(folder), "config.json")
     words, width = weights["ernie.embeddings.word_embeddings.weight"].shape
     depths = {int(m[1]) for name in weights if (m := re.search(r"layer\.(\d+)\.", name))}
     shape = {
@@ -98,7 +98,7 @@ def _ernie_config(folder: Path, weights: Mapping[str, Any]) -> Any:
         "pad_token_id",
         "task_type_vocab_size",
     )
-    return transformers.ErnieConfig(**shape | {key: said[key] for key in names if key in said})
+    return transformers.ErnieConfig(**shape | {key: config[key] for key in names if key in config})
 
 
 def _second_of_two(tokenizer: Any) -> Any:

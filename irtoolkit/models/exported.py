@@ -42,13 +42,13 @@ def chosen_backend(backend: Backend, location: str | None) -> str:
     if any(_is_of_torch(path) for path in Path(location).rglob("*")):
         return "torch"
     for other, files in _FILES.items():
-        there = [name for name in files if (Path(location) / name).is_file()]
-        if there and backend == "torch":
+        present = [name for name in files if (Path(location) / name).is_file()]
+        if present and backend == "torch":
             raise InputError(
-                f"backend=torch: no weights for torch in {location}, only {there[0]}",
+                f"backend=torch: no weights for torch in {location}, only {present[0]}",
                 remedy="leave backend out",
             )
-        if there:
+        if present:
             return other
     return "torch"
 
@@ -80,11 +80,11 @@ def versions(backend: str) -> dict[str, str]:
     Raises:
         InputError: that of the backend is not installed.
     """
-    found = {name: metadata.version(name) for name in LIBRARIES}
+    releases = {name: metadata.version(name) for name in LIBRARIES}
     if backend in _RUNTIMES:
         name = _RUNTIMES[backend]
         try:
-            found[name] = metadata.version(name)
+            releases[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             raise needs_extra(name, backend) from None
-    return found
+    return releases

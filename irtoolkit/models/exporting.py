@@ -135,20 +135,24 @@ def _write(location: str, kind: str, folder: Path, precision: ExportPrecision) -
     maker = getattr(transformers, makers[kind])
     transformers.utils.logging.disable_progress_bar()
     check_own_code(location, setting=False)
-    made = maker.from_pretrained(location, attn_implementation="eager", trust_remote_code=False)
-    made = made.float().eval()
+    model_object = maker.from_pretrained(
+        location, attn_implementation="eager", trust_remote_code=False
+    )
+    model_object = model_object.float().eval()
     words = transformers.AutoTokenizer.from_pretrained(location, trust_remote_code=False)
-    positions = getattr(made.config, "max_position_embeddings", None) or words.model_max_length
+    positions = (
+        getattr(model_object.config, "max_position_embeddings", None) or words.model_max_length
+    )
     free = {
         0: torch.export.Dim("batch"),
         1: torch.export.Dim("tokens", max=min(words.model_max_length, positions)),
     }
-    inputs = example(made, words, _SHAPE)
-    made.config.return_dict = False
+    inputs = example(model_object, words, _SHAPE)
+    model_object.config.return_dict = False
     try:
         with _quiet():
             torch.onnx.export(
-                made,
+                model_object,
                 kwargs=inputs,
                 f=folder / FILE,
                 dynamo=True,
@@ -161,33 +165,37 @@ def _write(location: str, kind: str, folder: Path, precision: ExportPrecision) -
     except Exception as error:  # of torch.export and its many parts
         reason = reason_of(error)
         raise InputError(f"torch cannot export it: {reason}", file=location) from None
-    tried = example(made, words, (3, 5))
-    exported = difference(made, tried, folder)
+    tried = example(model_object, words, (3, 5))
+    exported = difference(model_object, tried, folder)
     if not exported <= CLOSE:
         raise InputError(f"what was exported differs from torch by {exported:.1e} of its outputs")
     if precision == "fp32":
         return Differences(exported, None)
     _round(folder / FILE)
-    return Differences(exported, difference(made, tried, folder))
+    return Differences(exported, difference(model_object, tried, folder))
 
 
-def example(made: Any, words: Any, shape: tuple[int, int]) -> dict[str, Any]:
+def example(model: Any, words: Any, shape: tuple[int, int]) -> dict[str, Any]:
     """Inputs of a transformer, of which the last text is shorter than the others."""
     import torch
 
     drawn = torch.randint(
-        0, made.config.vocab_size, shape, generator=torch.Generator().manual_seed(0)
+        0, model.config.vocab_size, shape, generator=torch.Generator().manual_seed(0)
     )
     mask = torch.ones(shape, dtype=torch.int64)
     mask[-1, -2:] = 0
     if words.pad_token_id is not None:
         drawn[drawn == words.pad_token_id] = words.unk_token_id or 0
         drawn[mask == 0] = words.pad_token_id
-    given = {"input_ids": drawn, "attention_mask": mask, "token_type_ids": torch.zeros_like(drawn)}
-    return {name: value for name, value in given.items() if name in words.model_input_names}
+    tensors = {
+        "input_ids": drawn,
+        "attention_mask": mask,
+        "token_type_ids": torch.zeros_like(drawn),
+    }
+    return {name: value for name, value in tensors.items() if name in words.model_input_names}
 
 
-def difference(made: Any, inputs: dict[str, Any], folder: Path) -> float:
+def difference(model: Any, inputs: dict[str, Any], folder: Path) -> float:
     """Returns the largest difference between outputs of torch and of the exported file."""
     import torch
 
@@ -195,10 +203,10 @@ def difference(made: Any, inputs: dict[str, Any], folder: Path) -> float:
 
     with torch.inference_mode():
         ours = load_exported("onnx", str(folder))(**inputs)[0]
-        theirs = made(**inputs)[0]
+        theirs = model(**inputs)[0]
         if theirs.ndim == 3:  # tokens that are masked count for nothing
-            kept = inputs["attention_mask"].bool()
-            ours, theirs = ours[kept], theirs[kept]
+            mask = inputs["attention_mask"].bool()
+            ours, theirs = ours[mask], theirs[mask]
         return float((ours - theirs).abs().max() / max(1.0, float(theirs.abs().max())))
 
 

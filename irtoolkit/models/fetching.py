@@ -32,8 +32,8 @@ def fetch(source: Source, say: Callable[[str], None] = lambda line: None) -> Pat
     if folder.is_dir():
         return folder
     lock = fetched_home() / f".{folder.name}.lock"
-    with locked(lock, wait=False) as mine:
-        if mine:
+    with locked(lock, wait=False) as acquired:
+        if acquired:
             return _fetch(source, say)
     say(f"waiting for another process that fetches {source.name}")
     with locked(lock):
@@ -123,11 +123,11 @@ def _downloaded(package: Package, staging: Path, say: Callable[[str], None]) -> 
             file=url,
             remedy="run it again: what has been downloaded is kept",
         ) from None
-    found = sha256(part)
-    if found != package.sha256:
+    digest = sha256(part)
+    if digest != package.sha256:
         part.unlink()
         raise InputError(
-            f"{package.file} has SHA-256 {found} instead of {package.sha256}",
+            f"{package.file} has SHA-256 {digest} instead of {package.sha256}",
             file=url,
             remedy="the download was damaged or the package was changed: nothing of it is used",
         )

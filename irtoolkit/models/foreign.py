@@ -76,15 +76,15 @@ def read_paddle(path: Path) -> Arrays:
         content = _ArraysOnly(io.BytesIO(path.read_bytes())).load()
     except Exception as error:  # pickle raises whatever it stumbles over
         raise _damaged(path, "a file of Paddle's parameters", error) from None
-    found = {}
+    arrays = {}
     for name, value in content.items() if isinstance(content, dict) else ():
         # Some versions save a tensor with the name that it had.
         value = value[1] if isinstance(value, tuple) and len(value) == 2 else value
         if isinstance(value, np.ndarray):
-            found[str(name)] = value
-    if not found:
+            arrays[str(name)] = value
+    if not arrays:
         raise InputError("no parameters in it", file=path, remedy=_AGAIN)
-    return found
+    return arrays
 
 
 # -- TensorFlow ---------------------------------------------------------------------------------
@@ -125,11 +125,11 @@ def _variable(prefix: Path, entry: dict[int, Any], shards: int) -> NDArray[Any] 
     shape = [
         dict(_fields(value)).get(1, 0) for field, value in _fields(entry.get(2, b"")) if field == 2
     ]
-    place = prefix.with_name(f"{prefix.name}.data-{entry.get(3, 0):05}-of-{shards:05}")
+    path = prefix.with_name(f"{prefix.name}.data-{entry.get(3, 0):05}-of-{shards:05}")
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
     if size != entry.get(5, 0):
         raise ValueError(f"{entry.get(5, 0)} bytes for a shape of {size}")
-    with place.open("rb") as file:
+    with path.open("rb") as file:
         file.seek(entry.get(4, 0))
         content = file.read(size)
     return np.frombuffer(content, kind).reshape(shape)
@@ -139,60 +139,60 @@ def _table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yields the keys and values of a sorted table of LevelDB's form, which is not compressed."""
     if len(data) < 48 or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
         raise ValueError("it does not end as such a file does")
-    _, at = _handle(data, len(data) - 48)
-    (offset, size), _ = _handle(data, at)
+    _, position = _handle(data, len(data) - 48)
+    (offset, size), _ = _handle(data, position)
     for _, handle in _block(data, offset, size):
         (begin, length), _ = _handle(handle, 0)
         yield from _block(data, begin, length)
 
 
-def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:
-    offset, at = _varint(data, at)
-    size, at = _varint(data, at)
-    return (offset, size), at
+def _handle(data: bytes, position: int) -> tuple[tuple[int, int], int]:
+    offset, position = _varint(data, position)
+    size, position = _varint(data, position)
+    return (offset, size), position
 
 
 def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
     if data[offset + size] != 0:
         raise ValueError("it is compressed")
-    block, key, at = data[offset : offset + size], b"", 0
+    block, key, position = data[offset : offset + size], b"", 0
     end = len(block) - 4 * (1 + struct.unpack("<I", block[-4:])[0])
-    while at < end:
-        shared, at = _varint(block, at)
-        own, at = _varint(block, at)
-        length, at = _varint(block, at)
-        key = key[:shared] + block[at : at + own]
-        yield key, block[at + own : at + own + length]
-        at += own + length
+    while position < end:
+        shared, position = _varint(block, position)
+        suffix_length, position = _varint(block, position)
+        length, position = _varint(block, position)
+        key = key[:shared] + block[position : position + suffix_length]
+        yield key, block[position + suffix_length : position + suffix_length + length]
+        position += suffix_length + length
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
     """Yields the numbers and values of a protocol buffer's fields."""
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
+    position = 0
+    while position < len(data):
+        tag, position = _varint(data, position)
         kind = tag & 7
         if kind == 0:
-            value, at = _varint(data, at)
+            value, position = _varint(data, position)
             yield tag >> 3, value
             continue
         size = {1: 8, 5: 4}.get(kind, 0)
         if kind == 2:
-            size, at = _varint(data, at)
+            size, position = _varint(data, position)
         elif not size:
             raise ValueError(f"a field of kind {kind}")
-        yield tag >> 3, data[at : at + size]
-        at += size
+        yield tag >> 3, data[position : position + size]
+        position += size
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = data[at]
+        byte = data[position]
         value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
+        position, shift = position + 1, shift + 7
         if byte < 128:
-            return value, at
+            return value, position
 
 
 def _damaged(path: Path, kind: str, error: Exception) -> InputError:

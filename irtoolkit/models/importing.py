@@ -70,12 +70,12 @@ def import_onnx(model: str, output: Path) -> float:
     with new_folder(output) as folder:
         copy_around(location, folder)
         with _refusing("no weights of the model in its config.json", file):
-            made = _filled(kind, config, weights, file)
-        save_folder(folder, config, tokenizer, made.state_dict())
+            model_object = _filled(kind, config, weights, file)
+        save_folder(folder, config, tokenizer, model_object.state_dict())
         if kind == "dense" and not (folder / "modules.json").is_file():
             _write_modules(folder, preset)
         with _refusing("the ONNX file does not run", file):
-            far = difference(made, example(made, tokenizer, (3, 5)), Path(location))
+            far = difference(model_object, example(model_object, tokenizer, (3, 5)), Path(location))
         if not far <= (_CLOSE_INT8 if rounded else CLOSE):
             raise InputError(
                 f"torch's outputs differ by {far:.1e} from those of the file",
@@ -119,13 +119,13 @@ def _filled(kind: str, config: Any, weights: dict[str, Array], file: Path) -> An
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    made = _empty(kind, config, transformers)
+    model_object = _empty(kind, config, transformers)
     tensors = {name: torch.tensor(np.ascontiguousarray(value)) for name, value in weights.items()}
-    expected = made.state_dict()
-    known = {name: tensors[name] for name in expected if name in tensors}
-    require_weights(expected, known, file)
-    made.load_state_dict(known, strict=False)
-    return made.float().eval()
+    expected = model_object.state_dict()
+    loaded = {name: tensors[name] for name in expected if name in tensors}
+    require_weights(expected, loaded, file)
+    model_object.load_state_dict(loaded, strict=False)
+    return model_object.float().eval()
 
 
 def _empty(kind: str, config: Any, transformers: Any) -> Any:
@@ -158,12 +158,12 @@ def _write_modules(folder: Path, preset: Preset) -> None:
             similarity_fn_name=COMPARED_AS.get(preset.similarity or ""),
         )
 
-    weights, kept = folder / "model.safetensors", folder / "kept"
+    weights, kept_folder = folder / "model.safetensors", folder / "kept"
     model = load_model(str(folder), make, "published", "cpu")
     # It would be saved with a pooler of random weights.
-    weights.rename(kept)
+    weights.rename(kept_folder)
     model.save_pretrained(str(folder), create_model_card=False)
-    kept.replace(weights)
+    kept_folder.replace(weights)
 
 
 # -- the graph ----------------------------------------------------------------------------------
@@ -178,33 +178,36 @@ def _weights(file: Path) -> tuple[dict[str, Array], bool]:
     import onnx
 
     graph = onnx.load(str(file)).graph  # refuses data in files outside its folder
-    held = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+    arrays = {
+        initializer.name: onnx.numpy_helper.to_array(initializer)
+        for initializer in graph.initializer
+    }
     for node in graph.node:  # equal weights are kept once
-        if node.op_type == "Identity" and node.input[0] in held:
-            held[node.output[0]] = held[node.input[0]]
-    rounded = any(name.endswith(_QUANTISED) for name in held)
-    found = {
-        name.removesuffix(_QUANTISED): _single(name, held)
-        for name in held
+        if node.op_type == "Identity" and node.input[0] in arrays:
+            arrays[node.output[0]] = arrays[node.input[0]]
+    rounded = any(name.endswith(_QUANTISED) for name in arrays)
+    weights = {
+        name.removesuffix(_QUANTISED): _single(name, arrays)
+        for name in arrays
         if not name.endswith((_SCALE, _ZERO))
     }
     readers = _readers(graph)
     for node in graph.node:
         name = node.input[1].removesuffix(_QUANTISED) if node.op_type in _PRODUCTS else ""
-        if name in found:
-            bias = _bias_of(node, readers, held)
-            own = name if name.endswith(".weight") or bias is None else bias[:-4] + "weight"
-            found[own] = found[name] if _as_torch(node) else found[name].T
-    return found, rounded
+        if name in weights:
+            bias = _bias_of(node, readers, arrays)
+            target = name if name.endswith(".weight") or bias is None else bias[:-4] + "weight"
+            weights[target] = weights[name] if _as_torch(node) else weights[name].T
+    return weights, rounded
 
 
-def _single(name: str, held: dict[str, Array]) -> Array:
+def _single(name: str, arrays: dict[str, Array]) -> Array:
     """Returns an initializer in single precision, if it was in int8 and has a scale."""
-    value, base = held[name], name.removesuffix(_QUANTISED)
-    if base == name or base + _SCALE not in held:
+    value, base = arrays[name], name.removesuffix(_QUANTISED)
+    if base == name or base + _SCALE not in arrays:
         return value
-    zero = held.get(base + _ZERO, np.zeros((), value.dtype))
-    single: Array = (value.astype(np.float32) - zero.astype(np.float32)) * held[base + _SCALE]
+    zero = arrays.get(base + _ZERO, np.zeros((), value.dtype))
+    single: Array = (value.astype(np.float32) - zero.astype(np.float32)) * arrays[base + _SCALE]
     return single
 
 
@@ -217,7 +220,7 @@ def _readers(graph: Any) -> dict[str, list[Any]]:
     return readers
 
 
-def _bias_of(node: Any, readers: dict[str, list[Any]], held: dict[str, Array]) -> str | None:
+def _bias_of(node: Any, readers: dict[str, list[Any]], arrays: dict[str, Array]) -> str | None:
     """Returns the name of the bias that is added to a product."""
     if node.op_type == "Gemm":
         return next((name for name in node.input[2:] if name.endswith(".bias")), None)
@@ -226,7 +229,7 @@ def _bias_of(node: Any, readers: dict[str, list[Any]], held: dict[str, Array]) -
             name
             for added in _sums(node, readers)
             for name in added.input
-            if name in held and name.endswith(".bias")
+            if name in arrays and name.endswith(".bias")
         ),
         None,
     )
@@ -234,7 +237,7 @@ def _bias_of(node: Any, readers: dict[str, list[Any]], held: dict[str, Array]) -
 
 def _sums(node: Any, readers: dict[str, list[Any]]) -> Iterator[Any]:
     """Yields the additions to a product, past the scaling of one in int8."""
-    for reader in (one for name in node.output for one in readers.get(name, ())):
+    for reader in (reader_node for name in node.output for reader_node in readers.get(name, ())):
         if reader.op_type == "Add":
             yield reader
         elif reader.op_type in _PASSED:
@@ -243,4 +246,4 @@ def _sums(node: Any, readers: dict[str, list[Any]]) -> Iterator[Any]:
 
 def _as_torch(node: Any) -> bool:
     """Returns whether a product has its matrix as torch has it: output by input."""
-    return any(one.name == "transB" and one.i for one in node.attribute)
+    return any(attribute.name == "transB" and attribute.i for attribute in node.attribute)

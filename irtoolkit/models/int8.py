@@ -45,24 +45,24 @@ class Int8Linear(torch.nn.Module):
         steps = _steps(rows)
         rounded = (rows / steps).round_().to(torch.int8)
         multiply = in_int8 if rows.device.type != "cpu" or int8_is_faster() else in_fp32
-        found = multiply(rounded, self.weights).mul_(steps).mul_(self.steps)
+        product = multiply(rounded, self.weights).mul_(steps).mul_(self.steps)
         if self.bias is not None:
-            found.add_(self.bias)
-        return found.reshape(*inputs.shape[:-1], -1)
+            product.add_(self.bias)
+        return product.reshape(*inputs.shape[:-1], -1)
 
 
 def in_int8(rows: Any, weights: Any) -> Any:
     """Returns (n, in) and (in, out) codes to their (n, out) product in fp32, summed in integers."""
     count = len(rows)
-    if (lacking := _ROWS - count) > 0:
-        rows = torch.nn.functional.pad(rows, (0, 0, 0, lacking))
+    if (missing := _ROWS - count) > 0:
+        rows = torch.nn.functional.pad(rows, (0, 0, 0, missing))
     return torch._int_mm(rows, weights)[:count].float()
 
 
 def in_fp32(rows: Any, weights: Any) -> Any:
     """Returns the result of `in_int8`, to the bit, from products of fp32 matrices."""
     pairs = zip(rows.split(_EXACT, 1), weights.split(_EXACT, 0), strict=True)
-    parts = [some.float() @ others.float() for some, others in pairs]
+    parts = [left.float() @ others.float() for left, others in pairs]
     if len(parts) == 1:
         return parts[0]
     return torch.stack(parts).sum(0, dtype=torch.float64).float()

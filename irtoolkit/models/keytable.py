@@ -66,19 +66,19 @@ class KeyTable:
     def find(self, keys: Words) -> tuple[Ints, Ints]:
         """Returns (n,) the number of each key's shard, or -1, and (n,) the row there."""
         order = np.argsort(keys[:, 0])  # neighbours are in the same pages
-        found = np.full(len(keys), -1, np.int64)
+        numbers = np.full(len(keys), -1, np.int64)
         if len(self):
             high, low = keys[order].T
-            at = np.searchsorted(self.high, high)
-            left = np.arange(len(at))
-            while len(left):  # one turn, but for keys with the same first half
-                left = left[at[left] < len(self)]
-                left = left[self.high[at[left]] == high[left]]
-                same = self.low[at[left]] == low[left]
-                found[order[left[same]]] = self.place[at[left[same]]]
-                left = left[~same]
-                at[left] += 1
-        return np.where(found < 0, -1, found >> _ROW_BITS), found & _ROW
+            index = np.searchsorted(self.high, high)
+            remaining = np.arange(len(index))
+            while len(remaining):  # one turn, but for keys with the same first half
+                remaining = remaining[index[remaining] < len(self)]
+                remaining = remaining[self.high[index[remaining]] == high[remaining]]
+                same = self.low[index[remaining]] == low[remaining]
+                numbers[order[remaining[same]]] = self.place[index[remaining[same]]]
+                remaining = remaining[~same]
+                index[remaining] += 1
+        return np.where(numbers < 0, -1, numbers >> _ROW_BITS), numbers & _ROW
 
 
 def merged(
@@ -92,15 +92,15 @@ def merged(
     Raises:
         InputError: the disk refuses.
     """
-    every = (name for table in tables for name in table.names)
-    names = tuple(dict.fromkeys(name for name in every if name in alive))
+    all_names = (name for table in tables for name in table.names)
+    names = tuple(dict.fromkeys(name for name in all_names if name in alive))
     number = {name: i for i, name in enumerate(names)}
     moved = [np.array([number.get(name, -1) for name in table.names] or [-1]) for table in tables]
     if folder is not None:
         count = sum(map(len, tables))
         return _write(folder, names, _in_order(tables, moved), count)
-    high, low, place = map(np.concatenate, zip(*_in_order(tables, moved), strict=True))
-    return KeyTable(names, high, low, place)
+    high, low, order = map(np.concatenate, zip(*_in_order(tables, moved), strict=True))
+    return KeyTable(names, high, low, order)
 
 
 def _in_order(

@@ -40,13 +40,13 @@ class MonoT5(Tokenized):
         refuse_longer(limit, longest)
         super().__init__(model, model.tokenizer, device, prompt, limit or min(512, longest))
         words = self.tokenizer.get_vocab()
-        known = [pair for pair in _ANSWERS if all(word in words for word in pair)]
-        if not known:
+        answers = [pair for pair in _ANSWERS if all(word in words for word in pair)]
+        if not answers:
             raise InputError(
                 "this T5 has neither true and false nor yes and no among its tokens",
                 remedy="a monoT5, such as model=MonoT5",
             )
-        self._answers = [words[word] for word in known[0]]
+        self._answers = [words[word] for word in answers[0]]
 
     def lengths(self, items: Sequence[Item]) -> Ints:
         with READING:

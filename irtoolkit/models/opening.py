@@ -218,10 +218,10 @@ def _transformer(location: str, backend: str, trusted: bool) -> Any:
         model = getattr(model, dpr[names[0]])
     else:
         model = transformers.AutoModel.from_pretrained(location, trust_remote_code=trusted)
-    place = Path(location)
+    path = Path(location)
     # The two encoders of one folder have a tokenizer in common, which is beside them.
-    shared = place.name in TWO_ENCODERS and not any(place.glob("*token*"))
-    words = str(place.parent) if shared else location
+    shared = path.name in TWO_ENCODERS and not any(path.glob("*token*"))
+    words = str(path.parent) if shared else location
     model.tokenizer = transformers.AutoTokenizer.from_pretrained(words, trust_remote_code=trusted)
     return model
 
@@ -235,7 +235,7 @@ def _writer(location: str) -> Any:
     return model
 
 
-def _check_dense(location: str, said: Kind | None) -> None:
+def _check_dense(location: str, kind: Kind | None) -> None:
     """Checks that a model makes vectors of texts, and is not just used for its transformer.
 
     Raises:
@@ -243,12 +243,12 @@ def _check_dense(location: str, said: Kind | None) -> None:
     """
     # A masked language model may be for anything, unless it was saved as a sparse encoder.
     plain = not read_model_json(location, "config_sentence_transformers.json")
-    if said in (None, "dense") or (said == "sparse" and plain):
+    if kind in (None, "dense") or (kind == "sparse" and plain):
         return
-    made = {"cross": "scores of pairs of texts", **_MADE}[said]
-    remedy = f"the retriever {_RETRIEVERS[said]}"
+    output = {"cross": "scores of pairs of texts", **_MADE}[kind]
+    remedy = f"the retriever {_RETRIEVERS[kind]}"
     raise InputError(
-        f"the model {location} makes {made}, and no vector of a text",
+        f"the model {location} makes {output}, and no vector of a text",
         remedy=f"{remedy}, or pooling=mean to take its transformer alone" if plain else remedy,
     )
 

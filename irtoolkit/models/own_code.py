@@ -38,10 +38,10 @@ def check_own_code(location: str, trusted: bool = False, setting: bool = True) -
     Raises:
         InputError: it has code, and is not trusted.
     """
-    found = sorted(set(_own_classes(Path(location))))
-    if not found:
+    names = sorted(set(_own_classes(Path(location))))
+    if not names:
         return
-    listed = ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+    listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
     if not trusted:
         stock = "a model whose architecture transformers or sentence-transformers has"
         raise InputError(
@@ -71,11 +71,11 @@ def check_code_ran(location: str, model: Any, trusted: bool) -> None:
 
 def _own_classes(folder: Path) -> Iterator[str]:
     """Yields the model's own classes that its files name, each with its file."""
-    for place in _folders(folder):
+    for subfolder in _folders(folder):
         for name in _FILES:
-            classes = read_model_json(str(place), name).get("auto_map")
+            classes = read_model_json(str(subfolder), name).get("auto_map")
             for each in _named(classes):
-                yield f"{each} ({_shown(place / name, folder)})"
+                yield f"{each} ({_shown(subfolder / name, folder)})"
     for name, kind in _modules(folder):
         if not kind.startswith(_KNOWN):
             yield f"{kind} ({name})"
@@ -86,8 +86,8 @@ def _folders(folder: Path) -> Iterator[Path]:
     yield folder
     if folder.name in TWO_ENCODERS:  # their tokenizer may be beside them
         yield folder.parent
-    for each in read_model_json(str(folder), "modules.json").get("", []):
-        path = each.get("path") if isinstance(each, dict) else None
+    for module in read_model_json(str(folder), "modules.json").get("", []):
+        path = module.get("path") if isinstance(module, dict) else None
         inner = folder / str(path or "")
         if path and inner.is_dir():
             yield inner
@@ -96,13 +96,13 @@ def _folders(folder: Path) -> Iterator[Path]:
 
 def _modules(folder: Path) -> Iterator[tuple[str, str]]:
     """Yields the file and the class of each module of sentence-transformers, those of routes too."""
-    for each in read_model_json(str(folder), "modules.json").get("", []):
-        if isinstance(each, dict):
-            yield "modules.json", str(each.get("type"))
-    for place in _folders(folder):
-        types = read_model_json(str(place), "router_config.json").get("types")
+    for module in read_model_json(str(folder), "modules.json").get("", []):
+        if isinstance(module, dict):
+            yield "modules.json", str(module.get("type"))
+    for subfolder in _folders(folder):
+        types = read_model_json(str(subfolder), "router_config.json").get("types")
         for kind in types.values() if isinstance(types, dict) else ():
-            yield _shown(place / "router_config.json", folder), str(kind)
+            yield _shown(subfolder / "router_config.json", folder), str(kind)
 
 
 def _shown(file: Path, folder: Path) -> str:
@@ -114,9 +114,9 @@ def _named(classes: Any) -> Iterator[str]:
     """Yields the names in an auto_map, whose values are names or lists of them."""
     values = classes.values() if isinstance(classes, dict) else ()
     for value in values:
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, str) and each:
-                yield each
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str) and item:
+                yield item
 
 
 def _is_own(kind: type) -> bool:

@@ -35,7 +35,7 @@ def with_spans(pieces: Sequence[str], chosen: Sequence[bool], joiner: str, first
         spans.append((len(text), len(text) + len(piece)))
         text += piece
     return text, " ".join(
-        f"{begin}-{end}" for (begin, end), own in zip(spans, chosen, strict=True) if own
+        f"{begin}-{end}" for (begin, end), is_chosen in zip(spans, chosen, strict=True) if is_chosen
     )
 
 
@@ -77,7 +77,7 @@ class PartVectors:
         texts = [_text(item) for item in items]
         states, mask = self._model.states(texts)
         places = self._places(texts)
-        if mask.sum(1).tolist() != [len(own) for own in places]:
+        if mask.sum(1).tolist() != [len(row) for row in places]:
             raise InputError(
                 "this model reads other tokens than its tokenizer makes of a text",
                 remedy="a model without a chat template",
@@ -114,9 +114,9 @@ class PartVectors:
         with torch.inference_mode():
             scaled = torch.nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
         rows: list[Output] = []
-        for text, own, state, real in zip(texts, places, scaled, mask.cpu().numpy(), strict=True):
-            kept = np.array([self._keeps(text, begin, end) for begin, end in own])
-            rows.append((state[real][kept if kept.any() else slice(None)],))
+        for text, spans, state, real in zip(texts, places, scaled, mask.cpu().numpy(), strict=True):
+            mask_kept = np.array([self._keeps(text, begin, end) for begin, end in spans])
+            rows.append((state[real][mask_kept if mask_kept.any() else slice(None)],))
         return rows
 
     def _keeps(self, text: str, begin: int, end: int) -> bool:
@@ -130,15 +130,15 @@ class PartVectors:
     ) -> list[Output]:
         import torch
 
-        weights = [self._weights(item, own) for item, own in zip(items, places, strict=True)]
+        weights = [self._weights(item, row) for item, row in zip(items, places, strict=True)]
         shape = (len(items), max(map(len, weights)), mask.shape[1])
         averaging = np.zeros(shape, np.float32)
-        for number, (own, real) in enumerate(zip(weights, mask.cpu().numpy(), strict=True)):
-            averaging[number, : len(own), real] = own.T
+        for number, (row, real) in enumerate(zip(weights, mask.cpu().numpy(), strict=True)):
+            averaging[number, : len(row), real] = row.T
         with torch.inference_mode():
-            there = torch.from_numpy(averaging).to(states.device)
-            means = torch.bmm(there, states.float()).cpu().numpy()
-        return [(mean[: len(own)],) for mean, own in zip(means, weights, strict=True)]
+            weights_tensor = torch.from_numpy(averaging).to(states.device)
+            means = torch.bmm(weights_tensor, states.float()).cpu().numpy()
+        return [(mean[: len(row)],) for mean, row in zip(means, weights, strict=True)]
 
     def _weights(self, item: Item, places: list[_Place]) -> np.ndarray[Any, np.dtype[np.float32]]:
         """(s, t) the share of each token in the vector of each sentence that has one."""

@@ -40,16 +40,16 @@ class Parts:
 
     def read(self) -> list[Output | None]:
         """Returns an interrupted encoding's output for each text, or None."""
-        found: list[Output | None] = [None] * len(self._keys)
+        outputs: list[Output | None] = [None] * len(self._keys)
         if not self._folder.is_dir():
-            return found
-        places = {key: place for place, key in enumerate(self._keys)}
+            return outputs
+        places = {key: number for number, key in enumerate(self._keys)}
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             shard = Shard(path)
             if shard.is_sound():
                 for key, output in zip(shard.keys.to_pylist(), _outputs(shard), strict=True):
-                    found[places[key]] = output
-        return found
+                    outputs[places[key]] = output
+        return outputs
 
     def add(self, batch: Ints, outputs: Sequence[Output]) -> None:
         """Adds the outputs for a batch of texts, given by their positions in the chunk."""
@@ -57,11 +57,14 @@ class Parts:
             self._made += zip(batch.tolist(), outputs, strict=True)
             if time.monotonic() - self._last < _SECONDS or len(self._made) == len(self._keys):
                 return
-            made, self._made = self._made, []
-            keys = [self._keys[place] for place, _ in made]
+            encoded, self._made = self._made, []
+            keys = [self._keys[number] for number, _ in encoded]
             with suppress(InputError):  # a full disk is reported when the chunk is written
                 write_shard(
-                    self._folder, keys, np.zeros(len(made), np.int64), [row for _, row in made]
+                    self._folder,
+                    keys,
+                    np.zeros(len(encoded), np.int64),
+                    [row for _, row in encoded],
                 )
             self._last = time.monotonic()
 

@@ -48,13 +48,13 @@ def in_hub_cache(hub_id: str) -> str | None:
 
     try:
         # What is left out of a download is not missing; the other files say what that is.
-        found = folder_without([*_UNWANTED, f"*{_OTHER_WEIGHTS}"])
-        names = [path.relative_to(found).as_posix() for path in found.rglob("*")]
+        folder = folder_without([*_UNWANTED, f"*{_OTHER_WEIGHTS}"])
+        names = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
         folder_without(left_out(names))
     except (HFValidationError, LocalEntryNotFoundError, OSError):
         return None
     # A cached configuration alone is no model.
-    return str(found) if any(map(is_weights, names)) else None
+    return str(folder) if any(map(is_weights, names)) else None
 
 
 def left_out(names: Iterable[str]) -> list[str]:
@@ -71,7 +71,9 @@ def left_out(names: Iterable[str]) -> list[str]:
 def is_weights(path: str | Path) -> bool:
     """Returns whether a file's name is one of weights, and not of the state of a training."""
     path = Path(path)
-    return path.suffix in _WEIGHTS and not any(fnmatch(path.name, one) for one in _OF_TRAINING)
+    return path.suffix in _WEIGHTS and not any(
+        fnmatch(path.name, pattern) for pattern in _OF_TRAINING
+    )
 
 
 def is_hub_id(name: str) -> bool:
@@ -82,7 +84,7 @@ def is_hub_id(name: str) -> bool:
 
 def has_model(folder: Path) -> bool:
     """Returns whether a folder has the files of a model, or folders of its encoders that have."""
-    return any(any(folder.glob(f"{place}{name}")) for place in ("", "*/") for name in _MARKS)
+    return any(any(folder.glob(f"{prefix}{name}")) for prefix in ("", "*/") for name in _MARKS)
 
 
 def hub_is_off() -> bool:
@@ -129,14 +131,16 @@ def refuse_changed(location: str) -> None:
     """
     for folder in (Path(location), Path(location).parent):
         for record, (writer, again) in _WRITTEN.items():
-            for name, known in _recorded(folder / record).items():
+            for name, expected in _recorded(folder / record).items():
                 path = folder / name
                 if not path.is_relative_to(location):
                     continue
-                if not path.is_file() or _sum(path) != known:
-                    found = f"not the weights that {writer} wrote" if path.is_file() else "missing"
+                if not path.is_file() or _sum(path) != expected:
+                    problem = (
+                        f"not the weights that {writer} wrote" if path.is_file() else "missing"
+                    )
                     raise InputError(
-                        f"{found}: damaged or changed",
+                        f"{problem}: damaged or changed",
                         file=path,
                         remedy=f"copy or {again} the model again; if it is meant, delete {WEIGHTS!r}"
                         f" from {record}",
@@ -146,15 +150,15 @@ def refuse_changed(location: str) -> None:
 def _recorded(record: Path) -> dict[str, str]:
     """Returns the hashes in the record of a model; {} if there is no record with them."""
     try:
-        found = load_json(record.read_text("utf-8"))[WEIGHTS]
+        sums = load_json(record.read_text("utf-8"))[WEIGHTS]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return sums if isinstance(sums, dict) else {}
 
 
 def _sum(path: Path) -> str:
-    found = path.stat()
-    return _hash_file(str(path), (found.st_size, found.st_mtime_ns))
+    status = path.stat()
+    return _hash_file(str(path), (status.st_size, status.st_mtime_ns))
 
 
 @cache

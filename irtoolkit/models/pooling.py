@@ -41,10 +41,10 @@ def _at_mask(output: Any, batch: Any, mask_id: int | None) -> Any:
 
 
 def _pooler(output: Any, batch: Any, mask_id: int | None) -> Any:
-    found = output.get("pooler_output")
-    if found is None:
+    pooled = output.get("pooler_output")
+    if pooled is None:
         raise InputError("pooling=pooler: the model has no pooled output", remedy="cls or mean")
-    return found
+    return pooled
 
 
 POOLINGS: dict[str, Callable[[Any, Any, int | None], Any]] = {
@@ -62,10 +62,10 @@ def implied_pooling(preset: Preset) -> str | None:
 
     sentence-transformers takes the mean. A model that has modules pools as they do, and is not plain.
     """
-    place = None if preset.pooling is not None else place_of(preset.side("document"))
-    if place is None or (Path(place) / "sim.pt").is_file():
+    folder = None if preset.pooling is not None else place_of(preset.side("document"))
+    if folder is None or (Path(folder) / "sim.pt").is_file():
         return None
-    return None if read_model_json(place, "modules.json") else "mean"
+    return None if read_model_json(folder, "modules.json") else "mean"
 
 
 def report_implied_pooling(preset: Preset, name: str) -> None:

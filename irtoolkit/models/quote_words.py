@@ -65,12 +65,12 @@ class QuoteWords(WordVectors):
         tokenizer: Any,
         embedding_weights: Any,
         *,
-        about: Mapping[str, Sequence[str]],
-        **how: Any,
+        names_of: Mapping[str, Sequence[str]],
+        **options: Any,
     ) -> None:
-        super().__init__(tokenizer, embedding_weights, **how)
-        self.about = {text.lower(): list(names) for text, names in about.items()}
-        names = dict.fromkeys(name for own in self.about.values() for name in own)
+        super().__init__(tokenizer, embedding_weights, **options)
+        self.about = {text.lower(): list(names) for text, names in names_of.items()}
+        names = dict.fromkeys(name for name_list in self.about.values() for name in name_list)
         self._numbers = {name: number for number, name in enumerate(names, 1)}
         self.topics = nn.EmbeddingBag(
             len(names) + 1, self.embeddings_dimension, mode="mean", padding_idx=0
@@ -79,39 +79,42 @@ class QuoteWords(WordVectors):
         with torch.no_grad():
             self.topics.weight[0] = 0
 
-    def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **how: Any) -> Any:
-        features = super().preprocess(inputs, prompt=prompt, **how)
+    def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **options: Any) -> Any:
+        features = super().preprocess(inputs, prompt=prompt, **options)
         owned = [self.about.get(str(text).lower(), ()) for text in inputs]
         rows = [[self._numbers[name] for name in names] for names in owned]
         width = max(1, *map(len, rows)) if rows else 1
         features["about"] = torch.tensor([row + [0] * (width - len(row)) for row in rows])
         return features
 
-    def forward(self, features: dict[str, Any], **how: Any) -> dict[str, Any]:
-        made: dict[str, Any] = super().forward(features, **how)
+    def forward(self, features: dict[str, Any], **options: Any) -> dict[str, Any]:
+        output: dict[str, Any] = super().forward(features, **options)
         added = self.topics(features["about"])[:, None]
-        made["token_embeddings"] = made["token_embeddings"] + added
-        return made
+        output["token_embeddings"] = output["token_embeddings"] + added
+        return output
 
-    def save(self, output_path: str, *how: Any, **more: Any) -> None:
-        super().save(output_path, *how, **more)
+    def save(self, output_path: str, *args: Any, **more: Any) -> None:
+        super().save(output_path, *args, **more)
         (Path(output_path) / _ABOUT).write_text(json.dumps(self.about), "utf-8")
 
     @classmethod
-    def load(cls, model_name_or_path: str, subfolder: str = "", **how: Any) -> Any:
+    def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> Any:
         names = ("token", "cache_folder", "revision", "local_files_only")
-        where = {"subfolder": subfolder, **{name: how[name] for name in names if name in how}}
+        where = {
+            "subfolder": subfolder,
+            **{name: options[name] for name in names if name in options},
+        }
         path = cls.load_file_path(model_name_or_path, _ABOUT, **where)
         if path is None:
             raise InputError(f"no {_ABOUT} in {model_name_or_path}")
-        plain = WordVectors.load(model_name_or_path, subfolder=subfolder, **how)
-        made = cls(
+        plain = WordVectors.load(model_name_or_path, subfolder=subfolder, **options)
+        loaded = cls(
             plain.tokenizer,
             plain.emb_layer.weight.detach(),
-            about=json.loads(Path(path).read_text("utf-8")),
+            names_of=json.loads(Path(path).read_text("utf-8")),
             update_embeddings=plain.update_embeddings,
             max_seq_length=plain.max_seq_length,
         )
         weights = cls.load_torch_weights(model_name_or_path, **where)
-        made.load_state_dict(weights)
-        return made
+        loaded.load_state_dict(weights)
+        return loaded

@@ -75,22 +75,22 @@ class Reader:
             # Which of two texts is cut, the tokenizer knows.
             pairs = [i for i in longer if isinstance(items[i], tuple)]
             again = self.cutting.encode_batch_fast([items[i] for i in pairs])
-            for place, one in zip(pairs, again, strict=True):
-                coded[place] = one
-        ids = _arrays([one.ids for one in coded])
-        types = _arrays([one.type_ids if self.typed else () for one in coded])
-        for place in longer:
-            ids[place], types[place] = self.cut(ids[place]), self.cut(types[place])
-        return [Tokens(*each) for each in zip(ids, types, strict=True)], lengths
+            for position, tokens in zip(pairs, again, strict=True):
+                coded[position] = tokens
+        ids = _arrays([tokens.ids for tokens in coded])
+        types = _arrays([tokens.type_ids if self.typed else () for tokens in coded])
+        for position in longer:
+            ids[position], types[position] = self.cut(ids[position]), self.cut(types[position])
+        return [Tokens(*columns) for columns in zip(ids, types, strict=True)], lengths
 
     def cut(self, tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         """Returns a text's tokens without those beyond the limit; tokens after each text stay."""
         if self.limit is None or len(tokens) <= self.limit:
             return tokens
-        kept = tokens[: self.limit].copy()
+        tokens_kept = tokens[: self.limit].copy()
         if self.behind:
-            kept[-self.behind :] = tokens[-self.behind :]
-        return kept
+            tokens_kept[-self.behind :] = tokens[-self.behind :]
+        return tokens_kept
 
     def features(self, texts: Sequence[Tokens], device: str) -> dict[str, Any]:
         """Returns a batch as the model reads it, on a device."""
@@ -100,22 +100,22 @@ class Reader:
         mask = np.arange(counts.max(initial=1)) < counts[:, None]
 
         def there(values: NDArray[Any]) -> Any:
-            made = torch.from_numpy(values)
-            made = made.pin_memory() if device.startswith("cuda") else made
-            return made.to(device, non_blocking=True)
+            tensor = torch.from_numpy(values)
+            tensor = tensor.pin_memory() if device.startswith("cuda") else tensor
+            return tensor.to(device, non_blocking=True)
 
         def filled(parts: list[NDArray[np.int32]], empty: int) -> Any:
-            made = np.full(mask.shape, empty, np.int64)
-            made[mask] = np.concatenate(parts)
-            return there(made)
+            tensor = np.full(mask.shape, empty, np.int64)
+            tensor[mask] = np.concatenate(parts)
+            return there(tensor)
 
-        found = {
+        arrays = {
             _IDS: filled([text.ids for text in texts], self.padding),
             _MASK: with_layout(there(mask.astype(np.int64)), mask),
         }
         if self.typed:
-            found[_TYPES] = filled([text.types for text in texts], 0)
-        return {**self.rest, **found}
+            arrays[_TYPES] = filled([text.types for text in texts], 0)
+        return {**self.rest, **arrays}
 
 
 def reader_of(
@@ -138,10 +138,10 @@ def reader_of(
         return None
     if getattr(tokenizer, "truncation_side", "right") != "right":
         return None
-    order = sorted(range(len(items)), key=lambda place: len(str(items[place])))
+    order = sorted(range(len(items)), key=lambda i: len(str(items[i])))
     chosen = {*range(min(len(items), _COMPARED)), *order[:_COMPARED], *order[-_COMPARED:]}
-    some = [items[place] for place in sorted(chosen)]
-    features = prepare(some)
+    sample = [items[i] for i in sorted(chosen)]
+    features = prepare(sample)
     tensors = {name for name, value in features.items() if hasattr(value, "shape")}
     if not {_IDS, _MASK} <= tensors <= {_IDS, _MASK, _TYPES}:
         return None
@@ -160,7 +160,7 @@ def reader_of(
     long = "a b " * (limit or 0)
     if reader.cut(np.array(whole.encode(long).ids, np.int32)).tolist() != cutting.encode(long).ids:
         return None
-    found = reader.features(reader(some)[0], "cpu")
+    found = reader.features(reader(sample)[0], "cpu")
     same = all(
         features[name].shape == found[name].shape and bool((features[name] == found[name]).all())
         for name in tensors
@@ -171,12 +171,12 @@ def reader_of(
 def _behind(whole: Any) -> int:
     """Returns the number of special tokens after each text."""
     special = whole.encode("a").special_tokens_mask
-    return next((place for place, own in enumerate(reversed(special)) if not own), 0)
+    return next((count for count, is_special in enumerate(reversed(special)) if not is_special), 0)
 
 
 def _arrays(lists: Sequence[Sequence[int]]) -> list[NDArray[np.int32]]:
     """Converts lists of numbers to arrays, all at once."""
-    bounds = np.cumsum([len(each) for each in lists])
+    bounds = np.cumsum([len(row) for row in lists])
     flat = np.fromiter(chain.from_iterable(lists), np.int32, int(bounds[-1]) if len(lists) else 0)
     return np.split(flat, bounds[:-1])
 
@@ -185,9 +185,9 @@ def _copy(backend: Any, limit: int | None) -> Any:
     """Returns a copy of a tokenizer without padding that truncates after so many tokens."""
     from tokenizers import Tokenizer
 
-    made = Tokenizer.from_str(backend.to_str())
-    made.no_padding()
-    made.no_truncation()
+    copied = Tokenizer.from_str(backend.to_str())
+    copied.no_padding()
+    copied.no_truncation()
     if limit is not None:
-        made.enable_truncation(limit)
-    return made
+        copied.enable_truncation(limit)
+    return copied

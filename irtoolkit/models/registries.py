@@ -34,12 +34,12 @@ def request(url: str, **headers: str) -> urllib.request.Request:
     """Returns a request with the URL's, npm's or .netrc's credentials; redirects get none."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
-    made = urllib.request.Request(
+    prepared = urllib.request.Request(
         urlunsplit(parts._replace(netloc=host)), headers={"User-Agent": "irtoolkit", **headers}
     )
-    if said := _authorization(url):
-        made.add_unredirected_header("Authorization", said)
-    return made
+    if authorization := _authorization(url):
+        prepared.add_unredirected_header("Authorization", authorization)
+    return prepared
 
 
 def context() -> ssl.SSLContext:
@@ -90,8 +90,8 @@ def _on_npm(package: Package) -> str:
     except (KeyError, TypeError):
         raise InputError(f"{_plain(registry)} has no {package.name} {package.version}") from None
     # As npm does: mirrors pass on the addresses of the public registry.
-    parts, own = urlsplit(url), urlsplit(registry)
-    if parts.hostname == "registry.npmjs.org" and own.hostname != parts.hostname:
+    parts, registry_parts = urlsplit(url), urlsplit(registry)
+    if parts.hostname == "registry.npmjs.org" and registry_parts.hostname != parts.hostname:
         return registry + parts.path
     return url
 
@@ -113,9 +113,9 @@ def _listed(index: str, name: str) -> Iterator[tuple[str, str]]:
 
 def _kept(url: str, index: str) -> str:
     """Returns a URL, with the index's credentials if it is on the index's own host."""
-    user, at, host = urlsplit(index).netloc.rpartition("@")
+    user, separator, host = urlsplit(index).netloc.rpartition("@")
     parts = urlsplit(url)
-    same = at and parts.netloc == host and parts.scheme == urlsplit(index).scheme
+    same = separator and parts.netloc == host and parts.scheme == urlsplit(index).scheme
     return urlunsplit(parts._replace(netloc=f"{user}@{host}")) if same else url
 
 
@@ -158,12 +158,12 @@ def _authorization(url: str) -> str | None:
 
 
 def _from_netrc(host: str) -> tuple[str | None, str]:
-    place = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
+    path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
     try:
-        known: Any = netrc.netrc(str(place)).authenticators(host)
+        login: Any = netrc.netrc(str(path)).authenticators(host)
     except (OSError, netrc.NetrcParseError):
         return None, ""
-    return (quote(known[0]), quote(known[2] or "")) if known else (None, "")
+    return (quote(login[0]), quote(login[2] or "")) if login else (None, "")
 
 
 def _plain(url: str) -> str:

@@ -44,15 +44,15 @@ def certificates() -> str | None:
 
 def npm_registry(package: str) -> str:
     """Returns the registry of a package or its scope, without a slash at the end."""
-    known = _npmrc()
+    settings = _npmrc()
     scope = package.partition("/")[0] if package.startswith("@") else ""
-    found = (
-        (known.get(f"{scope}:registry") if scope else None)
+    registry = (
+        (settings.get(f"{scope}:registry") if scope else None)
         or _first("npm_config_registry", "NPM_CONFIG_REGISTRY")
-        or known.get("registry")
+        or settings.get("registry")
         or NPM
     )
-    return found.rstrip("/")
+    return registry.rstrip("/")
 
 
 def npm_token(url: str) -> str | None:
@@ -60,9 +60,9 @@ def npm_token(url: str) -> str | None:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     folders = f"//{host}{parts.path}".split("/")
-    known = _npmrc()
+    settings = _npmrc()
     for end in range(len(folders), 2, -1):
-        token = known.get("/".join(folders[:end]) + "/:_authToken")
+        token = settings.get("/".join(folders[:end]) + "/:_authToken")
         if token:
             return os.path.expandvars(token)
     return None
@@ -92,13 +92,13 @@ def _pip(setting: str) -> str | None:
         *(Path(base) / "pip" / name, home / ".pip" / name),
         *([Path(os.environ["APPDATA"]) / "pip" / name] if os.environ.get("APPDATA") else []),
         home / "Library" / "Application Support" / "pip" / name,
-        *(Path(each) / "pip" / name for each in _system_folders()),
+        *(Path(folder) / "pip" / name for folder in _system_folders()),
         Path("/etc") / name,
     ]
-    for place in ([Path(config)] if config else []) + places:
+    for path in ([Path(config)] if config else []) + places:
         parser = configparser.RawConfigParser()
         try:
-            parser.read(place, "utf-8")
+            parser.read(path, "utf-8")
         except (configparser.Error, UnicodeDecodeError, OSError):
             continue
         for section in ("install", "download", "global"):
@@ -116,17 +116,19 @@ def _system_folders() -> list[str]:
 def _uv_files() -> list[tuple[str, bool]]:
     """Returns the indexes of uv's own files: URL, and whether it is the main one."""
     base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    found: list[tuple[str, bool]] = []
-    for place in (base / "uv" / "uv.toml", Path("/etc/uv/uv.toml")):
+    indexes: list[tuple[str, bool]] = []
+    for path in (base / "uv" / "uv.toml", Path("/etc/uv/uv.toml")):
         try:
-            data: dict[str, Any] = load_toml(place.read_text("utf-8"))
+            data: dict[str, Any] = load_toml(path.read_text("utf-8"))
         except (OSError, ValueError):
             continue
-        found += [(str(one["url"]), bool(one.get("default"))) for one in data.get("index", ())]
+        indexes += [
+            (str(index["url"]), bool(index.get("default"))) for index in data.get("index", ())
+        ]
         if "index-url" in data:
-            found.append((str(data["index-url"]), True))
-        found += [(str(url), False) for url in data.get("extra-index-url", ())]
-    return found
+            indexes.append((str(data["index-url"]), True))
+        indexes += [(str(url), False) for url in data.get("extra-index-url", ())]
+    return indexes
 
 
 def _npmrc() -> dict[str, str]:

@@ -61,35 +61,41 @@ class Exported(torch.nn.Module):
             "attention_mask": attention_mask,
             "token_type_ids": token_type_ids,
         }
-        if lacking := self._inputs - set(batch):
-            raise InputError(f"the exported model wants {', '.join(sorted(lacking))}")
-        given = {name: batch[name].numpy().astype(np.int64) for name in self._inputs}
-        found = self._one_by_one(given, attention_mask.numpy()) if self._alone else self._run(given)
-        made = {name: torch.from_numpy(value) for name, value in found.items()}
-        if "logits" in made:
-            return SequenceClassifierOutput(logits=made["logits"].float())
-        states = next((made[name] for name in _STATES if name in made), None)
+        if absent := self._inputs - set(batch):
+            raise InputError(f"the exported model wants {', '.join(sorted(absent))}")
+        inputs = {name: batch[name].numpy().astype(np.int64) for name in self._inputs}
+        outputs = (
+            self._one_by_one(inputs, attention_mask.numpy()) if self._alone else self._run(inputs)
+        )
+        tensors = {name: torch.from_numpy(value) for name, value in outputs.items()}
+        if "logits" in tensors:
+            return SequenceClassifierOutput(logits=tensors["logits"].float())
+        states = next((tensors[name] for name in _STATES if name in tensors), None)
         if states is None:
-            raise InputError(f"the exported model makes {', '.join(made)} and no last_hidden_state")
-        pooled = made.get("pooler_output")
+            raise InputError(
+                f"the exported model makes {', '.join(tensors)} and no last_hidden_state"
+            )
+        pooled = tensors.get("pooler_output")
         return BaseModelOutputWithPooling(
             states.float(), None if pooled is None else pooled.float()
         )
 
-    def _one_by_one(self, given: dict[str, Any], mask: Any) -> dict[str, Any]:
+    def _one_by_one(self, inputs: dict[str, Any], mask: Any) -> dict[str, Any]:
         """Returns the outputs of a batch whose texts are read one by one without padding."""
         rows, width = mask.shape
-        made: dict[str, Any] = {}
+        collected: dict[str, Any] = {}
         for row in range(rows):
-            kept = mask[row].astype(bool)
-            one = self._run({name: value[row : row + 1, kept] for name, value in given.items()})
-            for name, value in one.items():
+            mask_row = mask[row].astype(bool)
+            output = self._run(
+                {name: value[row : row + 1, mask_row] for name, value in inputs.items()}
+            )
+            for name, value in output.items():
                 of_tokens = value.ndim == 3
-                if name not in made:
+                if name not in collected:
                     shape = (rows, width, value.shape[2]) if of_tokens else (rows, *value.shape[1:])
-                    made[name] = np.zeros(shape, value.dtype)
-                made[name][(row, kept) if of_tokens else row] = value[0]
-        return made
+                    collected[name] = np.zeros(shape, value.dtype)
+                collected[name][(row, mask_row) if of_tokens else row] = value[0]
+        return collected
 
 
 def load_exported(backend: str, model_name_or_path: str, config: Any = None, **_: Any) -> Exported:
@@ -136,10 +142,10 @@ def _on_onnxruntime(file: Path) -> tuple[Run, frozenset[str]]:
     session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
 
-    def run(given: dict[str, Any]) -> Mapping[str, Any]:
-        return dict(zip(names, session.run(names, given), strict=True))
+    def run(inputs: dict[str, Any]) -> Mapping[str, Any]:
+        return dict(zip(names, session.run(names, inputs), strict=True))
 
-    return run, frozenset(each.name for each in session.get_inputs())
+    return run, frozenset(item.name for item in session.get_inputs())
 
 
 def _on_openvino(file: Path) -> tuple[Run, frozenset[str]]:
@@ -151,26 +157,26 @@ def _on_openvino(file: Path) -> tuple[Run, frozenset[str]]:
     # lock that the other waits for, never end.
     openvino.Tensor(np.zeros(1, np.int64))
     # Some CPUs would compute in bfloat16.
-    how = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()}
-    compiled = openvino.Core().compile_model(str(file), "CPU", how)
+    options = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()}
+    compiled = openvino.Core().compile_model(str(file), "CPU", options)
 
     requests = threading.local()  # each does one thing at a time
 
-    def run(given: dict[str, Any]) -> Mapping[str, Any]:
+    def run(inputs: dict[str, Any]) -> Mapping[str, Any]:
         if not hasattr(requests, "one"):
             requests.one = compiled.create_infer_request()
-        made = requests.one.infer(given)
-        return {output.get_any_name(): made[output].copy() for output in compiled.outputs}
+        results = requests.one.infer(inputs)
+        return {output.get_any_name(): results[output].copy() for output in compiled.outputs}
 
-    return run, frozenset(each.get_any_name() for each in compiled.inputs)
+    return run, frozenset(item.get_any_name() for item in compiled.inputs)
 
 
 def _is_dynamic(file: Path) -> bool:
     """Returns whether a file has the operator that measures int8 ranges as the model runs."""
-    kept = b""
+    tail = b""
     with open(file, "rb") as stream:
         while piece := stream.read(1 << 20):
-            if _DYNAMIC in kept + piece:
+            if _DYNAMIC in tail + piece:
                 return True
-            kept = piece[-len(_DYNAMIC) :]
+            tail = piece[-len(_DYNAMIC) :]
     return False

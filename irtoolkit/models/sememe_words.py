@@ -41,7 +41,7 @@ def _longest_matches(text: str, coded: Any, numbers: Mapping[str, int], longest:
                 low, high = places.get(word, (begin, end))
                 places[word] = (min(low, begin), max(high, end))
     ordered = sorted(places)
-    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     i = 0
     while i < len(ordered):
         begin = places[ordered[i]][0]
@@ -51,11 +51,11 @@ def _longest_matches(text: str, coded: Any, numbers: Mapping[str, int], longest:
         while j > i:
             number = numbers.get(text[begin : places[ordered[j - 1]][1]].lower())
             if number is not None:
-                found.update(dict.fromkeys(ordered[i:j], number))
+                ends.update(dict.fromkeys(ordered[i:j], number))
                 break
             j -= 1
         i = max(j, i + 1)
-    return [0 if word is None else found.get(word, 0) for word in coded.word_ids]
+    return [0 if word is None else ends.get(word, 0) for word in coded.word_ids]
 
 
 def _nltk_words(text: str, numbers: Mapping[str, int]) -> list[tuple[int, int, int]]:
@@ -68,7 +68,7 @@ def _nltk_words(text: str, numbers: Mapping[str, int]) -> list[tuple[int, int, i
         from nltk.tokenize.destructive import NLTKWordTokenizer
     except ImportError:
         raise needs_extra("nltk", "neural") from None
-    found: list[tuple[int, int, int]] = []
+    spans: list[tuple[int, int, int]] = []
     end = 0
     for word in NLTKWordTokenizer().tokenize(text):
         begin = text.find(word, end)
@@ -77,20 +77,20 @@ def _nltk_words(text: str, numbers: Mapping[str, int]) -> list[tuple[int, int, i
         end = begin + len(word)
         number = numbers.get(word.lower()) or numbers.get(word.lower().rstrip("."))
         if number is not None:
-            found.append((begin, end, number))
-    return found
+            spans.append((begin, end, number))
+    return spans
 
 
 def _in_spans(spans: list[tuple[int, int, int]], coded: Any) -> list[int]:
     """Returns the number of the span that each token begins in, 0 for one outside all spans."""
-    found = []
-    left = iter(spans)
-    span = next(left, None)
+    inside = []
+    remaining = iter(spans)
+    span = next(remaining, None)
     for word, (begin, _) in zip(coded.word_ids, coded.offsets, strict=True):
         if word is None:
-            found.append(0)
+            inside.append(0)
             continue
         while span is not None and span[1] <= begin:
-            span = next(left, None)
-        found.append(span[2] if span is not None and span[0] <= begin else 0)
-    return found
+            span = next(remaining, None)
+        inside.append(span[2] if span is not None and span[0] <= begin else 0)
+    return inside

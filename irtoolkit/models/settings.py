@@ -55,16 +55,16 @@ class EncoderSettings:
     trusted: bool = False
 
 
-def length_of(how: EncoderSettings, known: Preset, saved: bool) -> int | None:
+def length_of(settings: EncoderSettings, preset: Preset, saved: bool) -> int | None:
     """Returns the tokens after which texts are cut: the setting's, the preset's, or None.
 
     A sentence-transformers folder that replaces a preset's weights has a length of its own, as has
     every model with None.
     """
-    if how.length is not None and how.length < 1:
-        raise InputError(f"a length of {how.length} tokens is not at least 1")
-    query = how.side == "query"
-    given = (how.query_weights or how.weights) if query else how.weights
-    if how.length is not None or (saved and given is not None):
-        return how.length
-    return known.query_length if query else known.doc_length
+    if settings.length is not None and settings.length < 1:
+        raise InputError(f"a length of {settings.length} tokens is not at least 1")
+    query = settings.side == "query"
+    explicit = (settings.query_weights or settings.weights) if query else settings.weights
+    if settings.length is not None or (saved and explicit is not None):
+        return settings.length
+    return preset.query_length if query else preset.doc_length

@@ -68,8 +68,8 @@ class Shard:
 
     def words(self) -> NDArray[np.uint64]:
         """Returns (n, 2) the keys as numbers of the same order."""
-        found = np.frombuffer(self.keys.buffers()[1], ">u8").reshape(-1, 2)
-        return found[: len(self.keys)].astype(np.uint64)
+        words = np.frombuffer(self.keys.buffers()[1], ">u8").reshape(-1, 2)
+        return words[: len(self.keys)].astype(np.uint64)
 
     @cached_property
     def lengths(self) -> Ints:
@@ -91,13 +91,13 @@ class Shard:
     @cached_property
     def _columns(self) -> list[tuple[NDArray[Any], Ints]]:
         widths = json.loads(self._table.schema.metadata[b"widths"])
-        found = []
+        columns = []
         for number, width in enumerate(widths):
             array = self._table[f"values{number}"].chunk(0)
             flat = array.values.to_numpy(zero_copy_only=True)
             starts = array.offsets.to_numpy(zero_copy_only=True)
-            found.append((flat.reshape(-1, width), starts // width) if width else (flat, starts))
-        return found
+            columns.append((flat.reshape(-1, width), starts // width) if width else (flat, starts))
+        return columns
 
     def is_sound(self) -> bool:
         """Returns whether the file holds what was written."""
@@ -157,7 +157,7 @@ def write_shard(
 
 
 def place_shard(
-    folder: Path, keys: Sequence[bytes], made: Any, chunk: Sequence[bytes] | None = None
+    folder: Path, keys: Sequence[bytes], table: Any, chunk: Sequence[bytes] | None = None
 ) -> Shard:
     """Writes a shard, given as a table or as the bytes of its file; see `write_shard`."""
     import pyarrow as pa
@@ -167,18 +167,18 @@ def place_shard(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with pa.OSFile(str(temporary), "wb") as sink:
-            if isinstance(made, bytes):
-                sink.write(made)
+            if isinstance(table, bytes):
+                sink.write(table)
             else:
-                _write(made, sink)
-        place = folder / f"{name}-{sha256(temporary)[:32]}{SUFFIX}"
-        temporary.replace(place)
+                _write(table, sink)
+        path = folder / f"{name}-{sha256(temporary)[:32]}{SUFFIX}"
+        temporary.replace(path)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=folder) from None
     finally:
         with suppress(OSError):  # where nothing could be written there is nothing to remove
             temporary.unlink()
-    return Shard(place)
+    return Shard(path)
 
 
 def _write(table: Any, sink: Any) -> None:
@@ -215,17 +215,17 @@ class Encodings:
     @cached_property
     def lengths(self) -> Ints:
         """(n,) tokens of each text before it was cut."""
-        found = np.empty(len(self), np.int64)
-        for shard, here in self._by_shard():
-            found[here] = shard.lengths[self.row[here]]
-        return found
+        lengths = np.empty(len(self), np.int64)
+        for shard, rows in self._by_shard():
+            lengths[rows] = shard.lengths[self.row[rows]]
+        return lengths
 
     def digest(self) -> str:
         """Returns a hash of the model with its parameters, and of the texts in order."""
         keys = np.empty((len(self), KEY_BYTES), np.uint8)
-        for shard, here in self._by_shard():
+        for shard, rows in self._by_shard():
             own = np.frombuffer(shard.keys.buffers()[1], np.uint8).reshape(-1, KEY_BYTES)
-            keys[here] = own[self.row[here]]
+            keys[rows] = own[self.row[rows]]
         folder = self.shards[0].path.parent.name if len(self) else ""
         return hashlib.sha256(folder.encode() + keys.tobytes()).hexdigest()
 
@@ -237,52 +237,52 @@ class Encodings:
         if len(first) == len(self):
             return self, np.arange(len(self))
         order = np.argsort(first)
-        place = np.empty(len(first), np.int64)
-        place[order] = np.arange(len(first))
-        return self[first[order]], place[inverse]
+        positions = np.empty(len(first), np.int64)
+        positions[order] = np.arange(len(first))
+        return self[first[order]], positions[inverse]
 
     @cached_property
     def counts(self) -> Ints:
         """(n,) rows of each text's first array: the tokens that a late model keeps of it."""
-        found = np.empty(len(self), np.int64)
-        for shard, here in self._by_shard():
+        counts = np.empty(len(self), np.int64)
+        for shard, rows in self._by_shard():
             starts = shard.column(0)[1]
-            found[here] = starts[self.row[here] + 1] - starts[self.row[here]]
-        return found
+            counts[rows] = starts[self.row[rows] + 1] - starts[self.row[rows]]
+        return counts
 
     def vectors(self) -> NDArray[np.float32]:
         """Returns (n, dimensions) of models that make one vector of a text."""
-        made: NDArray[np.float32] | None = None
-        for shard, here in self._by_shard():
+        matrix: NDArray[np.float32] | None = None
+        for shard, rows in self._by_shard():
             flat, starts = shard.column(0)
             width = int(starts[1] - starts[0])
-            if made is None:
-                made = np.empty((len(self), width), np.float32)
-            made[here] = flat.reshape(-1, width)[self.row[here]]
+            if matrix is None:
+                matrix = np.empty((len(self), width), np.float32)
+            matrix[rows] = flat.reshape(-1, width)[self.row[rows]]
             if flat.dtype == np.int8:
-                made[here] *= shard.column(1)[0][self.row[here], None]
-        return np.empty((0, 0), np.float32) if made is None else made
+                matrix[rows] *= shard.column(1)[0][self.row[rows], None]
+        return np.empty((0, 0), np.float32) if matrix is None else matrix
 
     def ragged(self, number: int) -> tuple[NDArray[Any], Ints]:
         """Returns one array of each text, concatenated, and (n+1,) the start of each."""
         counts = np.empty(len(self), np.int64)
-        for shard, here in self._by_shard():
+        for shard, rows in self._by_shard():
             starts = shard.column(number)[1]
-            counts[here] = starts[self.row[here] + 1] - starts[self.row[here]]
+            counts[rows] = starts[self.row[rows] + 1] - starts[self.row[rows]]
         begins = np.concatenate([[0], np.cumsum(counts)])
-        made: NDArray[Any] | None = None
-        for shard, here in self._by_shard():
+        values: NDArray[Any] | None = None
+        for shard, rows in self._by_shard():
             flat, starts = shard.column(number)
-            if made is None:
-                made = np.empty((begins[-1], *flat.shape[1:]), flat.dtype)
-            many = counts[here]
+            if values is None:
+                values = np.empty((begins[-1], *flat.shape[1:]), flat.dtype)
+            many = counts[rows]
             within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-            source = np.repeat(starts[self.row[here]], many) + within
-            made[np.repeat(begins[here], many) + within] = flat[source]
-        return np.empty(0) if made is None else made, begins
+            source = np.repeat(starts[self.row[rows]], many) + within
+            values[np.repeat(begins[rows], many) + within] = flat[source]
+        return np.empty(0) if values is None else values, begins
 
     def _by_shard(self) -> Iterator[tuple[Shard, Ints]]:
         order = np.argsort(self.shard, kind="stable")
         numbers, begins = np.unique(self.shard[order], return_index=True)
-        for number, here in zip(numbers, np.split(order, begins[1:]), strict=len(numbers) > 0):
-            yield self.shards[number], here
+        for number, rows in zip(numbers, np.split(order, begins[1:]), strict=len(numbers) > 0):
+            yield self.shards[number], rows

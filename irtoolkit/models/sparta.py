@@ -70,7 +70,7 @@ class Sparta(Tokenized):
                 weights, terms = torch.log1p(torch.relu(greatest)).topk(
                     min(self._kept, len(greatest))
                 )
-                kept = weights > 0
-                order = terms[kept].argsort()
-                rows.append(sparse_row(terms[kept][order], weights[kept][order]))
+                positive = weights > 0
+                order = terms[positive].argsort()
+                rows.append(sparse_row(terms[positive][order], weights[positive][order]))
             return rows

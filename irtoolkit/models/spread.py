@@ -42,16 +42,16 @@ def chunked(
         done: called with the number of repeated items.
         keys: receives the keys of all items.
     """
-    seen: set[bytes] = set()
+    seen_keys: set[bytes] = set()
     chunk = Chunk([], [])
     for item in items:
         key = key_of(item if isinstance(item, str) else _as_one(*item))
         if keys is not None:
             keys.append(key)
-        if key in seen:
+        if key in seen_keys:
             done(1)
             continue
-        seen.add(key)
+        seen_keys.add(key)
         chunk.keys.append(key)
         chunk.items.append(item)
         if len(chunk.keys) == size:
@@ -143,15 +143,15 @@ class Spread:
             keys = [whole.keys[place] for place in new]
             self._sent.append(_Sent(b"".join(keys), b"".join(whole.keys), lock))
             self._flying.update(keys)
-            yield Chunk(keys, [whole.items[place] for place in new])
+            yield Chunk(keys, [whole.items[position] for position in new])
 
     def _new(self, chunk: Chunk) -> list[int]:
         """Returns the texts that are neither in the store nor at a worker."""
-        known = zip(chunk.keys, self._store.has(chunk.keys), strict=True)
+        states = zip(chunk.keys, self._store.has(chunk.keys), strict=True)
         return [
-            place
-            for place, (key, found) in enumerate(known)
-            if not found and key not in self._flying
+            position
+            for position, (key, is_stored) in enumerate(states)
+            if not is_stored and key not in self._flying
         ]
 
 
@@ -179,7 +179,7 @@ def unpacked(data: bytes) -> Chunk:
 
 
 def _split(keys: bytes) -> list[bytes]:
-    return [keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)]
+    return [keys[start : start + KEY_BYTES] for start in range(0, len(keys), KEY_BYTES)]
 
 
 def _as_one(first: str, second: str) -> str:

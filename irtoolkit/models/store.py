@@ -92,8 +92,8 @@ class Store:
 
         See `locked`.
         """
-        with locked(self.folder / f"{name_of(keys)}.lock", wait, remove=True) as mine:
-            yield mine
+        with locked(self.folder / f"{name_of(keys)}.lock", wait, remove=True) as acquired:
+            yield acquired
 
     def places(self, keys: Sequence[bytes]) -> tuple[Ints, Ints]:
         """Returns (n,) each key's shard in the tables, or -1, and (n,) the row.
@@ -105,16 +105,18 @@ class Store:
     def _find(self, keys: Words) -> tuple[Ints, Ints]:
         shard = np.full(len(keys), -1, np.int64)
         row = np.zeros(len(keys), np.int64)
-        left = np.arange(len(keys))
+        remaining = np.arange(len(keys))
         for table, numbers in zip(self._tables, self._numbers, strict=True):
-            if not len(left):
+            if not len(remaining):
                 break
-            own, there = table.find(keys[left])
-            own = np.where(own < len(numbers), own, -1)  # a damaged table may say anything
-            here = numbers[own]
-            here[own < 0] = -1
-            shard[left], row[left] = here, there
-            left = left[here < 0]
+            entries, rows = table.find(keys[remaining])
+            entries = np.where(
+                entries < len(numbers), entries, -1
+            )  # a damaged table may say anything
+            shard_numbers = numbers[entries]
+            shard_numbers[entries < 0] = -1
+            shard[remaining], row[remaining] = shard_numbers, rows
+            remaining = remaining[shard_numbers < 0]
         return shard, row
 
     def _agree(self, keys: Words, shard: Ints, row: Ints) -> bool:
@@ -123,9 +125,9 @@ class Store:
         order = order[np.searchsorted(shard[order], 0) :]
         numbers, begins = np.unique(shard[order], return_index=True)
         parts = np.split(order, begins[1:])
-        for number, here in zip(numbers, parts, strict=len(numbers) > 0):
-            own = self._shards[int(number)].words()
-            if (row[here] >= len(own)).any() or (own[row[here]] != keys[here]).any():
+        for number, rows in zip(numbers, parts, strict=len(numbers) > 0):
+            words = self._shards[int(number)].words()
+            if (row[rows] >= len(words)).any() or (words[row[rows]] != keys[rows]).any():
                 self._rebuild()
                 return False
         return True
@@ -180,17 +182,17 @@ class Store:
         joined = [table for table in self._tables if table.path is None]
         if len(joined) < _LOOSE:
             return
-        kept = [table for table in self._tables if table.path is not None]
+        tables = [table for table in self._tables if table.path is not None]
         rows = sum(map(len, joined))
-        while kept and len(kept[-1]) <= 2 * rows:
-            table = kept.pop()
+        while tables and len(tables[-1]) <= 2 * rows:
+            table = tables.pop()
             joined, rows = [table, *joined], rows + len(table)
         try:
-            with locked(self.folder / _LOCK, wait=False, remove=True) as mine:
-                made = merged(joined, self._shards.alive, self.folder if mine else None)
+            with locked(self.folder / _LOCK, wait=False, remove=True) as acquired:
+                made = merged(joined, self._shards.alive, self.folder if acquired else None)
         except InputError:  # a folder that cannot be written, or a full disk
             made = merged(joined, self._shards.alive)
-        self._tables = [*kept, made]
+        self._tables = [*tables, made]
         self._number()
         for table in joined if made.path is not None else ():
             if table.path is not None and table.path != made.path:
@@ -217,10 +219,10 @@ class Shards(Sequence[Shard]):
         fresh = [name for name in names if name not in self._number]
         self._number.update(zip(fresh, range(len(self), len(self) + len(fresh)), strict=True))
         self._names += fresh
-        found = np.fromiter(map(self._number.__getitem__, names), np.int64, len(names))
+        numbers = np.fromiter(map(self._number.__getitem__, names), np.int64, len(names))
         if not self.alive.issuperset(names):
-            found[[name not in self.alive for name in names]] = -1
-        return found
+            numbers[[name not in self.alive for name in names]] = -1
+        return numbers
 
     def forget(self, name: str) -> None:
         """Takes note that a shard has been deleted."""

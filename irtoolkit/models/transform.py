@@ -38,18 +38,18 @@ class TurnTransformer(nn.Module):
         layer = nn.TransformerEncoderLayer(width, heads, batch_first=True)
         self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
 
-    def forward(self, words: Tensor, kept: Tensor) -> Tensor:
+    def forward(self, words: Tensor, mask: Tensor) -> Tensor:
         """Returns (n, d) vectors of texts.
 
         Args:
             words: (n, t, d) vectors of words.
-            kept: (n, t) whether a word is part of the text.
+            mask: (n, t) whether a word is part of the text.
         """
         count = len(words)
         begun = torch.cat([self.first.expand(count, 1, -1), words], dim=1)
-        hidden = torch.cat([kept.new_zeros(count, 1), ~kept], dim=1)
-        made: Tensor = self.layers(begun, src_key_padding_mask=hidden)[:, 0]
-        return made
+        hidden = torch.cat([mask.new_zeros(count, 1), ~mask], dim=1)
+        output: Tensor = self.layers(begun, src_key_padding_mask=hidden)[:, 0]
+        return output
 
 
 class ContextTransformer(Module):  # type: ignore[misc]
@@ -74,19 +74,19 @@ class ContextTransformer(Module):  # type: ignore[misc]
         self.mapping = nn.Linear(width, width)
 
     def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
-        ids, shown = features["input_ids"], features["attention_mask"].bool()
+        ids, mask = features["input_ids"], features["attention_mask"].bool()
         parting = ids == self.separator
         after = parting.int().cumsum(1) > 0
-        sides = torch.cat([shown & ~after, shown & after & ~parting])
+        sides = torch.cat([mask & ~after, mask & after & ~parting])
         words = features["token_embeddings"].repeat(2, 1, 1)
-        one, two = self.turns(words, sides).chunk(2)
+        first, two = self.turns(words, sides).chunk(2)
         # A context without a text after the separator has one turn.
         lengths = 1 + sides[len(ids) :].any(1).int().cpu()
         packed = nn.utils.rnn.pack_padded_sequence(
-            torch.stack([one, two], dim=1), lengths, batch_first=True, enforce_sorted=False
+            torch.stack([first, two], dim=1), lengths, batch_first=True, enforce_sorted=False
         )
         _, ends = self.context(packed)
-        whole, query = self.mapping(torch.cat([*ends], dim=1)), self.mapping(one)
+        whole, query = self.mapping(torch.cat([*ends], dim=1)), self.mapping(first)
         features["mapped"] = query
         features["sentence_embedding"] = torch.cat([whole, query, query.new_ones(len(query), 1)], 1)
         return features
@@ -99,10 +99,10 @@ class ContextTransformer(Module):  # type: ignore[misc]
         self.save_torch_weights(output_path, safe_serialization=safe_serialization)
 
     @classmethod
-    def load(cls, model_name_or_path: str, **how: Any) -> Any:
-        where = _where(how)
-        made = cls(**cls.load_config(model_name_or_path, **where))
-        return cls.load_torch_weights(model_name_or_path, model=made, **where)
+    def load(cls, model_name_or_path: str, **options: Any) -> Any:
+        where = _where(options)
+        loaded = cls(**cls.load_config(model_name_or_path, **where))
+        return cls.load_torch_weights(model_name_or_path, model=loaded, **where)
 
 
 class _WholeTexts:
@@ -163,10 +163,10 @@ class QuoteTransformer(InputModule):  # type: ignore[misc]
         return super().train(mode)
 
     def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
-        rows, known = features["input_ids"][:, 0], self._encoded()
+        rows, encoded = features["input_ids"][:, 0], self._encoded()
         weight, width = self.score.weight[rows], self.width
-        query = weight[:, 2 * width :] @ known + weight[:, width : 2 * width]
-        features["mapped"] = known[rows]
+        query = weight[:, 2 * width :] @ encoded + weight[:, width : 2 * width]
+        features["mapped"] = encoded[rows]
         features["sentence_embedding"] = torch.cat(
             [weight[:, :width], query, self.score.bias[rows, None]], dim=1
         )
@@ -182,14 +182,14 @@ class QuoteTransformer(InputModule):  # type: ignore[misc]
             ids = self.ids[begin : begin + _CHUNK]
             ids = ids[:, : max(1, int((ids > 0).sum(1).max()))]
             parts.append(checkpoint(self._encode, ids, use_reentrant=False))
-        made = torch.cat(parts)
+        encoded = torch.cat(parts)
         if not self.training and not torch.is_grad_enabled():
-            self._known = made
-        return made
+            self._known = encoded
+        return encoded
 
     def _encode(self, ids: Tensor) -> Tensor:
-        made: Tensor = self.quotes(self.vectors(ids), ids > 0)
-        return made
+        encoded: Tensor = self.quotes(self.vectors(ids), ids > 0)
+        return encoded
 
     def get_embedding_dimension(self) -> int:
         return 2 * self.width + 1
@@ -200,17 +200,17 @@ class QuoteTransformer(InputModule):  # type: ignore[misc]
         (Path(output_path) / _DOCUMENTS).write_text(json.dumps(self.names), "utf-8")
 
     @classmethod
-    def load(cls, model_name_or_path: str, **how: Any) -> Any:
-        where = _where(how)
+    def load(cls, model_name_or_path: str, **options: Any) -> Any:
+        where = _where(options)
         path = cls.load_file_path(model_name_or_path, _DOCUMENTS, **where)
         if path is None:
             raise InputError(f"no {_DOCUMENTS} in {model_name_or_path}")
         names = json.loads(Path(path).read_text("utf-8"))
-        made = cls(**cls.load_config(model_name_or_path, **where), names=names)
-        return cls.load_torch_weights(model_name_or_path, model=made, **where)
+        loaded = cls(**cls.load_config(model_name_or_path, **where), names=names)
+        return cls.load_torch_weights(model_name_or_path, model=loaded, **where)
 
 
-def _where(how: dict[str, Any]) -> dict[str, Any]:
+def _where(options: dict[str, Any]) -> dict[str, Any]:
     """Returns the keywords for the location of a module's files."""
     names = ("subfolder", "token", "cache_folder", "revision", "local_files_only")
-    return {name: how[name] for name in names if name in how}
+    return {name: options[name] for name in names if name in options}

@@ -70,12 +70,12 @@ class RunsAhead:
 
         def ranked() -> tuple[Ranking, float]:
             while True:  # a row that failed on one group is not run on the next
-                job, (found, seconds) = self._next()
+                job, (ranking, seconds) = self._next()
                 if job.path == path:
                     break
-            if isinstance(found, InputError):
-                raise found
-            return found, seconds
+            if isinstance(ranking, InputError):
+                raise ranking
+            return ranking, seconds
 
         return ranked
 
@@ -84,10 +84,10 @@ class RunsAhead:
 
         A job that kills workers does not end the others.
         """
-        job, made = self._taken()
+        job, result = self._taken()
         if not self._left and self._made is not None:
             next(self._made, None)  # ends the map: the workers are free for others
-        return job, made
+        return job, result
 
     def _taken(self) -> tuple[RunJob, _Made]:
         while self._left[0].path not in self._failed:
@@ -95,7 +95,7 @@ class RunsAhead:
                 self._given = [job for job in self._left if job.path not in self._failed]
                 self._made = self._engine.map(make, list(map(_sent, self._given)), gpus=self._gpus)
             try:
-                made = next(self._made)
+                result = next(self._made)
             except WorkerKilledError as error:
                 self._made = None
                 self._failed[self._given[error.number].path] = error
@@ -103,7 +103,7 @@ class RunsAhead:
                 self._made = None
                 return self._left.pop(0), (error, 0.0)
             else:
-                return self._left.pop(0), made
+                return self._left.pop(0), result
         job = self._left.pop(0)
         return job, (self._failed.pop(job.path), 0.0)
 
@@ -121,9 +121,9 @@ def make(job: RunJob) -> _Made:
     try:
         system = job.system if job.sent is None else job.sent.here()
         relevant = ranks_wanted(job.dataset, system, job.depth)
-        found: Ranking | InputError = rank_dataset(
+        outcome: Ranking | InputError = rank_dataset(
             job.dataset, system, depth=job.depth, relevant=relevant, progress=False
         )
     except InputError as error:
-        found = error
-    return found, time.monotonic() - started
+        outcome = error
+    return outcome, time.monotonic() - started

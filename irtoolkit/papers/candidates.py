@@ -45,11 +45,11 @@ def pick_candidates(
     _ = Dataset.load(base_id).qrels  # missing data are said before a missing model
     system = find_in(table, rule["system"], base_id).filled()
     with only_here():
-        lacking = system.missing()
-    if lacking is not None:
-        raise InputError(f"its candidates are the best documents of {system.name}: {lacking}")
+        remedy = system.missing()
+    if remedy is not None:
+        raise InputError(f"its candidates are the best documents of {system.name}: {remedy}")
     path = out / candidates_name(table, group, sample)
     produce(base_id, system, path, depth=CANDIDATES_DEPTH, reuse=True)
     picked = hardest_candidates(dataset_id, path, rule.get("below"))
-    made = {"system": system.name, "run": sha256(path), "below": rule.get("below")}
-    say(f"{dataset_id}: candidates picked from {path}, in {write_nway(dataset_id, picked, made)}")
+    origin = {"system": system.name, "run": sha256(path), "below": rule.get("below")}
+    say(f"{dataset_id}: candidates picked from {path}, in {write_nway(dataset_id, picked, origin)}")

@@ -31,15 +31,15 @@ def tables() -> dict[str, Table]:
 
     A table of another package that cannot be read logs a warning.
     """
-    found = dict(_own())
+    by_name = dict(_own())
     for name in plugins.of_group(plugins.TABLES):
         try:
-            if name in found:
+            if name in by_name:
                 raise InputError(f"another package has a table with the name {name!r} of one here")
-            found[name] = find_table(name)
+            by_name[name] = find_table(name)
         except InputError as error:
             _log.warning("%s", error)
-    return found
+    return by_name
 
 
 @cache
@@ -64,10 +64,10 @@ def find_table(name: str) -> Table:
         return _own()[name]
     if name in others:
         return _of_plugin(others[name])
-    known = [*_own(), *others]
+    names = [*_own(), *others]
     raise InputError(
         f"no experiment {name!r}",
-        remedy=f"{did_you_mean(name, known)}experiments: {', '.join(known)}",
+        remedy=f"{did_you_mean(name, names)}experiments: {', '.join(names)}",
     )
 
 
@@ -77,18 +77,18 @@ def _of_plugin(plugin: plugins.Plugin) -> Table:
     Raises:
         InputError: the entry point gives no path, or the file is not a valid table.
     """
-    given = plugin.load()
+    value = plugin.load()
     try:
-        given = given() if callable(given) else given
+        value = value() if callable(value) else value
     except Exception as error:  # anything may happen in another package's modules
         reason = " ".join(str(error).split())
         raise InputError(f"{plugin.value} fails: {type(error).__name__}: {reason}") from error
-    if not isinstance(given, str | PathLike):
+    if not isinstance(value, str | PathLike):
         raise InputError(
-            f"the entry point {plugin.name} of {plugins.TABLES} gives a {type(given).__name__}",
+            f"the entry point {plugin.name} of {plugins.TABLES} gives a {type(value).__name__}",
             remedy="give the path of a TOML file, or a function that returns one",
         )
-    return replace(load_table(Path(fspath(given))), name=plugin.name)
+    return replace(load_table(Path(fspath(value))), name=plugin.name)
 
 
 def find_row(system: str, dataset: DatasetId) -> tuple[Table, Row] | None:
@@ -105,19 +105,19 @@ def find_row(system: str, dataset: DatasetId) -> tuple[Table, Row] | None:
     name, colon, rest = system.partition(":")
     if colon and name in tables():
         return tables()[name], tables()[name].find_row(rest)
-    found = [
+    rows = [
         (table, row) for table in tables().values() for row in table.rows if row.system == system
     ]
-    found = [pair for pair in found if pair[0].benchmark == dataset.benchmark] or found
-    shown = [pair for pair in found if pair[1].view is not None and dataset.shows(pair[1].view)]
-    found = shown or [pair for pair in found if pair[1].view is None] or found
-    if not found:
+    rows = [pair for pair in rows if pair[0].benchmark == dataset.benchmark] or rows
+    in_view = [pair for pair in rows if pair[1].view is not None and dataset.shows(pair[1].view)]
+    rows = in_view or [pair for pair in rows if pair[1].view is None] or rows
+    if not rows:
         return None
     # A benchmark's first table has the benchmark's name.
-    own = [pair for pair in found if pair[0].name == dataset.benchmark] or found
-    if all(_runs_as(row) == _runs_as(own[0][1]) for _, row in own):
-        return own[0]
-    names = [table.name for table, _ in found]
+    of_benchmark = [pair for pair in rows if pair[0].name == dataset.benchmark] or rows
+    if all(_runs_as(row) == _runs_as(of_benchmark[0][1]) for _, row in of_benchmark):
+        return of_benchmark[0]
+    names = [table.name for table, _ in rows]
     raise InputError(
         f"the tables {', '.join(names)} each have a system {system} with other settings",
         remedy=f"{did_you_mean(system, presets())}name it with its table:"

@@ -17,29 +17,29 @@ def absent_data(table: Table) -> dict[str, str]:
 
     For collections of other packages, which get their own data, it is unknown.
     """
-    found: dict[str, str] = {}
+    absent: dict[str, str] = {}
     for group, dataset_id in table.groups.items():
-        about = Dataset.load(dataset_id).about
+        benchmark = Dataset.load(dataset_id).about
         try:
-            if about is not None and about.where() is None:
-                how = (
-                    about.howto
-                    if about.fetch is None
-                    else f"reproduce downloads it, or {about.howto}"
+            if benchmark is not None and benchmark.where() is None:
+                remedy = (
+                    benchmark.howto
+                    if benchmark.fetch is None
+                    else f"reproduce downloads it, or {benchmark.howto}"
                 )
-                found[group] = f"{about.title} is not on this machine: {how}"
+                absent[group] = f"{benchmark.title} is not on this machine: {remedy}"
         except InputError as error:
-            found[group] = str(error)
-    return found
+            absent[group] = str(error)
+    return absent
 
 
 def absent_lines(table: Table) -> list[str]:
     """Returns the lines that say which data of a table are not on this machine."""
     absent, lines = absent_data(table), []
     for why in dict.fromkeys(absent.values()):
-        groups = [group for group, own in absent.items() if own == why]
-        every = len(groups) == len(table.groups)
-        lines.append(why if every else f"{', '.join(groups)}: {why}")
+        groups = [group for group, reason in absent.items() if reason == why]
+        all_groups = len(groups) == len(table.groups)
+        lines.append(why if all_groups else f"{', '.join(groups)}: {why}")
     return lines
 
 
@@ -51,12 +51,12 @@ def find_data(table: Table, say: Callable[[str], None], seconds: float = DOWNLOA
         say: called with one line before a download, and with one line if the data are not found.
         seconds: the longest time to wait for a download.
     """
-    found = [Dataset.load(dataset_id).about for dataset_id in table.groups.values()]
-    records = [about for about in found if about is not None]
+    benchmarks = [Dataset.load(dataset_id).about for dataset_id in table.groups.values()]
+    records = [benchmark for benchmark in benchmarks if benchmark is not None]
     if not records:  # a collection of ir_datasets or another package, which gets its own data
         return True
     try:
-        if any(about.where() is not None for about in records):
+        if any(benchmark.where() is not None for benchmark in records):
             return True
         first = records[0]
         if first.fetch is None:

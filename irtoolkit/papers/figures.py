@@ -38,12 +38,14 @@ def p_values_of(
 ) -> dict[str, dict[str, float]]:
     """Returns group to system to its corrected p against the baseline, if that was measured too."""
     measure = table.columns[table.tested]
-    found: dict[str, dict[str, float]] = {}
+    p_values: dict[str, dict[str, float]] = {}
     for group, scored in scores.items():
         compared = (
             compare(scored.evaluations, measure, baseline=baseline, test="student")
             if baseline in scored.evaluations
             else ()
         )
-        found[group] = {one.system: one.corrected for one in compared if one.corrected is not None}
-    return found
+        p_values[group] = {
+            result.system: result.corrected for result in compared if result.corrected is not None
+        }
+    return p_values

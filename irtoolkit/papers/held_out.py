@@ -50,8 +50,8 @@ def held_out(dataset: Dataset, points: Sequence[Point], folds: Sequence[Fold]) -
     sign = -1 if traits(measures[name]).lower_is_better else 1
     merged, chosen = np.zeros((1, len(query_ids))), []
     for fold, places in zip(folds, places_of(query_ids, folds), strict=True):
-        others = {query for other in folds if other is not fold for query in other}
-        best = int(np.argmax([sign * one.over(others)[name] for one in worth]))
+        others = {query for fold_ids in folds if fold_ids is not fold for query in fold_ids}
+        best = int(np.argmax([sign * evaluation.over(others)[name] for evaluation in worth]))
         merged[:, places] = worth[best].values[:, places]
         chosen.append(tried[best].settings)
     figure = Evaluation(measures, query_ids, merged, averaged).figures()[name]

@@ -75,9 +75,9 @@ def row_states(table: Table, systems: Sequence[str] = ()) -> list[RowState]:
     Raises:
         InputError: a system that the table does not have.
     """
-    states = [row_state(one, table) for one in survey(table, systems=systems).rows]
+    states = [row_state(result, table) for result in survey(table, systems=systems).rows]
     data = len(absent_data(table)) < len(table.groups)
-    return [replace(one, data=data) for one in states]
+    return [replace(result, data=data) for result in states]
 
 
 def row_state(result: RowResult, table: Table) -> RowState:
@@ -91,15 +91,15 @@ def row_state(result: RowResult, table: Table) -> RowState:
         return RowState(row.system, "unavailable", None, row.why_not)
     # Groups differ in settings, such as a language, and not in what they need.
     group, dataset = next(iter(table.groups.items()))
-    state, how = _needs(of_row(table, row, row.settings_for.get(group, {}), dataset))
+    state, means = _needs(of_row(table, row, row.settings_for.get(group, {}), dataset))
     if state == "recipe" and len(row.train_set_for) > 1:
-        how += f" (one for each of {', '.join(row.train_set_for)})"
+        means += f" (one for each of {', '.join(row.train_set_for)})"
     if row.files:
         names = " and ".join(dict.fromkeys(row.files.values()))
-        how += f"; as in the paper with {names} in $IRTOOLKIT_DATA/{table.benchmark}/"
+        means += f"; as in the paper with {names} in $IRTOOLKIT_DATA/{table.benchmark}/"
     if row.first is not None:
-        how += f", after {row.first}"
-    return RowState(row.system, state, all(cell.status == "ready" for cell in result.cells), how)
+        means += f", after {row.first}"
+    return RowState(row.system, state, all(cell.status == "ready" for cell in result.cells), means)
 
 
 def _needs(system: System) -> tuple[State, str]:
@@ -128,30 +128,30 @@ def _of_preset(preset: Preset) -> tuple[State, str]:
 
 def listing(table: Table, systems: Sequence[str] = ()) -> TextTable:
     """Returns the states of a table's rows as a table, with the meaning of each state below."""
-    found = row_states(table, systems)
+    states = row_states(table, systems)
     rows: list[list[TableCell]] = [
-        [one.system, one.state, _runs_here(one), one.how] for one in found
+        [row.system, row.state, _runs_here(row), row.how] for row in states
     ]
-    present = {one.state for one in found}
+    present = {row.state for row in states}
     notes = [f"{state}: {means}" for state, means in MEANINGS.items() if state in present]
-    if any(one.here is False for one in found):
+    if any(row.here is False for row in states):
         notes.append(f"irtoolkit reproduce {table.name} --missing: what a row needs to run here")
     notes += [f"no data: {why}" for why in absent_lines(table)]
     lines = [line for note in notes for line in folded(note)]
     return TextTable(["system", "state", "runs here", "with"], rows, table.title, ["", *lines])
 
 
-def _runs_here(one: RowState) -> str | None:
-    if one.here is None:
+def _runs_here(state: RowState) -> str | None:
+    if state.here is None:
         return None
-    return "no" if not one.here else "yes" if one.data else "no: data"
+    return "no" if not state.here else "yes" if state.data else "no: data"
 
 
 def overview(tables: Mapping[str, Table]) -> TextTable:
     """Returns a line for each table: the number of its rows in each state."""
     rows: list[list[TableCell]] = []
     for name, table in tables.items():
-        states = [one.state for one in row_states(table)]
+        states = [row.state for row in row_states(table)]
         counts = [f"{states.count(state)} {state}" for state in MEANINGS if state in states]
         rows.append([name, len(states), ", ".join(counts)])
     note = "irtoolkit reproduce TABLE --list lists its rows."

@@ -128,8 +128,8 @@ def _inside(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> li
             f"<p>{inline(_sentence(MEANINGS[row['state']]))} {inline(_ended(row['with']))}</p>"
         )
     reason = row["absent"].get(group) or (row["reason"] if row["status"] == "failed" else None)
-    lacking = row["lacking"].get(group) if group not in row["measured"] else None
-    reasons = [inline(_ended(why)) for why in (lacking, reason) if why]
+    remedy = row["lacking"].get(group) if group not in row["measured"] else None
+    reasons = [inline(_ended(why)) for why in (remedy, reason) if why]
     parts += [f"<p>Not measured here: {why}</p>" for why in reasons]
     parts += _blocks(row, group)
     if group in row["p"]:
@@ -147,8 +147,8 @@ def _blocks(row: Mapping[str, Any], group: str) -> list[str]:
         parts += ["<p>Once, what the row needs:</p>", _block(commands["prepare"])]
     steps = [commands.get("retrieve", ""), commands.get("eval", "")]
     if any(steps):
-        said = "The run, and its figures:" if all(steps) else "What measures the figures:"
-        parts += [f"<p>{said}</p>", _block([step for step in steps if step])]
+        heading = "The run, and its figures:" if all(steps) else "What measures the figures:"
+        parts += [f"<p>{heading}</p>", _block([step for step in steps if step])]
     if row["reproduce"] and all(steps):
         parts += [
             "<p>The same for every group, beside the paper's figures:</p>",

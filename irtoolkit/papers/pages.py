@@ -37,14 +37,14 @@ def read_result(path: Path) -> dict[str, Any]:
     """
     remedy = "irtoolkit reproduce EXPERIMENT --format json > FILE makes one"
     try:
-        found = load_json(path.read_text("utf-8"))
+        content = load_json(path.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"it cannot be read: {error.strerror}", file=path, remedy=remedy) from None
     except ValueError as error:
         raise InputError(f"not JSON: {error}", file=path, remedy=remedy) from None
-    if not isinstance(found, dict) or any(key not in found for key in _KEYS):
+    if not isinstance(content, dict) or any(key not in content for key in _KEYS):
         raise InputError("not a result of reproduce --format json", file=path, remedy=remedy)
-    return found
+    return content
 
 
 def pages(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -56,15 +56,15 @@ def pages(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     Raises:
         InputError: two results of one table.
     """
-    names = [one["experiment"] for one in results]
+    names = [result["experiment"] for result in results]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"two results of the table {name}", remedy="give one")
     by_benchmark: dict[str, list[Mapping[str, Any]]] = {}
-    for one in sorted(results, key=_order):
-        by_benchmark.setdefault(one["benchmark"]["name"], []).append(one)
-    made = {f"{name}.md": _page(own) for name, own in by_benchmark.items()}
-    return {INDEX: _index(by_benchmark), **made}
+    for result in sorted(results, key=_order):
+        by_benchmark.setdefault(result["benchmark"]["name"], []).append(result)
+    page_texts = {f"{name}.md": _page(group) for name, group in by_benchmark.items()}
+    return {INDEX: _index(by_benchmark), **page_texts}
 
 
 def _order(result: Mapping[str, Any]) -> tuple[str, bool, str]:
@@ -80,7 +80,7 @@ def _index(by_benchmark: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     heads = "| benchmark | table | rows measured | best measured | best reported | figures equal |"
     lines = [heads, "|---|---|---|---|---|---|"]
     for name, results in by_benchmark.items():
-        lines += [_index_line(name, one) for one in results]
+        lines += [_index_line(name, result) for result in results]
     return "\n".join(
         [
             "# Results\n",
@@ -142,16 +142,16 @@ def _cell(text: str) -> str:
 
 
 def _page(results: Sequence[Mapping[str, Any]]) -> str:
-    about = results[0]["benchmark"]
-    citation = f" ({about['citation']})" if about["citation"] else ""
+    benchmark = results[0]["benchmark"]
+    citation = f" ({benchmark['citation']})" if benchmark["citation"] else ""
     parts = [
-        f"# {about['title'] or about['name']}: results\n",
-        f"Figures of {about['title'] or about['name']}{citation} as `irtoolkit reproduce` measures them, beside",
+        f"# {benchmark['title'] or benchmark['name']}: results\n",
+        f"Figures of {benchmark['title'] or benchmark['name']}{citation} as `irtoolkit reproduce` measures them, beside",
         "those that the paper **reports**. Below each system, *commands* opens to the commands that give its",
         "row. All benchmarks: [Results](index.md).\n",
         _LEGEND,
     ]
-    return "\n".join([*parts, *(_section(one) for one in results)])
+    return "\n".join([*parts, *(_section(result) for result in results)])
 
 
 _LEGEND = """\
@@ -165,11 +165,11 @@ _LEGEND = """\
 
 
 def _section(result: Mapping[str, Any]) -> str:
-    made = result["made"]
+    origin = result["made"]
     parts = [
         f"## {result['experiment']}\n",
-        f"{inline(result['title'])}. Measured {made['date']} with irtoolkit {made['irtoolkit']} on"
-        f" {made['device']}.\n",
+        f"{inline(result['title'])}. Measured {origin['date']} with irtoolkit {origin['irtoolkit']} on"
+        f" {origin['device']}.\n",
     ]
     if result.get("about_data"):
         parts.append(f"{inline(result['about_data'])}\n")
@@ -182,15 +182,15 @@ def _data_table(result: Mapping[str, Any]) -> str:
     lines = ["| group | dataset | data | reported figures |", "|---|---|---|---|"]
     for group, data in result["data"].items():
         queries = "" if data["queries"] is None else f"{data['queries']:,} queries, "
-        said = [f"{queries}{_STATES[data['state']]}"]
-        said += [data["differs"]] if data["differs"] else []
-        said += [data["absent"].replace("|", "\\|")] if data["absent"] else []
+        parts = [f"{queries}{_STATES[data['state']]}"]
+        parts += [data["differs"]] if data["differs"] else []
+        parts += [data["absent"].replace("|", "\\|")] if data["absent"] else []
         source = ", ".join(
             filter(None, [result["sources"].get(group), result["editions"].get(group)])
         )
         has = any(group in row["reported"] for row in result["rows"])
         lines.append(
-            f"| {_cell(group)} | `{data['dataset']}` | {'; '.join(map(inline, said))} |"
+            f"| {_cell(group)} | `{data['dataset']}` | {'; '.join(map(inline, parts))} |"
             f" {_cell(source) or ('yes' if has else NO_FIGURE)} |"
         )
     return "\n".join([*lines, ""])
@@ -205,8 +205,8 @@ def _measures(result: Mapping[str, Any]) -> str:
         if column != spec["measure"]
     )
     scaled = [column for column, spec in columns.items() if spec["scale"] == 100]
-    which = "" if len(scaled) == len(columns) else f" ({', '.join(map(_cell, scaled))})"
-    percent = f"Percent{which}: `eval` prints them from 0 to 1." if scaled else ""
+    scaled_note = "" if len(scaled) == len(columns) else f" ({', '.join(map(_cell, scaled))})"
+    percent = f"Percent{scaled_note}: `eval` prints them from 0 to 1." if scaled else ""
     text = " ".join(filter(None, [f"{named[:1].upper()}{named[1:]}." if named else "", percent]))
     return f"{text}\n" if text else ""
 
@@ -236,5 +236,5 @@ def _has_something(row: Mapping[str, Any], group: str) -> bool:
 
 
 def _commands(row: Mapping[str, Any], group: str) -> str:
-    found = row["commands"].get(group, {})
-    return found.get("retrieve", "") if row["state"] != "reported" else ""
+    commands = row["commands"].get(group, {})
+    return commands.get("retrieve", "") if row["state"] != "reported" else ""

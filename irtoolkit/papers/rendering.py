@@ -15,15 +15,15 @@ SAMPLE_NOTE = "Measured on the invented sample: the figures check software and m
 def as_tables(result: TableResult) -> list[TextTable]:
     """Returns one table for each group: each system's measured, reported and differing figures."""
     table = result.table
-    made = []
+    tables = []
     for group in table.groups:
-        rows = [line for one in result.rows for line in _lines(one, group, table, result.sample)]
+        rows = [line for row in result.rows for line in _lines(row, group, table, result.sample)]
         whose = f", figures of the {table.editions[group]}" if group in table.editions else ""
         title = f"\n{table.name} {group} ({result.dataset_of(group)}{whose}): {table.title}"
         headers = ["system", "", *table.columns, f"p({table.tested})"]
-        made.append(TextTable(headers, rows, title, places=table.places))
-    made[-1] = replace(made[-1], notes=_notes(result))
-    return made
+        tables.append(TextTable(headers, rows, title, places=table.places))
+    tables[-1] = replace(tables[-1], notes=_notes(result))
+    return tables
 
 
 def _lines(result: RowResult, group: str, table: Table, sample: bool) -> list[list[TableCell]]:
@@ -31,8 +31,8 @@ def _lines(result: RowResult, group: str, table: Table, sample: bool) -> list[li
     row, cell = result.row, result[group]
     lines: list[list[TableCell]] = []
     if cell.status == "measured":
-        shown = None if cell.p_value is None else _p_value(cell.p_value)
-        lines.append([row.system, "measured", *cell.figures.values(), shown])
+        p_text = None if cell.p_value is None else _p_value(cell.p_value)
+        lines.append([row.system, "measured", *cell.figures.values(), p_text])
     elif row.people is None and row.command is None:
         status = "failed" if result.status == "failed" else "missing"
         lines.append([row.system, status, *(None for _ in table.columns), None])
@@ -55,8 +55,8 @@ def differences(measured: list[float], printed: list[float], places: int) -> lis
     """Returns measured minus printed figures, both as printed; NaN if the paper prints none."""
     # Rounded first, as the paper did; adding 0.0 turns -0.0 into 0.0.
     return [
-        round(round(figure, places) - round(known, places), places) + 0.0
-        for figure, known in zip(measured, printed, strict=True)
+        round(round(figure, places) - round(reported, places), places) + 0.0
+        for figure, reported in zip(measured, printed, strict=True)
     ]
 
 
@@ -73,7 +73,7 @@ def _notes(result: TableResult) -> list[str]:
     """Returns the lines below the last table."""
     table, sample, rows = result.table, result.sample, result.rows
     notes = [""]
-    if any(one.each("p_value") for one in rows):
+    if any(row.each("p_value") for row in rows):
         notes.append(
             f"p({table.tested}): paired t-test against {result.baseline} over the group's queries,"
             " Holm-corrected over its systems; * marks p < 0.05, a significant difference."
@@ -82,19 +82,19 @@ def _notes(result: TableResult) -> list[str]:
         notes.append(SAMPLE_NOTE)
     else:
         notes += [origin_note(table, group) for group in table.sources]
-    notes += [f"{one.row.system}: {one.row.note}" for one in rows if one.row.note and not sample]
-    if any(one.row.doubtful for one in rows) and not sample:
+    notes += [f"{row.row.system}: {row.row.note}" for row in rows if row.row.note and not sample]
+    if any(row.row.doubtful for row in rows) and not sample:
         notes.append("? a printed figure that contradicts the paper's own aggregate.")
-    if any("self" in one.row.settings for one in rows):
+    if any("self" in row.row.settings for row in rows):
         choices = [
-            f"{one.row.system} {one.settings['self']}" for one in rows if "self" in one.settings
+            f"{row.row.system} {row.settings['self']}" for row in rows if "self" in row.settings
         ]
         notes.append(
             f"The query's own document, where it is a candidate (self): {', '.join(choices)}."
         )
     notes += [foreign_note(group, differs) for group, differs in result.foreign().items()]
     notes += [f"missing {group}: {reason}" for group, reason in result.without_data().items()]
-    notes += [line for one in rows for line in state_lines(one)]
+    notes += [line for row in rows for line in state_lines(row)]
     return notes
 
 
@@ -119,12 +119,12 @@ def state_lines(result: RowResult) -> list[str]:
         return [f"failed {name}: {result.reason}"]
     absent, trained = result.reasons("missing"), result.each("trained")
     lines: list[str] = []
-    for word, found in (("missing", absent), ("trained", trained)):
-        alike = len(set(found.values())) == 1 and not (absent and trained)
+    for word, groups in (("missing", absent), ("trained", trained)):
+        alike = len(set(groups.values())) == 1 and not (absent and trained)
         lines += (
-            [f"{word} {name}: {next(iter(found.values()))}"]
+            [f"{word} {name}: {next(iter(groups.values()))}"]
             if alike
-            else [f"{word} {name} {group}: {what}" for group, what in found.items()]
+            else [f"{word} {name} {group}: {remedy}" for group, remedy in groups.items()]
         )
     if status == "missing" and not absent:
         lines.append(f"missing {name}: {result.reason}")

@@ -176,7 +176,7 @@ class _Bench:
                 if error.file is not None:
                     raise
                 # A damaged model, say; the other rows can still be measured.
-                failed = {one: GroupResult(one, "failed", str(error)) for one in self.datasets}
+                failed = {name: GroupResult(name, "failed", str(error)) for name in self.datasets}
                 return self._result(row, failed, settings)
         for group, run in runs.items():
             self.runs.setdefault(group, {})[row.system] = run
@@ -213,17 +213,17 @@ class _Bench:
 
     def _system(self, row: Row, group: str) -> System:
         """Returns the system of a row for a group, which ranks all candidates, as the papers do."""
-        own = {} if self.table.dataset else row.settings_for.get(group, {})
+        group_settings = {} if self.table.dataset else row.settings_for.get(group, {})
         return of_row(
-            self.table, row, own, dataset_of(self.table.groups[group], self.sample)
+            self.table, row, group_settings, dataset_of(self.table.groups[group], self.sample)
         ).filled()
 
     def _state(self, row: Row, group: str, system: System) -> GroupResult:
         """Returns whether a row could run on a group, and what it needs otherwise."""
-        lacking = lacking_of(system)
-        if lacking is not None:
+        remedy = lacking_of(system)
+        if remedy is not None:
             untrained = system.training is not None and system.training.missing() is not None
-            return GroupResult(group, "missing", lacking, "training" if untrained else "weights")
+            return GroupResult(group, "missing", remedy, "training" if untrained else "weights")
         if system.asks_others() and row.system not in self.named:
             reason = f"its requests may cost money: --systems {row.system} sends them"
             return GroupResult(group, "missing", reason, "payment")

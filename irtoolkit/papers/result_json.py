@@ -49,14 +49,14 @@ def as_json(result: TableResult) -> dict[str, Any]:
         "editions": table.editions,
         "sources": table.sources,
         "test": {"column": table.tested, "test": "student", "correction": "holm"},
-        "rows": [_row(result, one) for one in result.rows],
+        "rows": [_row(result, row) for row in result.rows],
     }
 
 
 def _benchmark(table: Table) -> dict[str, str | None]:
-    about = Dataset.load(table.dataset or next(iter(table.groups.values()))).about
-    known = {key: getattr(about, key, None) for key in ("title", "citation", "url", "licence")}
-    return {"name": table.benchmark, **known}
+    benchmark = Dataset.load(table.dataset or next(iter(table.groups.values()))).about
+    fields = {key: getattr(benchmark, key, None) for key in ("title", "citation", "url", "licence")}
+    return {"name": table.benchmark, **fields}
 
 
 def _column(table: Table, column: str) -> dict[str, Any]:
@@ -71,31 +71,33 @@ def _column(table: Table, column: str) -> dict[str, Any]:
 def _data(result: TableResult) -> dict[str, dict[str, Any]]:
     """Returns group to the data that it was measured on."""
     foreign, without = result.foreign(), result.without_data() or absent_data(result.table)
-    found: dict[str, dict[str, Any]] = {}
+    by_group: dict[str, dict[str, Any]] = {}
     for group in result.table.groups:
         dataset = Dataset.load(result.dataset_of(group))
-        here = group in result.scores
-        known = dataset.about is not None and bool(dataset.about.editions)
+        scored = group in result.scores
+        has_editions = dataset.about is not None and bool(dataset.about.editions)
         state = "sample" if result.sample else "other" if group in foreign else "release"
-        found[group] = {
+        by_group[group] = {
             "dataset": result.dataset_of(group),
-            "state": (state if known or state != "release" else "unverified") if here else "none",
-            "queries": dataset.queries_count() if here else None,
+            "state": (state if has_editions or state != "release" else "unverified")
+            if scored
+            else "none",
+            "queries": dataset.queries_count() if scored else None,
             "differs": foreign.get(group),
-            "absent": None if here else without.get(group),
+            "absent": None if scored else without.get(group),
         }
-    return found
+    return by_group
 
 
 def _incomparable(result: TableResult) -> dict[str, str]:
     """Returns group to why its measured figures may not be compared with the paper's."""
-    foreign, other = result.foreign(), result.table.other_data
+    foreign, other_data = result.foreign(), result.table.other_data
     reasons = {
         group: SAMPLE_NOTE
         if result.sample
         else f"the data here have {foreign[group]}"
         if group in foreign
-        else other.get(group)
+        else other_data.get(group)
         for group in result.table.groups
     }
     return {group: reason for group, reason in reasons.items() if reason is not None}
@@ -152,7 +154,7 @@ def _differences(whole: TableResult, result: RowResult) -> dict[str, dict[str, A
     apart = _incomparable(whole)
     cells = [cell for cell in result.of_status("measured") if cell.group not in apart]
     gaps = {cell.group: _gaps(cell, result.row, whole.table) for cell in cells}
-    return _by_column(whole.table, {group: found for group, found in gaps.items() if found})
+    return _by_column(whole.table, {group: gap for group, gap in gaps.items() if gap})
 
 
 def _gaps(cell: GroupResult, row: Row, table: Table) -> list[float]:

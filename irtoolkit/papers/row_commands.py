@@ -68,8 +68,8 @@ def row_commands(table: Table, row: Row, group: str, *, sample: bool = False) ->
     scored = dataset_of(table.groups[group], sample)
     if not Dataset.load(scored).has("qrels"):
         return RowCommands()
-    own = {} if table.dataset else row.settings_for.get(group, {})
-    system = of_row(table, row, own, scored)
+    group_settings = {} if table.dataset else row.settings_for.get(group, {})
+    system = of_row(table, row, group_settings, scored)
     run = f"{FOLDER}/{run_name(table, group, row.system, sample)}"
     measures = " ".join(quoted(measure) for measure in table.columns.values())
     return RowCommands(
@@ -85,8 +85,8 @@ def reproduce_command(table: Table, row: Row, *, sample: bool = False) -> str:
         return ""
     form = " --sample" if sample else ""
     weights = row.settings.get("weights")
-    other = "" if weights is None else f" --weights {quoted(f'{model_of(row)}={weights}')}"
-    return f"irtoolkit reproduce {table.name}{form} --systems {quoted(row.system)}{other} --all"
+    weights_option = "" if weights is None else f" --weights {quoted(f'{model_of(row)}={weights}')}"
+    return f"irtoolkit reproduce {table.name}{form} --systems {quoted(row.system)}{weights_option} --all"
 
 
 def quoted(word: str) -> str:
@@ -120,11 +120,11 @@ def _filling(dataset_id: str) -> str:
 def _is_named(name: str, system: System, ranked: str) -> bool:
     """Returns whether a name alone gives a system on a dataset."""
     try:
-        found = find_system(name, {}, ranked)
+        named = find_system(name, {}, ranked)
     except InputError:  # the table is not one that irtoolkit knows by name
         return False
-    same = found.settings() == system.settings() and found.training == system.training
-    return same and found.retriever == system.retriever
+    same = named.settings() == system.settings() and named.training == system.training
+    return same and named.retriever == system.retriever
 
 
 def _candidates(table: Table, group: str, sample: bool) -> tuple[str, ...]:
@@ -153,15 +153,19 @@ def _model(system: System) -> tuple[str, ...]:
     settings = system.retriever.settings()
     if not settings.get("model") or system.retriever.asks_others():
         return first
-    given = (settings.get("weights"), settings.get("query_weights"))
-    preset = find_preset(settings["model"], *given)
+    weight_settings = (settings.get("weights"), settings.get("query_weights"))
+    preset = find_preset(settings["model"], *weight_settings)
     if preset.converted or preset.unpublished:
         return (*first, *filter(None, [converting(preset.converted)]))
-    ids = [one for one in (preset.id, preset.query) if one and re.match(r"\w[^/]*/[^/]+$", one)]
-    return (*first, *(f"hf download {quoted(one)}" for one in ids))
+    ids = [
+        hub_id
+        for hub_id in (preset.id, preset.query)
+        if hub_id and re.match(r"\w[^/]*/[^/]+$", hub_id)
+    ]
+    return (*first, *(f"hf download {quoted(hub_id)}" for hub_id in ids))
 
 
 def converting(text: str) -> str:
     """Returns the `irtoolkit convert` command in a text; "" if there is none."""
-    found = re.search(r"`(irtoolkit convert [^`]*)`", text)
-    return found[1] if found else ""
+    match = re.search(r"`(irtoolkit convert [^`]*)`", text)
+    return match[1] if match else ""

@@ -48,17 +48,19 @@ class SearchLog:
         InputError: the file is of another search, or of none.
     """
 
-    def __init__(self, path: StrPath, about: Mapping[str, Any], anew: bool = False) -> None:
-        self._path, self._about = path, dict(about)
+    def __init__(self, path: StrPath, search: Mapping[str, Any], anew: bool = False) -> None:
+        self._path, self._about = path, dict(search)
         self._known: dict[str, TriedSettings] = {} if anew else dict(self._read())
 
     def _read(self) -> Iterator[tuple[str, TriedSettings]]:
-        found = _LOG.read(self._path)
+        content = _LOG.read(self._path)
         try:
-            tried = [(one.pop("plan"), TriedSettings(**one)) for one in found.get("tried", ())]
+            tried = [
+                (entry.pop("plan"), TriedSettings(**entry)) for entry in content.get("tried", ())
+            ]
         except (AttributeError, KeyError, TypeError):
             raise _LOG.refused(self._path) from None
-        _LOG.refuse_another(self._path, found, self._about)
+        _LOG.refuse_another(self._path, content, self._about)
         yield from tried
 
     def find(self, key: str) -> TriedSettings | None:
@@ -77,13 +79,13 @@ class SearchLog:
         self._write(
             {
                 "best": best.settings,
-                "tried in this grid": [one.settings for one in tried],
+                "tried in this grid": [entry.settings for entry in tried],
                 "models": [
                     {"seed": seed, "folder": str(folder)} for seed, folder in models.items()
                 ],
             }
         )
 
-    def _write(self, found: Mapping[str, Any]) -> None:
+    def _write(self, content: Mapping[str, Any]) -> None:
         rows = [{"plan": key, **vars(row)} for key, row in self._known.items()]
-        write_log(self._path, self._about, {"tried": rows, **found})
+        write_log(self._path, self._about, {"tried": rows, **content})

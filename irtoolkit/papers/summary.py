@@ -39,11 +39,11 @@ def as_summary(result: TableResult) -> TextTable:
     for group in groups:
         if len(groups) > 1:  # a line of its own, since a column would widen the table
             rows.append([group, *[""] * (len(headers) - 1)])
-        for one in result.rows:
-            if one[group].status == "measured":
-                name = f"{' ' * (len(groups) > 1)}{one.row.system}"
-                paper = _beside_paper(one, group, table, group in compared) if compared else []
-                rows.append([name, *_figures(one[group], table), *paper])
+        for row in result.rows:
+            if row[group].status == "measured":
+                name = f"{' ' * (len(groups) > 1)}{row.row.system}"
+                paper = _beside_paper(row, group, table, group in compared) if compared else []
+                rows.append([name, *_figures(row[group], table), *paper])
     where = f" ({result.dataset_of(groups[0])})" if len(groups) == 1 else ""
     notes = [*_legend(result, compared), *_about_data(result)]
     lines = [line for note in notes for line in folded(note)]
@@ -54,8 +54,8 @@ def _comparable(result: TableResult, group: str) -> bool:
     """Returns whether a figure measured on a group may be compared with one of the paper."""
     if result.sample or group in result.foreign() or group in result.table.other_data:
         return False
-    measured = [one for one in result.rows if one[group].status == "measured"]
-    return any(group in one.row.reported for one in measured)
+    measured = [row for row in result.rows if row[group].status == "measured"]
+    return any(group in row.row.reported for row in measured)
 
 
 def _figures(cell: GroupResult, table: Table) -> list[TableCell]:
@@ -65,8 +65,8 @@ def _figures(cell: GroupResult, table: Table) -> list[TableCell]:
     """
     figures: list[TableCell] = list(cell.figures.values())
     if cell.p_value is not None and cell.p_value < 0.05:
-        place = list(table.columns).index(table.tested)
-        figures[place] = f"{cell.figures[table.tested]:.{table.places}f}*"
+        column = list(table.columns).index(table.tested)
+        figures[column] = f"{cell.figures[table.tested]:.{table.places}f}*"
     return figures
 
 
@@ -76,19 +76,23 @@ def _beside_paper(result: RowResult, group: str, table: Table, compared: bool) -
     if printed is None or not compared:
         return ["", "", ""]
     gaps = differences(list(result[group].figures.values()), printed, table.places)
-    place = list(table.columns).index(table.tested)
-    known = [gap for gap in gaps if not math.isnan(gap)]
-    equal = f"{sum(gap == 0 for gap in known)}/{len(known)}"
-    if math.isnan(printed[place]):
+    column = list(table.columns).index(table.tested)
+    finite = [gap for gap in gaps if not math.isnan(gap)]
+    equal = f"{sum(gap == 0 for gap in finite)}/{len(finite)}"
+    if math.isnan(printed[column]):
         return ["-", "-", equal]
     doubt = "?" if f"{group}.{table.tested}" in result.row.doubtful else ""
-    return [f"{printed[place]:.{table.places}f}{doubt}", f"{gaps[place]:+.{table.places}f}", equal]
+    return [
+        f"{printed[column]:.{table.places}f}{doubt}",
+        f"{gaps[column]:+.{table.places}f}",
+        equal,
+    ]
 
 
 def _legend(result: TableResult, compared: Sequence[str]) -> list[str]:
     """Returns the meaning of the marks and the columns beside the figures."""
     table, notes = result.table, []
-    p_values = [p for one in result.rows for p in one.each("p_value").values()]
+    p_values = [p for row in result.rows for p in row.each("p_value").values()]
     test = "in a paired t-test over the queries, Holm-corrected"
     if any(p < 0.05 for p in p_values):
         notes.append(
@@ -119,7 +123,7 @@ def _about_data(result: TableResult) -> list[str]:
         for group, why in result.table.other_data.items()
         if group in result.scores and group not in foreign
     ]
-    dropped = [one.row.system for one in result.rows if one.settings.get("self") == "drop"]
+    dropped = [row.row.system for row in result.rows if row.settings.get("self") == "drop"]
     if dropped:
         notes.append(f"{' and '.join(dropped)}: without the query's own document (self=drop).")
     for names, systems in _without_files(result).items():
@@ -130,13 +134,13 @@ def _about_data(result: TableResult) -> list[str]:
 
 def _without_files(result: TableResult) -> dict[str, list[str]]:
     """Names of files that the paper's rows read and are not here, to the systems without them."""
-    found: dict[str, list[str]] = {}
-    for one in result.rows:
-        files, settings = one.row.files, one.settings
+    systems_by_files: dict[str, list[str]] = {}
+    for row in result.rows:
+        files, settings = row.row.files, row.settings
         absent = [name for key, name in files.items() if Path(str(settings.get(key))).name != name]
         if absent and settings:
-            found.setdefault(" and ".join(absent), []).append(one.row.system)
-    return found
+            systems_by_files.setdefault(" and ".join(absent), []).append(row.row.system)
+    return systems_by_files
 
 
 def most_telling(result: TableResult, group: str) -> tuple[str, ...]:
@@ -158,8 +162,8 @@ def most_telling(result: TableResult, group: str) -> tuple[str, ...]:
 
 def closing_lines(result: TableResult) -> list[str]:
     """Returns lines below the table: failed rows, then one line on rows that need something."""
-    failed = [one for one in result.rows if one.status == "failed"]
-    lines = [line for one in failed for line in folded(f"failed {one.row.system}: {one.reason}")]
+    failed = [row for row in result.rows if row.status == "failed"]
+    lines = [line for row in failed for line in folded(f"failed {row.row.system}: {row.reason}")]
     needs = _needs(result)
     weights = needs.get("weights", [])
     if len(weights) > 1 and len(set(weights)) == 1:  # a library that is not installed
@@ -167,10 +171,12 @@ def closing_lines(result: TableResult) -> list[str]:
     count = sum(map(len, needs.values()))
     if count:
         kinds = [f"{_NEEDS[need]} ({len(reasons)})" for need, reasons in needs.items()]
-        what = " or ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]]))
-        what = what if len(kinds) > 1 else _NEEDS[next(iter(needs))]
+        kinds_text = " or ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]]))
+        kinds_text = kinds_text if len(kinds) > 1 else _NEEDS[next(iter(needs))]
         rows = "1 row needs" if count == 1 else f"{count} rows need"
-        lines += folded(f"{rows} {what}: see irtoolkit reproduce {result.table.name} --missing")
+        lines += folded(
+            f"{rows} {kinds_text}: see irtoolkit reproduce {result.table.name} --missing"
+        )
     return lines
 
 
@@ -180,8 +186,8 @@ def _needs(result: TableResult) -> dict[Need, list[str]]:
     A row counts for the first of its groups.
     """
     needs: dict[Need, list[str]] = {}
-    for one in result.rows:
-        for cell in [cell for cell in one.cells if cell.need is not None][:1]:
+    for row in result.rows:
+        for cell in [cell for cell in row.cells if cell.need is not None][:1]:
             assert cell.need is not None
             needs.setdefault(cell.need, []).append(cell.reason or "")
     return needs
@@ -190,9 +196,9 @@ def _needs(result: TableResult) -> dict[Need, list[str]]:
 def missing_table(result: TableResult) -> TextTable:
     """Returns what each row and group needs to run here."""
     rows: list[list[TableCell]] = [
-        [one.row.system, cell.group, cell.need, cell.reason]
-        for one in result.rows
-        for cell in one.cells
+        [row.row.system, cell.group, cell.need, cell.reason]
+        for row in result.rows
+        for cell in row.cells
         if cell.status in _CANNOT_RUN
     ]
     return TextTable(["system", "group", "needs", "reason"], rows)
@@ -201,15 +207,15 @@ def missing_table(result: TableResult) -> TextTable:
 def missing_lines(result: TableResult) -> list[str]:
     """Returns a line for each row that cannot run here, with its reason or one for each group."""
     lines = []
-    for one in result.rows:
+    for row in result.rows:
         by_group = {
-            cell.group: cell.reason or "" for cell in one.cells if cell.status in _CANNOT_RUN
+            cell.group: cell.reason or "" for cell in row.cells if cell.status in _CANNOT_RUN
         }
-        if len(by_group) == len(one.cells) and len(set(by_group.values())) == 1:
-            lines += folded(f"{one.row.system}: {next(iter(by_group.values()))}")
+        if len(by_group) == len(row.cells) and len(set(by_group.values())) == 1:
+            lines += folded(f"{row.row.system}: {next(iter(by_group.values()))}")
         else:
             for group, why in by_group.items():
-                lines += folded(f"{one.row.system} {group}: {why}")
+                lines += folded(f"{row.row.system} {group}: {why}")
     return lines
 
 
@@ -218,6 +224,6 @@ _COMMAND = re.compile(r"`[^`]*`")
 
 def folded(text: str) -> list[str]:
     """Returns lines of a text that fit the terminal; commands between backticks are not broken."""
-    whole = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), text)
+    whole = _COMMAND.sub(lambda match: match[0].replace(" ", "\0"), text)
     first, *others = wrap(whole, terminal_width() - 2, cut=False)
     return [line.replace("\0", " ") for line in (first, *(f"  {line}" for line in others))]

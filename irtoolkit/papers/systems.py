@@ -78,18 +78,18 @@ class Papers:
         Raises:
             InputError: the row sees another view of the query, or no retriever runs it.
         """
-        found = find_row(name, dataset)
-        if found is None:
+        match = find_row(name, dataset)
+        if match is None:
             return None
-        table, row = found
+        table, row = match
         if row.view and str(dataset) and not dataset.shows(row.view):
             raise InputError(
                 f"system {name} is shown only {row.view} of a query",
                 remedy=f"the dataset for it is {dataset.view(row.view)}",
             )
-        own = _of_group(row.settings_for, dataset)
+        group_settings = _of_group(row.settings_for, dataset)
         row = row if staged else replace(row, first=None)
-        return of_row(table, row, {**own, **settings}, dataset)
+        return of_row(table, row, {**group_settings, **settings}, dataset)
 
 
 papers = Papers()
@@ -130,9 +130,9 @@ def of_row(
     parts = dataset if isinstance(dataset, DatasetId) else DatasetId.parse(dataset)
     training = None if {"model", "weights"} & settings.keys() else _training(row, parts)
     weights = {} if training is None else {"weights": str(training.folder)}
-    own = {**row.settings, **_files(row, parts), **weights}
-    made = System.make(row.system, row.retriever, {**own, **settings})
-    system = replace(made, training=training, row=row_id(table, row.system))
+    row_settings = {**row.settings, **_files(row, parts), **weights}
+    bare = System.make(row.system, row.retriever, {**row_settings, **settings})
+    system = replace(bare, training=training, row=row_id(table, row.system))
     first = None if row.first is None else find_in(table, row.first, parts)
     return with_first(system, first, row.rerank_depth)
 
@@ -158,16 +158,18 @@ def with_weights(table: Table, weights: Mapping[str, str]) -> Table:
     models = {row.system: model_of(row) for row in table.rows}
     for name in weights:
         if name not in models.values():
-            known = dict.fromkeys(filter(None, models.values()))
+            model_names = dict.fromkeys(filter(None, models.values()))
             raise InputError(
                 f"no row of {table.name} has the model {name}",
-                remedy=f"its models are {', '.join(known)}" if known else "leave --weights out",
+                remedy=f"its models are {', '.join(model_names)}"
+                if model_names
+                else "leave --weights out",
             )
     rows = []
     for row in table.rows:
         folder = weights.get(models[row.system] or "")
-        own = {} if folder is None else {"weights": folder}
-        rows.append(replace(row, settings={**row.settings, **own}))
+        override = {} if folder is None else {"weights": folder}
+        rows.append(replace(row, settings={**row.settings, **override}))
     return replace(table, rows=tuple(rows))
 
 
@@ -177,32 +179,32 @@ def lacking_of(system: System) -> str | None:
     `reproduce` takes weights by the name of the model.
     """
     with only_here():  # a table has many models
-        lacking = system.missing()
-        if lacking is None:
+        remedy = system.missing()
+        if remedy is None:
             return None
-        own = system.first is None or system.retriever.missing()
-    stage = system if own or system.first is None else system.first
+        first_ready = system.first is None or system.retriever.missing()
+    stage = system if first_ready or system.first is None else system.first
     model = stage.retriever.settings().get("model")
-    return lacking.replace("weights=PATH", f"--weights {model}=PATH")
+    return remedy.replace("weights=PATH", f"--weights {model}=PATH")
 
 
 def _files(row: Row, dataset: DatasetId) -> dict[str, str]:
     """Returns setting to file, for files of a row in the folder of the dataset's release."""
-    about = Dataset.load(str(dataset)).about if row.files and str(dataset) else None
-    folder = None if about is None else about.where()
+    benchmark = Dataset.load(str(dataset)).about if row.files and str(dataset) else None
+    folder = None if benchmark is None else benchmark.where()
     if folder is None:
         return {}
-    found = {setting: joined(folder, name) for setting, name in row.files.items()}
-    return {setting: str(local(path)) for setting, path in found.items() if is_file(path)}
+    paths = {setting: joined(folder, name) for setting, name in row.files.items()}
+    return {setting: str(local(path)) for setting, path in paths.items() if is_file(path)}
 
 
 def _training(row: Row, dataset: DatasetId) -> Training | None:
     if row.train is None:
         return None
-    own = _of_group(row.train_set_for, dataset)
-    return Training(row.train, {**row.train_set, **own})
+    group_settings = _of_group(row.train_set_for, dataset)
+    return Training(row.train, {**row.train_set, **group_settings})
 
 
 def _of_group(by_group: Mapping[str, dict[str, Any]], dataset: DatasetId) -> dict[str, Any]:
     """Returns the part of a row for a dataset's group; {} if there is none."""
-    return next((found for group, found in by_group.items() if dataset.has(group)), {})
+    return next((part for group, part in by_group.items() if dataset.has(group)), {})

@@ -183,24 +183,24 @@ def load_table(path: Path, above: Paths = ()) -> Table:
     whole = Place(path, "the table")
     table = read_record(Table, data, whole, name=path.stem, rows=tuple(row for _, row in rows))
     _check_table(table, whole)
-    for place, row in rows:
-        _check_row(table, row, place)
+    for location, row in rows:
+        _check_row(table, row, location)
     return table
 
 
 def _rows(path: Path, text: str, data: dict[str, Any], above: Paths) -> Iterator[tuple[Place, Row]]:
     """Yields the rows of a file, taken out of its data, each with its place."""
-    given = data.pop("row", [])
-    if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
+    row_data = data.pop("row", [])
+    if not isinstance(row_data, list) or not all(isinstance(row, dict) for row in row_data):
         raise InputError("the rows are not [[row]] tables", file=path)
     starts = table_lines(text, "row", len(given))
     shared = {"view": data["view"]} if "view" in data else {}
     others = _run_as(path, data, above)
-    for i, row in enumerate(given):
+    for i, row in enumerate(row_data):
         name = f"row {row.get('system', i + 1)}"
         place = Place(path, name, starts[i])
         theirs = {} if row.keys() & {*_RUN_BY} else others.get(str(row.get("system")), {})
-        yield place, read_record(Row, {**shared, **theirs, **row}, place)
+        yield location, read_record(Row, {**shared, **theirs, **row}, location)
 
 
 # One of these says how a row is measured, or that it is not.
@@ -214,8 +214,8 @@ def _run_as(path: Path, data: dict[str, Any], above: tuple[Path, ...]) -> dict[s
     name = f"{data['rows_of']}.toml"
     if Path(name).name != name:
         raise InputError(f"rows_of is {name[:-5]!r}, not the name of a table beside it", file=path)
-    other = path.with_name(name)
-    if other in (path, *above):
+    base_path = path.with_name(name)
+    if base_path in (path, *above):
         raise InputError("rows_of names the table itself, or one that names it", file=path)
     figures = {"reported", "spread", "doubtful"}
     rows = load_table(other, (path, *above)).rows
@@ -231,30 +231,32 @@ def _check_table(table: Table, place: Place) -> None:
     names = [row.system for row in table.rows]
     for name in names:
         if names.count(name) > 1:
-            raise place.error(f"the system {name} has two rows")
-    for key, known in (("columns", table.columns), ("groups", table.groups)):
-        if not known:
-            raise place.error(f"it has no {key}")
+            raise location.error(f"the system {name} has two rows")
+    for key, declared in (("columns", table.columns), ("groups", table.groups)):
+        if not declared:
+            raise location.error(f"it has no {key}")
     for dataset in (*table.groups.values(), *([table.dataset] if table.dataset else [])):
         if not DatasetId.parse(dataset).benchmark:
-            raise place.error(f"{dataset!r} names no dataset", remedy="such as relic/test")
+            raise location.error(f"{dataset!r} names no dataset", remedy="such as relic/test")
     if table.tested not in table.columns:
-        raise place.error(f"tested is {table.tested!r}, which is not a column")
+        raise location.error(f"tested is {table.tested!r}, which is not a column")
     if table.baseline not in names:
-        raise place.error(f"the baseline {table.baseline} has no row")
+        raise location.error(f"the baseline {table.baseline} has no row")
     for column in table.scales:
         if column not in table.columns:
-            raise place.error(f"scales has {column!r}, which is not a column")
+            raise location.error(f"scales has {column!r}, which is not a column")
     for group, rule in table.candidates.items():
         if not isinstance(rule.get("system"), str) or not rule.keys() <= {"system", "below"}:
-            raise place.error(f"the candidates of {group} need a system, and perhaps a rank below")
+            raise location.error(
+                f"the candidates of {group} need a system, and perhaps a rank below"
+            )
     for key in ("candidates", "other_data", "editions", "sources"):
         for group in getattr(table, key):
             if group not in table.groups:
-                raise place.error(f"{key} has {group!r}, which is not a group")
+                raise location.error(f"{key} has {group!r}, which is not a group")
 
 
-def _check_row(table: Table, row: Row, place: Place) -> None:
+def _check_row(table: Table, row: Row, location: Place) -> None:
     """Raises InputError if a row contradicts itself or the table."""
     for key, by_group in (
         ("reported", row.reported),
@@ -264,31 +266,31 @@ def _check_row(table: Table, row: Row, place: Place) -> None:
     ):
         for group in by_group:
             if group not in table.groups:
-                raise place.error(
+                raise location.error(
                     f"{key} has {group!r}, which is not a group",
                     remedy=f"groups: {', '.join(table.groups)}",
                 )
     for kind, printed in (("reported", row.reported), ("spread", row.spread)):
         for group, figures in printed.items():
             if len(figures) != len(table.columns):
-                raise place.error(
+                raise location.error(
                     f"{len(figures)} figures {kind} for {group} and {len(table.columns)} columns"
                 )
     for cell in row.doubtful:
         group, _, column = cell.partition(".")
         if group not in row.reported or column not in table.columns:
-            raise place.error(f"doubtful has {cell!r}, which is not a reported figure")
-    given = [name for name in _RUN_BY if getattr(row, name)]
-    if len(given) != 1:
-        raise place.error(
-            f"it has {' and '.join(given) or 'no retriever'}",
+            raise location.error(f"doubtful has {cell!r}, which is not a reported figure")
+    run_by = [name for name in _RUN_BY if getattr(row, name)]
+    if len(run_by) != 1:
+        raise location.error(
+            f"it has {' and '.join(run_by) or 'no retriever'}",
             remedy="it needs one of retriever, command, people and unavailable",
         )
     if row.train is not None and row.retriever is None:
-        raise place.error("it has train and no retriever")
+        raise location.error("it has train and no retriever")
     if row.train is None and (row.train_set or row.train_set_for):
-        raise place.error("it has settings of a recipe and no train")
+        raise location.error("it has settings of a recipe and no train")
     if (row.first is None) != (row.rerank_depth is None):
-        raise place.error("it needs both first and rerank_depth, or neither")
-    if row.first is not None and row.first not in [other.system for other in table.rows]:
-        raise place.error(f"it reranks {row.first}, which has no row")
+        raise location.error("it needs both first and rerank_depth, or neither")
+    if row.first is not None and row.first not in [sibling.system for sibling in table.rows]:
+        raise location.error(f"it reranks {row.first}, which has no row")

@@ -90,17 +90,19 @@ def train_folds(
     folder, already = Path(out).expanduser().absolute(), _left_already(recipe)
     models, rankings = [], []
     for number, fold in enumerate(dealt, 1):
-        left = folder / f"fold-{number}.ids"
-        with atomic_text(left) as file:
+        left_path = folder / f"fold-{number}.ids"
+        with atomic_text(left_path) as file:
             file.writelines(f"{name}\n" for name in sorted({*fold, *already}))
-        without = replace(recipe, stages=tuple(_without(stage, left) for stage in recipe.stages))
+        without = replace(
+            recipe, stages=tuple(_without(stage, left_path) for stage in recipe.stages)
+        )
         models.append(train(without, folder / f"fold-{number}").folder)
         rankings.append(_ranked(dataset, _system(recipe, models[-1], dataset), fold, depth))
     ranked = set().union(*dealt)
     order = [name for name in dataset.qrels.query_ids.tolist() if name in ranked]
-    run = joined([one.run for one in rankings], recipe.name, order).untied()
-    ranks = {query: found for one in rankings for query, found in one.ranks.items()}
-    made = {
+    run = joined([fold_ranking.run for fold_ranking in rankings], recipe.name, order).untied()
+    ranks = {query: rank for fold_ranking in rankings for query, rank in fold_ranking.ranks.items()}
+    fold_stages = {
         "dataset": dataset.id,
         "system": recipe.name,
         "retriever": "trained without the fold",
@@ -109,7 +111,7 @@ def train_folds(
         "depth": depth,
         "version": __version__,
     }
-    publish(run, output, made, time.monotonic() - started, ranks)
+    publish(run, output, fold_stages, time.monotonic() - started, ranks)
     return FoldedTraining(replace(run, exact_ranks=ranks or None), dealt, tuple(models))
 
 
@@ -138,8 +140,8 @@ def _left_already(recipe: Recipe) -> list[str]:
     return [name for file in sorted(files) for name in read_ids(file).tolist()]
 
 
-def _without(stage: Stage, left: Path) -> Stage:
-    return replace(stage, without=str(left)) if stage.source == "dataset" else stage
+def _without(stage: Stage, left_path: Path) -> Stage:
+    return replace(stage, without=str(left_path)) if stage.source == "dataset" else stage
 
 
 def _system(recipe: Recipe, model: Path, dataset: Dataset) -> System:
@@ -155,7 +157,7 @@ def _ranked(
     dataset: Dataset, system: System, queries: Collection[str], depth: int | None
 ) -> Ranking:
     """Returns the ranking of some queries, and the exact ranks of their relevant documents."""
-    wanted = {} if depth is None else dataset.relevant()
-    asked = {name: wanted[name] for name in queries if name in wanted}
+    relevant = {} if depth is None else dataset.relevant()
+    chosen = {name: relevant[name] for name in queries if name in relevant}
     task = system.load(dataset).only(queries)
-    return rank_and_locate(task, system.retriever, asked, depth=depth, ties=system.task.ties)
+    return rank_and_locate(task, system.retriever, chosen, depth=depth, ties=system.task.ties)

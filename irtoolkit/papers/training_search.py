@@ -87,9 +87,9 @@ class TrainingSearch:
                     f"{key} is not a setting to choose: it decides what is measured",
                     remedy="give it once: a dataset, --held-out, --by, --seeds or --set",
                 )
-        made = itertools.product(*self.grid.values())
-        found = [self._applying(dict(zip(self.grid, values, strict=True))) for values in made]
-        return [point for place, point in enumerate(found) if point not in found[:place]]
+        products = itertools.product(*self.grid.values())
+        points = [self._applying(dict(zip(self.grid, values, strict=True))) for values in products]
+        return [point for i, point in enumerate(points) if point not in points[:i]]
 
     def _applying(self, point: dict[str, str]) -> dict[str, str]:
         """Returns a combination without the settings that its negatives do not have."""
@@ -101,8 +101,8 @@ class TrainingSearch:
         """Returns all settings of a combination."""
         if "negatives" not in point:
             return {**self.fixed, **point}
-        kept = self._applying({**self.fixed, "negatives": point["negatives"]})
-        return {**kept, **point}
+        used = self._applying({**self.fixed, "negatives": point["negatives"]})
+        return {**used, **point}
 
     def named(self, point: Mapping[str, str]) -> Recipe:
         """Returns the recipe with a combination's settings, without held-out queries."""
@@ -204,19 +204,19 @@ def search_training(
     for recipe in (*recipes, *(search.final(points[0], seed) for seed in seeds)):
         check_recipe(recipe)
     with alone(log):
-        kept = SearchLog(log, search.about(), restart)
+        search_log = SearchLog(log, search.about(), restart)
         work = folder.with_name(f"{folder.name}.search")
         tried = [
-            _try(recipe, point, kept, work, train)
+            _try(recipe, point, search_log, work, train)
             for recipe, point in zip(recipes, points, strict=True)
         ]
         shutil.rmtree(work, ignore_errors=True)
         best = _best(tried, search.measure())
         models = []
         for seed in seeds:
-            place = folder if len(seeds) == 1 else folder / f"seed-{seed}"
-            models.append(train(search.final(best.settings, seed), place).folder)
-            kept.finish(tried, best, dict(zip(seeds, models, strict=False)))
+            model_folder = folder if len(seeds) == 1 else folder / f"seed-{seed}"
+            models.append(train(search.final(best.settings, seed), model_folder).folder)
+            search_log.finish(tried, best, dict(zip(seeds, models, strict=False)))
     return FoundSettings(search.measure(), tried, best, models)
 
 
@@ -225,39 +225,41 @@ def _try(
 ) -> TriedSettings:
     """Returns the figure of a combination, from the log or of a training."""
     data, plan = prepare(recipe)
-    held = data[-1].validation
-    assert held is not None
-    names = held.qrels.query_ids
-    for one in data[:-1]:
-        _refuse_shared(one.stage, recipe.stages[-1], one.rows.query_ids, names)
+    validation = data[-1].validation
+    assert validation is not None
+    names = validation.qrels.query_ids
+    for stage_data in data[:-1]:
+        _refuse_shared(stage_data.stage, recipe.stages[-1], stage_data.rows.query_ids, names)
     key = sha256(json.dumps(plan, sort_keys=True, default=str).encode()).hexdigest()[:32]
-    if (known := log.find(key)) is not None:
-        return replace(known, settings=point)
-    rows, shown = sum(len(one.rows) for one in data), _shown(point)
+    if (previous := log.find(key)) is not None:
+        return replace(previous, settings=point)
+    rows, point_text = sum(len(stage_data.rows) for stage_data in data), _shown(point)
     try:
         stages = train(recipe, work / key).record["stages"]
     except DivergedError as error:
-        made = TriedSettings(point, None, rows, len(names), 0, 0.0, str(error))
-        _log.warning("%s: failed: %s", shown, error)
+        result = TriedSettings(point, None, rows, len(names), 0, 0.0, str(error))
+        _log.warning("%s: failed: %s", point_text, error)
     else:
-        made = TriedSettings(
+        result = TriedSettings(
             point,
-            stages[-1]["evaluations"][-1]["figures"][held.measure],
+            stages[-1]["evaluations"][-1]["figures"][validation.measure],
             rows,
             len(names),
             sum(stage["steps"] for stage in stages),
             sum(stage["seconds"] for stage in stages),
         )
-        _log.info("%s: %s %.4f", shown, held.measure, made.figure)
-    log.add(key, made)
+        _log.info("%s: %s %.4f", point_text, validation.measure, result.figure)
+    log.add(key, result)
     shutil.rmtree(work / key, ignore_errors=True)
-    return made
+    return result
 
 
 def _best(tried: Sequence[TriedSettings], measure: str) -> TriedSettings:
     """Returns the first of the best settings."""
     sign = 1 if traits(measure).lower_is_better else -1
-    figures = [(sign * one.figure, i) for i, one in enumerate(tried) if one.figure is not None]
+    figures = [
+        (sign * result.figure, i) for i, result in enumerate(tried) if result.figure is not None
+    ]
     if not figures:
         raise InputError(
             f"each of the {len(tried)} trainings of the grid failed; {_shown(tried[0].settings)}:"
@@ -278,17 +280,21 @@ def _alone(stage: Stage) -> Stage:
     )
 
 
-def _same_rows(stage: Stage, other: Stage) -> bool:
-    return (stage.source, stage.dataset, stage.file) == (other.source, other.dataset, other.file)
+def _same_rows(stage: Stage, reference: Stage) -> bool:
+    return (stage.source, stage.dataset, stage.file) == (
+        reference.source,
+        reference.dataset,
+        reference.file,
+    )
 
 
-def _refuse_shared(stage: Stage, last: Stage, asked: Ids, held: Ids) -> None:
+def _refuse_shared(stage: Stage, last: Stage, queries: Ids, held_out_queries: Ids) -> None:
     """Refuses an earlier stage that trains on queries of the last one that are held out."""
     if (stage.source, last.source) != ("dataset", "dataset"):
         return
     if stage.dataset.partition("/")[0] != last.dataset.partition("/")[0]:
         return
-    shared = np.intersect1d(asked.astype(str), held.astype(str))
+    shared = np.intersect1d(queries.astype(str), held_out_queries.astype(str))
     if len(shared):
         raise InputError(
             f"an earlier stage trains on {stage.dataset}, which has {len(shared)} of the held-out"

@@ -116,7 +116,7 @@ def tune(
             f"system {system} ranks again what {systems[0].first.name} has found",
             remedy="tune one of the two retrievers",
         )
-    about = {
+    search = {
         "dataset": dataset_id,
         "system": system,
         "fixed": dict(fixed or {}),
@@ -126,25 +126,29 @@ def tune(
     }
     bench = _Bench(dataset, parsed, depth, systems)
     keys = [
-        f"{json.dumps(point, sort_keys=True)} {bench.key(made)}"
-        for point, made in zip(points, systems, strict=True)
+        f"{json.dumps(point, sort_keys=True)} {bench.key(configured)}"
+        for point, configured in zip(points, systems, strict=True)
     ]
     with alone(log):
-        known: dict[str, Any] = _LOG.read_of(log, about).get("points", {})
-        pending = {key: made for key, made in zip(keys, systems, strict=True) if key not in known}
+        measured_points: dict[str, Any] = _LOG.read_of(log, search).get("points", {})
+        pending = {
+            key: configured
+            for key, configured in zip(keys, systems, strict=True)
+            if key not in measured_points
+        }
         with tqdm(total=len(points), desc="grid", disable=None, unit="point") as bar:
             bar.update(len(points) - len(pending))
             for key, worth in zip(pending, bench.measured(list(pending.values())), strict=True):
-                known[key] = worth
-                write_log(log, about, {"points": known})
+                measured_points[key] = worth
+                write_log(log, search, {"points": measured_points})
                 bar.update()
-    found = [
-        Point(point, known[key]["figures"], tuple(known[key]["values"]), place)
-        for place, (point, key) in enumerate(zip(points, keys, strict=True))
+    results = [
+        Point(point, measured_points[key]["figures"], tuple(measured_points[key]["values"]), i)
+        for i, (point, key) in enumerate(zip(points, keys, strict=True))
     ]
     name = next(iter(parsed))
     sign = 1 if traits(parsed[name]).lower_is_better else -1
-    return sorted(found, key=lambda point: sign * point.figures[name])
+    return sorted(results, key=lambda point: sign * point.figures[name])
 
 
 class _Bench:
@@ -155,18 +159,18 @@ class _Bench:
     ) -> None:
         self._dataset, self._measures, self._depth = dataset, measures, depth
         # A view that the records do not have is refused before anything is ranked.
-        self._tasks = {made.task: made.load(dataset) for made in systems}
+        self._tasks = {system.task: system.load(dataset) for system in systems}
         self._data: dict[tuple[TaskSettings, bool], str] = {}
         self._relevant = dataset.relevant()
         self._judged = str(sorted((r.query_id, r.doc_id, r.relevance) for r in dataset.qrels))
 
-    def key(self, made: System) -> str:
+    def key(self, system: System) -> str:
         """Returns a hash of everything that decides the figures of a system."""
-        task, corpus = self._tasks[made.task], made.retriever.reads_corpus()
+        task, corpus = self._tasks[system.task], system.retriever.reads_corpus()
         # Points mostly share their texts, which are hashed once.
-        if (made.task, corpus) not in self._data:
-            self._data[made.task, corpus] = fingerprint(task, corpus=corpus)
-        decided = made_of(made, task, self._data[made.task, corpus])
+        if (system.task, corpus) not in self._data:
+            self._data[system.task, corpus] = fingerprint(task, corpus=corpus)
+        decided = made_of(system, task, self._data[system.task, corpus])
         decides = json.dumps([decided, self._judged], sort_keys=True, default=str)
         return sha256(decides.encode()).hexdigest()
 
@@ -178,21 +182,21 @@ class _Bench:
         engine = current()
         if len(systems) < engine.workers:
             return map(self.worth, systems)
-        devices = {made.retriever.computed().get("device", "cpu") for made in systems}
-        sent = [SentSystem.of(made) for made in systems]
+        devices = {system.retriever.computed().get("device", "cpu") for system in systems}
+        sent = [SentSystem.of(system) for system in systems]
         return engine.map(self._there, sent, gpus=float(bool(devices - {"cpu"})))
 
     def _there(self, sent: SentSystem) -> dict[str, Any]:
         return self.worth(sent.here())
 
-    def worth(self, made: System) -> dict[str, Any]:
+    def worth(self, system: System) -> dict[str, Any]:
         """Returns the figures of a system, and the values of the first measure."""
         ranking = rank_and_locate(
-            self._tasks[made.task],
-            made.retriever,
+            self._tasks[system.task],
+            system.retriever,
             self._relevant,
             depth=self._depth,
-            ties=made.task.ties,
+            ties=system.task.ties,
             progress=False,
         )
         scored = score(self._dataset, ranking.run, self._measures, names=["run"])["run"]

@@ -145,8 +145,8 @@ def _names(scores: Scores, names: Sequence[str]) -> dict[str, str]:
     # The path of a file is no good name: it differs between machines.
     tags = [scores.runs[key].tag if key == scores.files.get(key) else key for key in keys]
     stems = [_stem(key) if key == scores.files.get(key) else key for key in keys]
-    shown = next((found for found in (tags, stems) if len(set(found)) == len(found)), keys)
-    return dict(zip(keys, shown, strict=True))
+    chosen = next((labels for labels in (tags, stems) if len(set(labels)) == len(labels)), keys)
+    return dict(zip(keys, chosen, strict=True))
 
 
 def _stem(path: str) -> str:
@@ -155,12 +155,12 @@ def _stem(path: str) -> str:
 
 
 def _systems(scores: Scores, names: Mapping[str, str]) -> tuple[ReportedSystem, ...]:
-    found = []
-    for place, (key, name) in enumerate(names.items()):
+    systems = []
+    for i, (key, name) in enumerate(names.items()):
         file = scores.files.get(key)
         base = "" if file is None else Path(file).name
-        found.append(ReportedSystem(name, letter(place), base, run_facts(file), run_command(file)))
-    return tuple(found)
+        systems.append(ReportedSystem(name, letter(i), base, run_facts(file), run_command(file)))
+    return tuple(systems)
 
 
 def _chart(scores: Scores, options: ReportOptions) -> str:
@@ -189,10 +189,10 @@ def _place(system: StrPath, scores: Scores) -> int:
     keys = list(scores.evaluations)
     if system in keys:
         return keys.index(str(system))
-    wanted = Path(system).resolve()
-    for place, key in enumerate(keys):
-        if key in scores.files and Path(scores.files[key]).resolve() == wanted:
-            return place
+    target = Path(system).resolve()
+    for i, key in enumerate(keys):
+        if key in scores.files and Path(scores.files[key]).resolve() == target:
+            return i
     raise InputError(f"{system} is not among the runs", remedy=f"they are {', '.join(keys)}")
 
 
@@ -203,12 +203,14 @@ def _first_relevant(scores: Scores, rel: int) -> FirstRelevant:
     exact = [_exact_ranks(scores, key) for key in scores.evaluations]
     runs = list(scores.runs.values())
     ranks = tuple(
-        first_ranks(run, scores.dataset.qrels, known, rel)
-        for run, known in zip(runs, exact, strict=True)
+        first_ranks(run, scores.dataset.qrels, run_ranks, rel)
+        for run, run_ranks in zip(runs, exact, strict=True)
     )
     depths = tuple(int(np.diff(run.offsets).max(initial=0)) for run in runs)
-    lacking = int(np.isnan(ranks[0]).sum())
-    return FirstRelevant(rel, lacking, ranks, depths, tuple(known is not None for known in exact))
+    unranked = int(np.isnan(ranks[0]).sum())
+    return FirstRelevant(
+        rel, unranked, ranks, depths, tuple(run_ranks is not None for run_ranks in exact)
+    )
 
 
 def _exact_ranks(scores: Scores, key: str) -> Ranks | None:

@@ -116,7 +116,7 @@ class ReportContent:
 
     def gains(self, measure: str) -> Floats:
         """(Q,) by how much the first system of the pair is better; NaN where it is unknown."""
-        first, second = (self.evaluations[place].per_query(measure) for place in self.pair)
+        first, second = (self.evaluations[i].per_query(measure) for i in self.pair)
         with np.errstate(invalid="ignore"):
             gain = np.where(first == second, 0.0, first - second)
         gain = np.where(np.isfinite(first) & np.isfinite(second), gain, np.nan)

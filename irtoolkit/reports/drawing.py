@@ -21,9 +21,9 @@ WIDTH = 400
 MOST_PARTS = 40
 
 
-def swatch(place: int, name: str) -> str:
+def swatch(index: int, name: str) -> str:
     """The colour, mark and dash of a system, for legends."""
-    kind = place % len(MARKS)
+    kind = index % len(MARKS)
     return (
         f'<svg class="swatch s{kind}" viewBox="-14 -7 28 14" width="28" height="14" role="img">'
         f"<title>{escape(name)}</title>"
@@ -33,35 +33,39 @@ def swatch(place: int, name: str) -> str:
 
 def rank_curves(golds: FirstRelevant, names: Sequence[str], label: str) -> str:
     """A chart of the share of queries whose first relevant document is at each rank or above it."""
-    height, left, right, top, bottom = 230, 38, 10, 8, 40
+    height, left_edge, right, top, bottom = 230, 38, 10, 8, 40
     last = max(golds.highest(), 2)
-    wide, high = WIDTH - left - right, height - top - bottom
+    wide, high = WIDTH - left_edge - right, height - top - bottom
 
     def x(rank: float) -> float:
-        return left + wide * math.log(rank) / math.log(last)
+        return left_edge + wide * math.log(rank) / math.log(last)
 
     def y(share: float) -> float:
         return top + high * (1 - share)
 
-    parts = _rules(left, WIDTH - right, [(y(s), f"{s:.0%}") for s in (0, 0.25, 0.5, 0.75, 1)])
+    parts = _rules(left_edge, WIDTH - right, [(y(s), f"{s:.0%}") for s in (0, 0.25, 0.5, 0.75, 1)])
     ticks = [10**i for i in range(math.floor(math.log10(last)) + 1)]
     ticks = ticks if len(ticks) > 1 else sorted({1, 2, 5, last} & set(range(1, last + 1)))
     for tick in ticks:
         parts.append(_text(x(tick), height - bottom + 15, f"{tick:,}", "middle"))
     parts.append(
-        _text(left + wide / 2, height - 6, f"rank of the first {described(golds.rel)}", "middle")
+        _text(
+            left_edge + wide / 2, height - 6, f"rank of the first {described(golds.rel)}", "middle"
+        )
     )
     for i in range(len(names)):
         # Below its depth, ranks of a run without exact ranks are unknown, and no line is drawn.
         end = min(last, golds.depths[i]) if golds.unknown(i) else last
         ranks = sorted({*_log_steps(end), end})
-        path = f"M{left} {y(golds.share(i, 1)):.1f}"
+        path = f"M{left_edge} {y(golds.share(i, 1)):.1f}"
         for rank in ranks[1:]:
             path += f"H{x(rank):.1f}V{y(golds.share(i, rank)):.1f}"
         parts.append(f'<path class="curve s{i % len(DASHES)}" d="{path}"/>')
         # Marks are apart even where curves coincide.
-        at = max(r for r in ranks if r <= max(1, last ** (0.2 + 0.6 * (i + 0.5) / len(names))))
-        parts.append(_mark(i, x(at), y(golds.share(i, at))))
+        label_rank = max(
+            r for r in ranks if r <= max(1, last ** (0.2 + 0.6 * (i + 0.5) / len(names)))
+        )
+        parts.append(_mark(i, x(label_rank), y(golds.share(i, label_rank))))
     return _svg("ranks", height, label, parts)
 
 
@@ -84,23 +88,21 @@ def means_chart(column: MeasureColumn, order: Sequence[int], names: Sequence[str
         order: the systems to draw, from top to bottom.
         names: the name of each system.
     """
-    spans = [span for place in order if (span := column.intervals[place]) is not None]
-    last = nice(max([column.figures[place] for place in order] + [high for _, high in spans]))
-    places = places_for([column.figures[place] for place in order])
+    spans = [span for i in order if (span := column.intervals[i]) is not None]
+    last = nice(max([column.figures[i] for i in order] + [high for _, high in spans]))
+    places = places_for([column.figures[i] for i in order])
     rows = []
-    for place in order:
-        figure, span = column.figures[place], column.intervals[place]
-        shown, title = format_figure(figure, places), f"{names[place]}: {figure:.4g}"
+    for i in order:
+        figure, span = column.figures[i], column.intervals[i]
+        figure_text, title = format_figure(figure, places), f"{names[i]}: {figure:.4g}"
         drawn = ""
         if span is not None:
             low, high = (_percent(bound, last) for bound in span)
             title += f", interval from {span[0]:.4g} to {span[1]:.4g}"
-            drawn = (
-                f'<line class="span s{place % len(MARKS)}" x1="{low}" x2="{high}" y1="12" y2="12"/>'
-            )
-        track = _track(24, title, drawn + _mark_at(place, _percent(figure, last), 12))
-        label = f"{swatch(place, names[place])} {escape(names[place])}"
-        rows.append(_row(label, track, shown))
+            drawn = f'<line class="span s{i % len(MARKS)}" x1="{low}" x2="{high}" y1="12" y2="12"/>'
+        track = _track(24, title, drawn + _mark_at(i, _percent(figure, last), 12))
+        label = f"{swatch(i, names[i])} {escape(names[i])}"
+        rows.append(_row(label, track, figure_text))
     return _rows(rows, last)
 
 
@@ -112,15 +114,15 @@ def parts_chart(parts: Sequence[BreakdownPart], measure: str, names: Sequence[st
     rows = []
     for part in parts:
         drawn = f'<line class="axis" x1="0" x2="100%" y1="{height / 2}" y2="{height / 2}"/>'
-        told = []
+        captions = []
         for i, value in enumerate(part.figures[measure]):
             if not math.isfinite(value):
                 continue
             # Equal systems are drawn below each other.
             y = height / 2 + 3 * (i - (len(names) - 1) / 2)
             drawn += _mark_at(i, _percent(value, last), y)
-            told.append(f"{names[i]} {value:.4g}")
-        title = f"{part.name}: {', '.join(told) or 'no figure'}"
+            captions.append(f"{names[i]} {value:.4g}")
+        title = f"{part.name}: {', '.join(captions) or 'no figure'}"
         rows.append(_row(f"{escape(part.name)} ({part.queries:,})", _track(height, title, drawn)))
     return _rows(rows, last)
 
@@ -136,8 +138,8 @@ def _rows(rows: Sequence[str], last: float) -> str:
 
 
 def _row(label: str, track: str, figure: str = "") -> str:
-    shown = f'<span class="figure">{figure}</span>' if figure else ""
-    return f'<li><span class="name">{label}</span>{track}{shown}</li>'
+    value_text = f'<span class="figure">{figure}</span>' if figure else ""
+    return f'<li><span class="name">{label}</span>{track}{value_text}</li>'
 
 
 def _track(height: float, title: str, drawn: str) -> str:
@@ -151,8 +153,8 @@ def _track(height: float, title: str, drawn: str) -> str:
     )
 
 
-def _mark_at(place: int, x: str, y: float) -> str:
-    kind = place % len(MARKS)
+def _mark_at(index: int, x: str, y: float) -> str:
+    kind = index % len(MARKS)
     return f'<use class="dot s{kind}" href="#mark{kind}" x="{x}" y="{y:g}"/>'
 
 
@@ -169,16 +171,16 @@ def nice(value: float) -> float:
     return next(power * s for s in (1, 2, 2.5, 4, 5, 8, 10) if power * s >= value * (1 - 1e-9))
 
 
-def _rules(left: float, right: float, at: Sequence[tuple[float, str]]) -> list[str]:
-    found = []
-    for y, label in at:
-        found.append(f'<path class="rule" d="M{left} {y:.1f}H{right}"/>')
-        found.append(_text(left - 5, y + 4, label, "end"))
-    return found
+def _rules(start: float, right: float, ticks: Sequence[tuple[float, str]]) -> list[str]:
+    rules = []
+    for y, label in ticks:
+        rules.append(f'<path class="rule" d="M{start} {y:.1f}H{right}"/>')
+        rules.append(_text(start - 5, y + 4, label, "end"))
+    return rules
 
 
-def _mark(place: int, x: float, y: float) -> str:
-    kind = place % len(MARKS)
+def _mark(index: int, x: float, y: float) -> str:
+    kind = index % len(MARKS)
     return f'<path class="dot s{kind}" transform="translate({x:.1f} {y:.1f})" d="{MARKS[kind]}"/>'
 
 

@@ -19,11 +19,11 @@ def legend(report: ReportContent) -> str:
 
 def chooser(where: str, *, pair: bool) -> str:
     """Controls that choose the measure, and a pair of systems, for the whole page."""
-    wanted = [("measure", "Measure")]
-    wanted += [("a", "First system"), ("b", "Second system")] if pair else []
+    options = [("measure", "Measure")]
+    options += [("a", "First system"), ("b", "Second system")] if pair else []
     labels = "".join(
         f'<label>{label} <select data-chooses="{name}" id="{where}-{name}"></select></label>'
-        for name, label in wanted
+        for name, label in options
     )
     return f'<div class="controls" hidden>{labels}</div>'
 

@@ -19,17 +19,17 @@ def dataset_facts(dataset: Dataset) -> Facts:
     """(Name, value) pairs about a dataset: its task, paper, licence and size."""
     judged = len(dataset.qrels.query_ids)
     facts = [("Queries", f"{judged:,} judged")]
-    about = dataset.about
-    if about is not None:
+    benchmark = dataset.about
+    if benchmark is not None:
         facts = [
-            ("Task", about.description or about.title),
-            ("Benchmark", about.title),
-            ("Paper", about.citation),
-            ("Licence of the data", about.licence),
+            ("Task", benchmark.description or benchmark.title),
+            ("Benchmark", benchmark.title),
+            ("Paper", benchmark.citation),
+            ("Licence of the data", benchmark.licence),
             *facts,
         ]
         count = dataset.queries_count() if dataset.has("queries") else judged
-        differs = about.difference(count)
+        differs = benchmark.difference(count)
         if differs is not None:
             facts.append(("Data", differs))
     return tuple(
@@ -49,18 +49,18 @@ def run_facts(path: StrPath | None) -> Facts:
     Facts about the machine are left out. Empty for a run without a file or a record.
     """
     record = (None if path is None else provenance.read_metadata(path)) or {}
-    made = record.get("irtoolkit")
-    if not isinstance(made, dict):
+    details = record.get("irtoolkit")
+    if not isinstance(details, dict):
         return ()
-    settings = made.get("settings")
+    settings = details.get("settings")
     facts = {
-        "system": made.get("system"),
-        "retriever": made.get("retriever"),
+        "system": details.get("system"),
+        "retriever": details.get("retriever"),
         "settings": " ".join(f"{k}={v}" for k, v in settings.items())
         if isinstance(settings, dict)
         else None,
-        "made for": made.get("dataset"),
-        "irtoolkit": made.get("version"),
+        "made for": details.get("dataset"),
+        "irtoolkit": details.get("version"),
         "date": record.get("date"),
     }
     return tuple((name, str(value)) for name, value in facts.items() if value not in (None, ""))
@@ -72,8 +72,8 @@ def run_command(path: StrPath | None) -> str:
     Of absolute paths only the names are left: a page says nothing about folders of a machine.
     """
     record = (None if path is None else provenance.read_metadata(path)) or {}
-    made = record.get("implementation")
-    program = made.get("executable") if isinstance(made, dict) else None
+    implementation = record.get("implementation")
+    program = implementation.get("executable") if isinstance(implementation, dict) else None
     command = program.get("cmd") if isinstance(program, dict) else None
     if not isinstance(command, str):
         return ""

@@ -103,42 +103,44 @@ def save_figure(path: Path, size: tuple[float, float], draw: Callable[[Figure], 
     return path
 
 
-def _colour(place: int) -> str:
-    return LIGHT.systems[place % len(LIGHT.systems)]
+def _colour(index: int) -> str:
+    return LIGHT.systems[index % len(LIGHT.systems)]
 
 
 def _differences(axes: Axes, report: ReportContent) -> None:
     gains = report.gains(report.chart)
-    known = np.sort(gains[np.isfinite(gains)])[::-1]
+    finite = np.sort(gains[np.isfinite(gains)])[::-1]
     first, second = report.pair
-    shown = known
-    if len(known) > COLUMNS:
+    sampled = finite
+    if len(finite) > COLUMNS:
         # A column of several queries shows the largest difference, so that no extreme is lost.
-        parts = np.array_split(known, COLUMNS)
-        shown = np.array([part[np.abs(part).argmax()] for part in parts])
-    places = np.arange(len(shown))
-    for system, kept in ((first, shown > 0), (second, shown < 0)):
-        drawn = (places[kept], shown[kept])
-        if len(shown) <= BARS:
+        parts = np.array_split(finite, COLUMNS)
+        sampled = np.array([part[np.abs(part).argmax()] for part in parts])
+    places = np.arange(len(sampled))
+    for system, subset in ((first, sampled > 0), (second, sampled < 0)):
+        drawn = (places[subset], sampled[subset])
+        if len(sampled) <= BARS:
             axes.bar(*drawn, width=0.8, color=_colour(system))
         else:
             axes.fill_between(*drawn, step="mid", color=_colour(system), linewidth=0.4)
-    axes.set_xlim(-1, len(shown))
+    axes.set_xlim(-1, len(sampled))
     axes.axhline(0, color=LIGHT.muted, linewidth=0.8)
     axes.set_xticks([])
-    each = len(known) / max(1, len(shown))
-    grouped = f"; each column shows the largest difference of {each:.0f}" if each > 1.5 else ""
+    per_bar = len(finite) / max(1, len(sampled))
+    grouped = (
+        f"; each column shows the largest difference of {per_bar:.0f}" if per_bar > 1.5 else ""
+    )
     axes.set_xlabel(
-        f"{len(known):,} queries, sorted" + grouped + _left_out(len(gains) - len(known))
+        f"{len(finite):,} queries, sorted" + grouped + _left_out(len(gains) - len(finite))
     )
     sign = "lower is better" if report.column(report.chart).lower else None
     axes.set_ylabel(f"gain in {report.chart}" + (f" ({sign})" if sign else ""))
-    for place, edge in ((first, "top"), (second, "bottom")):
+    for position, edge in ((first, "top"), (second, "bottom")):
         corner = 0.98 if edge == "top" else 0.02
         axes.text(
             corner,
             corner,
-            f"{report.systems[place].name} better",
+            f"{report.systems[position].name} better",
             transform=axes.transAxes,
             ha="right" if edge == "top" else "left",
             va=edge,
@@ -151,9 +153,11 @@ def _left_out(count: int) -> str:
 
 
 def _scatter(axes: Axes, report: ReportContent) -> None:
-    one, two = (report.evaluations[place].per_query(report.chart) for place in report.pair)
-    known = np.isfinite(one) & np.isfinite(two)
-    points, counts = np.unique(np.stack([one[known], two[known]]), axis=1, return_counts=True)
+    first_values, two = (report.evaluations[i].per_query(report.chart) for i in report.pair)
+    finite = np.isfinite(first_values) & np.isfinite(two)
+    points, counts = np.unique(
+        np.stack([first_values[finite], two[finite]]), axis=1, return_counts=True
+    )
     axes.scatter(
         points[0],
         points[1],
@@ -168,8 +172,8 @@ def _scatter(axes: Axes, report: ReportContent) -> None:
     high = max(axes.get_xlim()[1], axes.get_ylim()[1])
     axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     axes.plot([low, high], [low, high], color=LIGHT.muted, linestyle=(0, (3, 3)), linewidth=0.8)
-    first, second = (report.systems[place].name for place in report.pair)
-    axes.set_xlabel(f"{report.chart}, {first}" + _left_out(int((~known).sum())))
+    first, second = (report.systems[i].name for i in report.pair)
+    axes.set_xlabel(f"{report.chart}, {first}" + _left_out(int((~finite).sum())))
     axes.set_ylabel(f"{report.chart}, {second}")
 
 
@@ -201,9 +205,9 @@ def _parts(axes: Axes, report: ReportContent, parts: Sequence[BreakdownPart]) ->
     rows = np.arange(len(parts))[::-1]
     for i, system in enumerate(report.systems):
         values = [part.figures[report.chart][i] for part in parts]
-        shown = [value if math.isfinite(value) else math.nan for value in values]
+        bars = [value if math.isfinite(value) else math.nan for value in values]
         axes.plot(
-            shown,
+            bars,
             rows,
             linestyle="none",
             marker=MARKERS[i % len(MARKERS)],

@@ -47,23 +47,23 @@ class FirstRelevant:
 
     def highest(self) -> int:
         """The largest known rank of any system; 1 where no rank is known."""
-        known = [row[np.isfinite(row)] for row in self.ranks]
-        return int(max((row.max() for row in known if len(row)), default=1))
+        finite = [row[np.isfinite(row)] for row in self.ranks]
+        return int(max((row.max() for row in finite if len(row)), default=1))
 
     def bins(self) -> list[tuple[str, list[int]]]:
         """(Range of ranks, number of queries of each system) pairs, the last for unknown ranks."""
         edges = [edge for i, edge in enumerate(EDGES) if not i or EDGES[i - 1] < self.highest()]
-        found, low = [], 1
+        limits, low = [], 1
         for edge in edges:
             name = f"{low}" if low == edge else f"{low}\u2013{edge}"
-            found.append((name, [int(((r >= low) & (r <= edge)).sum()) for r in self.ranks]))
+            limits.append((name, [int(((r >= low) & (r <= edge)).sum()) for r in self.ranks]))
             low = edge + 1
         if self.highest() >= low:
             beyond = [int((np.isfinite(r) & (r >= low)).sum()) for r in self.ranks]
-            found.append((f"{low} and more", beyond))
+            limits.append((f"{low} and more", beyond))
         if any(map(self.unknown, range(len(self.ranks)))):
-            found.append(("not in the run", [self.unknown(i) for i in range(len(self.ranks))]))
-        return found
+            limits.append(("not in the run", [self.unknown(i) for i in range(len(self.ranks))]))
+        return limits
 
     def share(self, system: int, rank: int) -> float:
         """The share of queries whose first relevant document is at a rank or above it."""
@@ -72,16 +72,16 @@ class FirstRelevant:
 
 def first_ranks(run: Run, qrels: Qrels, ranks: Ranks | None, rel: int) -> NDArray[np.float64]:
     """(Q,) rank of the first relevant document; infinite where unknown, NaN where there is none."""
-    found = Rank(rel=rel).per_query(JudgedRun.of(run, qrels, ranks))
+    ranks_found = Rank(rel=rel).per_query(JudgedRun.of(run, qrels, ranks))
     best = np.zeros(len(qrels.query_ids), dtype=bool)
     best[np.repeat(np.arange(len(best)), np.diff(qrels.offsets))[qrels.grades >= rel]] = True
-    return np.where(best, found, np.nan)
+    return np.where(best, ranks_found, np.nan)
 
 
 def threshold(measures: Sequence[object]) -> int:
     """The lowest grade that the measures count as relevant; 1 where none has a threshold."""
-    asked = [getattr(measure, "params", {}).get("rel") for measure in measures]
-    return max((int(rel) for rel in asked if rel is not None), default=1)
+    thresholds = [getattr(measure, "params", {}).get("rel") for measure in measures]
+    return max((int(rel) for rel in thresholds if rel is not None), default=1)
 
 
 def described(rel: int) -> str:

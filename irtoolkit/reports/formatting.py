@@ -76,7 +76,7 @@ def caution(report: ReportContent) -> str | None:
 
 def how_averaged(report: ReportContent, *, intervals: bool = True) -> str:
     """Sentences on how figures are averaged and, where they are shown, what the intervals are."""
-    told = f"Figures: {report.averaging}."
+    sentence = f"Figures: {report.averaging}."
     if not intervals:
-        return told
-    return told + " Intervals: 95% percentile bootstrap over queries, without folds."
+        return sentence
+    return sentence + " Intervals: 95% percentile bootstrap over queries, without folds."

@@ -27,7 +27,7 @@ def ordered(scores: Scores, main: str, order: Order) -> Scores:
     measures = {main: scores.measures[main], **scores.measures}
     systems = scores.systems
     if order == "best":
-        ranked = [systems[place] for place in ranking(scores, main)]
+        ranked = [systems[i] for i in ranking(scores, main)]
         systems = [*ranked, *(system for system in systems if system not in ranked)]
     return replace(
         scores,
@@ -46,6 +46,6 @@ def ranking(scores: Scores, measure: str) -> list[int]:
 def default_pair(scores: Scores, measure: str, baseline: int | None) -> tuple[int, int]:
     """Returns the best system and the baseline; without one, or if it is the best, the runner-up."""
     ranked = ranking(scores, measure)
-    ranked += [place for place in range(len(scores)) if place not in ranked]
+    ranked += [i for i in range(len(scores)) if i not in ranked]
     best, second = ranked[0], ranked[min(1, len(ranked) - 1)]
     return best, second if baseline in (None, best) else baseline

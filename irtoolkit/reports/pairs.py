@@ -97,8 +97,8 @@ class MeasureColumn:
 
 def best_first(figures: Sequence[float], *, lower: bool) -> list[int]:
     """Returns the positions of finite figures from the best to the worst, equal ones as they are."""
-    known = [place for place, figure in enumerate(figures) if math.isfinite(figure)]
-    return sorted(known, key=lambda place: figures[place] if lower else -figures[place])
+    finite = [i for i, figure in enumerate(figures) if math.isfinite(figure)]
+    return sorted(finite, key=lambda i: figures[i] if lower else -figures[i])
 
 
 def measure_column(
@@ -118,18 +118,18 @@ def measure_column(
         baseline: the position of the system that the others are tested against, as in `irtoolkit
             compare`; None tests every pair.
     """
-    asked = evaluations[0].measures[measure]
-    lower, summary = traits(asked).lower_is_better, summary_of(asked)
+    measure_object = evaluations[0].measures[measure]
+    lower, summary = traits(measure_object).lower_is_better, summary_of(measure_object)
     values = [evaluation.per_query(measure) for evaluation in evaluations]
     figures = tuple(evaluation.figures()[measure] for evaluation in evaluations)
     finite = [bool(np.isfinite(row).all()) for row in values]
     intervals = tuple(
-        interval_of(evaluation, measure, summary) if summary and known else None
-        for evaluation, known in zip(evaluations, finite, strict=True)
+        interval_of(evaluation, measure, summary) if summary and finite_values else None
+        for evaluation, finite_values in zip(evaluations, finite, strict=True)
     )
     # Nobody misses the tests of a single system.
     missed = len(values) > 1 or not all(intervals)
-    untested = _reason(values, asked, measure, test) if missed else None
+    untested = _reason(values, measure_object, measure, test) if missed else None
     pairs: tuple[Pair, ...] = ()
     if summary and not untested:
         asked_pairs = _asked(len(values), baseline)
@@ -143,13 +143,13 @@ def measure_column(
     return MeasureColumn(measure, lower, figures, intervals, pairs, untested)
 
 
-def _reason(values: Sequence[Floats], asked: Measure, name: str, test: PairedTest) -> str | None:
+def _reason(values: Sequence[Floats], measure: Measure, name: str, test: PairedTest) -> str | None:
     """Why systems cannot be tested on a measure; None where they can."""
-    lacking = max(int((~np.isfinite(row)).sum()) for row in values)
-    if lacking:
-        return f"up to {lacking:,} queries have no finite value, because a run is too shallow"
+    undefined = max(int((~np.isfinite(row)).sum()) for row in values)
+    if undefined:
+        return f"up to {undefined:,} queries have no finite value, because a run is too shallow"
     try:
-        summary_for(asked, name, test)
+        summary_for(measure, name, test)
     except InputError as error:
         return error.found
     return None
@@ -158,7 +158,7 @@ def _reason(values: Sequence[Floats], asked: Measure, name: str, test: PairedTes
 def _asked(systems: int, baseline: int | None) -> list[tuple[int, int]]:
     if baseline is None:
         return list(combinations(range(systems), 2))
-    return [(place, baseline) for place in range(systems) if place != baseline]
+    return [(i, baseline) for i in range(systems) if i != baseline]
 
 
 def _pair(
@@ -188,11 +188,11 @@ def _pair(
     )
 
 
-def letter(place: int) -> str:
+def letter(index: int) -> str:
     """The letter of a system by its position: a, b, ..., z, aa, ab, ..."""
     name = ""
-    while place >= 0:
-        place, last = divmod(place, 26)
+    while index >= 0:
+        index, last = divmod(index, 26)
         name = chr(ord("a") + last) + name
-        place -= 1
+        index -= 1
     return name

@@ -50,8 +50,8 @@ class TableStyle:
 
     def format(self, values: Sequence[float]) -> FigureFormat:
         """Returns a function that formats the figures of one column."""
-        known = [value for value in values if math.isfinite(value)]
-        scaled = self.percent and all(-1 <= value <= 1 for value in known)
+        finite = [value for value in values if math.isfinite(value)]
+        scaled = self.percent and all(-1 <= value <= 1 for value in finite)
         usual = 2 if scaled else places_for(values)
         places = usual if self.digits is None else self.digits
         return lambda value: format_figure(100 * value if scaled else value, places)
@@ -74,8 +74,8 @@ def as_latex(report: ReportContent, style: TableStyle = TableStyle()) -> str:
         ),
     ]
     for name, headers, rows in _breakdowns(report, style, latex_text):
-        what = f"{report.chart} by {name}; {OF_PARTS}"
-        lines += ["", *_float(_tabular(headers, rows), what)]
+        caption = f"{report.chart} by {name}; {OF_PARTS}"
+        lines += ["", *_float(_tabular(headers, rows), caption)]
     return "\n".join(lines) + "\n"
 
 
@@ -103,8 +103,8 @@ def as_markdown(report: ReportContent, style: TableStyle = TableStyle()) -> str:
     lines = [f"## {markdown_text(report.dataset_id)}", "", *_pipes(headers, rows), ""]
     lines += [f"{markdown_text(note)}  " for note in (*_key(report, style), *report.notes)]
     for name, headers, rows in _breakdowns(report, style, markdown_text):
-        what = f"{report.chart} by {name}"
-        lines += ["", f"### {markdown_text(what)}", "", *_pipes(headers, rows), ""]
+        caption = f"{report.chart} by {name}"
+        lines += ["", f"### {markdown_text(caption)}", "", *_pipes(headers, rows), ""]
         lines.append(OF_PARTS.capitalize())
     return "\n".join(lines) + "\n"
 
@@ -116,16 +116,16 @@ def markdown_text(text: str) -> str:
 
 def _key(report: ReportContent, style: TableStyle) -> list[str]:
     """Returns what readers of the table must know, in words."""
-    said = [how_averaged(report, intervals=style.intervals)]
+    sentences = [how_averaged(report, intervals=style.intervals)]
     if style.percent:
-        said.append("Figures between 0 and 1 are in percent.")
+        sentences.append("Figures between 0 and 1 are in percent.")
     if any(column.pairs for column in report.columns):
-        said.append(how_tested(report))
+        sentences.append(how_tested(report))
     few = caution(report)
     if few is not None:
-        said.append(few)
-    said += [f"{c.measure}: not tested: {c.untested}." for c in report.columns if c.untested]
-    return said
+        sentences.append(few)
+    sentences += [f"{c.measure}: not tested: {c.untested}." for c in report.columns if c.untested]
+    return sentences
 
 
 CellFormat = Callable[[str, str, bool, str], str]
@@ -139,13 +139,13 @@ def _systems(
     rows = []
     for i, system in enumerate(report.systems):
         row = [cell(system.letter, "", False, ""), cell(system.name, "", False, "")]
-        for column, shown in zip(report.columns, formats, strict=True):
+        for column, texts in zip(report.columns, formats, strict=True):
             interval = column.intervals[i]
-            letters = "".join(report.systems[other].letter for other in column.beaten_by(i))
+            letters = "".join(report.systems[beaten].letter for beaten in column.beaten_by(i))
             span = ""
             if style.intervals and interval is not None:
-                span = f"[{shown(interval[0])}, {shown(interval[1])}]"
-            row.append(cell(shown(column.figures[i]), letters, column.is_best(i), span))
+                span = f"[{texts(interval[0])}, {texts(interval[1])}]"
+            row.append(cell(texts(column.figures[i]), letters, column.is_best(i), span))
         rows.append(row)
     return [cell(header, "", False, "") for header in headers], rows
 
@@ -153,35 +153,35 @@ def _systems(
 def _breakdowns(
     report: ReportContent, style: TableStyle, text: Callable[[str], str]
 ) -> list[tuple[str, list[str], list[list[str]]]]:
-    made = []
+    tables = []
     for name, parts in report.breakdowns.items():
-        shown = style.format([v for part in parts for v in part.figures[report.chart]])
+        texts = style.format([v for part in parts for v in part.figures[report.chart]])
         headers = [name, "Queries", *(system.name for system in report.systems)]
         rows = [
             [text(part.name), str(part.queries)]
-            + [text(shown(v)) for v in part.figures[report.chart]]
+            + [text(texts(v)) for v in part.figures[report.chart]]
             for part in parts
         ]
-        made.append((name, [text(header) for header in headers], rows))
-    return made
+        tables.append((name, [text(header) for header in headers], rows))
+    return tables
 
 
 def _latex_cell(text: str, letters: str, best: bool, span: str) -> str:
-    said = r"$\infty$" if text == "\u221e" else latex_text(text)
-    said = rf"\textbf{{{said}}}" if best else said
-    said += rf"\textsuperscript{{{letters}}}" if letters else ""
-    return said + (rf" {{\scriptsize {span}}}" if span else "")
+    escaped = r"$\infty$" if text == "\u221e" else latex_text(text)
+    escaped = rf"\textbf{{{escaped}}}" if best else escaped
+    escaped += rf"\textsuperscript{{{letters}}}" if letters else ""
+    return escaped + (rf" {{\scriptsize {span}}}" if span else "")
 
 
 def _markdown_cell(text: str, letters: str, best: bool, span: str) -> str:
-    said = markdown_text(text)
-    said = f"**{said}**" if best else said
-    said += f"<sup>{letters}</sup>" if letters else ""
-    return said + (f" {markdown_text(span)}" if span else "")
+    escaped = markdown_text(text)
+    escaped = f"**{escaped}**" if best else escaped
+    escaped += f"<sup>{letters}</sup>" if letters else ""
+    return escaped + (f" {markdown_text(span)}" if span else "")
 
 
 def _tabular(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    left = sum(header in ("", "System") for header in headers[:2]) or 1
+    labels = sum(header in ("", "System") for header in headers[:2]) or 1
 
     def line(cells: Sequence[str]) -> str:
         text = " & ".join(cells) + r" \\"
@@ -189,7 +189,7 @@ def _tabular(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
         return "{}" + text if text.startswith("[") else text
 
     return [
-        rf"\begin{{tabular}}{{{'l' * left}{'r' * (len(headers) - left)}}}",
+        rf"\begin{{tabular}}{{{'l' * labels}{'r' * (len(headers) - labels)}}}",
         r"\toprule",
         line(headers),
         r"\midrule",
@@ -200,8 +200,8 @@ def _tabular(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
 
 
 def _pipes(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    left = sum(header in ("", "System") for header in headers[:2]) or 1
-    rule = [":---"] * left + ["---:"] * (len(headers) - left)
+    labels = sum(header in ("", "System") for header in headers[:2]) or 1
+    rule = [":---"] * labels + ["---:"] * (len(headers) - labels)
     return [f"| {' | '.join(cells)} |" for cells in (headers, rule, *rows)]
 
 

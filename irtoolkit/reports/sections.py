@@ -52,16 +52,16 @@ def ranks_section(report: ReportContent) -> str:
     if not ranks.asked:
         return f"<p>No query has a document of grade {ranks.rel} or more.</p>"
     kind = described(ranks.rel)
-    told = [f"Ranks of the first {kind} of {ranks.asked:,} queries."]
+    sentences = [f"Ranks of the first {kind} of {ranks.asked:,} queries."]
     if ranks.lacking:
-        told.append(f"{ranks.lacking:,} queries have none and are left out.")
+        sentences.append(f"{ranks.lacking:,} queries have none and are left out.")
     exact = [n for i, n in enumerate(names) if ranks.exact[i] and not ranks.unknown(i)]
     if exact:
-        told.append(f"Exact over all candidates for {', '.join(exact)}.")
+        sentences.append(f"Exact over all candidates for {', '.join(exact)}.")
     for i, name in enumerate(names):
         if ranks.unknown(i):
             why = "its exact ranks lack them" if ranks.exact[i] else "there are no exact ranks"
-            told.append(
+            sentences.append(
                 f"For {ranks.unknown(i):,} queries the rank is unknown in the run of {name}: it has"
                 f" at most {ranks.depths[i]:,} rows for a query, and {why}."
             )
@@ -77,7 +77,7 @@ def ranks_section(report: ReportContent) -> str:
         f" for {', '.join(names)}; the table beside the chart has the counts"
     )
     return (
-        f'<p>{escape(" ".join(told))}</p><div class="beside"><figure>{legend(report)}'
+        f'<p>{escape(" ".join(sentences))}</p><div class="beside"><figure>{legend(report)}'
         f"{rank_curves(ranks, names, label)}<figcaption>Share of queries whose first relevant"
         " document is at each rank or above it (logarithmic axis).</figcaption></figure>"
         + scroll(
@@ -97,16 +97,16 @@ def breakdowns_section(report: ReportContent) -> str:
     heads = "".join(f'<th scope="col">{swatch(i, n)} {escape(n)}</th>' for i, n in enumerate(names))
     parts = [f"<p>{OF_PARTS.capitalize()}</p>"]
     parts.append(chooser("breakdowns", pair=False))
-    for name, found in report.breakdowns.items():
+    for name, groups in report.breakdowns.items():
         parts.append(f"<h3>By {escape(name)}</h3>")
-        for at, column in enumerate(report.columns):
+        for number, column in enumerate(report.columns):
             measure = column.measure
-            places = places_for([v for part in found for v in part.figures[measure]])
+            places = places_for([v for part in groups for v in part.figures[measure]])
             rows = "".join(
                 f'<tr><th scope="row">{escape(part.name)}</th><td>{part.queries:,}</td>'
                 + "".join(f"<td>{format_figure(v, places)}</td>" for v in part.figures[measure])
                 + "</tr>"
-                for part in found
+                for part in groups
             )
             table = scroll(
                 f'<table class="first"><caption class="vh">{escape(measure)} by {escape(name)}'
@@ -115,13 +115,13 @@ def breakdowns_section(report: ReportContent) -> str:
                 f"{measure} by {name}",
             )
             chart = ""
-            if len(found) <= MOST_PARTS:
+            if len(groups) <= MOST_PARTS:
                 chart = (
-                    f"<figure>{parts_chart(found, measure, names)}"
+                    f"<figure>{parts_chart(groups, measure, names)}"
                     f"<figcaption>{escape(measure)}; the number of queries is in brackets."
                     "</figcaption></figure>"
                 )
-            parts.append(f'<div class="beside" data-measure="{at}">{table}{chart}</div>')
+            parts.append(f'<div class="beside" data-measure="{number}">{table}{chart}</div>')
     return "".join(parts)
 
 

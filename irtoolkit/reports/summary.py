@@ -15,45 +15,47 @@ def summary(report: ReportContent) -> str:
     column = report.column(report.chart)
     names = [system.name for system in report.systems]
     places = places_of(column)
-    known = column.ranked()
-    chart = means_chart(column, known, names) if known else ""
-    spans = any(column.intervals[place] for place in known)
+    ranked = column.ranked()
+    chart = means_chart(column, ranked, names) if ranked else ""
+    spans = any(column.intervals[i] for i in ranked)
     words = f"{column.measure} of each system" + (" with 95% intervals" if spans else "")
     words += ", lower is better" if column.lower else ""
     figure = f"<figure>{chart}<figcaption>{escape(words)}.</figcaption></figure>" if chart else ""
-    return f'<p class="lead">{escape(_sentences(report, column, known, places))}</p>{figure}'
+    return f'<p class="lead">{escape(_sentences(report, column, ranked, places))}</p>{figure}'
 
 
-def _sentences(report: ReportContent, column: MeasureColumn, known: list[int], places: int) -> str:
-    if not known:
+def _sentences(report: ReportContent, column: MeasureColumn, ranked: list[int], places: int) -> str:
+    if not ranked:
         return f"No system has a figure for {column.measure}."
     names = [system.name for system in report.systems]
-    best = known[0]
+    best = ranked[0]
     figure = format_figure(column.figures[best], places)
-    if len(known) == 1:
+    if len(ranked) == 1:
         return f"{names[best]} has {figure} on {column.measure}."
-    level = [place for place in known if column.figures[place] == column.figures[best]]
+    level = [i for i in ranked if column.figures[i] == column.figures[best]]
     if len(level) > 1:
-        listed = ", ".join(names[place] for place in level[:-1]) + f" and {names[level[-1]]}"
+        listed = ", ".join(names[i] for i in level[:-1]) + f" and {names[level[-1]]}"
         return f"{listed} have the best {column.measure}, {figure}."
-    other = known[1]
-    if report.baseline is not None and report.baseline in known and report.baseline != best:
-        other = report.baseline
-    gap = format_figure(abs(column.figures[best] - column.figures[other]), places)
-    said = (
+    second = ranked[1]
+    if report.baseline is not None and report.baseline in ranked and report.baseline != best:
+        second = report.baseline
+    gap = format_figure(abs(column.figures[best] - column.figures[second]), places)
+    sentence = (
         f"{names[best]} has the best {column.measure}, {figure}: {gap}"
-        f" {'below' if column.lower else 'above'} {names[other]}"
+        f" {'below' if column.lower else 'above'} {names[second]}"
     )
-    pair = column.pair_of(best, other)
-    said += "." if pair is None else f", {_tested(report, pair, best)}."
-    won = sum(_is_alone_best(one, best) for one in report.columns)
+    pair = column.pair_of(best, second)
+    sentence += "." if pair is None else f", {_tested(report, pair, best)}."
+    won = sum(_is_alone_best(scored, best) for scored in report.columns)
     several = len(report.columns) > 1
-    return said + (f" It is best on {won} of {len(report.columns)} measures." if several else "")
+    return sentence + (
+        f" It is best on {won} of {len(report.columns)} measures." if several else ""
+    )
 
 
-def _is_alone_best(column: MeasureColumn, place: int) -> bool:
+def _is_alone_best(column: MeasureColumn, index: int) -> bool:
     """Whether every other system has a worse figure."""
-    return column.is_best(place) and column.figures.count(column.figures[place]) == 1
+    return column.is_best(index) and column.figures.count(column.figures[index]) == 1
 
 
 def _tested(report: ReportContent, pair: Pair, best: int) -> str:

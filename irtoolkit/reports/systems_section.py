@@ -24,20 +24,20 @@ from irtoolkit.reports.pairs import MeasureColumn, Pair
 def systems_section(report: ReportContent) -> str:
     """The table of systems, what its letters mean, every test, and how the runs were made."""
     several = len(report.systems) > 1
-    told = [how_tested(report)] if any(column.pairs for column in report.columns) else []
-    told.append(how_averaged(report) + (" The best figures are bold." if several else ""))
-    told += [
+    sentences = [how_tested(report)] if any(column.pairs for column in report.columns) else []
+    sentences.append(how_averaged(report) + (" The best figures are bold." if several else ""))
+    sentences += [
         f"{c.measure}: no {'tests' if all(c.intervals) else 'intervals or tests'}: {c.untested}."
         for c in report.columns
         if c.untested
     ]
-    made = "".join(_made(report, i) for i in range(len(report.systems)))
+    origins = "".join(_made(report, i) for i in range(len(report.systems)))
     return (
         (FILTER if several else "")
         + scroll(_table(report), "Figures of every system")
-        + "".join(f'<p class="muted">{escape(line)}</p>' for line in told)
+        + "".join(f'<p class="muted">{escape(line)}</p>' for line in sentences)
         + _tests(report)
-        + f"<details><summary>How the runs were made</summary>{made}</details>"
+        + f"<details><summary>How the runs were made</summary>{origins}</details>"
     )
 
 
@@ -76,11 +76,11 @@ def _head(column: MeasureColumn) -> str:
     return _breakable(column.measure) + ("<small>lower is better</small>" if column.lower else "")
 
 
-def _name(report: ReportContent, place: int) -> str:
+def _name(report: ReportContent, index: int) -> str:
     """The name of a system, and the command that made its run, to be copied."""
-    system = report.systems[place]
+    system = report.systems[index]
     name = (
-        f'<span class="letter">{system.letter}</span> {swatch(place, system.name)}'
+        f'<span class="letter">{system.letter}</span> {swatch(index, system.name)}'
         f" {escape(system.name)}"
     )
     if not system.command:
@@ -92,18 +92,18 @@ def _name(report: ReportContent, place: int) -> str:
     )
 
 
-def _against(report: ReportContent, column: MeasureColumn, place: int) -> list[str]:
+def _against(report: ReportContent, column: MeasureColumn, index: int) -> list[str]:
     """Cells with the difference of a system from the reference, and its corrected p-value."""
-    if place == report.reference:
+    if index == report.reference:
         return [f"<td>{'best' if report.baseline is None else 'baseline'}</td>", "<td></td>"]
-    difference = column.figures[place] - column.figures[report.reference]
-    pair = column.pair_of(place, report.reference)
-    p, shown = (
+    difference = column.figures[index] - column.figures[report.reference]
+    pair = column.pair_of(index, report.reference)
+    p, text = (
         (math.nan, "\u2013") if pair is None else (pair.corrected, format_p_value(pair.corrected))
     )
     return [
         f'<td data-value="{difference}">{format_difference(difference, places_of(column))}</td>',
-        f'<td data-value="{p}">{escape(shown)}</td>',
+        f'<td data-value="{p}">{escape(text)}</td>',
     ]
 
 
@@ -112,18 +112,18 @@ def _breakable(measure: str) -> str:
     return re.sub(r"([(@])", r"<wbr>\1", escape(measure))
 
 
-def _cell(report: ReportContent, column: MeasureColumn, place: int) -> str:
+def _cell(report: ReportContent, column: MeasureColumn, index: int) -> str:
     places = places_of(column)
-    figure, interval = column.figures[place], column.intervals[place]
-    beaten = column.beaten_by(place)
+    figure, interval = column.figures[index], column.intervals[index]
+    beaten = column.beaten_by(index)
     letters = ""
     if beaten:
-        names = ", ".join(report.systems[other].name for other in beaten)
+        names = ", ".join(report.systems[i].name for i in beaten)
         letters = (
             f'<sup aria-hidden="true">{"".join(report.systems[o].letter for o in beaten)}</sup>'
             f'<span class="vh"> significantly better than {escape(names)}</span>'
         )
-    best = ' class="best"' if column.is_best(place) else ""
+    best = ' class="best"' if column.is_best(index) else ""
     span = ""
     if interval is not None:
         low, high = (format_figure(bound, places) for bound in interval)
@@ -135,7 +135,7 @@ def _tests(report: ReportContent) -> str:
     if not any(column.pairs for column in report.columns):
         return ""
     bodies = []
-    for at, column in enumerate(report.columns):
+    for i, column in enumerate(report.columns):
         places = places_of(column)
         rows = []
         for pair in column.pairs:
@@ -156,7 +156,7 @@ def _tests(report: ReportContent) -> str:
             )
         head = f'<tr><th scope="rowgroup" colspan="8">{escape(column.measure)}</th></tr>'
         if rows:
-            bodies.append(f'<tbody data-measure="{at}">{head}{"".join(rows)}</tbody>')
+            bodies.append(f'<tbody data-measure="{i}">{head}{"".join(rows)}</tbody>')
     columns = (
         "Pair",
         "Difference",
@@ -183,15 +183,15 @@ def _effect(pair: Pair) -> str:
     return format_figure(math.nan if pair.effect is None else pair.effect, 2)
 
 
-def _made(report: ReportContent, place: int) -> str:
+def _made(report: ReportContent, index: int) -> str:
     """How the run of one system was made, and how deep it is."""
-    system, ranks = report.systems[place], report.first_relevant
+    system, ranks = report.systems[index], report.first_relevant
     facts = [("file", system.file), *system.made] if system.file else [*system.made]
     if not system.made:
         unknown = "no ir_metadata file was found beside the run"
         facts.append(("how", unknown if system.file else "The run was not read from a file."))
-    depth = f"at most {ranks.depths[place]:,} rows for a query"
-    if ranks.exact[place]:
+    depth = f"at most {ranks.depths[index]:,} rows for a query"
+    if ranks.exact[index]:
         depth += "; exact ranks of relevant documents over all candidates are known"
     facts.append(("depth", depth))
     lines = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts)

@@ -39,13 +39,13 @@ class QueryOrder:
         pair: tuple[int, int],
         measure: str,
     ) -> QueryOrder:
-        first, second = (evaluations[place].per_query(measure) for place in pair)
-        one, two = (list(names.values())[place] for place in pair)
+        first, second = (evaluations[i].per_query(measure) for i in pair)
+        first_name, two = (list(names.values())[i] for i in pair)
         if pair[0] == pair[1]:
-            return cls(first, f"{measure} of {one}")
+            return cls(first, f"{measure} of {first_name}")
         with np.errstate(invalid="ignore"):
             difference = np.nan_to_num(first - second, nan=0.0)
-        return cls(difference, f"{measure} of {one} minus {two}")
+        return cls(difference, f"{measure} of {first_name} minus {two}")
 
 
 def chosen_texts(scores: Scores, most: int | None, rel: int, order: QueryOrder) -> ReportTexts:
@@ -82,7 +82,7 @@ def _first_documents(
     scores: Scores, dataset: Dataset, queries: Sequence[int]
 ) -> list[dict[str, list[str]]]:
     """For each system, query id to the ids of its first documents."""
-    query_ids = [str(dataset.qrels.query_ids[place]) for place in queries]
+    query_ids = [str(dataset.qrels.query_ids[index]) for index in queries]
     return [
         {query_id: [row.doc_id for row in run.ranking(query_id)[:TOP]] for query_id in query_ids}
         for run in scores.runs.values()
@@ -94,7 +94,7 @@ def _fitting(entries: tuple[QueryTexts, ...], order: QueryOrder) -> tuple[QueryT
     size = packed_size(entries)
     while size > BYTES and len(entries) > 1:
         count = max(1, min(len(entries) - 1, int(len(entries) * BYTES / size)))
-        kept = pick(order.values[[entry.query for entry in entries]], count)
-        entries = tuple(entries[place] for place in kept)
+        chosen = pick(order.values[[entry.query for entry in entries]], count)
+        entries = tuple(entries[i] for i in chosen)
         size = packed_size(entries)
     return entries

@@ -125,33 +125,33 @@ def read_texts(
         tops: for each system, query id to ids of its first documents.
         rel: the lowest grade that counts as relevant.
     """
-    wanted = {str(dataset.qrels.query_ids[place]): place for place in places}
-    queries = {q.query_id: q for q in dataset.queries_iter() if q.query_id in wanted}
-    judged = _judged(dataset.qrels, wanted)
+    chosen = {str(dataset.qrels.query_ids[row]): row for row in places}
+    queries = {q.query_id: q for q in dataset.queries_iter() if q.query_id in chosen}
+    judged = _judged(dataset.qrels, chosen)
     relevant = {
         query_id: _relevant(dataset, queries.get(query_id), grades, rel)
         for query_id, grades in judged.items()
     }
-    listed = {query_id: [tuple(top.get(query_id, ())) for top in tops] for query_id in wanted}
-    shown = {q: _shown(relevant[q], listed[q]) for q in wanted}
-    needed = sorted(set().union(*shown.values()))
+    listed = {query_id: [tuple(top.get(query_id, ())) for top in tops] for query_id in chosen}
+    documents = {q: _shown(relevant[q], listed[q]) for q in chosen}
+    needed = sorted(set().union(*documents.values()))
     docs = {doc.doc_id: doc for doc in dataset.docs_store().get_many_iter(needed)}
-    lengths = [len(_body(docs[doc])) for ids in shown.values() for doc in ids if doc in docs]
+    lengths = [len(_body(docs[doc])) for ids in documents.values() for doc in ids if doc in docs]
     overlap = Overlap(dataset.docs_lang())
     overlap.leave_out_common(_body(doc) for doc in docs.values())
     reader = _Reader(docs, overlap, _limit(lengths))
     entries = [
-        reader.entry(place, queries.get(q), judged[q], relevant[q], listed[q])
-        for q, place in tqdm(wanted.items(), "texts", disable=None, leave=False)
+        reader.entry(row, queries.get(q), judged[q], relevant[q], listed[q])
+        for q, row in tqdm(chosen.items(), "texts", disable=None, leave=False)
     ]
     return ReportTexts(tuple(entries), dataset.queries_lang(), dataset.docs_lang())
 
 
 def _limit(lengths: Sequence[int]) -> int:
     """The most characters of a document with which all documents together keep to the budget."""
-    held = np.array(lengths, dtype=np.int64)
+    sizes = np.array(lengths, dtype=np.int64)
     limits = range(LONGEST, SHORTEST, -100)
-    fitting = (limit for limit in limits if np.minimum(held, limit).sum() <= BUDGET)
+    fitting = (limit for limit in limits if np.minimum(sizes, limit).sum() <= BUDGET)
     return next(fitting, SHORTEST)
 
 
@@ -160,10 +160,10 @@ def _shown(relevant: Sequence[str], tops: Sequence[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys([*relevant[:TOP], *(doc for top in tops for doc in top)]))
 
 
-def _judged(qrels: Qrels, wanted: Mapping[str, int]) -> dict[str, dict[str, int]]:
+def _judged(qrels: Qrels, chosen: Mapping[str, int]) -> dict[str, dict[str, int]]:
     judged = {}
-    for query_id, place in wanted.items():
-        rows = slice(qrels.offsets[place], qrels.offsets[place + 1])
+    for query_id, row in chosen.items():
+        rows = slice(qrels.offsets[row], qrels.offsets[row + 1])
         names = qrels.doc_ids[qrels.docs[rows]]
         judged[query_id] = dict(zip(names, qrels.grades[rows].tolist(), strict=True))
     return judged
@@ -171,12 +171,12 @@ def _judged(qrels: Qrels, wanted: Mapping[str, int]) -> dict[str, dict[str, int]
 
 def _relevant(dataset: Dataset, query: Any, grades: Mapping[str, int], rel: int) -> list[str]:
     """Ids of relevant documents: the one that the dataset names for the query, then by grade."""
-    about = dataset.about
+    benchmark = dataset.about
     named = None
-    if query is not None and about is not None and about.gold_of is not None:
-        named = about.gold_of(query)
-    found = [(doc != named, -grade, doc) for doc, grade in grades.items() if grade >= rel]
-    return [doc for *_, doc in sorted(found)]
+    if query is not None and benchmark is not None and benchmark.gold_of is not None:
+        named = benchmark.gold_of(query)
+    relevant = [(doc != named, -grade, doc) for doc, grade in grades.items() if grade >= rel]
+    return [doc for *_, doc in sorted(relevant)]
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class _Reader:
 
     def entry(
         self,
-        place: int,
+        index: int,
         query: Any,
         grades: Mapping[str, int],
         relevant: list[str],
@@ -204,31 +204,32 @@ class _Reader:
         """Returns the texts of one query and its documents, as the page shows them.
 
         Args:
-            place: the query's position among the judged ones.
+            index: the query's position among the judged ones.
             query: its record, or None.
             grades: document id to grade.
             relevant: ids of all relevant documents, the best first.
             tops: for each system, ids of its first documents.
         """
-        shown, first = _shown(relevant, tops), relevant[:TOP]
-        asked = set() if query is None else self.overlap.terms(_body(query))
+        documents, first = _shown(relevant, tops), relevant[:TOP]
+        query_terms = set() if query is None else self.overlap.terms(_body(query))
         terms = [self.overlap.terms(_body(self.docs[doc])) for doc in first if doc in self.docs]
         docs = {
-            doc: self._doc(self.docs[doc], asked) if doc in self.docs else None for doc in shown
+            doc: self._doc(self.docs[doc], query_terms) if doc in self.docs else None
+            for doc in documents
         }
         return QueryTexts(
-            query=place,
+            query=index,
             text=None if query is None else self._text(query, set().union(*terms), QUERY_LIMIT),
             docs=docs,
-            grades={doc: grades[doc] for doc in shown if doc in grades},
+            grades={doc: grades[doc] for doc in documents if doc in grades},
             gold=tuple(first),
             relevant=len(relevant),
             tops=tuple(tops),
         )
 
-    def _doc(self, record: Any, asked: set[str]) -> Text:
-        text = self._text(record, asked, self.limit)
-        shares = not asked or bool(asked & self.overlap.terms(_body(record)))
+    def _doc(self, record: Any, query_terms: set[str]) -> Text:
+        text = self._text(record, query_terms, self.limit)
+        shares = not query_terms or bool(query_terms & self.overlap.terms(_body(record)))
         return replace(text, shares=shares)
 
     def _text(self, record: Any, shared: set[str], limit: int) -> Text:
@@ -268,9 +269,9 @@ def _facts(record: Any) -> tuple[Fact, ...]:
         value = getattr(record, name)
         if name in ("query_id", "doc_id", "title") or not isinstance(value, str | int):
             continue
-        said = str(value).strip()
-        if said and len(said) <= FACT_LIMIT and said not in body:
-            facts.append(Fact(name, said))
+        text = str(value).strip()
+        if text and len(text) <= FACT_LIMIT and text not in body:
+            facts.append(Fact(name, text))
     if hasattr(record, "query_id") and isinstance(getattr(record, "doc_id", None), str):
         facts.append(Fact("document", record.doc_id))
     return tuple(facts)

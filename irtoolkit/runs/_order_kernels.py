@@ -44,15 +44,15 @@ def count_before(scores: Any, keys: Any, targets: Any, before: Any, greater: Any
     """
     rows, places = targets
     for pair in range(len(rows)):
-        row, place = scores[rows[pair]], places[pair]
-        score, key = row[place], keys[place]
+        row, index = scores[rows[pair]], places[pair]
+        score, key = row[index], keys[index]
         more, same, tied = 0, 0, 0
-        for at in range(len(row)):
-            more += row[at] > score
-            same += row[at] == score
+        for i in range(len(row)):
+            more += row[i] > score
+            same += row[i] == score
         if same > 1:
-            for at in range(len(row)):
-                tied += row[at] == score and keys[at] > key
+            for i in range(len(row)):
+                tied += row[i] == score and keys[i] > key
         before[pair], greater[pair] = more + tied, more
 
 
@@ -69,24 +69,24 @@ def peaks_of(row: Any, peaks: Any) -> None:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def above(row: Any, peaks: Any, bound: Any, found: Any) -> int:
+def above(row: Any, peaks: Any, bound: Any, out: Any) -> int:
     # What is found goes into an array that is there already: one that grows is ten times slower.
     count = 0
     for part in range(len(peaks)):
         if peaks[part] >= bound:
             line = row[part :: len(peaks)]
-            for place in range(len(line)):
-                if line[place] >= bound:
-                    found[count] = part + place * len(peaks)
+            for i in range(len(line)):
+                if line[i] >= bound:
+                    out[count] = part + i * len(peaks)
                     count += 1
     return count
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def contenders(row: Any, depth: int, peaks: Any, found: Any) -> int:
+def contenders(row: Any, depth: int, peaks: Any, out: Any) -> int:
     peaks_of(row, peaks)
     bound = greatest_at(peaks.copy(), len(peaks), depth)
-    count: int = above(row, peaks, bound, found)
+    count: int = above(row, peaks, bound, out)
     return count
 
 
@@ -96,12 +96,12 @@ def pack(scores: Any, sequence: Any, packed: Any) -> None:
     bits = np.empty(1, np.float32)
     view = bits.view(np.uint32)
     for row in range(len(scores)):
-        for place in range(len(sequence)):
-            bits[0] = np.float32(scores[row, sequence[place]]) + np.float32(0)  # no -0
+        for i in range(len(sequence)):
+            bits[0] = np.float32(scores[row, sequence[i]]) + np.float32(0)  # no -0
             falling = view[0]
             if not falling >> np.uint32(31):
                 falling ^= np.uint32(0x7FFFFFFF)
-            packed[row, place] = (np.uint64(falling) << np.uint64(32)) | np.uint64(place)
+            packed[row, i] = (np.uint64(falling) << np.uint64(32)) | np.uint64(i)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -110,26 +110,26 @@ def finish(scores: Any, sequence: Any, id_keys: Any, packed: Any, order: Any, si
     lowest = np.float32(-np.inf)
     count = len(sequence)
     for row in range(len(scores)):
-        mine = scores[row]
+        values = scores[row]
         for i in range(count):
-            place = sequence[packed[row, i] & np.uint64(0xFFFFFFFF)]
+            index = sequence[packed[row, i] & np.uint64(0xFFFFFFFF)]
             j = i
             # An insertion sort of what is equal in single precision.
             while (
                 j
-                and mine[order[row, j - 1]] < mine[place]
-                and np.float32(mine[order[row, j - 1]]) == np.float32(mine[place])
+                and values[order[row, j - 1]] < values[index]
+                and np.float32(values[order[row, j - 1]]) == np.float32(values[index])
             ):
                 order[row, j] = order[row, j - 1]
                 j -= 1
                 if i - j > NEAR:
                     return CROWDED
-            order[row, j] = place
+            order[row, j] = index
         for i in range(count):
-            place = order[row, i]
-            value = np.float32(mine[place])
+            index = order[row, i]
+            value = np.float32(values[index])
             if i:
-                above, after = single[row, i - 1], id_keys[place] > id_keys[order[row, i - 1]]
+                above, after = single[row, i - 1], id_keys[index] > id_keys[order[row, i - 1]]
                 # A reader would put the greater key first.
                 if value > above or (value == above and after):
                     value = np.nextafter(above, lowest) if after else above
@@ -157,24 +157,24 @@ def leading(scores: Any, id_keys: Any, by_key: bool, room: Any, out: Any) -> Non
             numbers[i] = places[i]
         # In the order of the candidates, by which ties may be broken.
         numbers.sort()
-        pool, known = np.empty(count, np.int64), np.empty(count, np.int64)
-        mine = np.empty((1, count), scores.dtype)
+        pool, keys_pool = np.empty(count, np.int64), np.empty(count, np.int64)
+        values = np.empty((1, count), scores.dtype)
         for i in range(count):
             pool[i] = numbers[i]
-            mine[0, i], known[i] = scores[row, pool[i]], id_keys[pool[i]]
+            values[0, i], keys_pool[i] = scores[row, pool[i]], id_keys[pool[i]]
         sequence = np.arange(count)
         if by_key:
             for i in range(count):
-                numbers[i] = (np.uint64(LAST - known[i]) << np.uint64(32)) | np.uint64(i)
+                numbers[i] = (np.uint64(LAST - keys_pool[i]) << np.uint64(32)) | np.uint64(i)
             numbers.sort()
             for i in range(count):
                 sequence[i] = numbers[i] & np.uint64(LAST)
         packed = np.empty((1, count), np.uint64)
-        pack(mine, sequence, packed)
+        pack(values, sequence, packed)
         packed[0].sort()
         places_of = np.empty((1, count), np.int64)
         written = np.empty((1, count), np.float32)
-        done[row] = finish(mine, sequence, known, packed, places_of, written)
+        done[row] = finish(values, sequence, keys_pool, packed, places_of, written)
         for i in range(depth):
             order[row, i], single[row, i] = pool[places_of[0, i]], written[0, i]
 
@@ -182,91 +182,91 @@ def leading(scores: Any, id_keys: Any, by_key: bool, room: Any, out: Any) -> Non
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def greatest_at(values: Any, count: int, depth: int) -> Any:
     """Returns the value at a depth from above, by quickselect; the values are moved."""
-    low, high, wanted = 0, count - 1, count - depth
+    low, high, target = 0, count - 1, count - depth
     while low < high:
         pivot = values[(low + high) // 2]
-        left, right = low, high
-        while left <= right:
-            while values[left] < pivot:
-                left += 1
+        start, right = low, high
+        while start <= right:
+            while values[start] < pivot:
+                start += 1
             while values[right] > pivot:
                 right -= 1
-            if left <= right:
-                values[left], values[right] = values[right], values[left]
-                left += 1
+            if start <= right:
+                values[start], values[right] = values[right], values[start]
+                start += 1
                 right -= 1
-        if wanted <= right:
+        if target <= right:
             high = right
-        elif wanted >= left:
-            low = left
+        elif target >= start:
+            low = start
         else:
             break
-    return values[wanted]
+    return values[target]
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def best_of(found: Any, scores: Any, count: int, depth: int) -> tuple[int, Any]:
+def best_of(indices: Any, scores: Any, count: int, depth: int) -> tuple[int, Any]:
     """Drops documents below the best `depth`; returns how many remain, and their least score."""
     least = greatest_at(scores[:count].copy(), count, depth)
-    return from_least(found, scores, count, least), least
+    return from_least(indices, scores, count, least), least
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def from_least(found: Any, scores: Any, count: int, least: Any) -> int:
+def from_least(indices: Any, scores: Any, count: int, least: Any) -> int:
     """Drops documents below a score; returns how many are left."""
-    left = 0
-    for at in range(count):
+    count_left = 0
+    for i in range(count):
         # Without a branch, which would often be guessed wrong.
-        score = scores[at]
-        found[left], scores[left] = found[at], score
-        left += score >= least
-    return left
+        score = scores[i]
+        indices[count_left], scores[count_left] = indices[i], score
+        count_left += score >= least
+    return count_left
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def drop_last_ties(found: Any, scores: Any, count: int, depth: int, keys: Any) -> int:
+def drop_last_ties(indices: Any, scores: Any, count: int, depth: int, keys: Any) -> int:
     """Drops the last of the documents that tie at the last position; returns how many are left."""
     least = scores[0]
-    for at in range(count):
-        least = min(least, scores[at])
+    for i in range(count):
+        least = min(least, scores[i])
     tied = np.empty(count, np.int64)
-    above, known = 0, 0
-    for at in range(count):
-        if scores[at] > least:
+    above, equal = 0, 0
+    for i in range(count):
+        if scores[i] > least:
             above += 1
         else:
-            tied[known] = keys[found[at]]
-            known += 1
-    least_key = greatest_at(tied, known, depth - above)
-    left = 0
-    for at in range(count):
-        if scores[at] > least or keys[found[at]] >= least_key:
-            found[left], scores[left] = found[at], scores[at]
-            left += 1
-    return left
+            tied[equal] = keys[indices[i]]
+            equal += 1
+    least_key = greatest_at(tied, equal, depth - above)
+    remaining = 0
+    for i in range(count):
+        if scores[i] > least or keys[indices[i]] >= least_key:
+            indices[remaining], scores[remaining] = indices[i], scores[i]
+            remaining += 1
+    return remaining
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def settle_rows(order: Any, found: Any, keys: Any, queries: Any, out: Any) -> None:
+def settle_rows(order: Any, indices: Any, keys: Any, queries: Any, out: Any) -> None:
     """Writes documents in the one order.
 
     Args:
         order: (q, k) positions of each query's documents by ascending score.
-        found: (counts, documents, scores) of the same queries, in any order; scores beyond the count
+        indices: (counts, documents, scores) of the same queries, in any order; scores beyond the count
             are zeros.
         keys: (d,) keys of the shard's documents.
         queries: (q,) numbers of the queries.
         out: (counts, documents, scores), rows by the number of the query.
     """
-    counts, docs, scores = found
+    counts, docs, scores = indices
     all_counts, all_docs, all_scores = out
     last = order.shape[1] - 1
     for row in range(len(queries)):
         number = queries[row]
         all_counts[number] = counts[row]
         for i in range(order.shape[1]):
-            at = order[row, last - i]
-            doc, score = docs[row, at], scores[row, at]
+            index = order[row, last - i]
+            doc, score = docs[row, index], scores[row, index]
             j = i
             while (
                 j

@@ -57,7 +57,7 @@ def leading_singles(scores: Any, ties: Any, room: Any, out: Any) -> None:
     `ties` is (id keys, places, sequence): the key of each candidate's id, its place in the order of
     ties, and the candidate at each such place. `out` is (order, single, done), to be filled.
     """
-    id_keys, at, sequence = ties
+    id_keys, indices, sequence = ties
     order, single, done = out
     sample, places, values, buckets, begins, keys = room
     depth = order.shape[1]
@@ -68,14 +68,14 @@ def leading_singles(scores: Any, ties: Any, room: Any, out: Any) -> None:
             for i in range(count):
                 values[i] = scores[row, places[i]] + np.float32(0)  # no -0
             if _spread(values[:count], buckets, begins):
-                _sort(at, places, values[:count], (buckets, begins, keys), depth)
+                _sort(indices, places, values[:count], (buckets, begins, keys), depth)
                 done[row] = _written(keys, id_keys, sequence, order[row], single[row])
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _contenders(row: Any, depth: int, sample: Any, places: Any) -> int:
     """Lists the places of scores among which the best are; rarely, too few."""
-    size, found = len(sample), np.uint32(0)
+    size, filled = len(sample), np.uint32(0)
     if len(row) >= _MANY * depth:
         # As many parts of the row as are wanted have a score above this, so at least as many scores.
         peaks_of(row, sample)
@@ -83,25 +83,25 @@ def _contenders(row: Any, depth: int, sample: Any, places: Any) -> int:
         for part in range(size):
             if sample[part] >= bound:
                 line = row[part::size]
-                for place in range(len(line)):
-                    places[found] = part + place * size
-                    found = np.uint32(found + np.uint32(line[place] >= bound))
-        return int(found)
+                for column in range(len(line)):
+                    places[filled] = part + column * size
+                    filled = np.uint32(filled + np.uint32(line[column] >= bound))
+        return int(filled)
     step = len(row) // size
     for i in range(size):
         sample[i] = row[i * step]
     share = depth / len(row)
     expected = share * size
-    wanted = int(expected + 3 * np.sqrt(expected * (1 - share)) + 2)
-    bound = _lower_bound(sample, min(wanted, size))
-    for place in range(np.uint32(len(row))):
-        places[found] = place
-        found = np.uint32(found + np.uint32(row[place] >= bound))
-    return int(found)
+    expected_count = int(expected + 3 * np.sqrt(expected * (1 - share)) + 2)
+    bound = _lower_bound(sample, min(expected_count, size))
+    for column in range(np.uint32(len(row))):
+        places[filled] = column
+        filled = np.uint32(filled + np.uint32(row[column] >= bound))
+    return int(filled)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _lower_bound(values: Any, wanted: int) -> Any:
+def _lower_bound(values: Any, target: int) -> Any:
     """Returns a number that so many values reach, and few more do."""
     top, low = values[0], values[0]
     for i in range(len(values)):
@@ -113,10 +113,10 @@ def _lower_bound(values: Any, wanted: int) -> Any:
     scale = _BUCKETS / width
     for i in range(len(values)):
         counts[int((np.float64(values[i]) - np.float64(low)) * scale)] += 1
-    bucket, found = _BUCKETS, counts[_BUCKETS]
-    while found < wanted and bucket > 0:
+    bucket, total = _BUCKETS, counts[_BUCKETS]
+    while total < target and bucket > 0:
         bucket -= 1
-        found += counts[bucket]
+        total += counts[bucket]
     # One bucket more: an edge is rounded.
     return low if bucket < 2 else np.float32(np.float64(low) + (bucket - 1) / scale)
 
@@ -148,7 +148,7 @@ def _spread(values: Any, buckets: Any, begins: Any) -> bool:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _sort(at: Any, places: Any, values: Any, room: Any, depth: int) -> None:
+def _sort(indices: Any, places: Any, values: Any, room: Any, depth: int) -> None:
     """Writes keys that ascend in the order of the ranking; sorts them as far as needed."""
     buckets, begins, keys = room
     bits = values.view(np.uint32)
@@ -157,7 +157,7 @@ def _sort(at: Any, places: Any, values: Any, room: Any, depth: int) -> None:
         if not falling >> _SIGN:
             falling ^= _FLIP
         bucket = buckets[i]
-        keys[begins[bucket]] = (np.uint64(falling) << _HALF) | np.uint64(at[places[i]])
+        keys[begins[bucket]] = (np.uint64(falling) << _HALF) | np.uint64(indices[places[i]])
         begins[bucket] += _ONE
     # A bucket's begin is now its end, and no key is in another's.
     bucket = 0
@@ -209,44 +209,44 @@ def leading_of_some(rows: Any, places: Any, packed: Any, out: Any) -> None:
         done[row] = DONE
         if counts[row] < depth:
             continue
-        at = np.empty(counts[row], np.int64)
+        indices = np.empty(counts[row], np.int64)
         ties = places[candidates[row, : counts[row]]]
-        done[row] = _arrange(scores[row], ties, packed[row], at, depth)
+        done[row] = _arrange(scores[row], ties, packed[row], indices, depth)
         if done[row] == DONE:
             for i in range(depth):
-                order[row, i] = candidates[row, at[i]]
-            done[row] = _lowered(scores[row], ties, at, single[row])
+                order[row, i] = candidates[row, indices[i]]
+            done[row] = _lowered(scores[row], ties, indices, single[row])
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _arrange(scores: Any, ties: Any, packed: Any, at: Any, depth: int) -> int:
+def _arrange(scores: Any, ties: Any, packed: Any, indices: Any, depth: int) -> int:
     """Reads the order off sorted integers, and corrects it among equal single-precision scores."""
-    for i in range(len(at)):
-        place = np.int64(packed[i] & np.uint64(LAST))
-        score = scores[place]
-        if i >= depth and np.float32(score) < np.float32(scores[at[i - 1]]):
+    for i in range(len(indices)):
+        index = np.int64(packed[i] & np.uint64(LAST))
+        score = scores[index]
+        if i >= depth and np.float32(score) < np.float32(scores[indices[i - 1]]):
             break
         j = i
-        while j and np.float32(scores[at[j - 1]]) == np.float32(score):
-            above = scores[at[j - 1]]
-            if above > score or (above == score and ties[at[j - 1]] < ties[place]):
+        while j and np.float32(scores[indices[j - 1]]) == np.float32(score):
+            above = scores[indices[j - 1]]
+            if above > score or (above == score and ties[indices[j - 1]] < ties[index]):
                 break
-            at[j] = at[j - 1]
+            indices[j] = indices[j - 1]
             j -= 1
             if i - j > NEAR:
                 return CROWDED
-        at[j] = place
+        indices[j] = index
     return DONE
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _lowered(scores: Any, ties: Any, at: Any, single: Any) -> int:
+def _lowered(scores: Any, ties: Any, indices: Any, single: Any) -> int:
     """Fills in scores, lowered by the fewest steps that show their order."""
     lowest = np.float32(-np.inf)
     for i in range(len(single)):
-        single[i] = scores[at[i]]
+        single[i] = scores[indices[i]]
         if i and single[i] >= single[i - 1]:
-            above, after = single[i - 1], ties[at[i]] < ties[at[i - 1]]
+            above, after = single[i - 1], ties[indices[i]] < ties[indices[i - 1]]
             if single[i] > above or after:
                 single[i] = np.nextafter(above, lowest) if after else above
                 if single[i] == lowest:

@@ -28,9 +28,9 @@ class TiedRank(int):
     best: int
 
     def __new__(cls, rank: int, best: int) -> TiedRank:
-        found = super().__new__(cls, rank)
-        found.best = best
-        return found
+        tied = super().__new__(cls, rank)
+        tied.best = best
+        return tied
 
     def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
         return int(self), self.best

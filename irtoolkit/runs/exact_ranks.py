@@ -86,11 +86,11 @@ def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
                 f"two ranks of {fields[1]} for {fields[0]}", file=path, line=number, remedy=_REMEDY
             )
     if named:
-        found = None if named[1] == digest.hexdigest() else "lines were lost or changed"
+        problem = None if named[1] == digest.hexdigest() else "lines were lost or changed"
     else:
-        found = None if shared else next(_contradictions(run, ranks), None)
-    if found:
-        raise InputError(found, file=path, remedy=_REMEDY)
+        problem = None if shared else next(_contradictions(run, ranks), None)
+    if problem:
+        raise InputError(problem, file=path, remedy=_REMEDY)
     return ranks
 
 
@@ -117,8 +117,8 @@ def _rank(columns: Sequence[str], shared: bool) -> int | None:
 
 def has_best_ranks(run_path: StrPath) -> bool:
     """Returns whether the ranks beside a run have the best rank among equal scores."""
-    made = (provenance.read_metadata(run_path) or {}).get("irtoolkit")
-    settings = made.get("settings") if isinstance(made, dict) else None
+    record = (provenance.read_metadata(run_path) or {}).get("irtoolkit")
+    settings = record.get("settings") if isinstance(record, dict) else None
     return isinstance(settings, dict) and settings.get("ties") == "best"
 
 
@@ -136,9 +136,9 @@ def _contradictions(run: Run, ranks: Ranks) -> Iterator[str]:
                 below.append((query_id, doc_id, rank))
             elif run.doc_ids[listed[rank - 1]] != doc_id:
                 yield f"{doc_id} for query {query_id} is not at rank {rank} of the run"
-    wanted = {doc_id for _, doc_id, _ in below}
-    places = {name: place for place, name in enumerate(run.doc_ids) if name in wanted}
+    doc_names = {doc_id for _, doc_id, _ in below}
+    places = {name: number for number, name in enumerate(run.doc_ids) if name in doc_names}
     for query_id, doc_id, rank in below:
-        place = places.get(doc_id)
-        if place is not None and (run.docs[rows.get(query_id, slice(0))] == place).any():
+        number = places.get(doc_id)
+        if number is not None and (run.docs[rows.get(query_id, slice(0))] == number).any():
             yield f"{doc_id} for query {query_id} is not at rank {rank}: the run lists it above"

@@ -53,11 +53,11 @@ RUN = RowKind("run", "score", ("score",), "score", "run")
 QRELS = RowKind("qrels", "grade", ("label", "relevance", "grade", "score"), "relevance", "qrels")
 
 
-def rows_of(given: Any, kind: RowKind) -> list[Triple]:
+def rows_of(value: Any, kind: RowKind) -> list[Triple]:
     """Returns the (query id, document id, value) rows of an object.
 
     Args:
-        given: {query id: {document id: value}}; a data frame; ranx's Run or Qrels; or an iterable
+        value: {query id: {document id: value}}; a data frame; ranx's Run or Qrels; or an iterable
             of records with attributes, or of tuples.
         kind: `RUN` or `QRELS`.
 
@@ -68,39 +68,39 @@ def rows_of(given: Any, kind: RowKind) -> list[Triple]:
         InputError: the object is none of these; a data frame without the columns; a row of another
             length, or without an id.
     """
-    if is_ranx(given, kind):
-        return rows_of_ranx(given, kind)
-    if isinstance(given, Mapping):
-        return list(_nested(given, kind))
-    if is_frame(given):
-        return _framed(given, kind)
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        _refuse(f"{_article(type(given).__name__)} is no {kind.noun}", kind)
-    rows = enumerate(given, 1)
+    if is_ranx(value, kind):
+        return rows_of_ranx(value, kind)
+    if isinstance(value, Mapping):
+        return list(_nested(value, kind))
+    if is_frame(value):
+        return _framed(value, kind)
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        _refuse(f"{_article(type(value).__name__)} is no {kind.noun}", kind)
+    rows = enumerate(value, 1)
     return [row if _is_plain(row) else _row(row, number, kind) for number, row in rows]
 
 
-def rows_of_ranx(given: Any, kind: RowKind) -> list[Triple]:
+def rows_of_ranx(value: Any, kind: RowKind) -> list[Triple]:
     """Returns the rows of a ranx.Run or ranx.Qrels, in its order."""
     from irtoolkit.runs._typed_dicts import columns
 
-    queries, counts, docs, values = columns(getattr(given, kind.nested))
+    queries, counts, docs, values = columns(getattr(value, kind.nested))
     repeated = chain.from_iterable(map(repeat, queries, counts))
     return list(zip(repeated, docs, values, strict=True))
 
 
-def is_ranx(given: Any, kind: RowKind) -> bool:
+def is_ranx(value: Any, kind: RowKind) -> bool:
     """Returns whether an object is a ranx.Run or ranx.Qrels, told by the name of its class."""
     name = {"run": "Run", "qrels": "Qrels"}[kind.noun]
     return any(
         base.__name__ == name and base.__module__.partition(".")[0] == "ranx"
-        for base in type(given).__mro__
+        for base in type(value).__mro__
     )
 
 
-def refuse_empty(given: Any, kind: RowKind) -> NoReturn:
+def refuse_empty(value: Any, kind: RowKind) -> NoReturn:
     """Raises the error for an object without rows."""
-    if isinstance(given, Iterator):
+    if isinstance(value, Iterator):
         raise InputError(
             f"no rows in the {kind.noun}", remedy="a generator can be read once: pass a list"
         )
@@ -137,8 +137,8 @@ def _number(row: Triple) -> float:
         ) from None
 
 
-def _nested(given: Mapping[Any, Any], kind: RowKind) -> Iterator[Triple]:
-    for query, docs in given.items():
+def _nested(mapping: Mapping[Any, Any], kind: RowKind) -> Iterator[Triple]:
+    for query, docs in mapping.items():
         if not isinstance(docs, Mapping):
             raise InputError(
                 f"query {query} has {_article(type(docs).__name__)}, not a dict",
@@ -150,19 +150,19 @@ def _nested(given: Mapping[Any, Any], kind: RowKind) -> Iterator[Triple]:
 
 
 def _framed(frame: Any, kind: RowKind) -> list[Triple]:
-    what = "a run" if kind is RUN else "qrels"
-    columns = frame_columns(frame, what)
+    description = "a run" if kind is RUN else "qrels"
+    columns = frame_columns(frame, description)
     chosen = []
     for names in column_names(kind):
-        found = [name for name in names if name in columns]
-        if not found:
+        present = [name for name in names if name in columns]
+        if not present:
             raise InputError(
-                f"no column {' or '.join(names)} in the data frame of {what}: its columns"
+                f"no column {' or '.join(names)} in the data frame of {description}: its columns"
                 f" are {', '.join(columns) or 'none'}",
                 remedy=only_ranks(columns, kind)
                 or f"rename them to query_id, doc_id and {kind.attribute}",
             )
-        chosen.append(column_named(frame, columns, found[0], what))
+        chosen.append(column_named(frame, columns, present[0], description))
     rows = zip(*chosen, strict=True)
     return [_named(row, number, kind) for number, row in enumerate(rows, 1)]
 
@@ -201,8 +201,8 @@ def _named(row: tuple[Any, Any, Any], number: int, kind: RowKind) -> Triple:
     for role, name in (("query", query), ("document", doc)):
         if _is_missing(name):
             _refuse(f"row {number} has no {role} id", kind)
-    at = f"row {number} has a"
-    return _id(query, f"{at} query"), _id(doc, f"{at} document"), value
+    prefix = f"row {number} has a"
+    return _id(query, f"{prefix} query"), _id(doc, f"{prefix} document"), value
 
 
 def _is_missing(name: Any) -> bool:
@@ -216,9 +216,9 @@ def _id(name: Any, where: str) -> str:
     return str(name)
 
 
-def _refuse(found: str, kind: RowKind) -> NoReturn:
+def _refuse(problem: str, kind: RowKind) -> NoReturn:
     raise InputError(
-        found,
+        problem,
         remedy=f"a {kind.noun} is a list of {kind.expected}, a nested dict, a data frame,"
         " or the path of a file",
     )

@@ -152,8 +152,8 @@ def best_first(scores: Any, keys: Keys | KeysOf | None = None, k: int | None = N
 
 def greatest(scores: Any, k: int) -> Any:
     """Returns the k greatest scores of each row, which has as many: the least first, others in any order."""
-    at = scores.shape[-1] - k
-    return np.partition(scores, at, axis=-1)[..., at:]
+    position = scores.shape[-1] - k
+    return np.partition(scores, position, axis=-1)[..., position:]
 
 
 def _equal_neighbours(equal: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -181,7 +181,7 @@ def merge(parts: Sequence[TopDocuments], k: int, keys: KeysOf) -> TopDocuments:
     ends = np.cumsum([len(part.documents) for part in parts])
     documents = np.concatenate([part.documents for part in parts])
     order = np.argsort(-scores, axis=1, kind="stable")
-    scores, rows = (np.take_along_axis(each, order, axis=1) for each in (scores, rows))
+    scores, rows = (np.take_along_axis(array, order, axis=1) for array in (scores, rows))
     inside = rows >= 0
     if scores.shape[1] > k:  # what ties with the last may come before it
         inside &= scores >= scores[:, k - 1 : k]
@@ -190,13 +190,13 @@ def merge(parts: Sequence[TopDocuments], k: int, keys: KeysOf) -> TopDocuments:
     equal = (scores[1:] == scores[:-1]) & (queries[1:] == queries[:-1])
     tied = _between_parts(equal, np.searchsorted(ends, rows, side="right"))
     if len(tied):
-        distinct, which = np.unique(documents[rows[tied]], return_inverse=True)
+        distinct, codes = np.unique(documents[rows[tied]], return_inverse=True)
         ties = np.cumsum(np.concatenate([[True], ~equal]))
-        _untie(rows, tied, ties[tied], keys(distinct)[which])
+        _untie(rows, tied, ties[tied], keys(distinct)[codes])
     starts = np.searchsorted(queries, np.arange(len(inside)))
-    kept = np.arange(len(rows)) - starts[queries] < k
-    offsets = np.searchsorted(queries[kept], np.arange(len(inside) + 1)).astype(np.int64)
-    return TopDocuments(offsets, documents[rows[kept]], scores[kept])
+    within_k = np.arange(len(rows)) - starts[queries] < k
+    offsets = np.searchsorted(queries[within_k], np.arange(len(inside) + 1)).astype(np.int64)
+    return TopDocuments(offsets, documents[rows[within_k]], scores[within_k])
 
 
 def _side_by_side(parts: Sequence[TopDocuments]) -> tuple[Any, Ints]:
@@ -207,11 +207,11 @@ def _side_by_side(parts: Sequence[TopDocuments]) -> tuple[Any, Ints]:
     shape = counts.shape[1], int(counts.sum(axis=0).max(initial=0))
     scores, rows = np.full(shape, lowest, kind), np.full(shape, -1, np.int64)
     begins, first = np.arange(shape[0]) * shape[1], 0
-    for part, own in zip(parts, counts, strict=True):
+    for part, size in zip(parts, counts, strict=True):
         count = len(part.documents)
-        cells = np.arange(count) + np.repeat(begins - part.offsets[:-1], own)
+        cells = np.arange(count) + np.repeat(begins - part.offsets[:-1], size)
         scores.ravel()[cells], rows.ravel()[cells] = part.scores, np.arange(first, first + count)
-        begins, first = begins + own, first + count
+        begins, first = begins + size, first + count
     return scores, rows
 
 

@@ -41,8 +41,8 @@ def read_run(
         with np.errstate(over="ignore"):
             compared = scores.astype(np.float32) if precision == "single" else scores
         ranks = file.numbers(_RANK, "int64")
-        for row, found in contradictions(query_ids, queries, ranks, compared):
-            raise InputError(f"row {row + 1}: {found}", file=path, remedy=ORDER_REMEDY)
+        for row, problem in contradictions(query_ids, queries, ranks, compared):
+            raise InputError(f"row {row + 1}: {problem}", file=path, remedy=ORDER_REMEDY)
     scores = compared_in(precision, queries, doc_ids, docs, scores)
     metadata = file.table.schema.metadata or {}
     return query_ids, queries, doc_ids, docs, scores, metadata.get(b"tag", tag.encode()).decode()
@@ -118,11 +118,15 @@ class _File:
         from irtoolkit.base import arrow
 
         values = self._column(name)
-        held = _value_type(values)
-        if not (kinds.is_floating(held) or kinds.is_integer(held) or kinds.is_decimal(held)):
-            raise self._refuse(f"{name} holds {held}, and not numbers")
+        value_type = _value_type(values)
+        if not (
+            kinds.is_floating(value_type)
+            or kinds.is_integer(value_type)
+            or kinds.is_decimal(value_type)
+        ):
+            raise self._refuse(f"{name} holds {value_type}, and not numbers")
         try:
-            return arrow.to_numpy(values.cast(held).cast(kind).combine_chunks())
+            return arrow.to_numpy(values.cast(value_type).cast(kind).combine_chunks())
         except pa.ArrowException as error:
             raise self._refuse(f"{name}: {str(error).splitlines()[0]}") from None
 
@@ -143,17 +147,17 @@ class _File:
         """Returns the columns of query ids, document ids and values."""
         chosen = []
         for names in column_names(self._kind):
-            found = next((name for name in names if name in columns), None)
-            if found is None:
-                said = f"no column {' or '.join(names)}; it has {', '.join(columns) or 'none'}"
-                raise self._refuse(said, only_ranks(columns, self._kind))
-            chosen.append(found)
+            column = next((name for name in names if name in columns), None)
+            if column is None:
+                problem = f"no column {' or '.join(names)}; it has {', '.join(columns) or 'none'}"
+                raise self._refuse(problem, only_ranks(columns, self._kind))
+            chosen.append(column)
         return chosen
 
-    def _refuse(self, found: str, remedy: str | None = None) -> InputError:
+    def _refuse(self, problem: str, remedy: str | None = None) -> InputError:
         noun = {"run": "a Parquet run", "qrels": "Parquet qrels"}[self._kind.noun]
         usual = f"it needs the columns query_id, doc_id and {self._kind.attribute}"
-        return InputError(f"not {noun}: {found}", file=self._path, remedy=remedy or usual)
+        return InputError(f"not {noun}: {problem}", file=self._path, remedy=remedy or usual)
 
 
 def _value_type(column: Any) -> Any:

@@ -42,8 +42,8 @@ def judgments(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
 
 def _kept(of: Run | Qrels, query_ids: Collection[str]) -> tuple[Mask, Mask, Ints]:
     """Returns which queries are selected, which rows, and the offsets of the selected rows."""
-    wanted, sizes = {*query_ids}, np.diff(of.offsets)
-    keep = np.array([query_id in wanted for query_id in of.query_ids], dtype=bool)
+    ids, sizes = {*query_ids}, np.diff(of.offsets)
+    keep = np.array([query_id in ids for query_id in of.query_ids], dtype=bool)
     offsets = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
     return keep, np.repeat(keep, sizes), offsets
 
@@ -52,15 +52,15 @@ def joined(parts: Sequence[Run], tag: str, query_ids: Sequence[str]) -> Run:
     """Joins runs that share no query into one, with the queries in a given order."""
     doc_ids = id_array(sorted(set().union(*(part.doc_ids.tolist() for part in parts))))
     where = {
-        query_id: (part, place)
+        query_id: (part, row)
         for part in parts
-        for place, query_id in enumerate(part.query_ids.tolist())
+        for row, query_id in enumerate(part.query_ids.tolist())
     }
     codes = {id(part): translate(part.doc_ids, doc_ids) for part in parts}
     counts, docs, scores = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
     for query_id in query_ids:
-        part, place = where[query_id]
-        rows = slice(part.offsets[place], part.offsets[place + 1])
+        part, row = where[query_id]
+        rows = slice(part.offsets[row], part.offsets[row + 1])
         counts.append(rows.stop - rows.start)
         docs.append(codes[id(part)][part.docs[rows]].astype(np.int32))
         scores.append(part.scores[rows])
@@ -78,8 +78,8 @@ def without_excluded(run: Run, excluded: Mapping[str, Collection[str]]) -> Run:
     """Returns a run without the documents that are excluded for their query."""
     if not excluded:
         return run
-    queries = {name: place for place, name in enumerate(run.query_ids.tolist())}
-    docs = {name: place for place, name in enumerate(run.doc_ids.tolist())}
+    queries = {name: number for number, name in enumerate(run.query_ids.tolist())}
+    docs = {name: number for number, name in enumerate(run.doc_ids.tolist())}
     width = len(docs)
     pairs = [
         queries[query] * width + docs[doc]
@@ -88,12 +88,12 @@ def without_excluded(run: Run, excluded: Mapping[str, Collection[str]]) -> Run:
         for doc in names
         if doc in docs
     ]
-    kept: Ints = np.flatnonzero(~np.isin(run.queries * width + run.docs, pairs))
-    if len(kept) == len(run):
+    rows: Ints = np.flatnonzero(~np.isin(run.queries * width + run.docs, pairs))
+    if len(rows) == len(run):
         return run
-    counts = np.bincount(run.queries[kept], minlength=len(run.query_ids))
+    counts = np.bincount(run.queries[rows], minlength=len(run.query_ids))
     offsets = np.concatenate([[0], np.cumsum(counts)])
     # Exact ranks count the excluded documents too.
     return replace(
-        run, offsets=offsets, docs=run.docs[kept], scores=run.scores[kept], exact_ranks=None
+        run, offsets=offsets, docs=run.docs[rows], scores=run.scores[rows], exact_ranks=None
     )

@@ -75,26 +75,26 @@ def circumstances(seconds: float) -> dict[str, Any]:
     }
 
 
-def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
+def record(fields: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Returns an ir_metadata record.
 
     Args:
-        made: dataset, data fingerprint, system, retriever, settings, run hash.
+        fields: dataset, data fingerprint, system, retriever, settings, run hash.
         seconds: time the ranking took.
     """
-    about = circumstances(seconds)
+    details = circumstances(seconds)
     return {
-        "tag": made["system"],
-        "platform": about["platform"],
-        "implementation": about["implementation"],
+        "tag": fields["system"],
+        "platform": details["platform"],
+        "implementation": details["implementation"],
         "method": {
             "automatic": True,
-            "retrieval": [{"method": made["retriever"], **made["settings"]}],
+            "retrieval": [{"method": fields["retriever"], **fields["settings"]}],
         },
-        "data": {"test collection": {"name": made["dataset"]}},
-        "resources": about["resources"],
-        "date": about["date"],
-        "irtoolkit": made,
+        "data": {"test collection": {"name": fields["dataset"]}},
+        "resources": details["resources"],
+        "date": details["date"],
+        "irtoolkit": fields,
     }
 
 
@@ -147,13 +147,13 @@ def _gpus() -> dict[str, list[str]]:
 @cache
 def versions() -> dict[str, str]:
     """Versions of the libraries that scores may depend on."""
-    found = {}
+    releases = {}
     for name in LIBRARIES:
         try:
-            found[name] = metadata.version(name)
+            releases[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return releases
 
 
 @cache
@@ -163,9 +163,9 @@ def commit() -> str | None:
     None for an installed package, and without git. A package inside another project's repository,
     for example an environment that is under version control, has none.
     """
-    here = Path(__file__).resolve()
-    root = here.parents[2]
-    file = here.relative_to(root).as_posix()
+    module = Path(__file__).resolve()
+    root = module.parents[2]
+    file = module.relative_to(root).as_posix()
     if not _is_checkout(root):
         return None
     try:
@@ -185,9 +185,9 @@ def short_commit() -> str:
 
 def _git(root: Path, *words: str) -> str:
     # Of no other repository, whatever $GIT_DIR says; and nothing is written.
-    here = [f"--git-dir={root / '.git'}", f"--work-tree={root}", "--no-optional-locks"]
+    options = [f"--git-dir={root / '.git'}", f"--work-tree={root}", "--no-optional-locks"]
     return subprocess.run(
-        ["git", *here, *words],
+        ["git", *options, *words],
         cwd=root,
         capture_output=True,
         text=True,
@@ -201,8 +201,8 @@ def _is_checkout(root: Path) -> bool:
     if not (root / ".git").exists():
         return False
     try:
-        about = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+        settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     except (OSError, ValueError):
         return False
-    project = about.get("project")
+    project = settings.get("project")
     return isinstance(project, dict) and project.get("name") == "irtoolkit"

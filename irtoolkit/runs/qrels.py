@@ -44,12 +44,12 @@ class Qrels:
             InputError: a document judged twice for a query, or a grade that is not a finite number.
         """
         listed = [(row[0], row[1], row[2]) for row in rows]
-        seen: set[tuple[str, str]] = set()
+        pairs: set[tuple[str, str]] = set()
         grades: list[float] = []
         for query_id, doc_id, value in listed:
-            if (query_id, doc_id) in seen:
+            if (query_id, doc_id) in pairs:
                 raise InputError(f"document {doc_id} is judged twice for query {query_id}")
-            seen.add((query_id, doc_id))
+            pairs.add((query_id, doc_id))
             grade = _grade(value)
             if grade is None:
                 raise InputError(

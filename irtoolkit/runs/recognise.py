@@ -18,14 +18,14 @@ from irtoolkit.runs.run import Run
 _FIELDS = 6
 
 
-def is_run(given: Any) -> bool:
+def is_run(value: Any) -> bool:
     """Returns whether something is a run: a Run, ranx's, or a file that begins as one.
 
     Nested dicts and data frames may be judgments as well.
     """
-    if isinstance(given, str | PathLike):
-        return _is_run_file(str(given))
-    return isinstance(given, Run) or is_ranx(given, RUN)
+    if isinstance(value, str | PathLike):
+        return _is_run_file(str(value))
+    return isinstance(value, Run) or is_ranx(value, RUN)
 
 
 def _is_run_file(name: str) -> bool:

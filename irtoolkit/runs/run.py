@@ -247,10 +247,10 @@ class Run:
 
     def ranking(self, query_id: str) -> list[ScoredDoc]:
         """Returns the rows of one query, best first; empty when the run does not have it."""
-        at = self._index.get(query_id)
-        if at is None:
+        index = self._index.get(query_id)
+        if index is None:
             return []
-        rows = slice(self.offsets[at], self.offsets[at + 1])
+        rows = slice(self.offsets[index], self.offsets[index + 1])
         names = self.doc_ids[self.docs[rows]]
         return [
             ScoredDoc(query_id, d, s)

@@ -137,9 +137,9 @@ def _write_parquet(path: Path, table: RunTable) -> None:
         "rank": arrow.numbers(table.ranks.astype(np.int32)),
         "score": arrow.numbers(table.scores),
     }
-    made = pa.table(columns).replace_schema_metadata({"tag": table.tag})
+    arrow_table = pa.table(columns).replace_schema_metadata({"tag": table.tag})
     # With them a changed byte is found when the file is read.
-    pq.write_table(made, path, write_page_checksum=True)
+    pq.write_table(arrow_table, path, write_page_checksum=True)
 
 
 def _encoded(names: Ids, codes: NDArray[np.integer[Any]]) -> Any:

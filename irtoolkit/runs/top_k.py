@@ -134,15 +134,17 @@ def top_k_of_some(
         packed = np.empty((rows.stop - rows.start, width), np.uint64)
         pack(scores[rows], np.arange(width), packed)
         packed.sort(axis=1)
-        some = scores[rows], candidates[rows], counts[rows]
-        leading_of_some(some, places, packed, (orders[rows], singles[rows], done[rows]))
+        subset = scores[rows], candidates[rows], counts[rows]
+        leading_of_some(subset, places, packed, (orders[rows], singles[rows], done[rows]))
 
     by_rows(part, scores)
     for row in np.flatnonzero(done):
-        own = candidates[row, : counts[row]]
-        sequence = np.argsort(places[own])
-        order, single = _sorted(scores[row, sequence][None], TieOrder(pool_keys(len(own)), "trec"))
-        orders[row], singles[row] = own[sequence[order[0, :k]]], single[0, :k]
+        row_candidates = candidates[row, : counts[row]]
+        sequence = np.argsort(places[row_candidates])
+        order, single = _sorted(
+            scores[row, sequence][None], TieOrder(pool_keys(len(row_candidates)), "trec")
+        )
+        orders[row], singles[row] = row_candidates[sequence[order[0, :k]]], single[0, :k]
     return orders, singles + np.float32(0)
 
 
@@ -156,10 +158,12 @@ def before(scores: Scores, tied: TieOrder, rows: Ints, places: Ints) -> tuple[In
     """
     counts, greater = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     if not is_worth_loading(_COUNTED * len(rows) * scores.shape[1]):
-        for pair, (row, place) in enumerate(zip(rows.tolist(), places.tolist(), strict=True)):
-            own, target = scores[row], scores[row, place]
-            counts[pair] = is_before(own, tied.keys, target, int(tied.keys[place]) + 1).sum()
-            greater[pair] = (own > target).sum()
+        for pair, (row, document) in enumerate(zip(rows.tolist(), places.tolist(), strict=True)):
+            row_scores, target = scores[row], scores[row, document]
+            counts[pair] = is_before(
+                row_scores, tied.keys, target, int(tied.keys[document]) + 1
+            ).sum()
+            greater[pair] = (row_scores > target).sum()
         return counts, greater
     from irtoolkit.runs._order_kernels import count_before
 
@@ -188,12 +192,12 @@ def first_unwritable(scores: Scores) -> tuple[int, int] | None:
 
 def _by_numpy(scores: Scores, tied: TieOrder, k: int | None) -> tuple[Ints, Singles]:
     """Returns what `top_k` does of a few scores."""
-    kept = scores.shape[1] if k is None else min(k, scores.shape[1])
-    orders = np.empty((len(scores), kept), np.int64)
-    singles = np.empty((len(scores), kept), np.float32)
-    for row, own in enumerate(scores):
-        orders[row] = best_first(own, tied.keys, kept)
-        singles[row] = separate(own[orders[row]], tied.id_keys[orders[row]])
+    depth = scores.shape[1] if k is None else min(k, scores.shape[1])
+    orders = np.empty((len(scores), depth), np.int64)
+    singles = np.empty((len(scores), depth), np.float32)
+    for row, row_scores in enumerate(scores):
+        orders[row] = best_first(row_scores, tied.keys, depth)
+        singles[row] = separate(row_scores[orders[row]], tied.id_keys[orders[row]])
     return orders, singles
 
 
@@ -272,8 +276,8 @@ def _sorted(scores: Scores, tied: TieOrder) -> tuple[Ints, Singles]:
         packed.sort(axis=1)
         fate = finish(scores[rows], sequence, id_keys, packed, order[rows], single[rows])
         if fate == CROWDED:
-            for row, own in zip(packed, scores[rows], strict=True):
-                row[:] = np.argsort(-own[sequence], kind="stable")
+            for row, row_scores in zip(packed, scores[rows], strict=True):
+                row[:] = np.argsort(-row_scores[sequence], kind="stable")
             fate = finish(scores[rows], sequence, id_keys, packed, order[rows], single[rows])
         return bool(fate == DONE)
 

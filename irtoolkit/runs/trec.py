@@ -117,21 +117,21 @@ def _fields(
         fields = [field for field in SPACE.split(line) if field]
         unfit = UNFIT.search(line)
         if unfit is not None:
-            found = f"the line holds the character U+{ord(unfit[0]):04X}"
+            problem = f"the line holds the character U+{ord(unfit[0]):04X}"
             remedy = "it is invisible, and ends the field for other tools: remove it"
         elif not fields:
             continue
         elif _is_comment(fields, names):
-            found, remedy = "a comment", _COMMENT_REMEDY
+            problem, remedy = "a comment", _COMMENT_REMEDY
         elif len(fields) != len(names):
-            found = f"{len(fields)} fields instead of {len(names)}"
+            problem = f"{len(fields)} fields instead of {len(names)}"
             remedy = f"a line is: {' '.join(names)}"
             if len(fields) > len(names) and names is RUN_FIELDS:
                 remedy += "; ids and tags are one word, and trec_eval ignores what follows them"
         else:
             yield number, fields
             continue
-        report(InputError(found, file=path, line=number, remedy=remedy))
+        report(InputError(problem, file=path, line=number, remedy=remedy))
 
 
 def _is_comment(fields: list[str], names: tuple[str, ...]) -> bool:
@@ -175,9 +175,9 @@ def _careful_run(path: StrPath, report: ProblemHandler, precision: Precision) ->
     for number, fields in _fields(path, RUN_FIELDS, report):
         rank, score = whole_number(fields[3]), finite_number(fields[4])
         if rank is None:
-            found, remedy = f"rank {fields[3]!r} is not a whole number", "number ranks from 1"
+            problem, remedy = f"rank {fields[3]!r} is not a whole number", "number ranks from 1"
         elif score is None:
-            found = f"score {fields[4]!r} is not a finite single-precision number"
+            problem = f"score {fields[4]!r} is not a finite single-precision number"
             remedy = "trec_eval would read it as 0 or sort it anywhere"
         else:
             lines.append(number)
@@ -185,7 +185,7 @@ def _careful_run(path: StrPath, report: ProblemHandler, precision: Precision) ->
             ranks.append(rank)
             scores.append(score)
             continue
-        report(InputError(found, file=path, line=number, remedy=remedy))
+        report(InputError(problem, file=path, line=number, remedy=remedy))
     query_ids, queries = encode(row[0] for row in rows)
     doc_ids, docs = encode(row[1] for row in rows)
     iterations, iteration = encode(row[2] for row in rows)
@@ -228,11 +228,11 @@ def _report_duplicates(
 
 def _report_contradictions(path: StrPath, columns: RunColumns, report: ProblemHandler) -> None:
     """Reports rows that have a lower rank and a higher score than another row of their query."""
-    for row, found in contradictions(
+    for row, problem in contradictions(
         columns.query_ids, columns.queries, columns.ranks, columns.scores
     ):
         line = int(columns.lines[row])
-        report(InputError(found, file=path, line=line, remedy=ORDER_REMEDY))
+        report(InputError(problem, file=path, line=line, remedy=ORDER_REMEDY))
 
 
 def contradictions(
@@ -244,9 +244,9 @@ def contradictions(
     order = np.lexsort((-scores, ranks, queries))
     query, rank, score = (a[order] for a in (queries, ranks, scores))
     wrong = (query[1:] == query[:-1]) & (rank[1:] != rank[:-1]) & (score[1:] > score[:-1])
-    for at in np.flatnonzero(wrong):
-        found = f"rank {rank[at + 1]} has a higher score than rank {rank[at]}"
-        yield int(order[at + 1]), f"{found} in query {query_ids[query[at]]}"
+    for index in np.flatnonzero(wrong):
+        problem = f"rank {rank[index + 1]} has a higher score than rank {rank[index]}"
+        yield int(order[index + 1]), f"{problem} in query {query_ids[query[index]]}"
 
 
 def _in_order(query: Ints, rank: Ints, score: Singles | Floats) -> bool:

@@ -57,11 +57,13 @@ def kappa(
     """
     from sklearn.metrics import cohen_kappa_score
 
-    given = {*first, *second}
-    if len(given) < 2:
+    used_labels = {*first, *second}
+    if len(used_labels) < 2:
         return float("nan")
     # A grade that nobody gave separates its neighbours, too.
-    labels = None if weights is None else np.arange(int(min(given)), int(max(given)) + 1)
+    labels = (
+        None if weights is None else np.arange(int(min(used_labels)), int(max(used_labels)) + 1)
+    )
     return float(
         cohen_kappa_score(np.asarray(first), np.asarray(second), labels=labels, weights=weights)
     )
@@ -104,5 +106,5 @@ def medians(rows: Sequence[Floats]) -> list[float]:
 
     One that a query does not have is left out.
     """
-    known = [column[~np.isnan(column)] for column in np.array(rows).T]
-    return [float(np.median(column)) if len(column) else float("nan") for column in known]
+    columns = [column[~np.isnan(column)] for column in np.array(rows).T]
+    return [float(np.median(column)) if len(column) else float("nan") for column in columns]

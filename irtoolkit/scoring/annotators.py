@@ -84,23 +84,23 @@ class Annotators:
         ]
         if len(set(names)) < len(names):
             raise InputError(f"{next(n for n in names if names.count(n) > 1)} is named twice")
-        made = cls(tuple(names), tuple(read_grades(path) for path in paths))
-        if not made.shared():
+        annotators = cls(tuple(names), tuple(read_grades(path) for path in paths))
+        if not annotators.shared():
             raise InputError(
                 f"{' and '.join(names[:2])} have judged no pair in common"
                 if len(names) == 2
                 else "no pair was judged by two annotators",
                 remedy="were the files made for the same pool?",
             )
-        return made
+        return annotators
 
     def pairs(self) -> list[Pair]:
         """Returns all pairs that anybody judged, in the order of the files."""
-        return list(dict.fromkeys(pair for own in self.grades for pair in own))
+        return list(dict.fromkeys(pair for judged in self.grades for pair in judged))
 
     def given(self, pair: Pair) -> list[int | None]:
         """Returns the grades of a pair, None of who has not judged it."""
-        return [own.get(pair) for own in self.grades]
+        return [judged.get(pair) for judged in self.grades]
 
     def shared(self) -> list[Pair]:
         """Returns the pairs that two or more have judged."""
@@ -121,16 +121,16 @@ class Annotators:
             InputError: krippendorff is not installed.
         """
         rows = []
-        for (one, first), (two, second) in combinations(
+        for (first_name, first), (two, second) in combinations(
             zip(self.names, self.grades, strict=True), 2
         ):
             both = [pair for pair in first if pair in second]
             if both:
                 grades = ([first[pair] for pair in both], [second[pair] for pair in both])
-                rows.append(_of_two(f"{one}, {two}", *grades))
+                rows.append(_of_two(f"{first_name}, {two}", *grades))
         if len(self.names) > 2:
             shared = self.shared()
-            table = [[own.get(pair, math.nan) for pair in shared] for own in self.grades]
+            table = [[judged.get(pair, math.nan) for pair in shared] for judged in self.grades]
             nominal, ordinal = (agreement.alpha(table, level) for level in ("nominal", "ordinal"))
             rows.append(
                 AgreementRow(EVERYBODY, len(shared), None, None, None, nominal, ordinal, None)
@@ -156,26 +156,28 @@ class Annotators:
             InputError: pairs are missing; a pair has no majority; no annotator judged an adjudicated pair.
         """
         decided = adjudicated or {}
-        known = self.pairs()
-        strange = [pair for pair in decided if pair not in set(known)]
+        judged_pairs = self.pairs()
+        strange = [pair for pair in decided if pair not in set(judged_pairs)]
         if strange:
             raise InputError(f"{_named(strange)} adjudicated, and judged by nobody")
-        lacking = {pair for pair in self.missing() if pair not in decided}
-        if lacking and missing == "refuse":
+        unresolved = {pair for pair in self.missing() if pair not in decided}
+        if unresolved and missing == "refuse":
             raise InputError(
-                f"{_named([pair for pair in known if pair in lacking])} not judged by all of {', '.join(self.names)}",
+                f"{_named([pair for pair in judged_pairs if pair in unresolved])} not judged by all of {', '.join(self.names)}",
                 remedy="--missing drop leaves such pairs out, --missing keep takes who has judged them",
             )
-        kept = [pair for pair in known if missing != "drop" or pair not in lacking]
-        grades = {pair: decided.get(pair, self._by_rule(pair, rule)) for pair in kept}
-        tied = [pair for pair in kept if grades[pair] is None]
+        merged = [pair for pair in judged_pairs if missing != "drop" or pair not in unresolved]
+        grades = {pair: decided.get(pair, self._by_rule(pair, rule)) for pair in merged}
+        tied = [pair for pair in merged if grades[pair] is None]
         if tied:
             raise InputError(
                 f"{_named(tied)} without a majority",
                 remedy="--adjudicator FILE decides them, or --rule mean; --differ FILE makes a pool of them",
             )
-        place = {query: number for number, query in enumerate(dict.fromkeys(q for q, _ in kept))}
-        ordered = sorted(kept, key=lambda pair: (place[pair[0]], pair[1]))
+        number_of = {
+            query: number for number, query in enumerate(dict.fromkeys(q for q, _ in merged))
+        }
+        ordered = sorted(merged, key=lambda pair: (number_of[pair[0]], pair[1]))
         return Qrels.from_rows((query, doc, grades[query, doc] or 0) for query, doc in ordered)
 
     def to_judge_again(self) -> Run:
@@ -184,19 +186,19 @@ class Annotators:
         Raises:
             InputError: there are none.
         """
-        found = sorted(self.differing())
-        if not found:
+        differing = sorted(self.differing())
+        if not differing:
             raise InputError("no pairs differ, so there is nothing to judge again")
-        rows = ((query, doc, -float(place)) for place, (query, doc) in enumerate(found))
+        rows = ((query, doc, -float(number)) for number, (query, doc) in enumerate(differing))
         return Run.from_rows(rows, tag="differ")
 
     def _by_rule(self, pair: Pair, rule: Rule) -> int | None:
         """Returns the grade of a pair; None without a majority."""
-        given = [grade for grade in self.given(pair) if grade is not None]
+        values = [grade for grade in self.given(pair) if grade is not None]
         if rule == "mean":
-            return math.floor(sum(given) / len(given) + 0.5)
-        grade, count = Counter(given).most_common(1)[0]
-        return grade if 2 * count > len(given) else None
+            return math.floor(sum(values) / len(values) + 0.5)
+        grade, count = Counter(values).most_common(1)[0]
+        return grade if 2 * count > len(values) else None
 
 
 def read_grades(path: StrPath) -> dict[Pair, int]:

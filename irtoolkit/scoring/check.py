@@ -120,17 +120,19 @@ def inspect_run(
     if whole_pool and data is None:
         raise InputError("no pools without a dataset", remedy="name it with --dataset")
     strict = STRICTNESS[strictness]
-    found: list[InputError] = []
+    problems: list[InputError] = []
     notes: list[InputError] = []
     try:
-        file = RunFile.read(path, found.append)
+        file = RunFile.read(path, problems.append)
     except InputError as error:  # nothing more can be read
-        return Findings([*found, error], notes)
+        return Findings([*problems, error], notes)
     columns = file.columns
     if not len(columns.lines):
         # A file without rows is reported at its first line.
-        found = [InputError(p.found, file=p.file, line=p.line or 1, remedy=p.remedy) for p in found]
-        return Findings(found, notes)
+        problems = [
+            InputError(p.found, file=p.file, line=p.line or 1, remedy=p.remedy) for p in problems
+        ]
+        return Findings(problems, notes)
     check_form(file)
     check_tag(file, strict, tag)
     check_rows(file, strict, strict.depth if depth is None else depth)
@@ -141,8 +143,8 @@ def inspect_run(
     check_ties(file if strict.exact_ranks else noting)
     if data is not None:
         _check_against(file, Dataset.of(data), whole_pool)
-    found.sort(key=lambda problem: (problem.line is None, problem.line or 0))
-    return Findings(found, notes, len(columns.query_ids), len(columns.lines))
+    problems.sort(key=lambda problem: (problem.line is None, problem.line or 0))
+    return Findings(problems, notes, len(columns.query_ids), len(columns.lines))
 
 
 def _check_against(file: RunFile, dataset: Dataset, whole_pool: bool) -> None:
@@ -188,14 +190,14 @@ def shallow_queries(run: Run, data: Any) -> list[str]:
     short = [query for query, pool in pools.items() if listed.get(query, 0) < len(pool)]
     nearly = {query for query in short if listed.get(query, 0) == len(pools[query]) - 1}
     if nearly and dataset.has("queries"):
-        own = {
+        sizes = {
             query.query_id: getattr(query, "doc_id", None)
             for query in dataset.queries_iter()
             if query.query_id in nearly
         }
         alone = {
             query
-            for query, doc in own.items()
+            for query, doc in sizes.items()
             if doc in pools[query] and all(row.doc_id != doc for row in run.ranking(query))
         }
         short = [query for query in short if query not in alone]

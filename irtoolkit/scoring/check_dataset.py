@@ -14,15 +14,15 @@ from irtoolkit.scoring.check_file import RunFile
 def check_topics(file: RunFile, dataset: Dataset) -> None:
     """Reports each unknown topic at its first line."""
     columns = file.columns
-    own = set(dataset.query_ids()) if dataset.has("queries") else set()
-    if own.issuperset(columns.query_ids):
+    queries = set(dataset.query_ids()) if dataset.has("queries") else set()
+    if queries.issuperset(columns.query_ids):
         return
-    known = own | dataset.known_queries()
+    allowed = queries | dataset.known_queries()
     _report_unknown(
         file,
         columns.query_ids,
         columns.queries,
-        known,
+        allowed,
         lambda name: f"topic {name} is not one of {dataset.id}",
     )
 
@@ -32,12 +32,12 @@ def check_documents(file: RunFile, dataset: Dataset) -> None:
     if not dataset.has("docs"):
         return
     columns = file.columns
-    known = {doc.doc_id for doc in dataset.docs_store().get_many_iter(list(columns.doc_ids))}
+    existing = {doc.doc_id for doc in dataset.docs_store().get_many_iter(list(columns.doc_ids))}
     _report_unknown(
         file,
         columns.doc_ids,
         columns.docs,
-        known,
+        existing,
         lambda name: f"document {name} is not one of {dataset.id}",
     )
     if not dataset.has("scoreddocs"):
@@ -48,7 +48,7 @@ def check_documents(file: RunFile, dataset: Dataset) -> None:
     for row, (query, doc) in enumerate(zip(columns.queries, columns.docs, strict=True)):
         pool = pools.get(columns.query_ids[query])
         name = columns.doc_ids[doc]
-        if pool is not None and name not in pool and name in known:
+        if pool is not None and name not in pool and name in existing:
             file.report_row(
                 row,
                 f"document {name} is outside the pool of query {columns.query_ids[query]}",
@@ -59,13 +59,13 @@ def check_documents(file: RunFile, dataset: Dataset) -> None:
 
 def check_missing_topics(file: RunFile, dataset: Dataset) -> None:
     """Reports topics that the run lacks, at the last line."""
-    asked = dataset.query_ids() if dataset.has("queries") else []
+    query_ids = dataset.query_ids() if dataset.has("queries") else []
     listed = set(file.columns.query_ids)
-    lacking = [query_id for query_id in asked if query_id not in listed]
-    if lacking:
+    absent = [query_id for query_id in query_ids if query_id not in listed]
+    if absent:
         file.report_line(
             int(file.columns.lines.max()),
-            f"{len(lacking)} topics of {dataset.id} are missing, the first {lacking[0]}",
+            f"{len(absent)} topics of {dataset.id} are missing, the first {absent[0]}",
             "trec_eval counts a missing topic as zero",
         )
 
@@ -81,18 +81,18 @@ def check_missing_candidates(file: RunFile, dataset: Dataset) -> None:
         last[name] = max(last.get(name, 0), int(line))
     for queries, pool in dataset.candidates():
         for name in queries:
-            lacking = [doc for doc in pool if doc not in listed[name]] if name in listed else []
-            if lacking:
+            absent = [doc for doc in pool if doc not in listed[name]] if name in listed else []
+            if absent:
                 file.report_line(
                     last[name],
-                    f"query {name} lacks {len(lacking)} of its {len(pool)} candidates,"
-                    f" the first {lacking[0]}",
+                    f"query {name} lacks {len(absent)} of its {len(pool)} candidates,"
+                    f" the first {absent[0]}",
                     f"rank the whole pool: irtoolkit export {dataset.id} pools",
                 )
 
 
 def _report_unknown(
-    file: RunFile, names: Ids, codes: Ints, known: Collection[str], say: Callable[[str], str]
+    file: RunFile, names: Ids, codes: Ints, names_known: Collection[str], say: Callable[[str], str]
 ) -> None:
     """Reports unknown names, each at its first row.
 
@@ -100,12 +100,12 @@ def _report_unknown(
         file: the run.
         names: ids of topics or documents.
         codes: (N,) index of each row's name.
-        known: the ids of the dataset.
+        names_known: the ids of the dataset.
         say: puts the problem of a name in words.
     """
-    strange = np.array([name not in known for name in names], dtype=bool)
-    seen: set[int] = set()
+    strange = np.array([name not in names_known for name in names], dtype=bool)
+    reported: set[int] = set()
     for row in np.flatnonzero(strange[codes]).tolist():
-        if codes[row] not in seen:
-            seen.add(int(codes[row]))
+        if codes[row] not in reported:
+            reported.add(int(codes[row]))
             file.report_row(row, say(names[codes[row]]), "was the run made for another dataset?")

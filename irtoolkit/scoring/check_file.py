@@ -104,30 +104,32 @@ class RunFile:
         )
         return cls(path, columns, report)
 
-    def report_row(self, row: int, found: str, remedy: str) -> None:
+    def report_row(self, row: int, problem: str, remedy: str) -> None:
         """Reports a problem of a row."""
-        self.report_line(int(self.columns.lines[row]), found, remedy)
+        self.report_line(int(self.columns.lines[row]), problem, remedy)
 
-    def report_line(self, line: int, found: str, remedy: str) -> None:
+    def report_line(self, line: int, problem: str, remedy: str) -> None:
         """Reports a problem of a line."""
-        self.report(InputError(found, file=self.path, line=line, remedy=remedy))
+        self.report(InputError(problem, file=self.path, line=line, remedy=remedy))
 
 
 def check_form(file: RunFile) -> None:
     """Reports a file that is read here, and that trec_eval and TREC would not read by its name."""
     head = head_of(local(file.path))
-    found = encoding(head) or packing(head)
-    if found is None:
-        found = _PARQUET if is_parquet_file(local(file.path)) else _TEXT
+    problem = encoding(head) or packing(head)
+    if problem is None:
+        problem = _PARQUET if is_parquet_file(local(file.path)) else _TEXT
     name = _PARQUET if is_parquet(file.path) else _GZIP if is_gzip(file.path) else _TEXT
-    if found == name:
+    if problem == name:
         return
     remedy = "other tools read UTF-8 text, plain or in a .gz"
-    if found == _TEXT:
+    if problem == _TEXT:
         remedy = f"give it a name without {'.parquet' if name == _PARQUET else '.gz'}"
-    elif found == _PARQUET:
+    elif problem == _PARQUET:
         remedy = f"give it a name that ends in .parquet; {remedy}"
-    file.report_line(1, f"the file is {found}" + (f", not {name}" if name != _TEXT else ""), remedy)
+    file.report_line(
+        1, f"the file is {problem}" + (f", not {name}" if name != _TEXT else ""), remedy
+    )
 
 
 def check_tag(file: RunFile, strict: Strictness, tag: str | None) -> None:
@@ -193,15 +195,15 @@ def _report_ids(file: RunFile, characters: re.Pattern[str], remedy: str) -> None
         ("document", columns.doc_ids, columns.docs),
         ("tag", columns.tags, columns.tag),
     )
-    for what, names, codes in named:
+    for kind, names, codes in named:
         for code, name in enumerate(names):
-            found = characters.search(name)
-            if found is not None:
+            match = characters.search(name)
+            if match is not None:
                 problem = (
-                    f"{name!r} holds the character U+{ord(found[0]):04X}" if name else "is empty"
+                    f"{name!r} holds the character U+{ord(match[0]):04X}" if name else "is empty"
                 )
                 row = int(np.argmax(codes == code))
-                file.report_row(row, f"the {what} {problem}", remedy)
+                file.report_row(row, f"the {kind} {problem}", remedy)
 
 
 def check_ranks(file: RunFile, strict: Strictness) -> None:
@@ -217,20 +219,23 @@ def check_ranks(file: RunFile, strict: Strictness) -> None:
         same &= score[1:] != score[:-1]
     wrong: dict[int, tuple[int, str]] = {}
     if strict.exact_ranks:
-        place = within(offsets_of(query, len(columns.query_ids)))
+        positions = within(offsets_of(query, len(columns.query_ids)))
         # Some systems count from 0.
         zero = (np.bincount(query[rank == 0], minlength=len(columns.query_ids)) > 0)[query]
-        expected = place - zero
-        for at in _firsts(query, np.flatnonzero(rank != expected)):
-            wrong[int(query[at])] = (order[at], f"rank {rank[at]} instead of {expected[at]}")
-    for at in _firsts(query, np.flatnonzero(same)):
-        twin, row = sorted(order[at : at + 2].tolist())
-        found = f"rank {rank[at]} occurs twice, first at line {columns.lines[twin]},"
-        wrong[int(query[at])] = (row, found)
-    for code, (row, found) in wrong.items():
+        expected = positions - zero
+        for index in _firsts(query, np.flatnonzero(rank != expected)):
+            wrong[int(query[index])] = (
+                order[index],
+                f"rank {rank[index]} instead of {expected[index]}",
+            )
+    for index in _firsts(query, np.flatnonzero(same)):
+        twin, row = sorted(order[index : index + 2].tolist())
+        problem = f"rank {rank[index]} occurs twice, first at line {columns.lines[twin]},"
+        wrong[int(query[index])] = (row, problem)
+    for code, (row, problem) in wrong.items():
         file.report_row(
             row,
-            f"{found} in query {columns.query_ids[code]}",
+            f"{problem} in query {columns.query_ids[code]}",
             "number the rows of a query from 1, the highest score first",
         )
 
@@ -244,11 +249,11 @@ def check_ties(file: RunFile) -> None:
     key = keys(columns.doc_ids)[columns.docs[order]]
     tied = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
     wrong = np.flatnonzero(tied & (rank[1:] != rank[:-1]) & (key[1:] > key[:-1]))
-    for at in _firsts(query, wrong):
-        above, below = (columns.doc_ids[columns.docs[row]] for row in order[at : at + 2])
+    for index in _firsts(query, wrong):
+        above, below = (columns.doc_ids[columns.docs[row]] for row in order[index : index + 2])
         file.report_row(
-            order[at + 1],
-            f"documents {above} and {below} tie in query {columns.query_ids[query[at]]},"
+            order[index + 1],
+            f"documents {above} and {below} tie in query {columns.query_ids[query[index]]},"
             " and trec_eval orders them against their ranks",
             "lower the score of the second a little: tools break ties in different ways",
         )
@@ -257,5 +262,5 @@ def check_ties(file: RunFile) -> None:
 def _firsts(groups: Ints, rows: Ints) -> list[int]:
     """Returns the first of some rows in each group."""
     _, firsts = np.unique(groups[rows], return_index=True)
-    found: list[int] = rows[firsts].tolist()
-    return found
+    first_rows: list[int] = rows[firsts].tolist()
+    return first_rows

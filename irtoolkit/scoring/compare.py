@@ -127,8 +127,8 @@ class Comparison:
             headers.append(f"p<={self.alpha:g}")
             marks = {True: "yes", False: "no", None: None}
             cells = [
-                [*row, marks[self.significant(one)]]
-                for row, one in zip(cells, self.rows, strict=True)
+                [*row, marks[self.significant(row_result)]]
+                for row, row_result in zip(cells, self.rows, strict=True)
             ]
         title = f"{self.title}; baseline {self.baseline}" if self.title else None
         return TextTable(headers, cells, title)
@@ -179,28 +179,28 @@ def compare(
         raise InputError(
             f"baseline {baseline} is not among the systems", remedy=", ".join(evaluations)
         )
-    asked = evaluations[baseline].measures[measure]
-    test = first_test(asked) if test is None else test
+    measure_object = evaluations[baseline].measures[measure]
+    test = first_test(measure_object) if test is None else test
     refuse_unknown(test, correction)
-    summary = summary_for(asked, measure, test)
+    summary = summary_for(measure_object, measure, test)
     _refuse_infinite(evaluations, measure)
     values = [evaluation.per_query(measure) for evaluation in evaluations.values()]
     base = list(evaluations).index(baseline)
-    others = [place for place in range(len(values)) if place != base]
+    others = [i for i in range(len(values)) if i != base]
     results = tested_pairs(
         values,
-        [(place, base) for place in others],
+        [(i, base) for i in others],
         summary,
-        lower_is_better=traits(asked).lower_is_better,
+        lower_is_better=traits(measure_object).lower_is_better,
         test=test,
         correction=correction,
     )
     tested = dict(zip(others, results, strict=True))
     figures = [evaluation.figures()[measure] for evaluation in evaluations.values()]
     rows = []
-    for place, (name, evaluation) in enumerate(evaluations.items()):
-        row = Compared(name, figures[place], *interval_of(evaluation, measure, summary))
-        result = tested.get(place)
+    for i, (name, evaluation) in enumerate(evaluations.items()):
+        row = Compared(name, figures[i], *interval_of(evaluation, measure, summary))
+        result = tested.get(i)
         rows.append(_beside(row, figures[base], result) if result else row)
     few = caution_on_few(len(values[base]), test)
     return Comparison(

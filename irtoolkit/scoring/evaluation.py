@@ -63,18 +63,18 @@ def parse_measures(
         raise InputError(f"{text!r} is no list of measures", remedy='for example ["nDCG@10", "AP"]')
     if not names:
         raise InputError("no measures given", remedy='for example "nDCG@10 AP"')
-    found: dict[str, ir_measures.Measure] = {}
+    parsed: dict[str, ir_measures.Measure] = {}
     for name in chain.from_iterable(map(_split, names)):
         try:
-            found[str(name)] = _parse(name)
+            parsed[str(name)] = _parse(name)
         except InputError:
             theirs = _of_other_tools(name)
             if theirs is None:
                 raise
-            for one in theirs.values():
-                refuse_values(str(name), one)
-            found.update(theirs)
-    return found
+            for group in theirs.values():
+                refuse_values(str(name), group)
+            parsed.update(theirs)
+    return parsed
 
 
 def _split(name: str | ir_measures.Measure) -> Sequence[str | ir_measures.Measure]:
@@ -89,12 +89,12 @@ def _of_other_tools(name: str | ir_measures.Measure) -> dict[str, ir_measures.Me
     if theirs is not None:
         return theirs
     try:
-        other = measure_of_other_name(name)
-        if other is not None:
-            other.validate_params()
+        translated = measure_of_other_name(name)
+        if translated is not None:
+            translated.validate_params()
     except (NameError, ValueError, AssertionError, KeyError, TypeError):
         return None
-    return None if other is None else {name: other}
+    return None if translated is None else {name: translated}
 
 
 def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
@@ -111,11 +111,11 @@ def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
     except NameError:
         raise unknown_measure(str(name)) from None
     except (ValueError, AssertionError, KeyError, TypeError) as error:
-        said = unread(str(name))
+        message = unread(str(name))
         # As trec_eval writes them.
-        if said is None and re.fullmatch(r"[a-z0-9][A-Za-z_0-9]*([._][0-9.,]+)?", str(name)):
-            said = unknown_measure(str(name))
-        raise said or InputError(f"measure {name!r} is not valid: {error}") from None
+        if message is None and re.fullmatch(r"[a-z0-9][A-Za-z_0-9]*([._][0-9.,]+)?", str(name)):
+            message = unknown_measure(str(name))
+        raise message or InputError(f"measure {name!r} is not valid: {error}") from None
     return measure
 
 
@@ -148,8 +148,8 @@ class Evaluation:
 
     def over(self, query_ids: Collection[str]) -> dict[str, float]:
         """Returns the figures of some of the queries, without folds."""
-        wanted = set(query_ids)
-        rows = np.array([i for i, name in enumerate(self.query_ids) if name in wanted], np.intp)
+        chosen = set(query_ids)
+        rows = np.array([i for i, name in enumerate(self.query_ids) if name in chosen], np.intp)
         return {name: self._aggregate(name, rows) for name in self.measures}
 
     def _figure(self, name: str) -> float:
@@ -184,7 +184,11 @@ def evaluate(
     """
     for name, measure in measures.items():
         _refuse_powers(name, measure, qrels)
-    ours = {name: found for name, m in measures.items() if (found := _vectorised(m)) is not None}
+    ours = {
+        name: vectorised
+        for name, m in measures.items()
+        if (vectorised := _vectorised(m)) is not None
+    }
     judged = JudgedRun.of(run, qrels, ranks)
     values = {name: compute(judged) for name, compute in ours.items()}
     others = {name: measure for name, measure in measures.items() if name not in ours}
@@ -270,26 +274,26 @@ def _by_ir_measures(
             " trec_eval crashes or hangs",
             remedy="leave the query out of the qrels, or judge one of its documents 0",
         )
-    for one in chain(qrels.query_ids, qrels.doc_ids, run.doc_ids):
-        if "\0" in one:
-            raise InputError(f"the id {one!r} has a zero byte, at which trec_eval cuts it")
+    for identifier in chain(qrels.query_ids, qrels.doc_ids, run.doc_ids):
+        if "\0" in identifier:
+            raise InputError(f"the id {identifier!r} has a zero byte, at which trec_eval cuts it")
     # gdeval takes numbers only for queries, cuts what stands before a hyphen, and has 01 for 1.
     number = {query_id: str(i) for i, query_id in enumerate(qrels.query_ids)}
     grades = {number[query_id]: docs for query_id, docs in qrels.as_dict().items()}
     scores = {number[query_id]: docs for query_id, docs in _untied(run, number).items()}
-    found: dict[Any, NDArray[np.float64]] = {
+    columns: dict[Any, NDArray[np.float64]] = {
         measure: np.full(len(number), measure.DEFAULT, dtype=np.float64)
         for measure in measures.values()
     }
     try:
-        for metric in ir_measures.iter_calc(list(found), grades, scores):
-            found[metric.measure][int(metric.query_id)] = metric.value
+        for metric in ir_measures.iter_calc(list(columns), grades, scores):
+            columns[metric.measure][int(metric.query_id)] = metric.value
     except Exception as error:  # a provider may run anything, a Perl script among them
         names = ", ".join(measures)
         raise InputError(
             f"ir_measures cannot compute {names}: {' '.join(str(error).split())}"
         ) from error
-    return {name: found[measure] for name, measure in measures.items()}
+    return {name: columns[measure] for name, measure in measures.items()}
 
 
 def _untied(run: Run, judged: Collection[str]) -> dict[str, dict[str, float]]:

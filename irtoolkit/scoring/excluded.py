@@ -29,8 +29,8 @@ def excluded_docs(dataset: Dataset, named: int | None) -> Excluded:
 def _check_grade(named: int, dataset: Dataset) -> None:
     grades = np.unique(dataset.qrels.grades).tolist()
     if named not in grades:
-        some = ", ".join(map(str, grades[:10])) + (", ..." if len(grades) > 10 else "")
+        examples = ", ".join(map(str, grades[:10])) + (", ..." if len(grades) > 10 else "")
         raise InputError(
             f"no document has the excluded grade {named!r} in {dataset.id}",
-            remedy=f"the judgments have the grades {some}",
+            remedy=f"the judgments have the grades {examples}",
         )

@@ -73,10 +73,10 @@ def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
         None if trec_eval has no such name, or it cannot be computed.
     """
     if name in _groups():
-        found = {}
+        matched = {}
         for part in sorted(_groups()[name]):
-            found.update(trec_measures(part) or {})
-        return found or None
+            matched.update(trec_measures(part) or {})
+        return matched or None
     parsed = _PARAMETERS.fullmatch(name)
     base = name if parsed is None or name in _single_names() else parsed["name"]
     if base not in _single_names():
@@ -100,12 +100,12 @@ def _own(base: str, values: str) -> dict[str, ir_measures.Measure] | None:
     if base in _EACH:
         make, printed, default = _EACH[base]
         try:
-            given = {float(value): make(value) for value in (values or default).split(",")}
+            parameters = {float(value): make(value) for value in (values or default).split(",")}
         except ValueError:
             return None
-        if min(given) <= 0:
+        if min(parameters) <= 0:
             return None
-        return {f"{base}_{printed.format(value)}": one for value, one in given.items()}
+        return {f"{base}_{printed.format(value)}": variant for value, variant in parameters.items()}
     measure, parameter, form = _WHOLE[base]
     if not values:
         return {base: measure}
@@ -126,22 +126,30 @@ def not_computed(name: str) -> list[str]:
 
 def unknown_measure(name: str) -> InputError:
     """Returns the error for a measure that no tool has, with the most similar names."""
-    found = re.match(r"[A-Za-z_0-9]*?(?=[(@.]|_[0-9]|$)", name)
-    base = found[0] if found else name
+    match = re.match(r"[A-Za-z_0-9]*?(?=[(@.]|_[0-9]|$)", name)
+    base = match[0] if match else name
     if base in _single_names() and trec_measures(base) is None:
         return InputError(f"trec_eval's measure {name!r} is not computed here")
     registry = ir_measures.measures.registry
-    theirs = [one for one in (*_single_names(), *_groups()) if trec_measures(one) is not None]
+    theirs = [
+        candidate
+        for candidate in (*_single_names(), *_groups())
+        if trec_measures(candidate) is not None
+    ]
     # Some measures of ir_measures have several names.
     near = dict.fromkeys(
-        registry[one].NAME if one in registry else one
-        for one in nearest(base, [*theirs, *registry])
+        registry[candidate].NAME if candidate in registry else candidate
+        for candidate in nearest(base, [*theirs, *registry])
     )
     cut = re.fullmatch(r"[@._]([0-9]+)", name[len(base) :])
-    shown = [f"{one}{_cut(one, cut[1])}" if cut else one for one in near]
+    suggestions = [
+        f"{candidate}{_cut(candidate, cut[1])}" if cut else candidate for candidate in near
+    ]
     return InputError(
         f"no measure {name!r}",
-        remedy=f"did you mean {', '.join(shown)}?" if shown else "see ir-measur.es for names",
+        remedy=f"did you mean {', '.join(suggestions)}?"
+        if suggestions
+        else "see ir-measur.es for names",
     )
 
 
@@ -165,7 +173,9 @@ def _cut(name: str, cutoff: str) -> str:
     if name in _WHOLE:
         return ""
     return (
-        f".{cutoff}" if any("_" in one for one in trec_measures(f"{name}.{cutoff}") or ()) else ""
+        f".{cutoff}"
+        if any("_" in trec_name for trec_name in trec_measures(f"{name}.{cutoff}") or ())
+        else ""
     )
 
 

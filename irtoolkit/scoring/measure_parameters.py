@@ -51,15 +51,15 @@ def refuse_written(name: str) -> None:
     if not isinstance(called, ast.Name) or called.id not in registry:
         return
     measure = registry[called.id]
-    given = [(one.arg, one.value) for one in keywords if one.arg is not None]
-    given += [] if cut is None else [(measure.AT_PARAM, cut)]
-    for parameter, count in Counter(parameter for parameter, _ in given).items():
+    arguments = [(keyword.arg, keyword.value) for keyword in keywords if keyword.arg is not None]
+    arguments += [] if cut is None else [(measure.AT_PARAM, cut)]
+    for parameter, count in Counter(parameter for parameter, _ in arguments).items():
         if count > 1:
             raise InputError(
                 f"measure {name!r} is not valid: {parameter} is given {_times(count)}",
                 remedy="give it once",
             )
-    for parameter, value in given:
+    for parameter, value in arguments:
         if parameter not in measure.SUPPORTED_PARAMS:
             raise _no_parameter(name, measure, parameter)
         if not _is_plain(value):

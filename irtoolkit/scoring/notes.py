@@ -55,9 +55,9 @@ class Note:
             rows = number_of(self.rows, "rows", ",")
             return f"is scored without {rows} whose documents are excluded for the query"
         if self.kind == "unjudged":
-            own, judged = self.documents
+            listed, judged = self.documents
             return (
-                f"lists no judged document: it has for example {own}, and the judgments have"
+                f"lists no judged document: it has for example {listed}, and the judgments have"
                 f" {judged}; are they of the same collection?"
             )
         if self.kind == "absent":

@@ -54,8 +54,8 @@ def measure_of_other_name(name: str) -> ir_measures.Measure | None:
     if parts["name"] in registry:  # what is wrong is elsewhere in it
         return None
     lowered = parts["name"].lower().replace("-", "_")
-    known = {one.lower(): one for one in registry}
-    ours = _RANX.get(lowered) or known.get(lowered)
+    by_lower_name = {registered.lower(): registered for registered in registry}
+    ours = _RANX.get(lowered) or by_lower_name.get(lowered)
     if ours is None or ("(" in ours and parts["parameters"]):
         return None
     written = f"{ours}{parts['parameters'] or ''}{parts['cutoff'] or ''}"

@@ -65,13 +65,13 @@ def tested_pairs(
     tested = [summary.tested(row) for row in values]
     raw = [paired_test(tested[a], tested[b], test) for a, b in pairs]
     sign = -1 if lower_is_better else 1
-    found = []
+    results = []
     for (a, b), p_value, corrected in zip(pairs, raw, correct(raw, correction), strict=True):
         effect = effect_size(tested[a], tested[b]) if summary.effect else None
         wins, losses = wins_and_losses(values[a], values[b], lower_is_better=lower_is_better)
         gain = sign * leaning(tested[a], tested[b], test)
-        found.append(PairResult(p_value, corrected, effect, wins, losses, gain))
-    return found
+        results.append(PairResult(p_value, corrected, effect, wins, losses, gain))
+    return results
 
 
 def interval_of(evaluation: Evaluation, measure: str, summary: Summary) -> tuple[float, float]:
@@ -92,9 +92,9 @@ def first_test(measure: Measure) -> PairedTest:
 
 def refuse_unknown(test: Any, correction: Any) -> None:
     """Raises InputError for a test or a correction that there is not."""
-    for choice, known in ((test, PairedTest), (correction, Correction)):
-        if choice not in get_args(known):
-            raise InputError(f"{choice!r} is none of {', '.join(get_args(known))}")
+    for choice, options in ((test, PairedTest), (correction, Correction)):
+        if choice not in get_args(options):
+            raise InputError(f"{choice!r} is none of {', '.join(get_args(options))}")
 
 
 def summary_for(measure: Measure, name: str, test: PairedTest) -> Summary:
@@ -111,7 +111,7 @@ def summary_for(measure: Measure, name: str, test: PairedTest) -> Summary:
         )
     if test in summary.tests:
         return summary
-    ways = [f"--test {one}" for one in summary.tests]
+    ways = [f"--test {test_name}" for test_name in summary.tests]
     ways += [f"--measure {summary.instead}"] if summary.instead else []
     raise InputError(
         f"the figure of {name} is a {summary.name} over queries, which no test compares"

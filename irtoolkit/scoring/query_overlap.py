@@ -59,30 +59,33 @@ def query_overlap(
     if not len(relevant):
         raise InputError(f"dataset {dataset.id} has no document of grade {rel} or higher")
     texts = DatasetTexts(dataset)
-    asked = dict(zip(dataset.query_ids(), texts.queries(query), strict=True))
+    query_texts = dict(zip(dataset.query_ids(), texts.queries(query), strict=True))
     docs = texts.docs(qrels.doc_ids, doc, whole=False)
     shares = np.zeros(len(relevant))
     blocks = range(0, len(relevant), _BLOCK)
     for start in tqdm(blocks, dataset.id, disable=None, leave=False):
         rows = relevant[start : start + _BLOCK]
         places = np.unique(qrels.docs[rows])
-        found = {
-            place: words(" ".join(text)) for place, text in zip(places, docs[places], strict=True)
+        values = {
+            document: words(" ".join(text))
+            for document, text in zip(places, docs[places], strict=True)
         }
-        last, own = -1, words("")
-        for at, row in enumerate(rows, start):
+        last, query_words = -1, words("")
+        for row_index, row in enumerate(rows, start):
             if owners[row] != last:
                 last = int(owners[row])
-                own = words(" ".join(_asked(asked, str(qrels.query_ids[last]), dataset)))
-            shares[at] = word_overlap(own, found[qrels.docs[row]])
+                query_words = words(
+                    " ".join(_asked(query_texts, str(qrels.query_ids[last]), dataset))
+                )
+            shares[row_index] = word_overlap(query_words, values[qrels.docs[row]])
     counts = np.bincount(owners[relevant], minlength=len(qrels.query_ids))
     sums = np.bincount(owners[relevant], shares, minlength=len(qrels.query_ids))
-    known = counts > 0
+    judged = counts > 0
     return QueryOverlap(
-        int(known.sum()),
+        int(judged.sum()),
         len(relevant),
         float(shares.mean()),
-        float((sums[known] / counts[known]).mean()),
+        float((sums[judged] / counts[judged]).mean()),
     )
 
 

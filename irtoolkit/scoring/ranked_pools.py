@@ -52,10 +52,10 @@ def ranked_pools(dataset_id: str, path: StrPath) -> dict[str, RankedPools]:
     for query in dataset.queries_iter():
         ranking = run.ranking(query.query_id)
         listed = {row.doc_id for row in ranking} | {query.doc_id}
-        lacking = [doc for doc in pools[query.query_id] if doc not in listed]
-        if lacking or not ranking:
+        absent = [doc for doc in pools[query.query_id] if doc not in listed]
+        if absent or not ranking:
             raise InputError(
-                f"query {query.query_id} lacks {len(lacking)} of its"
+                f"query {query.query_id} lacks {len(absent)} of its"
                 f" {len(pools[query.query_id])} candidates",
                 file=path,
                 remedy=f"the scorer expects the whole pool: retrieve {dataset_id} without --depth",
@@ -170,8 +170,8 @@ def _lists(
         if query_id not in pools:
             raise _not_pools(path, f"topic {query_id} is not one of the dataset", paper)
         if not isinstance(pairs, list) or not all(map(_is_pair, pairs)) or not pairs:
-            found = f"the value of {paper} is not a list of pairs of a candidate and a number"
-            raise _not_pools(path, found, paper)
+            problem = f"the value of {paper} is not a list of pairs of a candidate and a number"
+            raise _not_pools(path, problem, paper)
         docs = [doc for doc, _ in pairs]
         stranger = next((doc for doc in docs if doc not in pools[query_id]), None)
         if stranger is not None:
@@ -191,9 +191,9 @@ def _is_pair(pair: Any) -> bool:
     return abs(number) <= float(np.finfo(np.float32).max)
 
 
-def _not_pools(path: Path, found: str, near: str = "") -> InputError:
+def _not_pools(path: Path, problem: str, near: str = "") -> InputError:
     return InputError(
-        found,
+        problem,
         file=path,
         line=(line_of(path, f'"{near}"') if near else None) or 1,
         remedy="a file of ranked pools is {paper: [[candidate, distance], ...]}, best first",

@@ -16,25 +16,29 @@ from irtoolkit.runs.trec import HEADER_END, HEADER_START
 COMPONENTS = ("actor", "platform", "research goal", "implementation", "method", "data")
 
 
-def record_with(path: StrPath, tag: str, about: StrPath | None) -> dict[str, Any]:
+def record_with(path: StrPath, tag: str, about_path: StrPath | None) -> dict[str, Any]:
     """Returns the ir_metadata record of a run, completed by a file.
 
     Args:
         path: the run; its record is at its top or in the file beside it.
         tag: the run tag that the record states.
-        about: a YAML file with parts of the record, which replace those of the run.
+        about_path: a YAML file with parts of the record, which replace those of the run.
 
     Raises:
-        InputError: there is neither a record nor `about`, or `about` is not a YAML mapping.
+        InputError: there is neither a record nor `about_path`, or `about_path` is not a YAML mapping.
     """
-    own = read_header(path) or provenance.read_metadata(path)
-    if own is None and about is None:
+    existing = read_header(path) or provenance.read_metadata(path)
+    if existing is None and about_path is None:
         raise InputError(
             "the run has no record of how it was made",
             file=path,
             remedy="give one with --about FILE, or use --metadata none",
         )
-    record = {**(own or {}), **(_about(about) if about is not None else {}), "tag": tag}
+    record = {
+        **(existing or {}),
+        **(_about(about_path) if about_path is not None else {}),
+        "tag": tag,
+    }
     return {**record, **{name: record.get(name) or {} for name in COMPONENTS}}
 
 
@@ -67,15 +71,15 @@ def read_header(path: StrPath) -> dict[str, Any] | None:
     """
     if str(path).endswith(".parquet"):
         return None
-    found: list[str] = []
+    header: list[str] = []
     for number, line in read_lines(path):
         if number == 1 and line.rstrip() != HEADER_START:
             return None
         if line.rstrip() == HEADER_END or not line.startswith("#"):
             break
-        found.append(line)
+        header.append(line)
     try:
-        content = load_yaml(_uncommented(found[1:]))
+        content = load_yaml(_uncommented(header[1:]))
     except yaml.YAMLError:
         content = None
     if not isinstance(content, dict):

@@ -21,7 +21,7 @@ UNNAMED = "run"
 
 
 def run_notes(
-    name: str, run: Run, dataset: Dataset, whole: tuple[str, ...], given: Any
+    name: str, run: Run, dataset: Dataset, whole: tuple[str, ...], source: Any
 ) -> Iterator[Note]:
     """Yields the warnings about a run.
 
@@ -29,9 +29,9 @@ def run_notes(
         InputError: it has no judged query.
     """
     judged = [str(query_id) for query_id in dataset.qrels.query_ids]
-    lacking = set(judged) - set(run.query_ids)
-    if len(lacking) == len(judged):
-        who = "the run" if isinstance(given, str | PathLike) or name == UNNAMED else f"run {name}"
+    unranked = set(judged) - set(run.query_ids)
+    if len(unranked) == len(judged):
+        who = "the run" if isinstance(source, str | PathLike) or name == UNNAMED else f"run {name}"
         its = (
             f"it has for example {min(run.query_ids)}, and"
             if len(run.query_ids)
@@ -39,11 +39,11 @@ def run_notes(
         )
         raise InputError(
             f"{who} has no judged query: {its} the judgments have {min(judged, default='none')}",
-            file=given if isinstance(given, str | PathLike) else None,
+            file=source if isinstance(source, str | PathLike) else None,
             remedy=f"is it a run of {dataset.id}?",
         )
-    if lacking:
-        yield Note(name, "missing", tuple(q for q in judged if q in lacking), len(judged))
+    if unranked:
+        yield Note(name, "missing", tuple(q for q in judged if q in unranked), len(judged))
     if whole and dataset.replaced.get("candidates") == "corpus":
         yield Note(name, "corpus", (), len(judged), whole)
     shallow = shallow_queries(run, dataset) if whole else []
@@ -54,12 +54,12 @@ def run_notes(
 def unjudged(name: str, run: Run, qrels: Qrels) -> Iterator[Note]:
     """Yields a warning if no document of a run is judged, with a document of each side."""
     shared = np.isin(run.query_ids, qrels.query_ids).nonzero()[0]
-    filled = [at for at in shared.tolist() if run.offsets[at] < run.offsets[at + 1]]
+    filled = [i for i in shared.tolist() if run.offsets[i] < run.offsets[i + 1]]
     if filled and len(qrels.docs):
         query = str(run.query_ids[filled[0]])
-        own = str(run.doc_ids[run.docs[run.offsets[filled[0]]]])
+        doc_id = str(run.doc_ids[run.docs[run.offsets[filled[0]]]])
         judged = next(row.doc_id for row in qrels if row.query_id == query)
-        yield Note(name, "unjudged", (query,), len(qrels.query_ids), documents=(own, judged))
+        yield Note(name, "unjudged", (query,), len(qrels.query_ids), documents=(doc_id, judged))
 
 
 def absent(dataset: Dataset) -> Iterator[Note]:
@@ -69,10 +69,10 @@ def absent(dataset: Dataset) -> Iterator[Note]:
     """
     unchecked = dataset.in_memory or "qrels" in dataset.replaced
     docs = dataset.documents_at_hand() if unchecked else None
-    lacking = () if docs is None else [doc for doc in dataset.qrels.doc_ids if doc not in docs]
-    if lacking:
+    absent_ids = () if docs is None else [doc for doc in dataset.qrels.doc_ids if doc not in docs]
+    if absent_ids:
         judged = len(dataset.qrels.query_ids)
-        yield Note("", "absent", (), judged, documents=tuple(map(str, sorted(lacking))))
+        yield Note("", "absent", (), judged, documents=tuple(map(str, sorted(absent_ids))))
 
 
 def unranked(name: str, evaluation: Evaluation) -> Iterator[Note]:

@@ -84,7 +84,7 @@ class Scores:
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Returns system to measure to the benchmark's figure."""
-        return {name: found.figures() for name, found in self.evaluations.items()}
+        return {name: evaluation.figures() for name, evaluation in self.evaluations.items()}
 
     def values(self, system: str, measure: str) -> NDArray[np.float64]:
         """Returns (Q,) the value of a measure for each judged query."""
@@ -92,10 +92,10 @@ class Scores:
 
     def per_query(self) -> Iterator[tuple[str, str, str, float]]:
         """Yields (system, query id, measure, value) for every value."""
-        for name, found in self.evaluations.items():
+        for name, evaluation in self.evaluations.items():
             for measure in self.measures:
-                values = found.per_query(measure).tolist()
-                for query_id, value in zip(found.query_ids, values, strict=True):
+                values = evaluation.per_query(measure).tolist()
+                for query_id, value in zip(evaluation.query_ids, values, strict=True):
                     yield name, str(query_id), measure, value
 
     def by(self, breakdown: str) -> dict[str, dict[str, dict[str, float]]]:
@@ -106,8 +106,8 @@ class Scores:
         """
         parts = self.dataset.breakdown(breakdown)
         return {
-            name: {part: found.over(queries) for part, queries in parts.items()}
-            for name, found in self.evaluations.items()
+            name: {part: evaluation.over(queries) for part, queries in parts.items()}
+            for name, evaluation in self.evaluations.items()
         }
 
     def table(self, by: str | None = None) -> TextTable:
@@ -125,8 +125,8 @@ class Scores:
         sizes = {part: len(queries) for part, queries in self.dataset.breakdown(by).items()}
         parts: list[list[TableCell]] = [
             [name, part, sizes[part], *self._cells(row)]
-            for name, found in self.by(by).items()
-            for part, row in found.items()
+            for name, breakdown in self.by(by).items()
+            for part, row in breakdown.items()
         ]
         title = f"{self.dataset.id}: mean over the queries of each part"
         return TextTable(["run", by, "queries", *self.measures], parts, title)
@@ -195,7 +195,7 @@ def score(
     dataset = Dataset.of(data)
     qrels = dataset.qrels
     parsed = _parsed(dataset.protocol.measures if measures is None else measures)
-    given = _named(runs, names)
+    inputs = _named(runs, names)
     left_out = excluded_docs(dataset, excluded)
     whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
     evaluations: dict[str, Evaluation] = {}
@@ -203,8 +203,8 @@ def score(
     notes = [*absent(dataset)]
     if not left_out and (qrels.grades == _BRIGHT).any():
         notes.append(Note("", "excluded", (), len(qrels.query_ids)))
-    for name, one in given.items():
-        run, ranks = _read(one, dataset, parsed, precision)
+    for name, source in inputs.items():
+        run, ranks = _read(source, dataset, parsed, precision)
         if left_out:
             scored = without_excluded(run, left_out)
             if scored is not run:
@@ -215,9 +215,9 @@ def score(
         evaluations[name] = evaluate(run, qrels, parsed, dataset.protocol.folds, ranks)
         if not evaluations[name].judged_rows and ranks is None:
             notes.extend(unjudged(name, run, qrels))
-        notes.extend(run_notes(name, run, dataset, whole, one))
+        notes.extend(run_notes(name, run, dataset, whole, source))
         notes.extend(unranked(name, evaluations[name]))
-    files = {name: fspath(one) for name, one in given.items() if _is_path(one)}
+    files = {name: fspath(source) for name, source in inputs.items() if _is_path(source)}
     return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes), files)
 
 
@@ -234,21 +234,21 @@ def _parsed(measures: Measures) -> dict[str, ir_measures.Measure]:
     return dict(measures) or parse_measures(())
 
 
-def _is_path(given: Any) -> bool:
-    return isinstance(given, str | PathLike)
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | PathLike)
 
 
 def _read(
-    given: Any, dataset: Dataset, measures: Mapping[str, ir_measures.Measure], precision: Precision
+    source: Any, dataset: Dataset, measures: Mapping[str, ir_measures.Measure], precision: Precision
 ) -> tuple[Run, Ranks | None]:
     """Returns a run, and the exact ranks of relevant documents if a measure needs them."""
-    if not _is_path(given):
-        run = Run.of(given, precision=precision)
+    if not _is_path(source):
+        run = Run.of(source, precision=precision)
         tied = any(isinstance(rank, TiedRank) for rank in _first_ranks(run.exact_ranks))
         return run, run.exact_ranks if _wants_ranks(run, measures.values(), tied) else None
-    run = read_run(given, None if dataset.in_memory else dataset, precision)
-    wanted = _wants_ranks(run, measures.values(), has_best_ranks(given))
-    return run, read_ranks(given, run) if wanted else None
+    run = read_run(source, None if dataset.in_memory else dataset, precision)
+    with_ranks = _wants_ranks(run, measures.values(), has_best_ranks(source))
+    return run, read_ranks(source, run) if with_ranks else None
 
 
 def _first_ranks(ranks: Ranks | None) -> Iterable[int]:
@@ -281,67 +281,70 @@ def _named(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
     """Returns name to run, from one run, several, or a mapping of names."""
     names = () if names is None else names
     check_names(names)
-    given = _listed(runs)
-    if len(names) not in (0, len(given)):
+    listed = _listed(runs)
+    if len(names) not in (0, len(listed)):
         raise InputError(
-            f"{len(names)} names for {len(given)} runs", remedy="one name for each run"
+            f"{len(names)} names for {len(listed)} runs", remedy="one name for each run"
         )
-    if not given:
+    if not listed:
         raise InputError("no runs to score", remedy="give at least one")
     if len(names):
         labels = list(names)
     else:
-        labels = [label or _label(one) for label, one in given]
-        files = [same_place(one) for _, one in given if _is_path(one)]
+        labels = [label or _label(source) for label, source in listed]
+        files = [same_place(source) for _, source in listed if _is_path(source)]
         if len(set(files)) != len(files):
             raise InputError("a run is given twice")
-    return dict(zip(_distinct(labels), [one for _, one in given], strict=True))
+    return dict(zip(_distinct(labels), [source for _, source in listed], strict=True))
 
 
 def _listed(runs: Any) -> list[tuple[str, Any]]:
     """Returns (name or "", run) pairs."""
     if isinstance(runs, Mapping):
         # Names to runs; a dict run itself has {document id: score} as its values.
-        if all(isinstance(one, Run) or _is_path(one) or _is_dict_run(one) for one in runs.values()):
-            return [(str(name), one) for name, one in runs.items()]
+        if all(
+            isinstance(value, Run) or _is_path(value) or _is_dict_run(value)
+            for value in runs.values()
+        ):
+            return [(str(name), value) for name, value in runs.items()]
         return [("", runs)]
     if isinstance(runs, Run) or _is_path(runs) or is_frame(runs):
         return [("", runs)]
     if isinstance(runs, list | tuple) and (not runs or not _is_row(runs[0])):
-        return [("", one) for one in runs]
+        return [("", value) for value in runs]
     return [("", runs)]
 
 
-def _is_dict_run(one: Any) -> bool:
+def _is_dict_run(value: Any) -> bool:
     """Returns whether it is {query id: {document id: score}}."""
     return (
-        isinstance(one, Mapping)
-        and bool(one)
-        and all(isinstance(docs, Mapping) for docs in one.values())
+        isinstance(value, Mapping)
+        and bool(value)
+        and all(isinstance(docs, Mapping) for docs in value.values())
     )
 
 
-def _is_row(one: Any) -> bool:
+def _is_row(value: Any) -> bool:
     """Returns whether it is one (query id, document id, score) row of a run."""
-    if is_frame(one):  # a data frame may have a column of this name
+    if is_frame(value):  # a data frame may have a column of this name
         return False
-    return hasattr(one, "doc_id") or (
-        isinstance(one, tuple) and len(one) == 3 and isinstance(one[0], str | int)
+    return hasattr(value, "doc_id") or (
+        isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], str | int)
     )
 
 
-def _label(one: Any) -> str:
-    if _is_path(one):
-        return shown(one)
-    tag = one.tag if isinstance(one, Run) else getattr(one, "name", None)
+def _label(source: Any) -> str:
+    if _is_path(source):
+        return shown(source)
+    tag = source.tag if isinstance(source, Run) else getattr(source, "name", None)
     return tag if isinstance(tag, str) and tag else UNNAMED
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:
     """Returns the labels, those that occur again with a number."""
     counts: Counter[str] = Counter()
-    found: list[str] = []
+    unique: list[str] = []
     for label in labels:
         counts[label] += 1
-        found.append(label if counts[label] == 1 else f"{label}-{counts[label]}")
-    return found
+        unique.append(label if counts[label] == 1 else f"{label}-{counts[label]}")
+    return unique

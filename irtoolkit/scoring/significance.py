@@ -183,13 +183,13 @@ def confidence_interval(
     """
     v = np.asarray(values, dtype=np.float64)
     generator = np.random.default_rng(seed)
-    found = np.empty(resamples)
+    means = np.empty(resamples)
     block = max(1, (1 << 23) // len(v))
     for start in range(0, resamples, block):
         stop = min(start + block, resamples)
         drawn = v[generator.integers(0, len(v), (stop - start, len(v)))]
-        found[start:stop] = drawn.mean(axis=1) if figures is None else figures(drawn)
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+        means[start:stop] = drawn.mean(axis=1) if figures is None else figures(drawn)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 

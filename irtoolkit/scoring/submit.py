@@ -40,12 +40,12 @@ def relic_answers(dataset_id: str, path: StrPath) -> dict[str, list[int]]:
     run = read_run(path, dataset_id)
     answers: dict[str, list[int]] = {}
     for queries, pool in dataset.candidates():
-        wanted = min(RELIC_DEPTH, len(pool))
+        depth = min(RELIC_DEPTH, len(pool))
         for query_id in queries:
-            best = run.ranking(query_id)[:wanted]
-            if len(best) < wanted:
+            best = run.ranking(query_id)[:depth]
+            if len(best) < depth:
                 raise InputError(
-                    f"quote {query_id} has {len(best)} candidates instead of {wanted}",
+                    f"quote {query_id} has {len(best)} candidates instead of {depth}",
                     file=path,
                     remedy=f"retrieve {dataset_id} with --depth {RELIC_DEPTH}",
                 )
@@ -60,7 +60,7 @@ def submit_trec(
     *,
     tag: str | None = None,
     metadata: Metadata = "none",
-    about: StrPath | None = None,
+    about_path: StrPath | None = None,
 ) -> Run:
     """Checks a run as strictly as TREC does, and writes it as TREC text.
 
@@ -72,11 +72,11 @@ def submit_trec(
         metadata: where to write the ir_metadata record of how the run was made: nowhere ("none"),
             in a file "beside" the run, or in a "header" of comment lines, which trec_eval and some
             other tools do not skip.
-        about: a YAML file with parts of the record, for example actor and research goal, which are
+        about_path: a YAML file with parts of the record, for example actor and research goal, which are
             added to the run's own record or replace parts of it.
 
     Raises:
-        InputError: the first problem of the run; or there is neither a record nor `about`.
+        InputError: the first problem of the run; or there is neither a record nor `about_path`.
     """
     problems = check_run(path, dataset_id, strictness="trec", tag=tag)
     if problems:
@@ -87,7 +87,7 @@ def submit_trec(
         )
     run = Run.read(path)
     run = (run if tag is None else replace(run, tag=tag)).untied()
-    record = None if metadata == "none" else record_with(path, run.tag, about)
+    record = None if metadata == "none" else record_with(path, run.tag, about_path)
     with TemporaryDirectory() as folder:
         plain = Path(folder) / "run"
         run.write(plain)

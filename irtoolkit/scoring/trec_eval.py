@@ -18,9 +18,9 @@ def trec_eval_lines(scores: Scores) -> Iterator[str]:
     The values for all are the figures of the dataset's protocol.
     """
     for system, evaluation in scores.evaluations.items():
-        for place, query_id in enumerate(evaluation.query_ids):
-            for measure in (one for one in scores.measures if one not in _OF_ALL):
-                value = float(evaluation.per_query(measure)[place])
+        for i, query_id in enumerate(evaluation.query_ids):
+            for measure in (candidate for candidate in scores.measures if candidate not in _OF_ALL):
+                value = float(evaluation.per_query(measure)[i])
                 yield _line(measure, str(query_id), value, scores.counts(measure))
         yield f"{'runid':<{_NAME}}\tall\t{scores.runs[system].tag}"
         for measure, value in evaluation.figures().items():

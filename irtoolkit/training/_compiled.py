@@ -17,27 +17,27 @@ ALONE = (1 << 31) - 1
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def pairs_of(starts: Any, words: Any, few: Any, counts: Any, signatures: Any) -> None:
     # Fills in every pair of the first few words of each set, as one number.
-    at = 0
+    count = 0
     for number in range(len(counts)):
         begin = starts[number]
         if counts[number]:
             for i in range(begin, begin + few[number] - 1):
                 for j in range(i + 1, begin + few[number]):
-                    signatures[at] = np.int64(words[i]) << 31 | words[j]
-                    at += 1
+                    signatures[count] = np.int64(words[i]) << 31 | words[j]
+                    count += 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _similar(starts: Any, words: Any, one: int, other: int, near: float) -> bool:
+def _similar(starts: Any, words: Any, first: int, second: int, near: float) -> bool:
     # Whether two sets have a Jaccard similarity of at least `near`.
-    size, others = starts[one + 1] - starts[one], starts[other + 1] - starts[other]
+    size, others = starts[first + 1] - starts[first], starts[second + 1] - starts[second]
     if min(size, others) / max(size, others) < near:
         return False
-    i, j, common = starts[one], starts[other], 0
+    i, j, common = starts[first], starts[second], 0
     # How many words of each may be without a match; slightly too high where it is rounded.
     most = (size + others) * near / (1 + near) - 1e-6
     spare, spares = size - most, others - most
-    while i < starts[one + 1] and j < starts[other + 1]:
+    while i < starts[first + 1] and j < starts[second + 1]:
         if words[i] == words[j]:
             common, i, j = common + 1, i + 1, j + 1
         elif words[i] < words[j]:
@@ -56,7 +56,7 @@ def _similar(starts: Any, words: Any, one: int, other: int, near: float) -> bool
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def near_duplicates(
-    signed: Any, sets: Any, wanted: Any, near: float, begin: int, found: Any
+    signed: Any, sets: Any, selected: Any, near: float, begin: int, pairs_out: Any
 ) -> tuple[int, int]:
     # Finds pairs of sets that share a signature and have a Jaccard similarity of at least `near`,
     # if the first is wanted; a pair is found once for each signature that it shares. `signed` is
@@ -65,23 +65,23 @@ def near_duplicates(
     # the number of pairs.
     runs, members = signed
     starts, words = sets
-    left, right = found
+    lefts, right = pairs_out
     count = 0
     for run in range(begin, len(runs) - 1):
         mark = count
         for a in range(runs[run], runs[run + 1]):
-            one = members[a]
+            first = members[a]
             for b in range(a + 1, runs[run + 1]):
-                other = members[b]
-                if not (wanted[one] or wanted[other]) or other == one:
+                second = members[b]
+                if not (selected[first] or selected[second]) or second == first:
                     continue
-                if _similar(starts, words, one, other, near):
-                    if count + 2 > len(left):
+                if _similar(starts, words, first, second, near):
+                    if count + 2 > len(lefts):
                         return run, mark
-                    if wanted[one]:
-                        left[count], right[count] = one, other
+                    if selected[first]:
+                        lefts[count], right[count] = first, second
                         count += 1
-                    if wanted[other]:
-                        left[count], right[count] = other, one
+                    if selected[second]:
+                        lefts[count], right[count] = second, first
                         count += 1
     return len(runs) - 1, count

@@ -77,8 +77,8 @@ def take_quantized(whole: Any, model: Any) -> None:
 
     for ours, theirs in zip(_layers(whole), _layers(model), strict=True):
         weight = theirs.base_layer.weight
-        found = dequantize_4bit(weight.data, weight.quant_state)
-        ours.base_layer.weight.data.copy_(found)
+        dense = dequantize_4bit(weight.data, weight.quant_state)
+        ours.base_layer.weight.data.copy_(dense)
 
 
 def merge_adapters(model: Any) -> Any:
@@ -110,4 +110,6 @@ def _is_adapted(module: Any) -> bool:
 def _linear(model: Any) -> Iterator[tuple[str, Any]]:
     from torch import nn
 
-    return ((name, each) for name, each in model.named_modules() if isinstance(each, nn.Linear))
+    return (
+        (name, module) for name, module in model.named_modules() if isinstance(module, nn.Linear)
+    )

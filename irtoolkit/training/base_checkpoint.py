@@ -40,8 +40,8 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
         name = recipe.query_start
     # With one encoder, a preset's own query encoder is not used.
     preset = presets.find_preset(name).side(side if recipe.encoders == 2 else "document")
-    given = "query_start" if name == recipe.query_start else "start"
-    missing = presets.missing_weights(preset, given)
+    setting = "query_start" if name == recipe.query_start else "start"
+    missing = presets.missing_weights(preset, setting)
     if missing is not None:
         raise InputError(missing)
     folder = presets.model_folder(preset)
@@ -52,12 +52,12 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
             f"{name} has weights for {backend} only, which cannot be trained",
             remedy=remedy if backend == "onnx" else "the model that was exported",
         )
-    found = presets.said_kind(folder)
+    kind_of_folder = presets.said_kind(folder)
     saved = bool(presets.read_model_json(folder, "config_sentence_transformers.json"))
-    plain = found is None or (found in ("sparse", "cross") and not saved)
-    fits = found in _STARTS[recipe.kind] or (plain and recipe.kind != "sparse")
+    plain = kind_of_folder is None or (kind_of_folder in ("sparse", "cross") and not saved)
+    fits = kind_of_folder in _STARTS[recipe.kind] or (plain and recipe.kind != "sparse")
     if preset.kind not in presets.SAVED_AS or not fits:
-        kind = preset.kind if preset.kind not in presets.SAVED_AS else found
+        kind = preset.kind if preset.kind not in presets.SAVED_AS else kind_of_folder
         raise InputError(
             f"a model of kind {recipe.kind} cannot start from {name}"
             + (f", which is of kind {kind}" if kind else ""),

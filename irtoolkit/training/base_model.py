@@ -51,15 +51,15 @@ def build_model(
     """
     check_model(recipe)
     with _seeded(seed):
-        made = (
+        model = (
             scratch_model(recipe, texts, docs, seed)
             if recipe.start in FROM_SCRATCH
             else _BUILDERS[recipe.kind](recipe)
         )
-    _set_lengths(made, recipe)
-    _cut_around_mask(made, recipe)
+    _set_lengths(model, recipe)
+    _cut_around_mask(model, recipe)
     device = loading.torch_device(device)
-    return loading.load_model(recipe.start, lambda: made, "published", device)
+    return loading.load_model(recipe.start, lambda: model, "published", device)
 
 
 def segment_separator(recipe: Recipe) -> str:
@@ -192,8 +192,8 @@ def _cross(recipe: Recipe) -> Any:
 
 
 def _with_prompts(model: Any, preset: Preset) -> Any:
-    given = {side: preset_prompt(preset, side) for side in SIDES}
-    model.prompts.update({side: prompt for side, prompt in given.items() if prompt is not None})
+    prompts = {side: preset_prompt(preset, side) for side in SIDES}
+    model.prompts.update({side: prompt for side, prompt in prompts.items() if prompt is not None})
     return model
 
 
@@ -213,10 +213,10 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
 
     If neither gives a length, the model keeps its own.
     """
-    known = {side: presets.find_preset(start_of(recipe, side)) for side in SIDES}
+    presets_of = {side: presets.find_preset(start_of(recipe, side)) for side in SIDES}
     lengths: dict[Side, int | None] = {
-        "query": recipe.query_length or known["query"].query_length,
-        "document": recipe.doc_length or known["document"].doc_length,
+        "query": recipe.query_length or presets_of["query"].query_length,
+        "document": recipe.doc_length or presets_of["document"].doc_length,
     }
     readers = {side: limits.reader_of(model, recipe.kind, side) for side in SIDES}
     one_length = (
@@ -259,9 +259,9 @@ def _set_side_length(reader: Any, side: Side, length: int) -> None:
     """Sets the length of one side of an encoder that both sides share."""
     name = "query_length" if side == "query" else "document_length"
     if not hasattr(reader, name):
-        found, remedy = "the model does not truncate texts", None
+        problem, remedy = "the model does not truncate texts", None
         if isinstance(getattr(reader, "max_seq_length", None), int):
-            found = "the one encoder has one length"
+            problem = "the one encoder has one length"
             remedy = "encoders=2, or the same query_length and doc_length"
-        raise InputError(f"{side} texts of {length} tokens: {found}", remedy=remedy)
+        raise InputError(f"{side} texts of {length} tokens: {problem}", remedy=remedy)
     setattr(reader, name, length)

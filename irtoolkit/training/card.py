@@ -32,13 +32,13 @@ _SHOWN = (
 _RETRIEVERS = {"dense": "dense", "late": "late", "sparse": "sparse", "cross": "cross-encoder"}
 
 
-def model_card(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str:
+def model_card(recipe: Recipe, record: dict[str, Any], own_code: bool = False) -> str:
     """Returns the model card, in the format of the Hugging Face Hub.
 
     Args:
         recipe: the recipe of the model.
         record: the record of its training, see `irtoolkit.training.trainer.TrainedModel`.
-        own: whether the model has modules of irtoolkit.
+        own_code: whether the model has modules of irtoolkit.
     """
     kind = {"cross": "text-ranking"}.get(recipe.kind, "sentence-similarity")
     head = [
@@ -53,7 +53,7 @@ def model_card(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str
         "",
     ]
     source = record["implementation"]["source"]
-    made = [
+    text = [
         f"# {recipe.title or recipe.name}",
         "",
         f"Trained with `irtoolkit train {recipe.name}`"
@@ -65,15 +65,15 @@ def model_card(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str
     ]
     parts = [
         line
-        for number, (stage, found) in enumerate(
+        for number, (stage, stage_record) in enumerate(
             zip(recipe.stages, record["stages"], strict=True), 1
         )
-        for line in _stage(number, len(recipe.stages), stage, found)
+        for line in _stage(number, len(recipe.stages), stage, stage_record)
     ]
-    return "\n".join([*head, *made, *parts, *_use(recipe, own)])
+    return "\n".join([*head, *text, *parts, *_use(recipe, own_code)])
 
 
-def _stage(number: int, count: int, stage: Stage, found: dict[str, Any]) -> list[str]:
+def _stage(number: int, count: int, stage: Stage, record: dict[str, Any]) -> list[str]:
     default = Stage()
     settings = [
         f"- {name}: {getattr(stage, name)}"
@@ -84,44 +84,44 @@ def _stage(number: int, count: int, stage: Stage, found: dict[str, Any]) -> list
         "",
         f"## Stage {number} of {count}" if count > 1 else "## Training",
         "",
-        f"{found['rows']} rows of {found['data']}, {found['steps']} steps,"
-        f" {found['seconds']} seconds, {found['rows per second']} rows per second,"
-        f" at most {found['peak memory MiB']} MiB of memory.",
+        f"{record['rows']} rows of {record['data']}, {record['steps']} steps,"
+        f" {record['seconds']} seconds, {record['rows per second']} rows per second,"
+        f" at most {record['peak memory MiB']} MiB of memory.",
         "",
         *settings,
     ]
-    best = found["best"]
+    best = record["best"]
     if best is not None:
-        on = stage.evaluate or f"held-out rows of {found['data']}"
+        on = stage.evaluate or f"held-out rows of {record['data']}"
         lines += ["", f"Evaluated on {on}; the model is that of step {best['step']}.", ""]
         names = list(best["figures"])
         lines += [f"| step | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
-        for row in found["evaluations"]:
+        for row in record["evaluations"]:
             figures = [f"{row['figures'][name]:.4f}" for name in names]
             lines.append(f"| {row['step']} | {' | '.join(figures)} |")
     return lines
 
 
-def _use(recipe: Recipe, own: bool) -> list[str]:
+def _use(recipe: Recipe, own_code: bool) -> list[str]:
     from irtoolkit.models.presets import SAVED_AS
 
     retriever, family = _RETRIEVERS[recipe.kind], SAVED_AS[recipe.kind]
     # Without it sentence-transformers does not import modules of other packages.
-    trusted = ", trust_remote_code=True" if own else ""
+    trusted = ", trust_remote_code=True" if own_code else ""
     dataset, view = recipe.stages[-1].evaluate or "DATASET", recipe.stages[-1].query
-    shown = "" if view == "default" else f" query='{view}'"
+    view_option = "" if view == "default" else f" query='{view}'"
     return [
         "",
         "## Use",
         "",
         "```sh",
-        f"irtoolkit retrieve {dataset} {retriever} --set model=FOLDER{shown} -o run.txt",
+        f"irtoolkit retrieve {dataset} {retriever} --set model=FOLDER{view_option} -o run.txt",
         "```",
         "",
         "```python",
         f"from sentence_transformers import {family}",
         f'model = {family}("FOLDER"{trusted})',
-        *(["# irtoolkit must be installed: the model uses its modules"] if own else []),
+        *(["# irtoolkit must be installed: the model uses its modules"] if own_code else []),
         "```",
         "",
     ]

@@ -59,10 +59,10 @@ class TrainingFolder:
         if begun and path.is_file():
             old = read_training_record(path)
             before = old.pop(_BEFORE, [])
-            other = first_difference(_without_held(old), _without_held(plan))
-            if other is not None:
+            difference = first_difference(_without_held(old), _without_held(plan))
+            if difference is not None:
                 raise InputError(
-                    f"the checkpoints in {self.folder} are of another training: {other}",
+                    f"the checkpoints in {self.folder} are of another training: {difference}",
                     remedy="name another folder with -o, or start again with --restart",
                 )
             if first_difference(old, plan) is None:
@@ -129,13 +129,13 @@ class StageFolder:
 
     def last_checkpoint(self) -> Path | None:
         """Returns the newest complete checkpoint; incomplete ones are deleted."""
-        found = None
+        latest = None
         for path in self._checkpoints():
             if (path / _COMPLETE).is_file():
-                found = path
+                latest = path
             else:
                 shutil.rmtree(path, ignore_errors=True)
-        return found
+        return latest
 
     def checkpoint(self, step: int) -> Path:
         """Returns the folder of the checkpoint at a step."""
@@ -152,8 +152,8 @@ class StageFolder:
         return read_training_record(checkpoint / _COMPLETE)
 
     def _checkpoints(self) -> list[Path]:
-        found = [p for p in self.folder.glob("checkpoint-*") if p.name[11:].isdecimal()]
-        return sorted(found, key=lambda path: int(path.name[11:]))
+        folders = [p for p in self.folder.glob("checkpoint-*") if p.name[11:].isdecimal()]
+        return sorted(folders, key=lambda path: int(path.name[11:]))
 
 
 def model_saver(model: Any) -> Callable[[str], Any]:

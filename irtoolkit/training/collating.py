@@ -57,8 +57,8 @@ class Collator:
 
 def _texts(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
     """Returns the texts of query, positive, negative_1, ..."""
-    found = {"query": rows.queries[row], "positive": rows.docs[int(rows.golds[row])]}
-    return [found | {f"negative_{i}": rows.docs[int(doc)] for i, doc in enumerate(others, 1)}]
+    texts = {"query": rows.queries[row], "positive": rows.docs[int(rows.golds[row])]}
+    return [texts | {f"negative_{i}": rows.docs[int(doc)] for i, doc in enumerate(others, 1)}]
 
 
 def _numbered(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:

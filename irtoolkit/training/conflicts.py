@@ -70,8 +70,8 @@ class Conflicts:
             return bringing, excluding, brought, excluded, self._width
         brought = brought + groups[bringing] * self._width
         excluded = excluded + groups[excluding] * self._width
-        known = distinct(excluded)
-        total, excluded = len(known), np.searchsorted(known, excluded)
-        at = np.minimum(np.searchsorted(known, brought), total - 1)
-        same = known[at] == brought
-        return bringing[same], excluding, at[same], excluded, total
+        keys = distinct(excluded)
+        total, excluded = len(keys), np.searchsorted(keys, excluded)
+        index = np.minimum(np.searchsorted(keys, brought), total - 1)
+        same = keys[index] == brought
+        return bringing[same], excluding, index[same], excluded, total

@@ -38,12 +38,12 @@ class EveryDocument(nn.Module):
         from sentence_transformers.util import batch_to_device
 
         (features,) = sentence_features
-        made = self.model(features)
+        output = self.model(features)
         docs = self.model(batch_to_device(dict(self._documents), labels.device))
-        scores = self._compare(made["sentence_embedding"], docs["sentence_embedding"])
+        scores = self._compare(output["sentence_embedding"], docs["sentence_embedding"])
         loss = functional.cross_entropy(scores, labels)
         if self.mapping:
-            apart = made["mapped"] - docs["mapped"][labels]
+            apart = output["mapped"] - docs["mapped"][labels]
             loss = loss + self.mapping * apart.square().sum(dim=1).mean()
         return loss
 

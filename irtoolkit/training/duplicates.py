@@ -144,28 +144,28 @@ class DuplicateFinder:
             return Ragged.of([()] * count)
         from irtoolkit.training._compiled import near_duplicates
 
-        wanted = np.zeros(count, bool)
-        wanted[requested] = True
-        signatures, members = _signatures(sets, self._near, wanted)
+        selected = np.zeros(count, bool)
+        selected[requested] = True
+        signatures, members = _signatures(sets, self._near, selected)
         order = np.argsort(signatures, kind="stable")
         signatures, members = signatures[order], members[order]
         starts = np.flatnonzero(np.concatenate([[True], signatures[1:] != signatures[:-1], [True]]))
-        found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         room, begin = _PAIRS, 0
         while len(signatures) and begin < len(starts) - 1:
-            left, right = np.empty(room, np.int64), np.empty(room, np.int64)
+            lefts, right = np.empty(room, np.int64), np.empty(room, np.int64)
             stopped_at, many = near_duplicates(
                 (starts, members),
                 (sets.offsets, sets.values),
-                wanted,
+                selected,
                 self._near,
                 begin,
-                (left, right),
+                (lefts, right),
             )
             room *= 2 if stopped_at == begin else 1
             begin = stopped_at
-            found.append((left[:many], right[:many]))
-        first, second = (np.concatenate(side) for side in zip(*found, strict=True))
+            pairs.append((lefts[:many], right[:many]))
+        first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
         return Ragged.grouped(first, second, count)
 
     def _overlapping(self, docs: Ints) -> Ragged:
@@ -209,7 +209,7 @@ def _blocks(ends: Ints) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _signatures(sets: Ragged, near: float, wanted: Bools) -> tuple[Ints, Ints]:
+def _signatures(sets: Ragged, near: float, selected: Bools) -> tuple[Ints, Ints]:
     """Returns signatures of word sets: two near duplicates have at least one in common.
 
     Near duplicates differ in few words. So among the first few words of each, the rarest, there is
@@ -219,25 +219,27 @@ def _signatures(sets: Ragged, near: float, wanted: Bools) -> tuple[Ints, Ints]:
     Args:
         sets: the words of each set, rarest first.
         near: least Jaccard similarity of near duplicates.
-        wanted: (n,) the sets whose near duplicates are needed.
+        selected: (n,) the sets whose near duplicates are needed.
 
     Returns:
         The signatures, and the number of the set of each; two parallel arrays.
     """
     maker = _SignatureMaker.of(sets, near)
     none = np.empty(0, np.int64)
-    known = none
+    previous = none
     # If few sets are requested, only their signatures matter.
-    rare = wanted.sum() * _RARE < len(sets)
+    rare = selected.sum() * _RARE < len(sets)
     if rare:
-        asked = (maker.make(number, number + 1)[0] for number in np.flatnonzero(wanted).tolist())
-        known = distinct(np.concatenate([none, *asked]))
-    made = [(none, none)]
+        single_signatures = (
+            maker.make(number, number + 1)[0] for number in np.flatnonzero(selected).tolist()
+        )
+        previous = distinct(np.concatenate([none, *single_signatures]))
+    parts = [(none, none)]
     for begin, end in _blocks(maker.ends):
         signatures, owners = maker.make(begin, end)
-        kept = is_among(signatures, known) if rare else slice(None)
-        made.append((signatures[kept], owners[kept]))
-    all_signatures, all_owners = (np.concatenate(side) for side in zip(*made, strict=True))
+        mask = is_among(signatures, previous) if rare else slice(None)
+        parts.append((signatures[mask], owners[mask]))
+    all_signatures, all_owners = (np.concatenate(side) for side in zip(*parts, strict=True))
     return all_signatures, all_owners
 
 
@@ -276,12 +278,12 @@ class _SignatureMaker:
         """Returns the signatures of sets `begin` to `end`, and the number of the set of each."""
         from irtoolkit.training._compiled import ALONE, pairs_of
 
-        here = slice(begin, end)
-        starts, counts = self.sets.offsets[here], self.pairs[here]
-        owners, words = self.sets.stretch(starts, starts + self.single[here])
-        made = np.empty(int(counts.sum()), np.int64)
-        pairs_of(starts, self.sets.values, self.few[here], counts, made)
-        signatures = np.concatenate([words.astype(np.int64) << 31 | ALONE, made])
+        window = slice(begin, end)
+        starts, counts = self.sets.offsets[window], self.pairs[window]
+        owners, words = self.sets.stretch(starts, starts + self.single[window])
+        values = np.empty(int(counts.sum()), np.int64)
+        pairs_of(starts, self.sets.values, self.few[window], counts, values)
+        signatures = np.concatenate([words.astype(np.int64) << 31 | ALONE, values])
         of_pairs = np.repeat(np.arange(begin, end), counts)
         return signatures, np.concatenate([owners + begin, of_pairs])
 
@@ -291,12 +293,12 @@ def words_of(text: str) -> set[str]:
 
     In Chinese and Japanese, pairs of characters.
     """
-    found = set(_WORD.findall(text.lower()))
+    words = set(_WORD.findall(text.lower()))
     if not text.isascii():
-        for word in [word for word in found if len(word) > 2 and _EAST.search(word)]:
-            found.remove(word)
-            found.update(word[i : i + 2] for i in range(len(word) - 1))
-    return found
+        for word in [word for word in words if len(word) > 2 and _EAST.search(word)]:
+            words.remove(word)
+            words.update(word[i : i + 2] for i in range(len(word) - 1))
+    return words
 
 
 def _span(doc_id: str) -> Span | None:

@@ -55,8 +55,8 @@ class Exclusions:
         codes = self.keys.owners * width + self.keys.values
         first = queries * width
         by_words = is_among(first + self.word_sets[docs], codes)
-        found: Bools = by_words | is_among(first + count + docs, codes)
-        return found
+        contained: Bools = by_words | is_among(first + count + docs, codes)
+        return contained
 
     def restrict(self, docs: Ints) -> Exclusions:
         """Returns the exclusions among some documents only, which get new numbers.
@@ -69,10 +69,10 @@ class Exclusions:
         values = self.keys.values.copy()
         single = values >= self.word_set_count
         values[single] = number[values[single] - self.word_set_count]
-        kept = values >= 0
+        mask = values >= 0
         values[single] += self.word_set_count
-        offsets = offsets_of(self.keys.owners[kept], len(self.keys))
-        return Exclusions(self.word_sets[docs], self.word_set_count, Ragged(offsets, values[kept]))
+        offsets = offsets_of(self.keys.owners[mask], len(self.keys))
+        return Exclusions(self.word_sets[docs], self.word_set_count, Ragged(offsets, values[mask]))
 
     @cached_property
     def docs_of_word_set(self) -> Ragged:

@@ -60,8 +60,8 @@ def _in_single(compare: TensorSimilarity, scale: float) -> TensorSimilarity:
     @wraps(compare)
     def in_single(a: Tensor, b: Tensor, **options: Any) -> Tensor:
         with torch.autocast(a.device.type, enabled=False):
-            found: Tensor = scale * compare(_wide(a), _wide(b), **options)
-        return found
+            scores: Tensor = scale * compare(_wide(a), _wide(b), **options)
+        return scores
 
     return in_single
 
@@ -237,8 +237,8 @@ def _scoring(model: Any, form: str, scale: float) -> TensorSimilarity:
 
     @wraps(score)
     def scaled(*args: Any, **options: Any) -> Tensor:
-        found: Tensor = scale * score(*args, **options)
-        return found
+        scores: Tensor = scale * score(*args, **options)
+        return scores
 
     return scaled
 

@@ -165,10 +165,10 @@ def _check_chunk(loss: Loss, kind: Kind, stage: Stage) -> None:
     if stage.chunk is None:
         return
     if kind not in loss.cached:
-        known = [each.name for each in LOSSES.values() if kind in each.cached]
+        names = [candidate.name for candidate in LOSSES.values() if kind in candidate.cached]
         raise InputError(
             f"loss={loss.name} cannot be computed in chunks for models of kind {kind}",
-            remedy=f"a smaller batch{', or loss=' + _or(known) if known else ''}",
+            remedy=f"a smaller batch{', or loss=' + _or(names) if names else ''}",
         )
 
 

@@ -103,22 +103,22 @@ def encoder_maker(
         seed: seed of the vectors of words that no file gives.
 
     Raises:
-        InputError: the texts have no word, a file is not valid, or `about` has none of the texts.
+        InputError: the texts have no word, a file is not valid, or `details` has none of the texts.
     """
     from irtoolkit.models.quote_words import QuoteWords
     from irtoolkit.models.word_vectors import WordVectors
 
-    about = _About(recipe)
-    words = vocabulary(about.noting(texts))
-    about.refuse_strangers()
+    details = _About(recipe)
+    words = vocabulary(details.noting(texts))
+    details.refuse_strangers()
     tokenizer, vectors = _tokenizer(words), _vectors(recipe, words, seed)
 
     def make(pooling: str, side: Side) -> list[Any]:
         reader: Any
         if recipe.start == "nnqr" and side == "document":
             noise = np.random.default_rng(seed + 1).normal(0, _PERTURBED, vectors.shape)
-            own = vectors + noise.astype(np.float32) * (vectors != 0)
-            reader = QuoteWords(tokenizer, own, about=about.names, update_embeddings=True)
+            noisy = vectors + noise.astype(np.float32) * (vectors != 0)
+            reader = QuoteWords(tokenizer, noisy, names_of=details.names, update_embeddings=True)
         else:
             # The vectors are copied.
             reader = WordVectors(tokenizer, vectors, update_embeddings=True)
@@ -165,9 +165,7 @@ def vocabulary(texts: Iterable[str]) -> list[str]:
     return sorted(counts, key=lambda word: (-counts[word], word))
 
 
-def read_vectors(
-    path: StrPath, wanted: frozenset[str] | set[str]
-) -> dict[str, NDArray[np.float32]]:
+def read_vectors(path: StrPath, words: frozenset[str] | set[str]) -> dict[str, NDArray[np.float32]]:
     """Returns the vectors of some words in a file of word vectors.
 
     Each line is a word and the numbers of its vector, as in GloVe's files; the file is plain or
@@ -176,13 +174,13 @@ def read_vectors(
 
     Args:
         path: the file.
-        wanted: the words to read.
+        words: the words to read.
 
     Raises:
         InputError: a line has no vector, or one of another size than the first line's; or the file
             has none of the words.
     """
-    found: dict[str, NDArray[np.float32]] = {}
+    vectors: dict[str, NDArray[np.float32]] = {}
     width = None
     for number, line in read_lines(path):
         word, *values = line.rstrip().rsplit(" ") if width is None else _parted(line, width)
@@ -197,7 +195,7 @@ def read_vectors(
                 line=number,
                 remedy="a line is a word and the numbers of its vector, separated by spaces",
             )
-        if word not in wanted or word in found:
+        if word not in words or word in vectors:
             continue
         try:
             vector = np.array(values, np.float32)
@@ -210,14 +208,14 @@ def read_vectors(
                 line=number,
                 remedy="download or create the file again",
             )
-        found[word] = vector
-    if not found:
+        vectors[word] = vector
+    if not vectors:
         raise InputError(
-            f"has none of the {len(wanted)} words of the training texts",
+            f"has none of the {len(words)} words of the training texts",
             file=path,
             remedy="give vectors of lower-case words in the same language",
         )
-    return found
+    return vectors
 
 
 def _parted(line: str, width: int) -> list[str]:
@@ -232,21 +230,21 @@ def _vectors(
 
     Vectors that the file of the recipe lacks are drawn at random.
     """
-    known = {} if recipe.words is None else _known(recipe.words, set(words))
-    width = len(next(iter(known.values()))) if known else recipe.width or usual
+    pretrained = {} if recipe.words is None else _known(recipe.words, set(words))
+    width = len(next(iter(pretrained.values()))) if pretrained else recipe.width or usual
     draw = np.random.default_rng(seed)
-    made = draw.normal(0, _DEVIATION, (len(words) + 2, width)).astype(np.float32)
-    made[0] = 0
+    matrix = draw.normal(0, _DEVIATION, (len(words) + 2, width)).astype(np.float32)
+    matrix[0] = 0
     for row, word in enumerate(words, 2):
-        if word in known:
-            made[row] = known[word]
-    return made
+        if word in pretrained:
+            matrix[row] = pretrained[word]
+    return matrix
 
 
-def _known(name: str, wanted: set[str]) -> dict[str, NDArray[np.float32]]:
+def _known(name: str, words: set[str]) -> dict[str, NDArray[np.float32]]:
     """Returns the vectors of some words of a file, or of word vectors that have been fetched."""
     source = word_source(name)
-    return read_vectors(name, wanted) if source is None else fetched_vectors(source, wanted)
+    return read_vectors(name, words) if source is None else fetched_vectors(source, words)
 
 
 def _reader() -> Any:
@@ -256,10 +254,10 @@ def _reader() -> Any:
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
-    made = Tokenizer(WordLevel({}, unk_token=_UNKNOWN))
-    made.normalizer = BertNormalizer(lowercase=True, strip_accents=False)
-    made.pre_tokenizer = BertPreTokenizer()
-    return made
+    tokenizer = Tokenizer(WordLevel({}, unk_token=_UNKNOWN))
+    tokenizer.normalizer = BertNormalizer(lowercase=True, strip_accents=False)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    return tokenizer
 
 
 def _tokenizer(words: list[str]) -> Any:

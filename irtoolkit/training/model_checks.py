@@ -30,18 +30,18 @@ def _check_measure(stage: Stage) -> None:
     """Refuses a measure that cannot be computed, or whose figures have other names than its own."""
     if stage.measure is None:
         return
-    found = parse_measures([stage.measure])
+    parsed = parse_measures([stage.measure])
     try:
         # Which way is better is asked by the name, after an evaluation; trec_eval's are not known there.
         traits(stage.measure)
         # P is a group of trec_eval's, whose figures have other names.
-        known = stage.measure in found
+        valid = stage.measure in parsed
     except (NameError, ValueError):
-        known = False
-    if not known:
+        valid = False
+    if not valid:
         raise InputError(
             f"measure={stage.measure} is trec_eval's name",
-            remedy=f"measure={next(iter(found.values()))}",
+            remedy=f"measure={next(iter(parsed.values()))}",
         )
 
 

@@ -33,8 +33,8 @@ def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Pa
     parts = [f"{key}={str(value).replace('/', '-')}" for key, value in sorted(settings.items())]
     name = ",".join([Path(recipe).stem, *parts])
     if recipe not in recipe_names():  # a file may have the name of one of irtoolkit's recipes
-        own = hashlib.sha256(str(Path(recipe).absolute()).encode()).hexdigest()[:8]
-        name = f"{name},{own}"
+        digest = hashlib.sha256(str(Path(recipe).absolute()).encode()).hexdigest()[:8]
+        name = f"{name},{digest}"
     if len(name) > 120:  # paths in settings can make it longer than file names may be
         name = f"{name[:100]},{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return cache_home() / "trained" / name
@@ -43,10 +43,10 @@ def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Pa
 def trained_by(folder: Path, recipe: Recipe) -> bool:
     """Returns whether the model in a folder was trained by a recipe with the same settings."""
     try:
-        made = load_json((folder / RECORD).read_text("utf-8"))["plan"]["settings"]
+        plan_settings = load_json((folder / RECORD).read_text("utf-8"))["plan"]["settings"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return bool(comparable(made) == comparable(recipe.settings()))
+    return bool(comparable(plan_settings) == comparable(recipe.settings()))
 
 
 def comparable(plan: Any) -> Any:
@@ -56,8 +56,8 @@ def comparable(plan: Any) -> Any:
     or one whose value in earlier versions is known.
     """
     if isinstance(plan, Mapping):
-        for known, added in _ADDED.items():
-            plan = {**added, **plan} if known in plan else plan
+        for names, added in _ADDED.items():
+            plan = {**added, **plan} if names in plan else plan
         return {key: comparable(value) for key, value in plan.items() if value is not None}
     if isinstance(plan, list | tuple):
         return [comparable(value) for value in plan]

@@ -53,19 +53,19 @@ class ModelRetriever(Retriever):
     def encode(self, texts: Sequence[str], query: bool) -> Any:
         """Returns the vectors of queries or of documents; equal texts are encoded once."""
         distinct = list(dict.fromkeys(texts))
-        place = {text: i for i, text in enumerate(distinct)}
+        index_of = {text: i for i, text in enumerate(distinct)}
         encode = self.model.encode_query if query else self.model.encode_document
         with self.in_precision():
-            made = encode(
+            encoded = encode(
                 distinct,
                 batch_size=self.batch,
                 show_progress_bar=False,
                 **_OUTPUT.get(self.kind, {}),
             )
-        rows = [place[text] for text in texts]
-        if isinstance(made, list):
-            return [made[row].float() for row in rows]
-        return made[rows] if isinstance(made, np.ndarray) else made[rows].float()
+        rows = [index_of[text] for text in texts]
+        if isinstance(encoded, list):
+            return [encoded[row].float() for row in rows]
+        return encoded[rows] if isinstance(encoded, np.ndarray) else encoded[rows].float()
 
     def texts_of(self, task: Task, doc: Ints) -> list[str]:
         """Returns the texts of some documents, with their segments joined."""
@@ -88,13 +88,13 @@ def _dense(retriever: ModelRetriever, queries: list[str], task: Task) -> Scorer:
     theirs = retriever.model.similarity_fn_name
     similarity = next((ours for ours, name in COMPARED_AS.items() if name == theirs), theirs)
 
-    known = _shared_vectors(retriever, task)
+    shared = _shared_vectors(retriever, task)
 
     def candidates(doc: Ints) -> Block:
         docs = (
             retriever.encode(retriever.texts_of(task, doc), query=False)
-            if known is None
-            else known[doc]
+            if shared is None
+            else shared[doc]
         )
         compare = prepared(docs, similarity)
         return lambda query: compare(vectors[query])
@@ -117,9 +117,13 @@ def _by_model(retriever: ModelRetriever, queries: list[str], task: Task) -> Scor
         docs = retriever.encode(retriever.texts_of(task, doc), query=False)
 
         def score(query: Ints) -> ScoreMatrix:
-            some = [vectors[i] for i in query] if isinstance(vectors, list) else vectors[query]
-            found: ScoreMatrix = retriever.model.similarity(some, docs).float().cpu().numpy()
-            return found
+            query_vectors = (
+                [vectors[i] for i in query] if isinstance(vectors, list) else vectors[query]
+            )
+            scores: ScoreMatrix = (
+                retriever.model.similarity(query_vectors, docs).float().cpu().numpy()
+            )
+            return scores
 
         return score
 

@@ -55,7 +55,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
             return None
         measure = self._job.validation.measure
         sign = 1 if traits(measure).lower_is_better else -1
-        return min(self.evaluations, key=lambda found: sign * found["figures"][measure])
+        return min(self.evaluations, key=lambda evaluation: sign * evaluation["figures"][measure])
 
     def exhausted(self) -> bool:
         """Returns whether the stage's patience is exhausted: no better evaluation for so many."""
@@ -127,8 +127,8 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         self._started = now
         self._bar.update()
         # Evaluating here, and not at the end of an epoch, keeps one order: evaluate, then save.
-        every = self._job.stage.every or self._steps
-        if state.global_step % every == 0 or state.global_step >= state.max_steps:
+        interval = self._job.stage.every or self._steps
+        if state.global_step % interval == 0 or state.global_step >= state.max_steps:
             self._evaluate(state, control)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
@@ -166,16 +166,16 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
             except NotFiniteError as error:
                 raise self._diverged(error.found, state.global_step) from None
         figures = from_first(figures)
-        found = {"step": state.global_step, "epoch": round(state.epoch, 4), "figures": figures}
-        self.evaluations.append(found)
+        entry = {"step": state.global_step, "epoch": round(state.epoch, 4), "figures": figures}
+        self.evaluations.append(entry)
         best = self.best()
-        if best is found and state.is_world_process_zero:
-            save_atomically(model_saver(model), job.folder.best(found["step"]))
+        if best is entry and state.is_world_process_zero:
+            save_atomically(model_saver(model), job.folder.best(entry["step"]))
         value = figures[job.validation.measure]
         if state.is_world_process_zero:
             self._bar.write(
                 f"step {state.global_step}: {job.validation.measure} {value:.4f}"
-                + (", the best so far" if best is found else ""),
+                + (", the best so far" if best is entry else ""),
                 file=sys.stderr,
             )
         if self.exhausted():
@@ -183,7 +183,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         if math.isnan(value):
             raise self._diverged(f"{job.validation.measure} is not a number", state.global_step)
 
-    def _diverged(self, found: str, step: int) -> DivergedError:
+    def _diverged(self, problem: str, step: int) -> DivergedError:
         return DivergedError(
-            f"step {step}: {found}", remedy="lower rate or scale, or compute with precision=fp32"
+            f"step {step}: {problem}", remedy="lower rate or scale, or compute with precision=fp32"
         )

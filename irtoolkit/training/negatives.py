@@ -24,13 +24,13 @@ def mine_negatives(ranked: Ragged, exclusions: Exclusions, count: int) -> Ints:
         (q, count) documents, followed by -1 if there are fewer.
     """
     queries = ranked.owners
-    kept = ~exclusions.contain(queries, ranked.values)
-    queries, docs = queries[kept], ranked.values[kept]
-    place = np.arange(len(docs)) - offsets_of(queries, len(ranked))[queries]
-    found = np.full((len(ranked), count), -1)
-    early = place < count
-    found[queries[early], place[early]] = docs[early]
-    return found
+    allowed = ~exclusions.contain(queries, ranked.values)
+    queries, docs = queries[allowed], ranked.values[allowed]
+    ranks = np.arange(len(docs)) - offsets_of(queries, len(ranked))[queries]
+    negatives = np.full((len(ranked), count), -1)
+    early = ranks < count
+    negatives[queries[early], ranks[early]] = docs[early]
+    return negatives
 
 
 def draw_negatives(rows: TrainingSet, row: int, count: int, seed: int, epoch: int) -> Ints:
@@ -52,11 +52,11 @@ def draw_negatives(rows: TrainingSet, row: int, count: int, seed: int, epoch: in
             raise _too_few(rows, row, len(allowed), count)
         return random.choice(allowed, count, replace=False)
     # At least half of the pool is allowed, so few draws are rejected, however large the pool is.
-    found: dict[int, None] = {}
-    while len(found) < count:
+    chosen: dict[int, None] = {}
+    while len(chosen) < count:
         drawn = pool[random.integers(len(pool), size=2 * count)]
-        found.update(dict.fromkeys(drawn[~is_among(drawn, excluded)].tolist()))
-    return np.fromiter(found, np.int64, count)
+        chosen.update(dict.fromkeys(drawn[~is_among(drawn, excluded)].tolist()))
+    return np.fromiter(chosen, np.int64, count)
 
 
 def check_negatives(rows: TrainingSet, stage: Stage) -> None:
@@ -66,11 +66,11 @@ def check_negatives(rows: TrainingSet, stage: Stage) -> None:
         InputError: names the first such row.
     """
     if rows.negatives is not None:
-        found = (rows.negatives >= 0).sum(1)
-        if (short := np.flatnonzero(found < stage.count)).size:
+        counts = (rows.negatives >= 0).sum(1)
+        if (short := np.flatnonzero(counts < stage.count)).size:
             row = int(short[0])
             raise InputError(
-                f"only {found[row]} of the first {stage.depth} documents of query"
+                f"only {counts[row]} of the first {stage.depth} documents of query"
                 f" {rows.query_names[row]} may be its negatives, and count={stage.count}",
                 file=stage.run,
                 remedy="lower count, or give a deeper run and raise depth",
@@ -83,9 +83,9 @@ def check_negatives(rows: TrainingSet, stage: Stage) -> None:
     most = np.bincount(keys.owners, np.where(keys.values < sets, sizes, 1), len(keys))
     close = rows.pools.sizes[rows.pool_of] - most < stage.count
     for row in np.flatnonzero(close[rows.query_of]).tolist():
-        left = len(np.setdiff1d(rows.pool(row), rows.excluded(row), assume_unique=True))
-        if left < stage.count:
-            raise _too_few(rows, row, left, stage.count)
+        available = len(np.setdiff1d(rows.pool(row), rows.excluded(row), assume_unique=True))
+        if available < stage.count:
+            raise _too_few(rows, row, available, stage.count)
 
 
 def random_generator(*numbers: int) -> np.random.Generator:
@@ -93,9 +93,9 @@ def random_generator(*numbers: int) -> np.random.Generator:
     return np.random.default_rng([number % (1 << 64) for number in numbers])
 
 
-def _too_few(rows: TrainingSet, row: int, found: int, count: int) -> InputError:
+def _too_few(rows: TrainingSet, row: int, available: int, count: int) -> InputError:
     return InputError(
-        f"{rows.name(row)} of {rows.what} has {found} candidates that may be negatives, and"
+        f"{rows.name(row)} of {rows.what} has {available} candidates that may be negatives, and"
         f" count={count}",
         remedy="lower count",
     )

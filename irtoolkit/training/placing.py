@@ -39,15 +39,17 @@ def deal(clusters: Ints, room: Ints, random: Generator) -> Ints | None:
     order = order[np.argsort(random.permutation(len(sizes))[clusters[order]], kind="stable")]
     cuts = np.flatnonzero(np.diff(clusters[order], prepend=-1, append=-1)).tolist()
     batches = OpenBatches(room, random)
-    found: list[int] = []
+    batch_of: list[int] = []
     for begin, end in pairwise(cuts):
-        taken = batches.take(end - begin)
-        if taken is None:
+        opened = batches.take(end - begin)
+        if opened is None:
             return None
-        found += taken
-    placed[order] = np.array(found, np.int64)
-    left = np.repeat(np.arange(len(room)), room - np.bincount(placed[order], minlength=len(room)))
-    placed[alone] = random.permutation(left)
+        batch_of += opened
+    placed[order] = np.array(batch_of, np.int64)
+    remaining = np.repeat(
+        np.arange(len(room)), room - np.bincount(placed[order], minlength=len(room))
+    )
+    placed[alone] = random.permutation(remaining)
     return placed
 
 
@@ -66,34 +68,34 @@ class OpenBatches:
         Returns:
             The batches, or None if fewer have room.
         """
-        level, taken = len(self._by_room) - 1, list[tuple[int, list[int]]]()
+        level, taken_batches = len(self._by_room) - 1, list[tuple[int, list[int]]]()
         while count:
             while level and not self._by_room[level]:
                 level -= 1
             if not level:
                 return None
-            here = self._by_room[level]
-            cut = max(0, len(here) - count)
-            taken.append((level, here[cut:]))
-            count -= len(here) - cut
-            del here[cut:]
+            bucket = self._by_room[level]
+            cut = max(0, len(bucket) - count)
+            taken_batches.append((level, bucket[cut:]))
+            count -= len(bucket) - cut
+            del bucket[cut:]
             level -= 1
-        for level, batches in taken:
+        for level, batches in taken_batches:
             for batch in batches:
                 self._put(level - 1, batch)
         while len(self._by_room) > 1 and not self._by_room[-1]:
             self._by_room.pop()
-        return [batch for _, batches in taken for batch in batches]
+        return [batch for _, batches in taken_batches for batch in batches]
 
     def first(self, fits: Callable[[int], bool]) -> int | None:
         """Takes room for one row from the emptiest batch that fits; None if none fits."""
         for level in range(len(self._by_room) - 1, 0, -1):
-            here = self._by_room[level]
-            for place in range(len(here) - 1, -1, -1):
-                batch = here[place]
+            bucket = self._by_room[level]
+            for i in range(len(bucket) - 1, -1, -1):
+                batch = bucket[i]
                 if fits(batch):
-                    here[place] = here[-1]
-                    here.pop()
+                    bucket[i] = bucket[-1]
+                    bucket.pop()
                     self._put(level - 1, batch)
                     return batch
         return None
@@ -102,17 +104,17 @@ class OpenBatches:
         """Returns the batches with room, each repeated as often as it takes another row."""
         repeated = [
             batch
-            for level, here in enumerate(self._by_room)
-            for batch in here
+            for level, bucket in enumerate(self._by_room)
+            for batch in bucket
             for _ in range(level)
         ]
         return np.array(repeated, np.int64)
 
     def _put(self, level: int, batch: int) -> None:
-        here = self._by_room[level]
-        place = int(next(self._chances) * (len(here) + 1))
-        here.append(batch)
-        here[place], here[-1] = here[-1], here[place]
+        bucket = self._by_room[level]
+        index = int(next(self._chances) * (len(bucket) + 1))
+        bucket.append(batch)
+        bucket[index], bucket[-1] = bucket[-1], bucket[index]
 
 
 def _uniform(random: Generator) -> Iterator[float]:
@@ -151,7 +153,9 @@ class RowPlacer:
         for _ in range(TRIES):
             filling = _Filling(self._brought, self._excluded, room, random)
             # Rows that did not fit are placed first in the next try.
-            left = [row for row in dict.fromkeys([*stuck, *order.tolist()]) if not filling.add(row)]
+            unplaced = [
+                row for row in dict.fromkeys([*stuck, *order.tolist()]) if not filling.add(row)
+            ]
             easy = random.permutation(np.flatnonzero(self._alone))
             easy = easy[np.argsort(spare[easy], kind="stable")]
             free = filling.open.room()
@@ -161,7 +165,7 @@ class RowPlacer:
                     placed[members] = batch
                 placed[easy[: len(free)]] = random.permutation(free)
                 return placed
-            stuck = list(dict.fromkeys([*left, *stuck]))
+            stuck = list(dict.fromkeys([*unplaced, *stuck]))
         return None
 
     def _prepare(self) -> None:
@@ -171,17 +175,17 @@ class RowPlacer:
         bringing, brought = self._all.brought.take(self._rows)
         excluding, excluded = self._all.excluded.take(self._rows)
         keys, places = np.unique(np.concatenate([brought, excluded]), return_inverse=True)
-        one, two = places[: len(brought)], places[len(brought) :]
-        brings = np.bincount(one, minlength=len(keys))
-        excludes = np.bincount(two, minlength=len(keys))
+        first, second = places[: len(brought)], places[len(brought) :]
+        brings = np.bincount(first, minlength=len(keys))
+        excludes = np.bincount(second, minlength=len(keys))
         self._counts = np.zeros(len(self._rows))
-        self._counts += np.bincount(bringing, excludes[one], len(self._rows))
-        self._counts += np.bincount(excluding, brings[two], len(self._rows))
-        for keys_of, made in (
+        self._counts += np.bincount(bringing, excludes[first], len(self._rows))
+        self._counts += np.bincount(excluding, brings[second], len(self._rows))
+        for keys_of, target in (
             (self._all.brought, self._brought),
             (self._all.excluded, self._excluded),
         ):
-            made += [frozenset(keys_of[row].tolist()) for row in self._rows]
+            target += [frozenset(keys_of[row].tolist()) for row in self._rows]
 
 
 class _Filling:
@@ -226,11 +230,11 @@ class _Filling:
         for batch in self._random.permutation(len(self.members))[:_SWAPS].tolist():
             if not self._fits(row, batch):
                 continue
-            for other in self.members[batch]:
-                to = self.open.first(lambda to, other=other: self._fits(other, to))  # type: ignore[misc]
+            for member in self.members[batch]:
+                to = self.open.first(lambda to, member=member: self._fits(member, to))  # type: ignore[misc]
                 if to is not None:
-                    self._remove(other, batch)
-                    self._put(other, to)
+                    self._remove(member, batch)
+                    self._put(member, to)
                     self._put(row, batch)
                     return True
         return False

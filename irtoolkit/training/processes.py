@@ -34,8 +34,8 @@ class ProcessRank:
     @classmethod
     def of_environment(cls) -> ProcessRank:
         """Returns the rank of this process, as its launcher sets it."""
-        here = launch()
-        return cls(here.rank, here.size)
+        process = launch()
+        return cls(process.rank, process.size)
 
 
 def is_first_process() -> bool:
@@ -115,8 +115,8 @@ def average_gradients(model: Any) -> None:
     import torch
     from torch.distributed.tensor import DTensor
 
-    found = [weights.grad for weights in model.parameters() if weights.grad is not None]
-    gradients = [gradient for gradient in found if not isinstance(gradient, DTensor)]
+    present = [weights.grad for weights in model.parameters() if weights.grad is not None]
+    gradients = [gradient for gradient in present if not isinstance(gradient, DTensor)]
     if not gradients:
         return
     flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
@@ -136,8 +136,8 @@ def alone(folder: Path) -> Iterator[None]:
     Raises:
         InputError: another training has it; in every process.
     """
-    with ExitStack() as held:
-        refused = from_first(_refusal(folder, held) if is_first_process() else None)
+    with ExitStack() as stack:
+        refused = from_first(_refusal(folder, stack) if is_first_process() else None)
         if refused is not None:
             raise refused
         yield
@@ -153,13 +153,13 @@ def _lock_of(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.lock")
 
 
-def _refusal(folder: Path, held: ExitStack) -> InputError | None:
-    """Locks the folder of a model until the end of `held`, or says why not."""
+def _refusal(folder: Path, stack: ExitStack) -> InputError | None:
+    """Locks the folder of a model until the end of `stack`, or says why not."""
     try:
-        mine = held.enter_context(locked(_lock_of(folder), wait=False, remove=True))
+        acquired = stack.enter_context(locked(_lock_of(folder), wait=False, remove=True))
     except InputError as error:
         return error
-    if mine:
+    if acquired:
         return None
     return InputError(
         f"another training is writing {folder}",

@@ -51,8 +51,8 @@ class KnownVectors(InputModule):  # type: ignore[misc]
         if new:
             self._place |= {text: len(self._place) + i for i, text in enumerate(new)}
             self._vectors.extend(self._encoder.encode(new, count=len(new)).vectors())
-        made = np.stack([self._vectors[self._place[text]] for text in texts])
-        return {"sentence_embedding": torch.from_numpy(made.astype(np.float32))}
+        vectors = np.stack([self._vectors[self._place[text]] for text in texts])
+        return {"sentence_embedding": torch.from_numpy(vectors.astype(np.float32))}
 
     def forward(self, features: Any, **_: Any) -> Any:
         return features
@@ -105,13 +105,13 @@ class MappedForm:
                 f"query_map=true: {recipe.start} has an encoder for each side, or cuts its vectors",
                 remedy="start from a model with one encoder, whose vectors are whole",
             )
-        known = [KnownVectors(_encoder(recipe, side, device)) for side in ("query", "document")]
-        for module, some in zip(known, texts, strict=True):
-            module.preprocess(list(dict.fromkeys(some)))
-        width = len(known[0].preprocess([""])["sentence_embedding"][0])
+        encoders = [KnownVectors(_encoder(recipe, side, device)) for side in ("query", "document")]
+        for module, side_texts in zip(encoders, texts, strict=True):
+            module.preprocess(list(dict.fromkeys(side_texts)))
+        width = len(encoders[0].preprocess([""])["sentence_embedding"][0])
         self._map = QueryMap(width)
         self.model = SentenceTransformer(
-            modules=[Router.for_query_document([known[0], self._map], [known[1]])],
+            modules=[Router.for_query_document([encoders[0], self._map], [encoders[1]])],
             device=device,
             similarity_fn_name=self._base.similarity_fn_name,
         )

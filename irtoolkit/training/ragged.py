@@ -90,8 +90,8 @@ def distinct(values: Ints) -> Ints:
     """Returns the distinct values, ascending; several times faster than np.unique."""
     ordered = np.sort(values)
     new = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]
-    found: Ints = ordered[new]
-    return found
+    values_found: Ints = ordered[new]
+    return values_found
 
 
 def is_among(values: Ints, ordered: Ints) -> Bools:
@@ -99,5 +99,5 @@ def is_among(values: Ints, ordered: Ints) -> Bools:
     if not len(ordered):
         return np.zeros(len(values), bool)
     places = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
-    found: Bools = ordered[places] == values
-    return found
+    matches: Bools = ordered[places] == values
+    return matches

@@ -43,14 +43,14 @@ class _Training:
     out: str
     options: Mapping[str, Any]
 
-    def __call__(self, one: _Rank) -> TrainedModel | LostPeerError:
+    def __call__(self, rank: _Rank) -> TrainedModel | LostPeerError:
         """Returns the trained model; if another process was lost, only the error for that."""
         variables = {
-            "RANK": str(one.rank),
-            "WORLD_SIZE": str(one.size),
+            "RANK": str(rank.rank),
+            "WORLD_SIZE": str(rank.size),
             # A worker sees its own GPU only.
             "LOCAL_RANK": "0",
-            MEET: one.place,
+            MEET: rank.place,
             # accelerate wants to see these, though the processes have met by then.
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": "0",
@@ -86,7 +86,7 @@ def train_with(
     gpus = float(options.get("device") != "cpu" and engine.gpus > 0)
     try:
         work = _Training(recipe, str(folder), options)
-        found = list(engine.map(work, ranks, gpus=gpus, together=True))
+        outcomes = list(engine.map(work, ranks, gpus=gpus, together=True))
     except WorkerKilledError as error:
         raise InputError(
             f"process {error.number} of {count} was killed in training, perhaps for lack of memory",
@@ -94,13 +94,13 @@ def train_with(
             " chunk takes less memory",
         ) from None
     finally:
-        for path in folder.parent.glob(f"{place.name}*"):
+        for path in folder.parent.glob(f"{meeting_file.name}*"):
             with suppress(OSError):
                 path.unlink()
-    for each in found:
-        if isinstance(each, LostPeerError):
-            raise each
-    first = found[0]
+    for outcome in outcomes:
+        if isinstance(outcome, LostPeerError):
+            raise outcome
+    first = outcomes[0]
     assert isinstance(first, TrainedModel)
     return first
 

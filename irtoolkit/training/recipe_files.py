@@ -112,12 +112,12 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         data = load_toml(text)
     except ValueError as error:
         raise InputError(f"not TOML: {error}", file=path) from None
-    found = data.get("variables", {})
+    variables = data.get("variables", {})
     stages = data.get("stage", [])
     tables = isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages)
-    if not isinstance(found, dict) or not tables:
+    if not isinstance(variables, dict) or not tables:
         raise InputError("[variables.NAME] and [[stage]] are tables", file=path)
-    for key, value in found.items():
+    for key, value in variables.items():
         fits = isinstance(value, dict) and value.keys() == {"default", "values"}
         if not fits or not isinstance(value["values"], dict):
             raise InputError(f"the variable {key} needs default and values", file=path)
@@ -142,15 +142,15 @@ def _split_settings(
         elif key in _STAGE:
             shared[key] = value
         else:
-            known = [*variables, *_MODEL, *_STAGE]
+            names = [*variables, *_MODEL, *_STAGE]
             stages = f"; 1.epochs sets one of the {count} stages" if count > 1 else ""
-            raise UnknownSettingError(f"the recipe {path.stem}", key, known, stages)
+            raise UnknownSettingError(f"the recipe {path.stem}", key, names, stages)
     return model, shared, single
 
 
 def _with_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with the scale in place of a temperature, which is its inverse."""
-    found: dict[str, Any] = {}
+    scaled: dict[str, Any] = {}
     for key, value in settings.items():
         name = key.rpartition(".")[2]
         scale = key.removesuffix(name) + "scale"
@@ -164,8 +164,8 @@ def _with_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
             if scale in settings:
                 raise InputError(f"{key}={value} and {scale}: one is the inverse of the other")
             key, value = scale, 1 / temperature
-        found[key] = value
-    return found
+        scaled[key] = value
+    return scaled
 
 
 def _fill(path: Path, values: dict[str, Any], filled: Mapping[str, str]) -> dict[str, Any]:

@@ -221,11 +221,11 @@ class Recipe(Record):
 
     def settings(self) -> dict[str, Any]:
         """Returns everything that decides the weights."""
-        kept = asdict(self)
+        values = asdict(self)
         for field in ("title", "paper", "note"):
-            kept.pop(field)
-        kept["variables"] = dict(self.variables)
-        return kept
+            values.pop(field)
+        values["variables"] = dict(self.variables)
+        return values
 
 
 def check_evaluation(recipe: Recipe) -> None:
@@ -239,5 +239,6 @@ def check_evaluation(recipe: Recipe) -> None:
         for key in ("every", "patience", "ways"):
             if getattr(stage, key) is not None and stage.measure is None:
                 raise InputError(
-                    f"{key}{at} needs a measure, and none is given", remedy="for example measure=RR"
+                    f"{key}{suffix} needs a measure, and none is given",
+                    remedy="for example measure=RR",
                 )

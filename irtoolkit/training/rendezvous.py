@@ -22,59 +22,59 @@ _WAIT = timedelta(days=1)
 _FIRST_PORT, _PORTS = 15000, 15000
 
 
-def torch_variables(here: Launch, env: Mapping[str, str] = os.environ) -> dict[str, str]:
+def torch_variables(process: Launch, env: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Returns the environment variables by which torch finds the other processes of a launch.
 
     Args:
-        here: this process.
+        process: this process.
         env: the environment variables; `MASTER_ADDR` and `MASTER_PORT` are kept.
 
     Raises:
         InputError: the address of process 0 is unknown.
     """
-    address = env.get("MASTER_ADDR") or _address(here, env)
-    port = env.get("MASTER_PORT") or _port(here, env)
+    address = env.get("MASTER_ADDR") or _address(process, env)
+    port = env.get("MASTER_PORT") or _port(process, env)
     if not address or not port:
-        lacking = "MASTER_PORT" if address else "MASTER_ADDR"
+        variable = "MASTER_PORT" if address else "MASTER_ADDR"
         raise InputError(
-            f"{here.launcher} started {here.size} processes, and nothing tells where they meet",
-            remedy=f"set {lacking} to {'a free port' if address else 'the host of process 0'},"
+            f"{process.launcher} started {process.size} processes, and nothing tells where they meet",
+            remedy=f"set {variable} to {'a free port' if address else 'the host of process 0'},"
             " or start them with torchrun",
         )
     return {
-        "RANK": str(here.rank),
-        "WORLD_SIZE": str(here.size),
-        "LOCAL_RANK": str(here.local_rank),
+        "RANK": str(process.rank),
+        "WORLD_SIZE": str(process.size),
+        "LOCAL_RANK": str(process.local_rank),
         "MASTER_ADDR": address,
         "MASTER_PORT": port,
     }
 
 
-def _address(here: Launch, env: Mapping[str, str]) -> str:
-    if here.launcher == "srun":
+def _address(process: Launch, env: Mapping[str, str]) -> str:
+    if process.launcher == "srun":
         if env.get("SLURM_STEP_NUM_NODES", env.get("SLURM_NNODES")) == "1":
             return "127.0.0.1"
         nodes = env.get("SLURM_STEP_NODELIST") or env.get("SLURM_JOB_NODELIST") or ""
         # Process 0 is on the first node; where srun was typed may be another machine.
         return first_host(nodes) or env.get("SLURM_LAUNCH_NODE_IPADDR", "")
     here_alone = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
-    return "127.0.0.1" if any(env.get(name) == str(here.size) for name in here_alone) else ""
+    return "127.0.0.1" if any(env.get(name) == str(process.size) for name in here_alone) else ""
 
 
-def _port(here: Launch, env: Mapping[str, str]) -> str:
-    if here.launcher == "srun":
+def _port(process: Launch, env: Mapping[str, str]) -> str:
+    if process.launcher == "srun":
         job, step = env.get("SLURM_JOB_ID", ""), env.get("SLURM_STEP_ID", "0")
         if not (job.isdecimal() and step.isdecimal()):
             return ""
         return str(_FIRST_PORT + (int(job) + 101 * int(step)) % _PORTS)
     # On one machine the launcher is the parent of all processes.
-    return str(_FIRST_PORT + os.getppid() % _PORTS) if here.several else ""
+    return str(_FIRST_PORT + os.getppid() % _PORTS) if process.several else ""
 
 
 def first_host(nodes: str) -> str:
     """Returns the first host of a list as Slurm writes it: n007 of "n[007-010,012],m1"."""
-    found = re.match(r"([^,\[]*)(?:\[([^\],-]+)[^\]]*\])?([^,\[]*)", nodes.strip())
-    return "".join(part or "" for part in found.groups()) if found else ""
+    match = re.match(r"([^,\[]*)(?:\[([^\],-]+)[^\]]*\])?([^,\[]*)", nodes.strip())
+    return "".join(part or "" for part in match.groups()) if match else ""
 
 
 def meet(backend: str) -> None:
@@ -86,24 +86,24 @@ def meet(backend: str) -> None:
     import torch
     from torch.distributed.rendezvous import rendezvous
 
-    here = launch()
+    process = launch()
     file = os.environ.get(MEET)
-    if here.launcher != "torchrun" and file is None:
+    if process.launcher != "torchrun" and file is None:
         # The libraries know torchrun's variables only.
-        os.environ.update(torch_variables(here))
+        os.environ.update(torch_variables(process))
     try:
         url = "env://" if file is None else Path(file).as_uri()
-        store, rank, size = next(rendezvous(url, here.rank, here.size, timeout=_ARRIVAL))
+        store, rank, size = next(rendezvous(url, process.rank, process.size, timeout=_ARRIVAL))
         _await_all(store, rank, size)
     except (RuntimeError, ValueError) as error:
-        place = file or f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
+        location = file or f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
         reason = " ".join(str(error).split())
         if "EADDRINUSE" in reason or "in use" in reason:
             raise InputError(
-                f"{place} is in use", remedy="set MASTER_PORT to a free port"
+                f"{location} is in use", remedy="set MASTER_PORT to a free port"
             ) from None
         raise InputError(
-            f"not all of the {here.size} processes met at {place}: {reason[:200]}",
+            f"not all of the {process.size} processes met at {location}: {reason[:200]}",
             remedy="each is started with srun, mpirun or torchrun, and reaches that address;"
             " MASTER_ADDR and MASTER_PORT set another",
         ) from None
@@ -115,5 +115,5 @@ def meet(backend: str) -> None:
 def _await_all(store: Any, rank: int, size: int) -> None:
     """Waits until every process has written its name."""
     store.set(f"irtoolkit/here/{rank}", "here")
-    store.wait([f"irtoolkit/here/{other}" for other in range(size)], _ARRIVAL)
+    store.wait([f"irtoolkit/here/{number}" for number in range(size)], _ARRIVAL)
     store.set_timeout(_WAIT)

@@ -113,9 +113,9 @@ class BatchSampler:
 
     def _plan(self) -> list[Ints]:
         if self._planned[0] != self.epoch:
-            made = [batch for group in self._groups for batch in group.plan(self.epoch)]
-            order = random_generator(self._seed, self.epoch, _SHUFFLING).permutation(len(made))
-            self._planned = self.epoch, [made[place] for place in order]
+            batches = [batch for group in self._groups for batch in group.plan(self.epoch)]
+            order = random_generator(self._seed, self.epoch, _SHUFFLING).permutation(len(batches))
+            self._planned = self.epoch, [batches[i] for i in order]
         return self._planned[1]
 
 
@@ -166,9 +166,9 @@ class _Group:
             return np.split(self.rows[active], np.cumsum(self._room())[:-1])
         placed = self._known
         for attempt in range(TRIES):
-            found = self._place(random, epoch + attempt)
-            if found is not None:
-                placed = found
+            batches = self._place(random, epoch + attempt)
+            if batches is not None:
+                placed = batches
                 break
         if placed is None:
             raise RuntimeError("rows that can be placed in any order could not be placed")
@@ -231,15 +231,15 @@ class _Group:
     def _active(self, turn: int) -> Ints:
         """Returns the rows that are not left out in a turn; rows are left out in turns."""
         rest = len(self.rows) - self._units * self._world
-        each = np.arange(len(self.rows))
+        rows = np.arange(len(self.rows))
         if not rest:
-            return each
-        order = random_generator(*self._seed, _RESTING).permutation(len(each))
-        return np.delete(each, order[(turn * rest + np.arange(rest)) % len(each)])
+            return rows
+        order = random_generator(*self._seed, _RESTING).permutation(len(rows))
+        return np.delete(rows, order[(turn * rest + np.arange(rest)) % len(rows)])
 
 
 def differ(texts: Iterable[str]) -> bool:
     """Returns whether any two of some texts are different."""
-    each = iter(texts)
-    first = next(each, None)
-    return any(text != first for text in each)
+    iterator = iter(texts)
+    first = next(iterator, None)
+    return any(text != first for text in iterator)

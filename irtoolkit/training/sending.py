@@ -21,13 +21,13 @@ def sent(data: Any, device: torch.device, name: str = "") -> Any:
     if isinstance(data, Mapping):
         return type(data)({key: sent(value, device, str(key)) for key, value in data.items()})  # type: ignore[call-arg]
     if isinstance(data, tuple | list):
-        return type(data)(sent(each, device) for each in data)
+        return type(data)(sent(item, device) for item in data)
     if not isinstance(data, torch.Tensor):
         return data
-    there = data.to(device, non_blocking=True)
+    moved = data.to(device, non_blocking=True)
     if name.endswith("attention_mask") and data.dim() == 2 and data.device.type == "cpu":
-        with_layout(there, data.numpy())
-    return there
+        with_layout(moved, data.numpy())
+    return moved
 
 
 class Awaited:

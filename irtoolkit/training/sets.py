@@ -201,36 +201,36 @@ def _renumbered(links: Links, negatives: Ints, docs: Ints, total: int) -> tuple[
     """Rows and negatives with new numbers for some of `total` documents, ascending."""
     number = np.full(total + 1, -1)  # the last item stays -1, for no document
     number[docs] = np.arange(len(docs))
-    owners, found = links.pools.owners, links.pools.values
-    here = number[found] >= 0
-    pools = Ragged.grouped(owners[here], number[found[here]], len(links.pools))
+    owners, values = links.pools.owners, links.pools.values
+    present = number[values] >= 0
+    pools = Ragged.grouped(owners[present], number[values[present]], len(links.pools))
     return replace(links, golds=number[links.golds], pools=pools, ranked=None), number[negatives]
 
 
-def _opened(tables: Tables, what: str) -> TrainingSet:
+def _opened(tables: Tables, description: str) -> TrainingSet:
     values = tables["arrays"]["values"]
-    found: dict[str, Ints] = {
-        name: np.asarray(np.from_dlpack(values[place].values), np.int64)
-        for place, name in enumerate(_ARRAYS)
+    arrays: dict[str, Ints] = {
+        name: np.asarray(np.from_dlpack(values[number].values), np.int64)
+        for number, name in enumerate(_ARRAYS)
     }
-    made = tables["made"].to_pylist()[0]
+    origin = tables["made"].to_pylist()[0]
     queries, docs = tables["queries"], tables["docs"]
-    query_of, used = found["query_of"], found["docs"]
-    keys = Ragged(found["key_offsets"], found["key_values"])
+    query_of, used = arrays["query_of"], arrays["docs"]
+    keys = Ragged(arrays["key_offsets"], arrays["key_values"])
     return TrainingSet(
         queries=SelectedTexts(MappedTexts(queries["text"]), query_of),
-        golds=found["golds"],
-        groups=found["groups"],
+        golds=arrays["golds"],
+        groups=arrays["groups"],
         docs=_selected(MappedTexts(docs["text"]), used),
         query_of=query_of,
         query_names=SelectedTexts(MappedTexts(queries["id"]), query_of),
         doc_names=_selected(MappedTexts(docs["id"]), used),
-        exclusions=Exclusions(found["word_sets"], made["kinds"], keys),
-        pool_of=found["pool_of"],
-        pools=Ragged(found["pool_offsets"], found["pool_values"]),
-        fingerprint=made["fingerprint"],
-        what=what,
-        negatives=found["negatives"].reshape(-1, made["width"]) if made["width"] else None,
+        exclusions=Exclusions(arrays["word_sets"], origin["kinds"], keys),
+        pool_of=arrays["pool_of"],
+        pools=Ragged(arrays["pool_offsets"], arrays["pool_values"]),
+        fingerprint=origin["fingerprint"],
+        what=description,
+        negatives=arrays["negatives"].reshape(-1, origin["width"]) if origin["width"] else None,
     )
 
 

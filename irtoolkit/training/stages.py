@@ -122,17 +122,17 @@ def _explain_memory(job: StageJob) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
         if not _lacks_memory(error):
             raise
-        held = job.stage.chunk or job.stage.batch
+        size = job.stage.chunk or job.stage.batch
         ways = [
-            f"chunk={max(1, held // 2)}, which holds fewer rows at once and changes no gradient"
+            f"chunk={max(1, size // 2)}, which holds fewer rows at once and changes no gradient"
             if job.recipe.kind in LOSSES[job.stage.loss].cached
-            else f"batch={max(1, held // 2)}",
+            else f"batch={max(1, size // 2)}",
             "query_length and doc_length",
             "checkpointing=true",
             "precision=bf16 on a GPU",
         ]
         raise InputError(
-            f"memory does not suffice for {held} rows at once",
+            f"memory does not suffice for {size} rows at once",
             remedy=f"lower it: {'; '.join(ways)}",
         ) from None
 
@@ -155,8 +155,8 @@ def _explain_start(job: StageJob) -> Iterator[None]:
 def _lacks_memory(error: Exception) -> bool:
     import torch
 
-    lacking = isinstance(error, MemoryError | torch.OutOfMemoryError)
-    return lacking or "allocate memory" in str(error)
+    out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return out_of_memory or "allocate memory" in str(error)
 
 
 @contextmanager

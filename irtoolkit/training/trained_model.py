@@ -58,9 +58,9 @@ class TrainedForm:
         """Makes BERT's layers train without padding, in bf16 on a GPU; does nothing otherwise."""
         import torch
 
-        other = self.sharded or self.adapted or recipe.checkpointing or recipe.kind == "late"
+        special = self.sharded or self.adapted or recipe.checkpointing or recipe.kind == "late"
         precision = chosen_precision(recipe.precision, self._device)
-        if not other and self._device.startswith("cuda") and precision == "bf16":
+        if not special and self._device.startswith("cuda") and precision == "bf16":
             pack(self.model, torch.bfloat16)
 
     def saved(self) -> Any:
@@ -75,8 +75,8 @@ class TrainedForm:
         if self._whole is None:
             return None
         self._whole.load_state_dict(state, strict=False)
-        made = copy.deepcopy(self._whole)
-        return (adapters.merge_adapters(made) if self.adapted else made).to(self._device)
+        copied = copy.deepcopy(self._whole)
+        return (adapters.merge_adapters(copied) if self.adapted else copied).to(self._device)
 
     def measured(self, saved: Any) -> Any:
         """Returns the model to evaluate, given the saved one."""
@@ -100,10 +100,10 @@ class TrainedForm:
 
     def _trained(self) -> dict[str, Any]:
         """Returns the trained weights on the CPU, in the first process; {} in all others."""
-        found = {}
+        settings = {}
         for name, weights in self.model.named_parameters():
             if weights.requires_grad:
                 value = sharding.whole(weights.detach())
                 if is_first_process():
-                    found[name] = value.cpu().contiguous()
-        return found
+                    settings[name] = value.cpu().contiguous()
+        return settings

@@ -125,8 +125,13 @@ def _trained(
     wait_for_all(options.device)
     started = time.monotonic()
     stages = _train_stages(recipe, data, work, options)
-    made = provenance.circumstances(time.monotonic() - started)
-    record = {"plan": plan, **work.before(), "stages": [stage.record() for stage in stages], **made}
+    circumstances = provenance.circumstances(time.monotonic() - started)
+    record = {
+        "plan": plan,
+        **work.before(),
+        "stages": [stage.record() for stage in stages],
+        **circumstances,
+    }
     wait_for_all(options.device)  # until all have read what the first process removes
     if is_first_process():
         _deliver(recipe, record, stages[-1].model, folder)
@@ -140,13 +145,17 @@ def _train_stages(
 ) -> list[StageFolder]:
     """Trains the stages that are not complete, one after the other; returns their folders."""
     folders: list[StageFolder] = []
-    for number, one in enumerate(data, 1):
+    for number, stage_data in enumerate(data, 1):
         previous = folders[-1].model if folders else None
         folders.append(work.stage(number))
         if folders[-1].record() is None:
             label = f"stage {number} of {len(data)}"
-            texts = (text for each in data for text in chain(each.rows.queries, each.rows.docs))
-            train_stage(StageJob(recipe, one, folders[-1], previous, options, label, texts))
+            texts = (
+                text
+                for data_of_stage in data
+                for text in chain(data_of_stage.rows.queries, data_of_stage.rows.docs)
+            )
+            train_stage(StageJob(recipe, stage_data, folders[-1], previous, options, label, texts))
             wait_for_all(options.device)
     return folders
 
@@ -164,7 +173,7 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
             raise InputError(f"{key}={value} is not at least {least}")
     if folder.is_file():
         raise InputError(f"{folder} is a file", remedy="name a folder with -o")
-    for key, what, lines in (
+    for key, description, lines in (
         (
             "sememes",
             "lexicon of sememes",
@@ -186,7 +195,9 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
         if file is None or (key == "words" and word_source(file) is not None):
             continue
         if not Path(file).is_file():
-            raise InputError(f"there is no {what} {file}", remedy=f"--set {key}=FILE, {lines}")
+            raise InputError(
+                f"there is no {description} {file}", remedy=f"--set {key}=FILE, {lines}"
+            )
 
 
 def _existing(folder: Path, plan: dict[str, Any]) -> TrainedModel | None:
@@ -194,10 +205,10 @@ def _existing(folder: Path, plan: dict[str, Any]) -> TrainedModel | None:
     if not is_trained(folder):
         return None
     record = read_training_record(folder / RECORD)
-    other = first_difference(record["plan"], plan)
-    if other is not None:
+    difference = first_difference(record["plan"], plan)
+    if difference is not None:
         raise InputError(
-            f"{folder} has a model of another training: {other}",
+            f"{folder} has a model of another training: {difference}",
             remedy="name another folder with -o, or train again with --restart",
         )
     return TrainedModel(folder, record, reused=True)
@@ -224,11 +235,11 @@ def prepare(recipe: Recipe) -> tuple[list[StageData], dict[str, Any]]:
 
 def _stage_data(recipe: Recipe, stage: Stage, join: str) -> StageData:
     rows = build_training_set(stage, join, bool(recipe.trust_remote_code))
-    held = None
+    held_out = None
     if stage.held_out:
-        kept, out = split_rows(rows, stage, recipe.seed)
-        rows, held = rows.select(kept), rows.select(out)
-    return StageData(stage, rows, make_validation(stage, held, join))
+        rows_kept, out = split_rows(rows, stage, recipe.seed)
+        rows, held_out = rows.select(rows_kept), rows.select(out)
+    return StageData(stage, rows, make_validation(stage, held_out, join))
 
 
 def split_rows(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
@@ -252,12 +263,12 @@ def split_rows(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
         )
     chosen = np.random.default_rng(seed).choice(owners, count, replace=False)
     out = np.isin(owner, chosen) & ~extra
-    held = np.flatnonzero(out).tolist() if extra.any() else []
-    asked = {rows.queries[row] for row in held}
-    again = [row for row in np.flatnonzero(extra).tolist() if rows.queries[row] in asked]
-    kept = ~out
-    kept[again] = False
-    return np.flatnonzero(kept), np.flatnonzero(out)
+    held_out = np.flatnonzero(out).tolist() if extra.any() else []
+    queries = {rows.queries[row] for row in held_out}
+    again = [row for row in np.flatnonzero(extra).tolist() if rows.queries[row] in queries]
+    mask = ~out
+    mask[again] = False
+    return np.flatnonzero(mask), np.flatnonzero(out)
 
 
 def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
@@ -274,11 +285,14 @@ def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
             source = word_source(file)
             starts[file] = sha256(file) if source is None else source.folder.name
     lexicon = None if recipe.sememes is None else sha256(recipe.sememes)
-    tests = [None if (test := one.validation) is None else test.fingerprint() for one in data]
+    tests = [
+        None if (test := stage_data.validation) is None else test.fingerprint()
+        for stage_data in data
+    ]
     return {
         "recipe": recipe.name,
         "settings": settings,
-        "data": [one.rows.fingerprint for one in data],
+        "data": [stage_data.rows.fingerprint for stage_data in data],
         "tests": tests,
         "start": starts,
         "sememes": lexicon,
@@ -290,7 +304,7 @@ def _deliver(recipe: Recipe, record: dict[str, Any], model: Path, folder: Path) 
 
     def save(partial: str) -> None:
         shutil.copytree(model, partial)
-        text = model_card(recipe, record, own=loading.has_our_modules(partial))
+        text = model_card(recipe, record, own_code=loading.has_our_modules(partial))
         (Path(partial) / "README.md").write_text(text, "utf-8")
         sums = {places.WEIGHTS: places.weight_sums(Path(partial))}
         (Path(partial) / RECORD).write_text(

@@ -60,7 +60,7 @@ class SelectedTexts(Sequence[str]):
         return self._texts[int(self._places[key])]
 
     def __iter__(self) -> Iterator[str]:
-        return (self._texts[place] for place in self._places.tolist())
+        return (self._texts[number] for number in self._places.tolist())
 
 
 @dataclass(frozen=True, eq=False)

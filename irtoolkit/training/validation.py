@@ -85,8 +85,8 @@ class Validation:
             )
         finally:
             model.train(training)
-        found = score(self.dataset, ranking.run, self.measures, names=["model"])
-        return found["model"].figures()
+        scores = score(self.dataset, ranking.run, self.measures, names=["model"])
+        return scores["model"].figures()
 
     def _relevant(self) -> dict[str, list[str]]:
         """Returns the relevant documents of each query."""
@@ -103,12 +103,14 @@ def _relevant(qrels: Qrels) -> dict[str, list[str]]:
     return relevant
 
 
-def make_validation(stage: Stage, held: TrainingSet | None, join: str = " ") -> Validation | None:
+def make_validation(
+    stage: Stage, held_out: TrainingSet | None, join: str = " "
+) -> Validation | None:
     """Returns the validation of a stage, or None if the stage has no measure.
 
     Args:
         stage: gives the measure, and the dataset unless rows are held out.
-        held: the rows that are held out; None if there are none.
+        held_out: the rows that are held out; None if there are none.
         join: separator of the segments of a text.
 
     Raises:
@@ -119,23 +121,23 @@ def make_validation(stage: Stage, held: TrainingSet | None, join: str = " ") -> 
     if stage.evaluate:
         task = load_task(stage.evaluate, query=stage.query, doc=stage.doc)
         dataset = Dataset.load(stage.evaluate)
-        own = dataset.protocol.measures if stage.ways is None else ()
-        names = [stage.measure, *(m for m in own if m != stage.measure)]
+        default_measures = dataset.protocol.measures if stage.ways is None else ()
+        names = [stage.measure, *(m for m in default_measures if m != stage.measure)]
         measures = parse_measures(names)
         task = _narrowed(task, dataset.qrels, stage.ways)
         return Validation(task, dataset, stage.measure, measures, join, _batch(stage))
-    if held is None:
+    if held_out is None:
         raise InputError(
             f"measure={stage.measure}, and there is nothing to measure it on",
             remedy="give evaluate=DATASET, or held_out=0.1 of the rows",
         )
-    rows = zip(held.query_ids, held.doc_ids[held.golds], strict=True)
+    rows = zip(held_out.query_ids, held_out.doc_ids[held_out.golds], strict=True)
     qrels = Qrels.from_rows((str(query), str(doc), 1) for query, doc in rows)
     if stage.source == "dataset":
         whole = load_task(stage.dataset, query=stage.query, doc=stage.doc)
         task = whole.only(qrels.query_ids.tolist())
     else:
-        task, join = _held_out(held, stage.grouped), " "
+        task, join = _held_out(held_out, stage.grouped), " "
     task = _narrowed(task, qrels, stage.ways)
     judged = Dataset.of_qrels(qrels)
     measures = parse_measures([stage.measure])
@@ -180,11 +182,15 @@ def _narrowed(task: Task, qrels: Qrels, ways: int | None) -> Task:
     if ways is None:
         return task
     relevant, groups = _relevant(qrels), list[Group]()
-    place = {name: number for number, name in enumerate(task.doc_ids.tolist())}
+    number_of = {name: number for number, name in enumerate(task.doc_ids.tolist())}
     for group in task.groups:
         for query in group.queries.tolist():
-            known = [place[doc] for doc in relevant.get(task.query_ids[query], ()) if doc in place]
-            golds = np.intersect1d(np.array(known, np.int64), group.docs)
+            relevant_numbers = [
+                number_of[doc]
+                for doc in relevant.get(task.query_ids[query], ())
+                if doc in number_of
+            ]
+            golds = np.intersect1d(np.array(relevant_numbers, np.int64), group.docs)
             # As many more are drawn as there are golds, which are left out of what is drawn.
             count = min(ways + len(golds), len(group.docs))
             drawn = random_generator(_WAYS, query).choice(group.docs, count, replace=False)

@@ -33,23 +33,23 @@ def word_source(name: str) -> Source | None:
     return source
 
 
-def fetched_vectors(source: Source, wanted: Set[str]) -> Vectors:
+def fetched_vectors(source: Source, needed: Set[str]) -> Vectors:
     """Returns downloaded vectors of some words; of two rows with the same word the first counts.
 
     Raises:
         InputError: they have none of the words.
     """
     words, table = _opened(source.folder)
-    found: Vectors = {}
+    vectors: Vectors = {}
     for row, word in enumerate(words):
-        if word in wanted and word not in found:
-            found[word] = np.array(table[row], np.float32)
-    if not found:
+        if word in needed and word not in vectors:
+            vectors[word] = np.array(table[row], np.float32)
+    if not vectors:
         raise InputError(
-            f"{source.name} has none of the {len(wanted)} words of the training texts",
+            f"{source.name} has none of the {len(needed)} words of the training texts",
             remedy="give vectors of lower-case words in the same language",
         )
-    return found
+    return vectors
 
 
 def _opened(folder: Path) -> tuple[list[str], NDArray[np.float32]]:

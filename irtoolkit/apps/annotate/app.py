@@ -68,8 +68,8 @@ def application(session: Session, access: Access) -> FastAPI:
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(InputError)
     async def bad_input(_: Request, error: InputError) -> JSONResponse:
-        said = error.found if error.remedy is None else f"{error.found}: {error.remedy}"
-        return JSONResponse({"detail": said}, _STATUS.get(type(error), 400))
+        message = error.found if error.remedy is None else f"{error.found}: {error.remedy}"
+        return JSONResponse({"detail": message}, _STATUS.get(type(error), 400))
 
 
 def _add_pool(app: FastAPI, session: Session) -> None:

@@ -30,12 +30,12 @@ class Grades:
         Raises:
             InputError: another form, or fewer than two grades.
         """
-        found = re.fullmatch(r"([0-9])-([0-9])", text.strip())
-        if found is None or int(found[1]) >= int(found[2]):
+        match = re.fullmatch(r"([0-9])-([0-9])", text.strip())
+        if match is None or int(match[1]) >= int(match[2]):
             raise InputError(
                 f"grades {text!r} are not two digits, the lower first", remedy="such as 0-3 or 0-1"
             )
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def named(self, meanings: Mapping[int, str]) -> Grades:
         """Returns the same grades with a dataset's meanings, if these are of just these grades."""

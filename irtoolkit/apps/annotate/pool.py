@@ -79,14 +79,14 @@ class Pool:
 
         Each annotator has another one, so that fatigue does not affect the same documents.
         """
-        shown = list(self.documents[query])
-        random.Random(f"{self.seed}/{annotator}/{query}").shuffle(shown)
-        return shown
+        documents = list(self.documents[query])
+        random.Random(f"{self.seed}/{annotator}/{query}").shuffle(documents)
+        return documents
 
     def key(self, annotator: str) -> str:
         """Returns a key that a page must send, so that pages of another pool change nothing."""
-        said = json.dumps([annotator, self._content()], sort_keys=True)
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        content = json.dumps([annotator, self._content()], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def keep(self, folder: Path) -> None:
         """Writes the pool to a folder, or compares it with an existing one.
@@ -99,35 +99,35 @@ class Pool:
             if path.exists():
                 self._compare(path)
                 return
-            said = {"format": _FORMAT, "made_with": self.made_with, **self._content()}
-            write_durably(path, json.dumps(said, ensure_ascii=False, indent=1).encode() + b"\n")
+            record = {"format": _FORMAT, "made_with": self.made_with, **self._content()}
+            write_durably(path, json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n")
 
     def _content(self) -> dict[str, Any]:
         return {
             "dataset": self.dataset,
             "grades": str(self.grades),
             "seed": self.seed,
-            "documents": {query: list(own) for query, own in self.documents.items()},
+            "documents": {query: list(doc_ids) for query, doc_ids in self.documents.items()},
         }
 
     def _compare(self, path: Path) -> None:
         try:
-            kept = load_json(path.read_bytes())
-            of_it = (kept["dataset"], kept["grades"], kept["documents"], kept["made_with"])
+            stored = load_json(path.read_bytes())
+            of_it = (stored["dataset"], stored["grades"], stored["documents"], stored["made_with"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"not a pool: {error}", file=path, remedy="name another folder with -o"
             ) from None
-        own = self._content()
-        other = next((name for name in own if kept.get(name) != own[name]), None)
-        if other is None:
+        content = self._content()
+        difference = next((name for name in content if stored.get(name) != content[name]), None)
+        if difference is None:
             return
         pairs = sum(map(len, of_it[2].values()))
         theirs = {
             "dataset": f"of {of_it[0]}, not of {self.dataset}",
             "grades": f"with grades {of_it[1]}, not {self.grades}",
         }.get(
-            other,
+            difference,
             f"of another pool: {number_of(len(of_it[2]), 'queries')} and {pairs:,} pairs, and these"
             f" are {number_of(len(self.documents), 'queries')} and {len(self):,}",
         )
@@ -153,58 +153,58 @@ def pooled(
         InputError: no queries or documents; no pools and no run; a run with an unknown query or
             document; more queries requested than there are; an id that is not a word.
     """
-    asked = dataset.query_ids()
-    if not asked:
+    query_ids = dataset.query_ids()
+    if not query_ids:
         raise InputError(f"{dataset.id} has no queries", remedy="--topics FILE gives some")
     if not dataset.has("docs"):
         raise InputError(f"{dataset.id} has no documents to show")
     if source.runs:
-        found = _united(dataset, asked, source, report)
+        documents_of = _united(dataset, query_ids, source, report)
     elif dataset.has("scoreddocs"):
         pools = dataset.pools()
-        found = {query: set(pools[query]) for query in asked if query in pools}
+        documents_of = {query: set(pools[query]) for query in query_ids if query in pools}
     else:
         raise InputError(
             f"{dataset.id} has no candidate pools",
             remedy="name runs: their first --depth documents are judged",
         )
-    drawn = _drawn([query for query in asked if found.get(query)], source, dataset.id)
-    pairs = sum(len(found[query]) for query in drawn)
+    drawn = _drawn([query for query in query_ids if documents_of.get(query)], source, dataset.id)
+    pairs = sum(len(documents_of[query]) for query in drawn)
     if pairs > MOST:
         raise InputError(
             f"there are {pairs:,} pairs to judge, more than {MOST:,}",
             remedy="--queries N draws queries; runs with --depth K make smaller pools",
         )
-    documents = {query: tuple(sorted(set(found[query]))) for query in drawn}
-    for name in (*documents, *(doc for own in documents.values() for doc in own)):
+    documents = {query: tuple(sorted(set(documents_of[query]))) for query in drawn}
+    for name in (*documents, *(doc for doc_set in documents.values() for doc in doc_set)):
         if not is_word(name):
             raise InputError(f"the id {name!r} cannot be written as one field of TREC text")
     return Pool(dataset.id, grades, source.seed, documents, f"{dataset.id} {source}")
 
 
 def _united(
-    dataset: Dataset, asked: Sequence[str], source: Source, report: Callable[[str], object]
+    dataset: Dataset, query_ids: Sequence[str], source: Source, report: Callable[[str], object]
 ) -> dict[str, set[str]]:
     """Returns query id to the first documents of any run."""
-    found: dict[str, set[str]] = {query: set() for query in asked}
+    documents: dict[str, set[str]] = {query: set() for query in query_ids}
     for name in source.runs:
         file = RunFile.read(name, raise_error)
         check_topics(file, dataset)
         check_documents(file, dataset)
         run = Run.from_trec(file.columns)
-        for place, query in enumerate(run.query_ids):
-            if query in found:
-                start, stop = run.offsets[place], run.offsets[place + 1]
+        for row, query in enumerate(run.query_ids):
+            if query in documents:
+                start, stop = run.offsets[row], run.offsets[row + 1]
                 rows = run.docs[start : min(stop, start + source.depth)]
-                found[query].update(run.doc_ids[rows].tolist())
-    lacking = [query for query in asked if not found[query]]
-    if len(lacking) == len(asked):
+                documents[query].update(run.doc_ids[rows].tolist())
+    empty = [query for query in query_ids if not documents[query]]
+    if len(empty) == len(query_ids):
         raise InputError(f"the runs have no query of {dataset.id}")
-    if lacking:
+    if empty:
         report(
-            f"{number_of(len(lacking), 'queries')} of {len(asked)} are in no run, and left out; the first is {lacking[0]}"
+            f"{number_of(len(empty), 'queries')} of {len(query_ids)} are in no run, and left out; the first is {empty[0]}"
         )
-    return found
+    return documents
 
 
 def _drawn(queries: Sequence[str], source: Source, dataset: str) -> list[str]:
@@ -215,4 +215,4 @@ def _drawn(queries: Sequence[str], source: Source, dataset: str) -> list[str]:
             f"--queries {source.queries}, and {dataset} has {len(queries)} with documents to judge"
         )
     places = random.Random(source.seed).sample(range(len(queries)), source.queries)
-    return [queries[place] for place in sorted(places)]
+    return [queries[i] for i in sorted(places)]

@@ -32,7 +32,9 @@ class Session:
         self.key = pool.key(annotator)
         self._dataset, self._queries = dataset, list(pool.documents)
         self._records = {
-            one.query_id: one for one in dataset.queries() if one.query_id in pool.documents
+            record.query_id: record
+            for record in dataset.queries()
+            if record.query_id in pool.documents
         }
         self._orders = {query: pool.order(query, annotator) for query in self._queries}
         self._store = dataset.docs_store()
@@ -41,7 +43,7 @@ class Session:
 
     def task(self) -> dict[str, Any]:
         """Returns what there is to judge, and the progress."""
-        about = self._dataset.about
+        benchmark = self._dataset.about
         queries = [
             {"documents": len(self._orders[query]), "judged": self.sheet.judged(query)}
             for query in self._queries
@@ -49,13 +51,13 @@ class Session:
         grades = self.pool.grades
         return {
             "key": self.key,
-            "title": self._dataset.id if about is None else about.title,
-            "about": "" if about is None else about.description,
+            "title": self._dataset.id if benchmark is None else benchmark.title,
+            "about": "" if benchmark is None else benchmark.description,
             "annotator": self.sheet.annotator,
             "lang": self._dataset.lang,
             "queries": queries,
             "grades": [
-                {"grade": one, "label": grades.labels.get(one, "")} for one in grades.values()
+                {"grade": grade, "label": grades.labels.get(grade, "")} for grade in grades.values()
             ],
             "file": str(self.sheet.path),
             "pairs": len(self.pool),
@@ -74,15 +76,15 @@ class Session:
             "parts": [asdict(part) for part in parts(self._records[name])],
             "documents": [
                 {
-                    "document": one,
-                    "grade": self.sheet.grade(name, one),
-                    "note": self.sheet.note(name, one),
+                    "document": doc_id,
+                    "grade": self.sheet.grade(name, doc_id),
+                    "note": self.sheet.note(name, doc_id),
                 }
-                for one in self._orders[name]
+                for doc_id in self._orders[name]
             ],
         }
 
-    def document(self, number: int, place: int) -> dict[str, Any]:
+    def document(self, number: int, position: int) -> dict[str, Any]:
         """Returns a document of a query.
 
         Raises:
@@ -90,14 +92,14 @@ class Session:
             InputError: the dataset names a document that it lacks.
         """
         order = self._orders[self._query(number)]
-        if not 0 <= place < len(order):
+        if not 0 <= position < len(order):
             raise UnknownPairError("this query has no such document")
         with self._lock:
             try:
-                record = self._store.get(order[place])
+                record = self._store.get(order[position])
             except KeyError:
-                raise InputError(f"{self.pool.dataset} has no document {order[place]}") from None
-        return {"document": order[place], "parts": [asdict(part) for part in parts(record)]}
+                raise InputError(f"{self.pool.dataset} has no document {order[position]}") from None
+        return {"document": order[position], "parts": [asdict(part) for part in parts(record)]}
 
     def _query(self, number: int) -> str:
         if not 0 <= number < len(self._queries):

@@ -61,7 +61,7 @@ class Sheet:
         self.path = folder / f"{annotator}.qrels"
         self.notes_path = folder / f"{annotator}.notes.tsv"
         self._lock = threading.Lock()
-        self._known = {query: frozenset(own) for query, own in pool.documents.items()}
+        self._known = {query: frozenset(doc_ids) for query, doc_ids in pool.documents.items()}
         self._grades: dict[_Pair, int] = {}
         self._notes: dict[_Pair, str] = {}
         self._read()
@@ -148,10 +148,10 @@ class Sheet:
 
     def set_note(self, query: str, document: str, note: str) -> None:
         """Keeps a note on a pair, on one line; an empty one removes it. Errors as for `judge`."""
-        pair, said = self._pair(query, document), " ".join(note.split())
+        pair, text = self._pair(query, document), " ".join(note.split())
         with self._lock:
-            changed = {**self._notes, pair: said}
-            if not said:
+            changed = {**self._notes, pair: text}
+            if not text:
                 del changed[pair]
             if changed == self._notes:
                 return
@@ -166,8 +166,8 @@ class Sheet:
 
     def _sorted(self, pairs: Iterable[_Pair]) -> list[_Pair]:
         """Returns pairs by the position of the query in the pool, then by document."""
-        place = {query: number for number, query in enumerate(self._known)}
-        return sorted(pairs, key=lambda pair: (place.get(pair[0], -1), pair[1]))
+        number_of = {query: number for number, query in enumerate(self._known)}
+        return sorted(pairs, key=lambda pair: (number_of.get(pair[0], -1), pair[1]))
 
     def _write(self, grades: dict[_Pair, int]) -> None:
         if _state(self.path) != self._seen:
@@ -193,7 +193,7 @@ def _put(path: Path, text: str) -> None:
 def _state(path: Path) -> tuple[int, int] | None:
     """Returns values that change when another program writes a file; None if it is missing."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

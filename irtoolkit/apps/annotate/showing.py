@@ -55,29 +55,29 @@ class Part:
 
 def parts(record: Any) -> list[Part]:
     """Returns the texts of a record of a query or a document, in the order they are read."""
-    found = [
+    fields = [
         Part(name, name in _HEADINGS, (Piece(value),))
         for name in _FIELDS
         if isinstance(value := getattr(record, name, None), str) and value.strip()
     ]
     # `context` and `abstract` of our own records are made of these.
     if isinstance(getattr(record, "sentences", None), tuple) and not hasattr(record, "text"):
-        found = [part for part in found if part.name != "abstract"]
-        found.append(Part("abstract", False, _sentences(record)))
+        fields = [part for part in fields if part.name != "abstract"]
+        fields.append(Part("abstract", False, _sentences(record)))
     if hasattr(record, "left") and hasattr(record, "right"):
-        found.append(Part("context", False, _context(record)))
-    if not any(not part.heading and part.name != "facet" for part in found):
-        found = [Part("text", False, (Piece(record.default_text()),))]
-    return found
+        fields.append(Part("context", False, _context(record)))
+    if not any(not part.heading and part.name != "facet" for part in fields):
+        fields = [Part("text", False, (Piece(record.default_text()),))]
+    return fields
 
 
 def _sentences(record: Any) -> tuple[Piece, ...]:
     """Returns an abstract in which the sentences of the query's facet are strong."""
-    about = set(getattr(record, "facet_sentences", ()))
+    facet_sentences = set(getattr(record, "facet_sentences", ()))
     pieces = []
-    for place, sentence in enumerate(record.sentences):
-        space = " " if place + 1 < len(record.sentences) else ""
-        pieces.append(Piece(sentence + space, "strong" if sentence in about else ""))
+    for number, sentence in enumerate(record.sentences):
+        space = " " if number + 1 < len(record.sentences) else ""
+        pieces.append(Piece(sentence + space, "strong" if sentence in facet_sentences else ""))
     return tuple(pieces)
 
 

@@ -102,8 +102,8 @@ def _add_errors(app: FastAPI) -> None:
             if isinstance(error, FullError)
             else 400
         )
-        said = error.found if error.remedy is None else f"{error.found}: {error.remedy}"
-        return JSONResponse({"detail": said}, status)
+        message = error.found if error.remedy is None else f"{error.found}: {error.remedy}"
+        return JSONResponse({"detail": message}, status)
 
     @app.exception_handler(NoCollectionError)
     async def not_there(_: Request, error: NoCollectionError) -> JSONResponse:
@@ -121,8 +121,8 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(PreparingError)
     async def preparing(_: Request, error: PreparingError) -> JSONResponse:
-        said = "the book is being indexed; come again"
-        return JSONResponse({"detail": said}, 503, {"Retry-After": "2"})
+        message = "the book is being indexed; come again"
+        return JSONResponse({"detail": message}, 503, {"Retry-After": "2"})
 
 
 def _add_shelf(app: FastAPI, library: Library) -> None:
@@ -183,11 +183,11 @@ def _add_progress(app: FastAPI, library: Library) -> None:
     async def events(entry: Entry) -> AsyncIterator[str]:
         clock = asyncio.get_running_loop().time
         async with streams:
-            told, until = None, clock() + _STREAM
+            previous, until = None, clock() + _STREAM
             while clock() < until and not entry.gone and not library.ending:
                 now = entry.progress
-                if now != told:
-                    told = now
+                if now != previous:
+                    previous = now
                     yield f"data: {json.dumps(asdict(now))}\n\n"
                 if now.stage in ("ready", "failed"):
                     return
@@ -241,7 +241,9 @@ def _add_judgments(app: FastAPI, library: Library) -> None:
     async def judgments(collection: _WANTED = None) -> list[JudgmentModel]:
         """The judgments that count."""
         library.refuse_unknown(collection)
-        return await asyncio.to_thread(lambda: [judged(one) for one in kept.of(collection)])
+        return await asyncio.to_thread(
+            lambda: [judged(judgment) for judgment in kept.of(collection)]
+        )
 
     @app.post("/judgments", tags=["judgments"], status_code=201)
     async def judge(request: JudgmentRequest) -> JudgmentModel:

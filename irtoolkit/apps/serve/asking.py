@@ -128,12 +128,12 @@ class Desk:
                 while len(waiting) < _BATCH:
                     waiting.append(self._queue.get_nowait())
             # Who went away is not answered.
-            waiting = [one for one in waiting if not one[1].done()]
+            waiting = [request for request in waiting if not request[1].done()]
             groups: dict[tuple[Collection, SystemName, int], list[_Waiting]] = {}
-            for one in waiting:
-                question = one[0]
+            for request in waiting:
+                question = request[0]
                 kind = (question.collection, question.system, question.length)
-                groups.setdefault(kind, []).append(one)
+                groups.setdefault(kind, []).append(request)
             for members in groups.values():
                 await self._answer(members)
 

@@ -65,15 +65,15 @@ class Books:
     def __iter__(self) -> Iterator[KeptBook]:
         """Yields the books; one that cannot be read says why."""
         places = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
-        for place in places:
-            if place.is_dir() and not place.name.startswith("."):
-                yield _read(place)
+        for path in places:
+            if path.is_dir() and not path.name.startswith("."):
+                yield _read(path)
 
     def tidy(self) -> None:
         """Makes the folder, and removes what processes that were killed had begun."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        for place in self._folder.glob(".*"):
-            shutil.rmtree(place, ignore_errors=True)
+        for path in self._folder.glob(".*"):
+            shutil.rmtree(path, ignore_errors=True)
 
     def keep(self, name: str, text: bytes, origin: Origin) -> None:
         """Keeps a book, in the place of a damaged one of its name."""
@@ -87,9 +87,9 @@ class Books:
 
     def remove(self, name: str) -> None:
         """Removes a book; from one moment to the next, no reader of the folder sees it."""
-        place, hidden = self._folder / name, self._hidden(name)
-        if place.is_dir():
-            place.rename(hidden)
+        path, hidden = self._folder / name, self._hidden(name)
+        if path.is_dir():
+            path.rename(hidden)
             shutil.rmtree(hidden, ignore_errors=True)
 
     def _hidden(self, name: str) -> Path:
@@ -99,16 +99,16 @@ class Books:
 def _read(place: Path) -> KeptBook:
     title, added, path = place.name, 0.0, place / _ABOUT
     try:
-        about = load_json(path.read_text("utf-8"))
-        title, added = str(about["title"]), float(about["added"])
+        record = load_json(path.read_text("utf-8"))
+        title, added = str(record["title"]), float(record["added"])
         path = place / _TEXT
         novel = novel_of(
-            path.read_bytes(), title, name=slug(title), file=str(about.get("file", ""))
+            path.read_bytes(), title, name=slug(title), file=str(record.get("file", ""))
         )
         return KeptBook(place.name, title, added, novel)
     except (OSError, ValueError, KeyError, TypeError, InputError) as error:
-        said = error.found if isinstance(error, InputError) else getattr(error, "strerror", None)
-        why = said or "not what was written"
+        reason = error.found if isinstance(error, InputError) else getattr(error, "strerror", None)
+        why = reason or "not what was written"
         remedy = "delete its folder, or remove the book on the page and add it again"
         # Readers need not know where on the server the folder is.
         file = path.relative_to(place.parents[1])

@@ -142,12 +142,14 @@ class Collection:
             raise InputError("passages cannot be compared by meaning yet", remedy="ask by words")
         distinct = list(dict.fromkeys(queries))
         similar = [None] * len(distinct) if system == "words" else self._similarities(distinct)
-        made = {}
-        for query, own in zip(distinct, similar, strict=True):
-            scores = score_passages(self.words, system, query, length, own)
-            found = best_passages(self.words, scores, length, depth, own)
-            made[query] = Answer(found, () if own is None else self._curve(own))
-        return [made[query] for query in queries]
+        rankings = {}
+        for query, query_similarities in zip(distinct, similar, strict=True):
+            scores = score_passages(self.words, system, query, length, query_similarities)
+            passages = best_passages(self.words, scores, length, depth, query_similarities)
+            rankings[query] = Answer(
+                passages, () if query_similarities is None else self._curve(query_similarities)
+            )
+        return [rankings[query] for query in queries]
 
     def warm_up(self, system: SystemName) -> None:
         """Answers one query, so that what the first one compiles and loads is there for the next."""
@@ -163,13 +165,13 @@ class Collection:
     def _curve(self, similar: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
         curves = []
         for first, last in pairwise(self.firsts):
-            own = similar[first:last]
-            parts = min(_PARTS, len(own))
-            starts = np.arange(parts) * len(own) // parts
+            segment = similar[first:last]
+            parts = min(_PARTS, len(segment))
+            starts = np.arange(parts) * len(segment) // parts
             # Where no vector is there yet, the curve is at its bottom; at 0 if there is none at all.
-            known = own[~np.isnan(own)]
-            bottom = float(known.min()) if len(known) else 0.0
-            greatest = np.nan_to_num(np.fmax.reduceat(own, starts), nan=bottom)
+            finite = segment[~np.isnan(segment)]
+            bottom = float(finite.min()) if len(finite) else 0.0
+            greatest = np.nan_to_num(np.fmax.reduceat(segment, starts), nan=bottom)
             curves.append(tuple(np.round(greatest, 3).tolist()))
         return tuple(curves)
 

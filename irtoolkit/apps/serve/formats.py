@@ -30,8 +30,8 @@ def refuse_other_files(data: bytes, filename: str) -> None:
         return
     start = _PACKED.get(ending)
     if start is not None and not data.startswith(start):
-        said = {"zip": "a .zip", "epub": "an EPUB"}.get(ending, "gzip data")
-        raise InputError(f"not {said}, as its name says", remedy=f"what is read is {READ}")
+        form = {"zip": "a .zip", "epub": "an EPUB"}.get(ending, "gzip data")
+        raise InputError(f"not {form}, as its name says", remedy=f"what is read is {READ}")
     if ending in _KINDS:
-        said = f"not a book that is read but, by its name, {_KINDS[ending]}"
-        raise InputError(said, remedy=f"what is read is {READ}")
+        form = f"not a book that is read but, by its name, {_KINDS[ending]}"
+        raise InputError(form, remedy=f"what is read is {READ}")

@@ -31,17 +31,17 @@ class Indexes:
 
     def get(self, name: str, build: Callable[[], BookWords]) -> BookWords:
         """The words of a collection; those that are not held are indexed, one collection at a time."""
-        found = self._known(name)
-        if found is not None:
-            return found
+        entry = self._known(name)
+        if entry is not None:
+            return entry
         with self._building:
             # Another thread may have built it meanwhile.
-            found = self._known(name) or build()
+            entry = self._known(name) or build()
             with self._table:
-                self._held[name] = found
+                self._held[name] = entry
                 while len(self._held) > self._most:
                     self._held.popitem(last=False)
-        return found
+        return entry
 
     def drop(self, name: str) -> None:
         """Forgets the words of a collection."""
@@ -50,7 +50,7 @@ class Indexes:
 
     def _known(self, name: str) -> BookWords | None:
         with self._table:
-            found = self._held.get(name)
-            if found is not None:
+            entry = self._held.get(name)
+            if entry is not None:
                 self._held.move_to_end(name)
-            return found
+            return entry

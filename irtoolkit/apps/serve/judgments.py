@@ -89,11 +89,11 @@ class Judgments:
     def _take(self, judgment: Judgment) -> None:
         self._lines += 1
         key = (judgment.collection, judgment.query_id)
-        own = self._known.setdefault(key, {})
-        own.pop(judgment.passage, None)
+        group = self._known.setdefault(key, {})
+        group.pop(judgment.passage, None)
         if judgment.grade is not None:
-            own[judgment.passage] = judgment
-        elif not own:
+            group[judgment.passage] = judgment
+        elif not group:
             del self._known[key]
 
     def add(self, judgment: Judgment) -> Judgment:
@@ -102,8 +102,8 @@ class Judgments:
         Raises:
             InputError: there are too many, or the disk refuses.
         """
-        made = Judgment(**{**asdict(judgment), "time": time.time()})
-        line = json.dumps(asdict(made), ensure_ascii=False).encode() + b"\n"
+        stored = Judgment(**{**asdict(judgment), "time": time.time()})
+        line = json.dumps(asdict(stored), ensure_ascii=False).encode() + b"\n"
         with self._lock:
             if self._lines >= self._most:
                 raise InputError(f"there are {self._most:,} judgments already")
@@ -114,32 +114,34 @@ class Judgments:
                 raise InputError(
                     f"cannot write: {error.strerror or error}", file=self._path
                 ) from None
-            self._take(made)
-        return made
+            self._take(stored)
+        return stored
 
     def of(self, collection: str | None = None, query: str | None = None) -> list[Judgment]:
         """The judgments that count, of one collection and query or of all."""
         with self._lock:
             if collection is not None and query is not None:
                 return list(self._known.get((collection, query_id(query)), {}).values())
-            wanted = None if query is None else query_id(query)
+            wanted_id = None if query is None else query_id(query)
             return [
-                one
-                for (name, asked), own in self._known.items()
-                if collection in (None, name) and wanted in (None, asked)
-                for one in own.values()
+                judgment
+                for (name, key_query), group in self._known.items()
+                if collection in (None, name) and wanted_id in (None, key_query)
+                for judgment in group.values()
             ]
 
     def qrels(self, collection: str | None = None) -> Iterator[str]:
         """Yields the lines of a TREC qrels file; of a pair in several collections the last counts."""
-        ordered = sorted(self.of(collection), key=lambda one: one.time)
-        pairs = {(one.query_id, one.passage): one.grade for one in ordered}
+        ordered = sorted(self.of(collection), key=lambda judgment: judgment.time)
+        pairs = {(judgment.query_id, judgment.passage): judgment.grade for judgment in ordered}
         for (query, passage), grade in sorted(pairs.items()):
             yield f"{query} 0 {passage} {grade}\n"
 
     def topics(self, collection: str | None = None) -> Iterator[str]:
         """Yields the lines of a TSV file of the queries that were judged."""
-        queries = {one.query_id: " ".join(one.query.split()) for one in self.of(collection)}
+        queries = {
+            judgment.query_id: " ".join(judgment.query.split()) for judgment in self.of(collection)
+        }
         for name, text in sorted(queries.items()):
             yield f"{name}\t{text}\n"
 
@@ -168,8 +170,8 @@ def _lines_end(file: FileIO) -> int:
     while end:
         start = max(0, end - _BLOCK)
         file.seek(start)
-        place = (file.read(end - start) or b"").rfind(b"\n")
-        if place >= 0:
-            return start + place + 1
+        last = (file.read(end - start) or b"").rfind(b"\n")
+        if last >= 0:
+            return start + last + 1
         end = start
     return 0

@@ -106,16 +106,16 @@ class Library:
 
     def described(self, entry: Entry) -> CollectionModel:
         """A collection as the API gives it."""
-        made = entry.collection
+        collection = entry.collection
         model = self.meaning.model if self.meaning and not self.meaning.why_not else None
         return CollectionModel(
-            id=made.name,
-            title=made.title,
+            id=collection.name,
+            title=collection.title,
             source=entry.source,
             removable=entry.source == "book",
-            lang=made.lang,
-            systems=[] if entry.damaged else list(made.systems()),
-            best=made.best(),
+            lang=collection.lang,
+            systems=[] if entry.damaged else list(collection.systems()),
+            best=collection.best(),
             model=model,
             progress=ProgressModel(**asdict(entry.progress)),
             books=[
@@ -127,12 +127,12 @@ class Library:
                     words=novel.words,
                     lang=novel.lang,
                     encoding=novel.encoding,
-                    chapters=chapters(made, place),
+                    chapters=chapters(collection, number),
                 )
-                for place, novel in enumerate(made.novels)
+                for number, novel in enumerate(collection.novels)
             ],
-            quality=quality.shown(self.measured, made, model),
-            found={name: told for name in SYSTEMS if (told := told_share(name))},
+            quality=quality.shown(self.measured, collection, model),
+            found={name: share for name in SYSTEMS if (share := told_share(name))},
         )
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
@@ -150,8 +150,8 @@ class Library:
         text = asked(request.query)
         systems = list(dict.fromkeys(request.systems or [collection.best()]))
         grades = {
-            one.passage: one.grade
-            for one in self.judgments.of(collection.name, request.query)
+            judgment.passage: judgment.grade
+            for judgment in self.judgments.of(collection.name, request.query)
             if self.shows_judgments
         }
         await self._indexed(collection)
@@ -188,9 +188,9 @@ class Library:
             if len(self._building) >= _BUILDING:
                 raise BusyError
             loop = asyncio.get_running_loop()
-            made = loop.run_in_executor(self._builder, lambda: collection.words)
-            made.add_done_callback(lambda _: self._building.pop(key, None))
-            self._building[key] = made
+            future = loop.run_in_executor(self._builder, lambda: collection.words)
+            future.add_done_callback(lambda _: self._building.pop(key, None))
+            self._building[key] = future
         building = self._building[key]
         done, _ = await asyncio.wait([building], timeout=self.limits.index_seconds)
         if not done:
@@ -203,8 +203,8 @@ class Library:
         collection = self._readable(request.collection)
         text = asked(request.query)
         with self._first():
-            found = await self.desk.run(lambda: nearest_words(collection, text, request.passages))
-        return NearAnswer(passages=found)
+            words = await self.desk.run(lambda: nearest_words(collection, text, request.passages))
+        return NearAnswer(passages=words)
 
     async def read(self, name: str, passage_id: str, before: int, after: int) -> PassageModel:
         """`passage`, in a thread."""
@@ -239,7 +239,7 @@ class Library:
         """
         collection = self.shelf.get(request.collection).collection
         located(collection, request.passage)
-        made = self.judgments.add(
+        judgment_made = self.judgments.add(
             Judgment(
                 collection.name,
                 request.query,
@@ -249,18 +249,18 @@ class Library:
                 request.rank,
             )
         )
-        return judged(made)
+        return judged(judgment_made)
 
 
-def judged(one: Judgment) -> JudgmentModel:
+def judged(judgment: Judgment) -> JudgmentModel:
     """A judgment as the API gives it."""
     return JudgmentModel(
-        collection=one.collection,
-        query=one.query,
-        query_id=one.query_id,
-        passage=one.passage,
-        grade=one.grade,
-        time=one.time,
+        collection=judgment.collection,
+        query=judgment.query,
+        query_id=judgment.query_id,
+        passage=judgment.passage,
+        grade=judgment.grade,
+        time=judgment.time,
     )
 
 
@@ -270,12 +270,12 @@ def csv_lines(answer: SearchAnswer) -> Iterator[str]:
     import io
 
     yield _CSV + "\r\n"
-    for one in answer.answers:
-        for hit in one.hits:
+    for by_system in answer.answers:
+        for hit in by_system.hits:
             text = " ".join("".join(sentence.pieces) for sentence in hit.sentences)
             row = [
                 hit.rank,
-                one.system,
+                by_system.system,
                 hit.score,
                 hit.id,
                 hit.title,
@@ -303,9 +303,9 @@ def trec_lines(answer: SearchAnswer) -> Iterator[str]:
     """
     if len(answer.answers) != 1:
         raise InputError("a run is of one system", remedy="ask for one system")
-    one = answer.answers[0]
-    for hit in one.hits:
-        yield f"{answer.query_id} Q0 {hit.id} {hit.rank} {hit.score:.6f} {one.system}\n"
+    first_answer = answer.answers[0]
+    for hit in first_answer.hits:
+        yield f"{answer.query_id} Q0 {hit.id} {hit.rank} {hit.score:.6f} {first_answer.system}\n"
 
 
 def system_label(name: SystemName) -> str:

@@ -105,23 +105,23 @@ def unpacked(data: bytes, most: int) -> bytes:
 
 
 def _gunzipped(data: bytes, most: int) -> bytes:
-    text, at = bytearray(), 0
+    text, position = bytearray(), 0
     try:
         # Files that are joined, and those of bgzip, have several members.
         for _ in range(_MEMBERS):
-            if not data.startswith(_GZIP, at):
+            if not data.startswith(_GZIP, position):
                 break
-            at = _inflate(memoryview(data), at, text, most)
+            position = _inflate(memoryview(data), position, text, most)
             _within(text, most)
     except zlib.error as error:
         raise InputError(f"damaged gzip data: {error}", remedy="upload the text itself") from None
-    if data.startswith(_GZIP, at):
+    if data.startswith(_GZIP, position):
         raise InputError(
             f"the gzip data have more than {_MEMBERS:,} members",
             remedy="pack the text in one go, or upload the text itself",
         )
     # gzip itself ignores zeros, with which tapes are filled up.
-    if data[at:].strip(b"\0"):
+    if data[position:].strip(b"\0"):
         raise InputError(
             "damaged gzip data: something follows them", remedy="upload the text itself"
         )

@@ -36,25 +36,25 @@ def server(library: Library) -> MCPServer[Any]:
         finally:
             await library.close()
 
-    made = MCPServer("irtoolkit", instructions=_ABOUT, lifespan=living)
-    _add_lists(made, library)
-    _add_search(made, library)
-    _add_reading(made, library)
-    return made
+    mcp = MCPServer("irtoolkit", instructions=_ABOUT, lifespan=living)
+    _add_lists(mcp, library)
+    _add_search(mcp, library)
+    _add_reading(mcp, library)
+    return mcp
 
 
-def _add_lists(made: MCPServer[Any], library: Library) -> None:
-    @made.tool()
+def _add_lists(mcp: MCPServer[Any], library: Library) -> None:
+    @mcp.tool()
     async def list_collections() -> list[dict[str, Any]]:
         """The books that can be searched, with their ids and the systems that can answer now."""
-        shown = [library.described(entry) for entry in library.shelf.entries()]
+        described = [library.described(entry) for entry in library.shelf.entries()]
         return [
             {
-                "id": one.id,
-                "title": one.title,
-                "lang": one.lang,
-                "systems": one.systems,
-                "stage": one.progress.stage,
+                "id": collection.id,
+                "title": collection.title,
+                "lang": collection.lang,
+                "systems": collection.systems,
+                "stage": collection.progress.stage,
                 "books": [
                     {
                         "name": book.name,
@@ -62,15 +62,15 @@ def _add_lists(made: MCPServer[Any], library: Library) -> None:
                         "author": book.author,
                         "sentences": book.sentences,
                     }
-                    for book in one.books
+                    for book in collection.books
                 ],
             }
-            for one in shown
+            for collection in described
         ]
 
 
-def _add_search(made: MCPServer[Any], library: Library) -> None:
-    @made.tool()
+def _add_search(mcp: MCPServer[Any], library: Library) -> None:
+    @mcp.tool()
     async def search_passages(
         collection: Annotated[str, Field(description="the id of a collection")],
         query: Annotated[str, Field(description="what the passage says; [quote] may mark a gap")],
@@ -95,8 +95,8 @@ def _add_search(made: MCPServer[Any], library: Library) -> None:
             raise ToolError(_said(error)) from None
 
 
-def _add_reading(made: MCPServer[Any], library: Library) -> None:
-    @made.tool()
+def _add_reading(mcp: MCPServer[Any], library: Library) -> None:
+    @mcp.tool()
     async def read_passage(
         collection: Annotated[str, Field(description="the id of a collection")],
         passage: Annotated[str, Field(description="the id of a passage")],
@@ -105,12 +105,16 @@ def _add_reading(made: MCPServer[Any], library: Library) -> None:
     ) -> dict[str, Any]:
         """A passage with sentences before and after it."""
         try:
-            found = library.passage(collection, passage, before, after)
+            passage_model = library.passage(collection, passage, before, after)
         except (KeyError, InputError) as error:
             raise ToolError(_said(error)) from None
-        parts = {"before": found.before, "passage": found.sentences, "after": found.after}
+        parts = {
+            "before": passage_model.before,
+            "passage": passage_model.sentences,
+            "after": passage_model.after,
+        }
         texts = {name: _text(part) for name, part in parts.items()}
-        return {**_placed(found), **texts}
+        return {**_placed(passage_model), **texts}
 
 
 def run(library: Library) -> None:
@@ -120,7 +124,7 @@ def run(library: Library) -> None:
 
 def _brief(answer: SearchAnswer) -> dict[str, Any]:
     """An answer without what only a page needs."""
-    (one,) = answer.answers
+    (system_answer,) = answer.answers
     hits = [
         {
             **_placed(hit),
@@ -129,31 +133,31 @@ def _brief(answer: SearchAnswer) -> dict[str, Any]:
             "text": _text(hit.sentences),
             "why": hit.explanation,
         }
-        for hit in one.hits
+        for hit in system_answer.hits
     ]
-    return {"system": one.system, "hits": hits, "note": one.note}
+    return {"system": system_answer.system, "hits": hits, "note": system_answer.note}
 
 
-def _placed(found: PassageModel) -> dict[str, Any]:
+def _placed(passage: PassageModel) -> dict[str, Any]:
     return {
-        "id": found.id,
-        "title": found.title,
-        "author": found.author,
-        "chapter": found.place.chapter,
-        "share": round(found.place.share, 4),
+        "id": passage.id,
+        "title": passage.title,
+        "author": passage.author,
+        "chapter": passage.place.chapter,
+        "share": round(passage.place.share, 4),
     }
 
 
 def _text(sentences: Any) -> str:
-    return " ".join("".join(one.pieces) for one in sentences)
+    return " ".join("".join(sentence.pieces) for sentence in sentences)
 
 
 def _said(error: Exception) -> str:
     if isinstance(error, KeyError):
         return "there is no such collection"
-    said = {
+    message = {
         BusyError: "too many queries wait",
         LateError: "this took too long",
         PreparingError: "the book is being indexed; ask again",
     }
-    return said.get(type(error), str(error))
+    return message.get(type(error), str(error))

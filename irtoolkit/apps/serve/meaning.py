@@ -77,13 +77,13 @@ class Meaning:
         from irtoolkit.ranking.systems import find_system
         from irtoolkit.retrievers.dense import Dense
 
-        found = find_system(self.model, {}).retriever
-        if not isinstance(found, Dense):
+        retriever = find_system(self.model, {}).retriever
+        if not isinstance(retriever, Dense):
             raise InputError(
                 f"the model {self.model} makes no vector of a text",
                 remedy="name a bi-encoder, such as all-MiniLM-L6-v2",
             )
-        return found
+        return retriever
 
     def _encoder(self, use: Literal["query", "document", "kept"]) -> Encoder:
         """The encoder of queries, that of books, or one that reads what that of books has kept."""
@@ -130,19 +130,21 @@ class Meaning:
 
         with self._preparing:
             encoder.before_each_batch(turn)
-            made: Vectors | None = None
+            vectors: Vectors | None = None
             try:
                 for start in range(0, len(sentences), _CHUNK):
                     part = sentences[start : start + _CHUNK]
                     # One count hides the bar: progress is on the page.
-                    own = _unit(encoder.encode(part, what="sentences", count=1).vectors())
-                    if made is None:
-                        made = np.full((len(sentences), own.shape[1]), np.nan, np.float32)
-                        self._begun[key] = made
-                    made[start : start + len(part)] = own
+                    part_vectors = _unit(encoder.encode(part, what="sentences", count=1).vectors())
+                    if vectors is None:
+                        vectors = np.full(
+                            (len(sentences), part_vectors.shape[1]), np.nan, np.float32
+                        )
+                        self._begun[key] = vectors
+                    vectors[start : start + len(part)] = part_vectors
                     tell(start + len(part), len(sentences))
-                if made is not None:
-                    self._hold(key, made)
+                if vectors is not None:
+                    self._hold(key, vectors)
             finally:
                 self._begun.pop(key, None)
 
@@ -166,9 +168,9 @@ class Meaning:
                 return self._books[key]
         encoder = self._encoder("kept")
         with self._reading:
-            found = _unit(encoder.encode(sentences, count=1).vectors())
-        self._hold(key, found)
-        return found
+            encoded = _unit(encoder.encode(sentences, count=1).vectors())
+        self._hold(key, encoded)
+        return encoded
 
     def _hold(self, key: str, vectors: Vectors) -> None:
         with self._table:
@@ -180,21 +182,21 @@ class Meaning:
     def asked(self, texts: Sequence[str]) -> Vectors:
         """(q, d) vectors of length 1 of some queries, which are not kept."""
         encoder = self._encoder("query")
-        made = encoder.once([encoder.text((text,)) for text in texts])
-        return _unit(np.stack([output[0].reshape(-1) for output in made]))
+        encoded = encoder.once([encoder.text((text,)) for text in texts])
+        return _unit(np.stack([output[0].reshape(-1) for output in encoded]))
 
     def words(self, words: Sequence[str]) -> Vectors:
         """(n, d) vectors of length 1 of single words, of the last ones in memory."""
         with self._table:
             new = [word for word in dict.fromkeys(words) if word not in self._words]
-        made = self.asked(new) if new else ()
+        encoded = self.asked(new) if new else ()
         with self._table:
-            for word, vector in zip(new, made, strict=True):
+            for word, vector in zip(new, encoded, strict=True):
                 self._words[word] = vector
-            found = np.stack([self._words[word] for word in words])
+            stacked = np.stack([self._words[word] for word in words])
             while len(self._words) > _WORDS:
                 self._words.popitem(last=False)
-        return found
+        return stacked
 
 
 def _unit(vectors: NDArray[np.float32]) -> Vectors:

@@ -89,13 +89,13 @@ class Preparing:
             self._meaning.load()
             keep_for_good()
         # Those whose vectors only have to be read, and the others.
-        kept: list[Entry] = []
+        waiting: list[Entry] = []
         new: list[Entry] = []
         while not self._stopping.is_set():
-            for entry in self._come(wait=not kept and not new):
-                (kept if self._is_kept(entry) else new).append(entry)
-            if kept or new:
-                self._did(self._compare, (kept or new).pop(0))
+            for entry in self._come(wait=not waiting and not new):
+                (waiting if self._is_kept(entry) else new).append(entry)
+            if waiting or new:
+                self._did(self._compare, (waiting or new).pop(0))
 
     def _come(self, *, wait: bool) -> Iterator[Entry]:
         """Yields what has come to be compared by meaning since; waits for the first if told so."""
@@ -125,8 +125,8 @@ class Preparing:
             return False
 
     def _index(self, entry: Entry) -> None:
-        made = entry.collection
-        total = len(made.sentences)
+        collection = entry.collection
+        total = len(collection.sentences)
         entry.progress = Progress("words", 0, total)
         _ = made.words, made.marks
         made.warm_up("words")
@@ -139,20 +139,20 @@ class Preparing:
     def _compare(self, entry: Entry) -> None:
         if self._meaning is None or self._meaning.why_not:
             return
-        made = entry.collection
-        total = len(made.sentences)
+        collection = entry.collection
+        total = len(collection.sentences)
 
         def tell(done: int, of: int) -> None:
-            made.has_some_vectors = done > 0
+            collection.has_some_vectors = done > 0
             entry.progress = Progress("meaning", done, of)
 
         def stop() -> bool:
             return self._stopping.is_set() or entry.gone
 
         try:
-            self._meaning.prepare(made.key, made.sentences, tell, stop)
-            made.has_vectors = True
+            self._meaning.prepare(collection.key, collection.sentences, tell, stop)
+            collection.has_vectors = True
         finally:
-            made.has_some_vectors = False
-        made.warm_up("both")
+            collection.has_some_vectors = False
+        collection.warm_up("both")
         entry.progress = Progress("ready", total, total)

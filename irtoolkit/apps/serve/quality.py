@@ -48,14 +48,14 @@ def measure(
     by_length: dict[int, list[str]] = {}
     for query, spans in golds.items():
         by_length.setdefault(spans[0].length, []).append(query)
-    found: Counter[SystemName] = Counter()
+    hits: Counter[SystemName] = Counter()
     done = 0
     for length, queries in sorted(by_length.items()):
         for start in range(0, len(queries), _QUERIES):
             part = queries[start : start + _QUERIES]
             for system in collection.systems():
                 answers = collection.answer(system, [texts[q] for q in part], length, DEPTH)
-                found[system] += sum(
+                hits[system] += sum(
                     _is_found(collection, answer, golds[query])
                     for query, answer in zip(part, answers, strict=True)
                 )
@@ -66,7 +66,7 @@ def measure(
         "books": len(collection.novels),
         "depth": DEPTH,
         "of": len(golds),
-        "found": {name: found[name] for name in SYSTEMS if name in collection.systems()},
+        "found": {name: hits[name] for name in SYSTEMS if name in collection.systems()},
         "model": collection.meaning.model
         if collection.meaning and collection.has_vectors
         else None,
@@ -112,9 +112,9 @@ def keep(folder: Path, record: dict[str, Any]) -> Path:
     path = folder / FILE
     # Of two measurements that end at once none is lost.
     with locked(path.with_name(f".{FILE}.lock")):
-        known = {_kind(one): one for one in [*load(folder), record]}
+        by_kind = {_kind(entry): entry for entry in [*load(folder), record]}
         with atomic_text(path) as out:
-            json.dump(list(known.values()), out, indent=1, ensure_ascii=False)
+            json.dump(list(by_kind.values()), out, indent=1, ensure_ascii=False)
     return path
 
 
@@ -132,8 +132,8 @@ def load(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     try:
-        found = load_json(path.read_text("utf-8"))
-        return [dict(one) for one in found]
+        content = load_json(path.read_text("utf-8"))
+        return [dict(entry) for entry in content]
     except (ValueError, TypeError) as error:
         raise InputError(
             f"not a record of measurements: {error}",
@@ -147,20 +147,20 @@ def shown(
 ) -> list[MeasuredModel]:
     """The measurements to show with a collection: its own, else all that were made with its model."""
     # Figures of another model say nothing of this one.
-    own = [one for one in records if one["model"] == model]
-    mine = [one for one in own if one["key"] == _key(collection)]
+    of_model = [record for record in records if record["model"] == model]
+    of_collection = [record for record in of_model if record["key"] == _key(collection)]
     return [
         MeasuredModel(
-            dataset=one["dataset"],
-            books=one["books"],
-            model=one["model"],
-            measured=one["measured"],
-            here=bool(mine),
-            command=f"irtoolkit serve {one['dataset']} --measure --model {one['model'] or 'none'}",
+            dataset=record["dataset"],
+            books=record["books"],
+            model=record["model"],
+            measured=record["measured"],
+            here=bool(of_collection),
+            command=f"irtoolkit serve {record['dataset']} --measure --model {record['model'] or 'none'}",
             systems=[
-                QualityModel(system=name, found=count, of=one["of"], depth=one["depth"])
-                for name, count in one["found"].items()
+                QualityModel(system=name, found=count, of=record["of"], depth=record["depth"])
+                for name, count in record["found"].items()
             ],
         )
-        for one in mine or own
+        for record in of_collection or of_model
     ]

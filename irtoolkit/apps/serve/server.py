@@ -13,7 +13,7 @@ from irtoolkit.apps.web.server import Patience, run
 
 def serve(
     library: Library,
-    place: socket.socket,
+    listener: socket.socket,
     access: Access,
     ready: Callable[[], object],
     ending: Callable[[], object] = lambda: None,
@@ -27,4 +27,4 @@ def serve(
         # Answers that stream progress end by it.
         library.end()
 
-    run(application(library, access), place, patience, ready, told, library.living)
+    run(application(library, access), listener, patience, ready, told, library.living)

@@ -59,9 +59,9 @@ class Shelf:
         """
         if writes:
             self._books.tidy()
-        for kept in self._books:
-            if kept.novel is None or self._same(kept.novel) is None:
-                self._put(self._kept(kept))
+        for book in self._books:
+            if book.novel is None or self._same(book.novel) is None:
+                self._put(self._kept(book))
         self.preparing.start()
 
     def damaged(self) -> list[str]:
@@ -89,8 +89,8 @@ class Shelf:
         novel = read_novel(path)
         name = _identity(novel.title, hashlib.sha256(path.read_bytes()).hexdigest())
         with self._lock:
-            known = self._same(novel)
-            return known or self._put(Entry(self._collection(name, [novel]), "file"))
+            existing = self._same(novel)
+            return existing or self._put(Entry(self._collection(name, [novel]), "file"))
 
     def add_dataset(self, dataset_id: str) -> Entry:
         """Puts the books of a dataset on the shelf.
@@ -113,8 +113,8 @@ class Shelf:
             for name, book in books.items()
         ]
         name = _identity(dataset_id, hashlib.sha256(dataset_id.encode()).hexdigest())
-        made = self._collection(name, novels, dataset_id, whole=True)
-        return self._put(Entry(made, "dataset", dataset_id))
+        collection = self._collection(name, novels, dataset_id, whole=True)
+        return self._put(Entry(collection, "dataset", dataset_id))
 
     def add_upload(self, data: bytes, filename: str) -> tuple[Entry, bool]:
         """Keeps a book that a reader adds; the entry, and whether it is new.
@@ -178,32 +178,32 @@ class Shelf:
     def _same(self, novel: Novel) -> Entry | None:
         """The collection that is a book with the same sentences, whatever its file is called."""
         for entry in self._entries.values():
-            own = entry.collection.novels
-            if len(own) == 1 and entry.dataset == "" and own[0].content == novel.content:
+            present = entry.collection.novels
+            if len(present) == 1 and entry.dataset == "" and present[0].content == novel.content:
                 return entry
         return None
 
-    def _kept(self, kept: KeptBook) -> Entry:
-        if kept.novel is not None:
-            return Entry(self._collection(kept.name, [kept.novel]), "book", added=kept.added)
-        made = self._collection(kept.name, [], kept.title)
-        failed = Progress("failed", message=kept.why_not)
-        return Entry(made, "book", added=kept.added, progress=failed, damaged=True)
+    def _kept(self, book: KeptBook) -> Entry:
+        if book.novel is not None:
+            return Entry(self._collection(book.name, [book.novel]), "book", added=book.added)
+        collection = self._collection(book.name, [], book.title)
+        failed = Progress("failed", message=book.why_not)
+        return Entry(collection, "book", added=book.added, progress=failed, damaged=True)
 
     def _collection(
         self, name: str, novels: list[Novel], title: str = "", *, whole: bool = False
     ) -> Collection:
         # Ids of passages of a book begin with its collection's name, so judgments never mix.
-        own = novels if whole else [replace(novel, name=name) for novel in novels]
+        novels_named = novels if whole else [replace(novel, name=name) for novel in novels]
         title = title or novels[0].title
-        return Collection(name, title, own, self.meaning, self._indexes)
+        return Collection(name, title, novels_named, self.meaning, self._indexes)
 
     def _put(self, entry: Entry) -> Entry:
         with self._lock:
-            known = self._entries.setdefault(entry.collection.name, entry)
-        if known is entry and not entry.damaged:
+            existing = self._entries.setdefault(entry.collection.name, entry)
+        if existing is entry and not entry.damaged:
             self.preparing.put(entry)
-        return known
+        return existing
 
 
 def _identity(title: str, digest: str) -> str:
@@ -230,10 +230,10 @@ def _readable(name: str) -> str:
 
 def paths_in(places: Iterable[Path]) -> list[Path]:
     """The books among some files and in some folders."""
-    found: list[Path] = []
-    for place in places:
-        inside = sorted(place.iterdir()) if place.is_dir() else []
-        found += [path for path in inside if path.suffix.lower() in SUFFIXES] or (
-            [] if place.is_dir() else [place]
+    paths: list[Path] = []
+    for source in places:
+        inside = sorted(source.iterdir()) if source.is_dir() else []
+        paths += [path for path in inside if path.suffix.lower() in SUFFIXES] or (
+            [] if source.is_dir() else [source]
         )
-    return found
+    return paths

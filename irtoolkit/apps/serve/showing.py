@@ -43,8 +43,10 @@ def chapters(collection: Collection, book: int) -> list[ChapterModel]:
     """The chapters of a book."""
     novel = collection.novels[book]
     return [
-        ChapterModel(title=one.title, start=one.start, share=one.start / len(novel.sentences))
-        for one in novel.chapters
+        ChapterModel(
+            title=chapter.title, start=chapter.start, share=chapter.start / len(novel.sentences)
+        )
+        for chapter in novel.chapters
     ]
 
 
@@ -61,9 +63,9 @@ def located(collection: Collection, passage: str) -> tuple[int, int, int]:
         raise wrong from None
     if span.length > LONGEST:
         raise wrong
-    for place, novel in enumerate(collection.novels):
+    for number, novel in enumerate(collection.novels):
         if novel.name == span.book and span.stop <= len(novel.sentences):
-            return place, span.start, span.length
+            return number, span.start, span.length
     raise wrong
 
 
@@ -136,7 +138,7 @@ def system_answer(
     return SystemAnswer(
         system=system,
         hits=hits,
-        curve=[list(one) for one in answer.curve],
+        curve=[list(point) for point in answer.curve],
         note=_note(collection, system, not hits),
     )
 
@@ -156,28 +158,28 @@ def _shared(
 
 
 def _explained(
-    collection: Collection, system: SystemName, found: Found, shared: Sequence[str]
+    collection: Collection, system: SystemName, passage: Found, shared: Sequence[str]
 ) -> str:
     """A score in words."""
     if system == "words":
-        return f"BM25 {found.score:.1f}, of the passage and what is around it: {_words_said(collection, shared)}."
-    if not found.similarities:
+        return f"BM25 {passage.score:.1f}, of the passage and what is around it: {_words_said(collection, shared)}."
+    if not passage.similarities:
         return f"Its meaning is not compared yet. {_words_said(collection, shared, capital=True)}."
-    best = max(range(len(found.similarities)), key=lambda i: found.similarities[i])
-    said = f"sentence {best + 1} of {found.length} is the nearest in meaning ({found.similarities[best]:.2f} of at most 1)"
+    best = max(range(len(passage.similarities)), key=lambda i: passage.similarities[i])
+    explanation = f"sentence {best + 1} of {passage.length} is the nearest in meaning ({passage.similarities[best]:.2f} of at most 1)"
     words = _words_said(collection, shared, capital=True)
     if system == "meaning":
-        return f"Similarity {found.score:.2f}, from the mean of the sentences and the nearest: {said}. {words}."
-    parts = " and ".join(f"{found.parts[name]:+.1f} by {name}" for name in ("words", "meaning"))
+        return f"Similarity {passage.score:.2f}, from the mean of the sentences and the nearest: {explanation}. {words}."
+    parts = " and ".join(f"{passage.parts[name]:+.1f} by {name}" for name in ("words", "meaning"))
     return (
-        f"Score {found.score:.1f}, from {parts}: standard deviations above the mean of all passages;"
-        f" {said}. {words}."
+        f"Score {passage.score:.1f}, from {parts}: standard deviations above the mean of all passages;"
+        f" {explanation}. {words}."
     )
 
 
 def _words_said(collection: Collection, shared: Sequence[str], *, capital: bool = False) -> str:
     if not shared:
-        said = "it shares no word with the query but common ones"
+        explanation = "it shares no word with the query but common ones"
     else:
         counts = []
         for word in shared[:4]:
@@ -185,8 +187,8 @@ def _words_said(collection: Collection, shared: Sequence[str], *, capital: bool 
             number = collection.marks.frequencies[term]
             counts.append(f"\u201c{word}\u201d (in {number:,} sentence{'s' * (number != 1)})")
         more = f" and {len(shared) - 4} more" if len(shared) > 4 else ""
-        said = f"it shares {', '.join(counts)}{more}; rare words count most"
-    return said[0].upper() + said[1:] if capital else said
+        explanation = f"it shares {', '.join(counts)}{more}; rare words count most"
+    return explanation[0].upper() + explanation[1:] if capital else explanation
 
 
 def _note(collection: Collection, system: SystemName, nothing: bool) -> str:
@@ -218,15 +220,15 @@ def nearest_words(
         text = " ".join(collection.novels[book].sentences[start : start + length])
         pieces = collection.overlap.mark(text, collection.overlap.terms(text))
         words[name] = list(dict.fromkeys(word.lower() for word in pieces[1::2]))[:80]
-    every = list(dict.fromkeys(word for own in words.values() for word in own))
-    if not every:
+    distinct = list(dict.fromkeys(word for nearest in words.values() for word in nearest))
+    if not distinct:
         return {name: [] for name in passages}
-    cosines = meaning.words(every) @ meaning.asked([query])[0]
-    near = dict(zip(every, cosines.tolist(), strict=True))
+    cosines = meaning.words(distinct) @ meaning.asked([query])[0]
+    near = dict(zip(distinct, cosines.tolist(), strict=True))
     return {
         name: [
             NearWord(word=word, similarity=round(near[word], 3))
-            for word in sorted(own, key=lambda word: -near[word])[:_NEAREST]
+            for word in sorted(nearest, key=lambda word: -near[word])[:_NEAREST]
         ]
-        for name, own in words.items()
+        for name, nearest in words.items()
     }

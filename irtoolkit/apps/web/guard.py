@@ -149,9 +149,9 @@ class Guard:
         if access.public and (reason := self._rules.refused(scope["method"], path)) is not None:
             return 403, reason
         if access.token is not None and not is_page and path != "/health":
-            given = headers.get(b"authorization", "")
-            wanted = f"Bearer {access.token}"
-            if not hmac.compare_digest(given.encode(), wanted.encode()):
+            header = headers.get(b"authorization", "")
+            expected = f"Bearer {access.token}"
+            if not hmac.compare_digest(header.encode(), expected.encode()):
                 return 401, "a token is needed: Authorization: Bearer TOKEN"
         # The framework decodes the query, and fails where it is not UTF-8.
         if not scope["query_string"].isascii():

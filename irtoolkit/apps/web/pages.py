@@ -22,7 +22,7 @@ _SHARED = "irtoolkit.apps.web"
 def add_page(app: FastAPI, package: str) -> None:
     """Serves a package's folder `page` under /page/, its index.html under /, and shared files."""
     # Read once: a request names no file.
-    known = {
+    page_files = {
         item.name: item.read_bytes()
         for name in (_SHARED, package)
         for item in (files(name) / "page").iterdir()
@@ -30,10 +30,10 @@ def add_page(app: FastAPI, package: str) -> None:
     }
 
     def answer(name: str) -> Response:
-        if name not in known:
+        if name not in page_files:
             raise HTTPException(404, "there is no such page")
         kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
-        return Response(known[name], media_type=kind, headers={"Cache-Control": "no-cache"})
+        return Response(page_files[name], media_type=kind, headers={"Cache-Control": "no-cache"})
 
     @app.get("/", include_in_schema=False)
     async def start() -> Response:
@@ -51,8 +51,8 @@ def problems(app: FastAPI) -> None:
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         # Without what was sent, which may be long.
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:])
-        return JSONResponse({"detail": f"{place}: {first['msg']}".removeprefix(": ")}, 422)
+        field = ".".join(str(part) for part in first["loc"][1:])
+        return JSONResponse({"detail": f"{field}: {first['msg']}".removeprefix(": ")}, 422)
 
     @app.exception_handler(ClientDisconnect)
     async def left(_: Request, error: ClientDisconnect) -> JSONResponse:

@@ -32,13 +32,13 @@ def bound(host: str, port: int) -> socket.socket:
         InputError: another program has it, or there is no such address.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(1024)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(1024)
     except (OSError, OverflowError) as error:
-        made.close()
+        listener.close()
         unknown = isinstance(error, socket.gaierror) or getattr(error, "errno", 0) == EADDRNOTAVAIL
         raise InputError(
             f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}",
@@ -46,7 +46,7 @@ def bound(host: str, port: int) -> socket.socket:
             if unknown
             else "name another port with --port, 0 for any that is free",
         ) from None
-    return made
+    return listener
 
 
 def access_for(
@@ -74,9 +74,9 @@ def access_for(
 def address(host: str, port: int, access: Access) -> str:
     """Returns the address for a browser, with the token in a part that is never sent."""
     name = "127.0.0.1" if host == "localhost" else host
-    shown = f"[{name}]" if ":" in name else name
+    host_text = f"[{name}]" if ":" in name else name
     secret = "" if access.token is None else f"#token={quote(access.token, safe='')}"
-    return f"http://{shown}:{port}/{secret}"
+    return f"http://{host_text}:{port}/{secret}"
 
 
 @dataclass(frozen=True)

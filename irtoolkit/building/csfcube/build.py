@@ -297,7 +297,7 @@ def _write(
     for kept in (read_csfcube, docs_key):  # of what was in the folder before
         kept.cache_clear()
     queries = [each.query for each in made.asked]
-    found = statistics(read_csfcube(place.absolute(), own=True))
+    found = statistics(read_csfcube(place.absolute(), is_own=True))
     made.quality = quality(found, queries, docs, made.pools, ratings, grades)
     made.quality.write(place)
     pooling = recipe.pooling

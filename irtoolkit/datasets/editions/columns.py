@@ -48,14 +48,14 @@ def _one_column(page: list[Line]) -> list[Line]:
     gutter = _gutter(filled)
     if gutter is None:
         return page
-    left = [line._replace(text=line.text.expandtabs()[:gutter].rstrip()) for line in page]
+    clipped = [line._replace(text=line.text.expandtabs()[:gutter].rstrip()) for line in page]
     right = [
         Line(line.number, line.text.expandtabs()[gutter:].strip())
         for line in page
         if line.text != BREAK
     ]
     ends = [line for line in page if line.text == BREAK]
-    return [*(line for line in left if line.text != BREAK), *right, *ends]
+    return [*(line for line in clipped if line.text != BREAK), *right, *ends]
 
 
 def _gutter(lines: Sequence[str]) -> int | None:

@@ -53,7 +53,7 @@ def contents_of(paragraphs: Sequence[Lines], numbered: Sequence[bool]) -> tuple[
         paragraphs: of a text, in order.
         numbered: whether each looks like a heading with a number.
     """
-    found: set[int] = set()
+    entries: set[int] = set()
     titles: set[str] = set()
     number = 0
     while number < len(paragraphs):
@@ -63,12 +63,12 @@ def contents_of(paragraphs: Sequence[Lines], numbered: Sequence[bool]) -> tuple[
             last = number + 1
         else:
             last = _end_of_run(paragraphs, numbered, number)
-        for place in range(number, last):
-            found.add(place)
-            titles.update(map(entry_key, paragraphs[place].lines))
-            titles.add(entry_key(paragraphs[place].text))
+        for i in range(number, last):
+            entries.add(i)
+            titles.update(map(entry_key, paragraphs[i].lines))
+            titles.add(entry_key(paragraphs[i].text))
         number = max(last, number + 1)
-    return found, {title for title in titles if len(title) > 2}
+    return entries, {title for title in titles if len(title) > 2}
 
 
 def _end_of_entries(paragraphs: Sequence[Lines], numbered: Sequence[bool], first: int) -> int:
@@ -76,16 +76,16 @@ def _end_of_entries(paragraphs: Sequence[Lines], numbered: Sequence[bool], first
 
     The table ends before prose, and before its entries occur again.
     """
-    seen: list[str] = []
+    titles: list[str] = []
     for number in range(first, len(paragraphs)):
         lines = paragraphs[number].lines
         keys = [entry_key(line) for line in lines] + [entry_key(paragraphs[number].text)]
-        is_marked = paragraphs[number].level > 0 and keys[0] in seen
-        again = is_marked or any(one.startswith(keys[0]) for one in seen if len(keys[0]) > 4)
+        is_marked = paragraphs[number].level > 0 and keys[0] in titles
+        again = is_marked or any(title.startswith(keys[0]) for title in titles if len(keys[0]) > 4)
         if again or _is_prose(lines):
             last = _without_next(paragraphs, first, number)
             return _without_part(paragraphs, numbered, first, last)
-        seen += keys
+        titles += keys
     return first  # a table that nothing follows is none
 
 

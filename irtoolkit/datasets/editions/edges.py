@@ -71,24 +71,24 @@ def edges_of(lines: Iterable[str]) -> Edges:
 
 def without(pieces: Iterable[str], cuts: Sequence[Cut]) -> Iterator[str]:
     """Yields a text that comes in pieces, without its cuts."""
-    place, number = 0, 0
+    position, number = 0, 0
     for piece in pieces:
-        end, at = place + len(piece), place
+        end, begin = position + len(piece), position
         while number < len(cuts) and cuts[number].begin < end:
-            yield piece[at - place : max(at, cuts[number].begin) - place]
-            at = max(at, min(end, cuts[number].end))
+            yield piece[begin - position : max(begin, cuts[number].begin) - position]
+            begin = max(begin, min(end, cuts[number].end))
             if cuts[number].end > end:
                 break
             number += 1
-        yield piece[at - place :]
-        place = end
+        yield piece[begin - position :]
+        position = end
 
 
 def _cuts(marks: Sequence[Mark], lines: int, characters: int, filled: int) -> list[Cut]:
     """Returns the cuts that marks make, in order; none overlaps another."""
-    found: list[Cut] = []
+    cuts: list[Cut] = []
     for number, mark in enumerate(marks):
-        if found and mark.end <= found[-1].end:
+        if cuts and mark.end <= cuts[-1].end:
             continue
         first, last, reason = mark, mark, ""
         if mark.kind in ("start", "small end"):
@@ -112,11 +112,11 @@ def _cuts(marks: Sequence[Mark], lines: int, characters: int, filled: int) -> li
         elif mark.kind == "name" and not mark.at:
             reason = "header"
         if reason:
-            found = [cut for cut in found if cut.begin < first.begin]
-            begin = max(first.begin, found[-1].end if found else 0)
-            line = max(first.first, found[-1].last + 1 if found else 1)
-            found.append(Cut(line, last.last, begin, last.end, reason))
-    return found
+            cuts = [cut for cut in cuts if cut.begin < first.begin]
+            begin = max(first.begin, cuts[-1].end if cuts else 0)
+            line = max(first.first, cuts[-1].last + 1 if cuts else 1)
+            cuts.append(Cut(line, last.last, begin, last.end, reason))
+    return cuts
 
 
 def _back(marks: Sequence[Mark], number: int) -> Mark:
@@ -150,10 +150,10 @@ def _with_fields(head: Sequence[str], cuts: Sequence[Cut]) -> Edges:
         lines = head[header.first - 1 : header.last]
     else:
         lines = "".join(head)[:_FIELDS_HEAD].split("\n")
-    said = {
+    fields = {
         match[1].lower(): match[2].strip()
         for line, after in reversed([*pairwise([*lines, ""])])
         if (match := FIELD.match(line)) and (header is not None or is_field(line, after))
     }
-    named = said.get("language", "").lower().partition(" ")[0].strip(",;")
-    return Edges(said.get("title", ""), said.get("author", ""), LANGUAGES.get(named), cuts)
+    named = fields.get("language", "").lower().partition(" ")[0].strip(",;")
+    return Edges(fields.get("title", ""), fields.get("author", ""), LANGUAGES.get(named), cuts)

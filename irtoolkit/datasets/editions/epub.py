@@ -73,21 +73,21 @@ class _Members:
             raise InputError(f"an EPUB without its member {name}", remedy=_REMEDY)
         most = min(_BYTES, self._left)
         with self._archive.open(name) as member:
-            found = member.read(most + 1)
-        if len(found) > most:
+            content = member.read(most + 1)
+        if len(content) > most:
             raise InputError(
                 f"an EPUB whose text is larger than {_BYTES / 1e6:.0f} MB in one document, or"
                 f" {self._most / 1e6:.0f} MB in all",
                 remedy="divide it into volumes",
             )
-        self._left -= len(found)
-        return found
+        self._left -= len(content)
+        return content
 
 
 def _parsed(members: _Members) -> tuple[Pieces, Package]:
     _refuse_protected(members)
     package = _package(members)
-    found = Pieces()
+    pieces = Pieces()
     for name, is_navigation in package.documents:
         document = parse_html(members.read(name), name)
         if is_navigation:
@@ -96,10 +96,10 @@ def _parsed(members: _Members) -> tuple[Pieces, Package]:
                 for piece in document.pieces
             ]
             document.pieces = []
-        found.pieces += document.pieces
-        found.dropped += document.dropped
-        found.characters += document.characters
-    return found, package
+        pieces.pieces += document.pieces
+        pieces.dropped += document.dropped
+        pieces.characters += document.characters
+    return pieces, package
 
 
 def _refuse_protected(members: _Members) -> None:

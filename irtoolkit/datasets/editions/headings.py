@@ -191,14 +191,14 @@ def _neighbours(forms: Sequence[Form | None], contents: set[int]) -> set[int]:
     for number, form in enumerate(forms):
         if form is not None and form.value and number not in contents:
             named[form.name, form.is_separate].append((number, form.value))
-    found = set()
+    neighbours = set()
     for listed in named.values():
-        for place, (number, value) in enumerate(listed):
-            before = listed[place - 1][1] if place else None
-            after = listed[place + 1][1] if place + 1 < len(listed) else None
+        for i, (number, value) in enumerate(listed):
+            before = listed[i - 1][1] if i else None
+            after = listed[i + 1][1] if i + 1 < len(listed) else None
             if before == value - 1 or after == value + 1:
-                found.add(number)
-    return found
+                neighbours.add(number)
+    return neighbours
 
 
 def _stray_numerals(
@@ -210,22 +210,22 @@ def _stray_numerals(
         for number, form in enumerate(forms)
         if form is not None and form.value and not form.name and not form.rest
     ]
-    found = set()
+    stray = set()
     for (_, before), (number, value), (_, after) in zip(
         [(0, 0), *alone], alone, [*alone[1:], (0, 0)], strict=False
     ):
         is_titled = number + 1 < len(paragraphs) and paragraphs[number + 1].text.isupper()
         is_near = is_titled or 0 < value - before <= _SKIPPED or 0 < after - value <= _SKIPPED
         if len(alone) > 1 and number not in neighbours and not is_near:
-            found.add(number)
-    return found
+            stray.add(number)
+    return stray
 
 
 def _spaced_capitals(paragraphs: Sequence[Paragraph], contents: set[int]) -> set[int]:
     """Returns the paragraphs in capitals that have more space before them than others."""
     gaps = sorted(paragraph.gap for paragraph in paragraphs)
     usual = gaps[len(gaps) // 2] if gaps else 1
-    found = {
+    spaced = {
         number
         for number, paragraph in enumerate(paragraphs)
         if number not in contents
@@ -237,10 +237,10 @@ def _spaced_capitals(paragraphs: Sequence[Paragraph], contents: set[int]) -> set
         and paragraph.text[-1] not in "!?,;:"
         and not _ENTRY.search(paragraph.text)
     }
-    distinct = Counter(paragraphs[number].text for number in found)
+    distinct = Counter(paragraphs[number].text for number in spaced)
     if len(distinct) < _FEW:
         return set()
     begins = [0, *accumulate(len(paragraph.text) for paragraph in paragraphs)]
-    sizes = [begins[after] - begins[number] for number, after in pairwise(sorted(found))]
+    sizes = [begins[after] - begins[number] for number, after in pairwise(sorted(spaced))]
     # Entries of an index or a list have capitals and space, too, but little text.
-    return found if median(sizes) >= _LEAST_TEXT else set()
+    return spaced if median(sizes) >= _LEAST_TEXT else set()

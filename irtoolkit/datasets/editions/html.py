@@ -172,9 +172,9 @@ def _closed(text: str) -> str:
 def role_of(element: Any) -> Role:
     """Returns what an element of HTML is."""
     tag = _name(element)
-    said = _said(element)
-    if said is not None:
-        return said
+    declared = _said(element)
+    if declared is not None:
+        return declared
     if tag in _DROPPED:
         return Role("drop", _DROPPED[tag])
     if tag in _HEADINGS:

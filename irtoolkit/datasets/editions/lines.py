@@ -77,8 +77,8 @@ def numbered(lines: Iterable[str], first: int = 1) -> Iterator[Line]:
         if not _ENDS.search(line):
             yield Line(number, line)
             continue
-        for place, page in enumerate(line.split("\f")):
-            if place:
+        for page_number, page in enumerate(line.split("\f")):
+            if page_number:
                 yield Line(number, BREAK)
             for part in _OTHER_ENDS.split(page):
                 yield Line(number, part)
@@ -154,16 +154,16 @@ def joiner_of(lines: Sequence[Line]) -> Joiner:
     ]
     if not broken:
         return Joiner(divides=False)
-    known: Counter[str] = Counter()
+    words: Counter[str] = Counter()
     for line in lines:
-        known.update(WORD.findall(line.text.casefold()))
+        words.update(WORD.findall(line.text.casefold()))
     whole = parted = 0
     for before, after in broken:
         head, tail = _HEAD.search(_BROKEN.sub("", before)), _TAIL.match(after)
         one, other = head[0] if head else "", tail[0] if tail else ""
-        solid, divided = known[f"{one}{other}".casefold()], known[f"{one}-{other}".casefold()]
+        solid, divided = words[f"{one}{other}".casefold()], words[f"{one}-{other}".casefold()]
         whole += solid > divided
         parted += divided > solid
     # Without known words, many divisions say that lines were divided by a printer.
     many = 50 * len(broken) > len(filled)
-    return Joiner(known, whole > parted or (whole == parted and many))
+    return Joiner(words, whole > parted or (whole == parted and many))

@@ -43,10 +43,10 @@ def without_markdown(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line
     return found
 
 
-def _is_title(found: Sequence[Line]) -> bool:
+def _is_title(lines: Sequence[Line]) -> bool:
     """Returns whether the last line may be underlined: it is text after a blank line."""
-    last = found[-1].text.strip()
-    blank = len(found) < 2 or not found[-2].text.strip()
+    last = lines[-1].text.strip()
+    blank = len(lines) < 2 or not lines[-2].text.strip()
     return bool(last) and not last.startswith("#") and blank and len(last) < 120
 
 
@@ -83,10 +83,10 @@ def _without_inline(text: str, number: int, dropped: list[Dropped]) -> str:
 
         def drop(match: re.Match[str], reason: str = reason) -> str:
             begin, end = match.start(1) - match.start(), match.end(1) - match.start()
-            kept = "" if reason == "picture" else match[1]
+            text_kept = "" if reason == "picture" else match[1]
             gone = match[0] if reason == "picture" else match[0][:begin] + match[0][end:]
             dropped.append(Dropped(reason, number, gone))
-            return kept
+            return text_kept
 
         text = pattern.sub(drop, text)
     return _ENTITY.sub(write_out, text)

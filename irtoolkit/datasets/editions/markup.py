@@ -86,8 +86,8 @@ def read_tree(root: Any, role_of: Callable[[Any], Role], part: str = "") -> Piec
     """
     from lxml import etree
 
-    found = Pieces()
-    reader = _Reader(found, part)
+    pieces = Pieces()
+    reader = _Reader(pieces, part)
     for event, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
         if event == "start":
             reader.start(role_of(node), node.sourceline or 0)
@@ -98,14 +98,14 @@ def read_tree(root: Any, role_of: Callable[[Any], Role], part: str = "") -> Piec
             if node is not root:
                 reader.text(node.tail)
     reader.flush()
-    return found
+    return pieces
 
 
 class _Reader:
     """A builder of blocks from the text between the beginnings and ends of elements."""
 
-    def __init__(self, found: Pieces, part: str) -> None:
-        self._found, self._part = found, part
+    def __init__(self, pieces: Pieces, part: str) -> None:
+        self._found, self._part = pieces, part
         # The roles of open elements, with what they are in: the block, and why that is dropped, at which line.
         self._open: list[tuple[Role, _Block, tuple[str, int]]] = []
         self._block = _Block([], 0, 0, False)

@@ -42,17 +42,17 @@ def linked_notes(root: Any) -> dict[Any, Role]:
     for link in links:
         for name in _names(link, owners[link]):
             named.setdefault(name, link)
-    found: dict[Any, Role] = {}
+    roles: dict[Any, Role] = {}
     for mark in links:
         note = named.get(_target(mark))
         if note is None or named.get(_target(note)) is not mark:
             continue
         if _begins(note, owners[note]) and not _begins(mark, owners[mark]):
-            found[mark] = Role("drop", "mark of a note")
+            roles[mark] = Role("drop", "mark of a note")
             above = owners[note].getparent()
             is_item = above is not None and above.get("id") == _target(mark)
-            found[above if is_item else owners[note]] = NOTE
-    return found
+            roles[above if is_item else owners[note]] = NOTE
+    return roles
 
 
 def _is_sign(link: Any) -> bool:

@@ -81,5 +81,5 @@ class NoteExtent:
             self.is_sure = False
         elif not self._paragraphs:
             self._paragraphs = 1
-        known = self._paragraphs == 1 or self.is_sure or is_about_texts(line)
-        self.is_sure = known and not self._is_doubtful
+        is_notice = self._paragraphs == 1 or self.is_sure or is_about_texts(line)
+        self.is_sure = is_notice and not self._is_doubtful

@@ -95,7 +95,7 @@ def roman(text: str) -> int | None:
     if not low or _ROMAN.fullmatch(low) is None:
         return None
     values = [_VALUES[c] for c in low] + [0]
-    return sum(-one if one < other else one for one, other in pairwise(values))
+    return sum(-value if value < following else value for value, following in pairwise(values))
 
 
 def chinese(text: str) -> int | None:

@@ -119,13 +119,13 @@ class _Survey:
         bare = line.strip()
         if not bare:
             return
-        found = self._candidate(bare) if len(bare) <= _HEAD else None
-        if found is not None:
-            self.candidates.append(found)
-            is_new = found.shape.startswith(_MIXED) and found.shape not in self._mixed
-            self._mixed.update([found.shape] if is_new else ())
+        candidate = self._candidate(bare) if len(bare) <= _HEAD else None
+        if candidate is not None:
+            self.candidates.append(candidate)
+            is_new = candidate.shape.startswith(_MIXED) and candidate.shape not in self._mixed
+            self._mixed.update([candidate.shape] if is_new else ())
             if not is_new:
-                self._open.append(found.line)
+                self._open.append(candidate.line)
                 return
         if self._open and not self._ended and bare[:1].islower():
             self.interrupts.update(self._open)
@@ -145,20 +145,20 @@ class _Survey:
     def pages(self) -> Pages:
         """Returns the page numbers and running heads, after the last line."""
         numbers = [line for line in self.candidates if line.value is not None]
-        found = {
+        page_lines = {
             line.line for line in numbers if line.sure or self._is_beside(line.line, self.breaks)
         }
-        found |= self._in_order(numbers)
-        heads = frozenset(self._heads(found))
-        return Pages(frozenset(found), heads, frozenset(self._headings(heads)))
+        page_lines |= self._in_order(numbers)
+        heads = frozenset(self._heads(page_lines))
+        return Pages(frozenset(page_lines), heads, frozenset(self._headings(heads)))
 
     def _headings(self, heads: frozenset[str]) -> Iterator[int]:
         """Yields the first lines of running heads that are headings, too, such as "CHAPTER I"."""
-        seen: set[str] = set()
+        texts: set[str] = set()
         for line in self.candidates:
-            if line.shape in heads and line.shape not in seen and _FORM in line.shape:
+            if line.shape in heads and line.shape not in texts and _FORM in line.shape:
                 yield line.line
-            seen.add(line.shape)
+            texts.add(line.shape)
 
     def _in_order(self, numbers: list[_Line]) -> set[int]:
         """Returns the lines of numbers that go on from page to page."""
@@ -176,7 +176,7 @@ class _Survey:
             return any(line.line in self.interrupts for line in run)
         if 4 * sum(line.line in self.interrupts for line in run) >= len(run):
             return True
-        sizes = sorted(other.place - line.place for line, other in pairwise(run))
+        sizes = sorted(following.place - line.place for line, following in pairwise(run))
         middle = median(sizes)
         regular = sizes[3 * len(sizes) // 4] <= _REGULAR * max(1, sizes[len(sizes) // 4])
         return len(run) >= _MANY and middle <= _LONGEST_PAGE and regular
@@ -191,24 +191,24 @@ class _Survey:
         for shape, lines in shaped.items():
             if len(lines) < _OFTEN:
                 continue
-            known = sum(self._is_beside(line.line, beside) for line in lines)
+            beside_count = sum(self._is_beside(line.line, beside) for line in lines)
             if shape.startswith(_MIXED):
-                sizes = [other.place - line.place for line, other in pairwise(lines)]
+                sizes = [following.place - line.place for line, following in pairwise(lines)]
                 most = min(_MOST * len(lines), len(lines) - 1)  # the first one may be a title
-                if known >= most and median(sizes) >= _SHORTEST_PAGE:
+                if beside_count >= most and median(sizes) >= _SHORTEST_PAGE:
                     yield shape
                 continue
-            known += sum(
+            beside_count += sum(
                 line.line in self.interrupts and not self._is_beside(line.line, beside)
                 for line in lines
             )
-            if 2 * known >= len(lines):
+            if 2 * beside_count >= len(lines):
                 yield shape
 
     def _is_beside(self, line: int, others: list[int]) -> bool:
         """Returns whether one of some lines, ascending, is beside another."""
-        at = bisect_left(others, line - _BESIDE)
-        return at < len(others) and others[at] <= line + _BESIDE
+        index = bisect_left(others, line - _BESIDE)
+        return index < len(others) and others[index] <= line + _BESIDE
 
 
 def shape_of(line: str) -> str:
@@ -245,5 +245,5 @@ def without_inline(line: str) -> tuple[str, list[str]]:
     """Returns a line without marks of pages, for example [Pg 12], and these marks."""
     if "[" not in line and "{" not in line:
         return line, []
-    found = _INLINE.findall(line)
-    return (_INLINE.sub("", line), found) if found else (line, found)
+    marks = _INLINE.findall(line)
+    return (_INLINE.sub("", line), marks) if marks else (line, marks)

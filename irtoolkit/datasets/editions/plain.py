@@ -59,13 +59,13 @@ def read_plain(data: bytes, markdown: bool = False) -> Edition:
     edges = edges_of(f"{row}\n" for row in rows)
     dropped: list[Dropped] = []
     lines: list[Line] = []
-    at = 0
+    position = 0
     for cut in edges.cuts:
-        lines += numbered(rows[at : cut.first - 1], at + 1)
+        lines += numbered(rows[position : cut.first - 1], position + 1)
         lines.append(Line(cut.first, ""))
         dropped.append(Dropped(cut.reason, cut.first, "\n".join(rows[cut.first - 1 : cut.last])))
-        at = cut.last
-    lines += numbered(rows[at:], at + 1)
+        position = cut.last
+    lines += numbered(rows[position:], position + 1)
     if markdown:
         lines = without_markdown(lines, dropped)
     lines = _without_fields(cleared_lines(lines, dropped), dropped)
@@ -119,39 +119,39 @@ def _reason(piece: str) -> str:
 
 def _without_fields(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
     """Returns lines without those at the beginning that name title and author."""
-    among = False
-    for place, (number, text, _) in enumerate(lines):
+    inside = False
+    for i, (number, text, _) in enumerate(lines):
         if not text.strip() or text == BREAK or _is_rule(text):
             continue
-        after = lines[place + 1].text if place + 1 < len(lines) else ""
-        if not (is_field(text, after) or (among and FIELD.fullmatch(text.strip()))):
+        after = lines[i + 1].text if i + 1 < len(lines) else ""
+        if not (is_field(text, after) or (inside and FIELD.fullmatch(text.strip()))):
             return lines
-        among = True
+        inside = True
         dropped.append(Dropped("title and author", number, text))
-        lines[place] = Line(number, "")
+        lines[i] = Line(number, "")
     return lines
 
 
 def _without_pages(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
     """Returns lines with page numbers and running heads replaced by breaks."""
     pages = Pages.of(line.text for line in lines)
-    kept: list[Line] = []
-    for place, line in enumerate(lines, 1):
-        reason = pages.reason(place, line.text) if line.text != BREAK else ""
+    lines_kept: list[Line] = []
+    for number, line in enumerate(lines, 1):
+        reason = pages.reason(number, line.text) if line.text != BREAK else ""
         if reason:
             dropped.append(Dropped(reason, line.number, line.text))
-            kept.append(Line(line.number, BREAK))
+            lines_kept.append(Line(line.number, BREAK))
             continue
         text, marks = without_inline(line.text)
         dropped += [Dropped(PAGE_NUMBER, line.number, mark) for mark in marks]
-        kept.append(line._replace(text=text))
-    return kept
+        lines_kept.append(line._replace(text=text))
+    return lines_kept
 
 
 def _paragraphs(lines: list[Line], dropped: list[Dropped]) -> Iterator[Paragraph]:
     """Yields the paragraphs of lines; one that a page break interrupts is one."""
     joiner = joiner_of(lines)
-    held: list[Line] = []
+    pending: list[Line] = []
     gap = blank = 0
     broken = False
     for line in lines:
@@ -164,21 +164,21 @@ def _paragraphs(lines: list[Line], dropped: list[Dropped]) -> Iterator[Paragraph
             dropped.append(Dropped("rule", line.number, line.text))
             blank += 1
             continue
-        goes_on = bool(held) and not _begins(held, line, blank, broken)
-        if held and not goes_on:
-            yield _paragraph(held, gap, joiner, dropped)
-            held, gap = [], blank
-        elif not held:
+        goes_on = bool(pending) and not _begins(pending, line, blank, broken)
+        if pending and not goes_on:
+            yield _paragraph(pending, gap, joiner, dropped)
+            pending, gap = [], blank
+        elif not pending:
             gap = blank
-        held.append(line)
+        pending.append(line)
         blank, broken = 0, False
-    if held:
-        yield _paragraph(held, gap, joiner, dropped)
+    if pending:
+        yield _paragraph(pending, gap, joiner, dropped)
 
 
-def _begins(held: Sequence[Line], line: Line, blank: int, broken: bool) -> bool:
+def _begins(pending: Sequence[Line], line: Line, blank: int, broken: bool) -> bool:
     """Returns whether a line begins a paragraph."""
-    before, text = held[-1].text, line.text
+    before, text = pending[-1].text, line.text
     if before.rstrip().endswith(_DIVIDES) and text.lstrip()[:1].islower():
         return False
     if broken:
@@ -192,16 +192,18 @@ def _begins(held: Sequence[Line], line: Line, blank: int, broken: bool) -> bool:
         or len(text) > _WRAPPED
         or text.startswith(("\u3000", "#"))
         or before.startswith("#")
-        or held[-1].level > 0
+        or pending[-1].level > 0
     )
 
 
-def _paragraph(held: Sequence[Line], gap: int, joiner: Joiner, dropped: list[Dropped]) -> Paragraph:
-    first = held[0].number
+def _paragraph(
+    pending: Sequence[Line], gap: int, joiner: Joiner, dropped: list[Dropped]
+) -> Paragraph:
+    first = pending[0].number
     joiner.drop = lambda mark: dropped.append(Dropped(HYPHEN, first, mark))
-    texts = tuple(line.text.strip() for line in held)
+    texts = tuple(line.text.strip() for line in pending)
     match = _MARKED.match(texts[0])
-    hashes = len(match[1]) if match else held[0].level
+    hashes = len(match[1]) if match else pending[0].level
     if match:
         bare = texts[0].strip("# ")
         lost = texts[0].count("#") - bare.count("#")
@@ -232,17 +234,17 @@ def blocks_of(
         paragraph for number, paragraph in enumerate(paragraphs) if number not in notes.numbers
     ]
     levels, contents = levels_of(texts)
-    place, found = -1, []
+    position, blocks = -1, []
     for number, paragraph in enumerate(paragraphs):
         if number in notes.numbers:
-            found.append(Block(paragraph.text, None, paragraph.line, is_note=True))
+            blocks.append(Block(paragraph.text, None, paragraph.line, is_note=True))
             continue
-        place += 1
-        if place in contents:
+        position += 1
+        if position in contents:
             dropped.append(Dropped("table of contents", paragraph.line, paragraph.text))
             continue
         text, marks = notes.without_marks(paragraph.text)
         dropped += [Dropped("mark of a note", paragraph.line, mark) for mark in marks]
         if text:
-            found.append(Block(text, levels[place], paragraph.line))
-    return found
+            blocks.append(Block(text, levels[position], paragraph.line))
+    return blocks

@@ -31,9 +31,9 @@ def read_edition_file(path: StrPath) -> Edition:
     Raises:
         InputError: no such file; or see `read_edition`. It names the file.
     """
-    place = on_disk(path)
+    local_path = on_disk(path)
     try:
-        return read_edition(place.read_bytes(), place.name)
+        return read_edition(local_path.read_bytes(), local_path.name)
     except FileNotFoundError:
         raise no_such_file(path) from None
     except OSError as error:
@@ -85,22 +85,22 @@ def form_of(data: bytes, name: str = "") -> str:
     return "html" if is_web and start.startswith(b"<") else "text"
 
 
-def _edition(pieces: Pieces, known: Edition) -> Edition:
+def _edition(pieces: Pieces, metadata: Edition) -> Edition:
     """Returns the edition of the pieces of a document, with its known fields."""
     dropped = list(pieces.dropped)
-    kept = _without_publishers(pieces.pieces, dropped)
-    paragraphs = [_paragraph(piece, dropped) for piece in kept]
-    notes = frozenset(number for number, piece in enumerate(kept) if piece.is_note)
+    pieces_kept = _without_publishers(pieces.pieces, dropped)
+    paragraphs = [_paragraph(piece, dropped) for piece in pieces_kept]
+    notes = frozenset(number for number, piece in enumerate(pieces_kept) if piece.is_note)
     blocks = [block for block in blocks_of(paragraphs, dropped, notes) if block.text]
     edges = edges_of(f"{line}\n" for piece in pieces.pieces[:60] for line in piece.text.split("\n"))
     return replace(
-        known,
+        metadata,
         blocks=blocks,
         dropped=dropped,
         characters=pieces.characters,
-        title=known.title or edges.title,
-        author=known.author or edges.author,
-        lang=known.lang or edges.lang,
+        title=metadata.title or edges.title,
+        author=metadata.author or edges.author,
+        lang=metadata.lang or edges.lang,
     )
 
 
@@ -109,9 +109,9 @@ def _without_publishers(pieces: Sequence[Piece], dropped: list[Dropped]) -> list
     lines: list[str] = []
     owners: list[int] = []
     for number, piece in enumerate(pieces):
-        own = [*piece.text.split("\n"), ""]
-        lines += [f"{line}\n" for line in own]
-        owners += [number] * len(own)
+        piece_lines = [*piece.text.split("\n"), ""]
+        lines += [f"{line}\n" for line in piece_lines]
+        owners += [number] * len(piece_lines)
     gone: dict[int, str] = {}
     for cut in edges_of(lines).cuts:
         for line in range(cut.first - 1, min(cut.last, len(lines))):

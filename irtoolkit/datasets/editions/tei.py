@@ -164,11 +164,11 @@ def _has_other(element: Any, name: str) -> bool:
 
 def _header(root: Any) -> Header:
     """Returns the fields of a document's header."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for wanted in ("title", "author"):
         for element in root.iter(f"{{*}}{wanted}"):
             if any(_name(above) == "titleStmt" for above in element.iterancestors()):
-                found[wanted] = " ".join("".join(element.itertext()).split())
+                fields[wanted] = " ".join("".join(element.itertext()).split())
                 break
     lang = next(
         (
@@ -179,8 +179,8 @@ def _header(root: Any) -> Header:
         None,
     )
     return Header(
-        found.get("title", ""),
-        found.get("author", ""),
+        fields.get("title", ""),
+        fields.get("author", ""),
         lang.partition("-")[0].lower() if lang else None,
     )
 

@@ -71,8 +71,8 @@ class HubCollection:
         """Bytes to download; None if the card does not say."""
         configs = {config for config, _ in self._selection.parts.values()}
         sizes = [self.repository.size(config) for config in configs]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if known and len(known) == len(sizes) else None
+        sizes_known = [size for size in sizes if size is not None]
+        return sum(sizes_known) if sizes_known and len(sizes_known) == len(sizes) else None
 
     def is_here(self) -> bool:
         """Returns whether all parts are in the cache, or in a folder."""
@@ -131,16 +131,18 @@ class HubCollection:
         if len(rows) < len(ids):
             raise self._error(f"query {_repeated(ids)} occurs twice")
         judged = set(self.judged) if self.has_qrels else set(rows)
-        kept = {name: text for name, text in rows.items() if name in judged}
-        if not kept:
+        judged_rows = {name: text for name, text in rows.items() if name in judged}
+        if not judged_rows:
             raise self._error("there are no queries with judgments")
         if not self.instructed:
-            return [GenericQuery(name, text) for name, text in kept.items()]
+            return [GenericQuery(name, text) for name, text in judged_rows.items()]
         instructions = self._instructions(table, ids)
-        lacking = next((name for name in kept if name not in instructions), None)
-        if lacking is not None:
-            raise self._error(f"query {lacking} has no instruction")
-        return [InstructedQuery(name, text, instructions[name]) for name, text in kept.items()]
+        absent = next((name for name in judged_rows if name not in instructions), None)
+        if absent is not None:
+            raise self._error(f"query {absent} has no instruction")
+        return [
+            InstructedQuery(name, text, instructions[name]) for name, text in judged_rows.items()
+        ]
 
     @cached_property
     def instructed(self) -> bool:
@@ -169,20 +171,20 @@ class HubCollection:
         table = self._table("qrels")
         queries, docs = self._texts(table, _QUERY), self._texts(table, _DOC)
         grades = self._column(table, _GRADE).to_pylist()
-        found: dict[str, dict[str, float]] = {}
+        judgments: dict[str, dict[str, float]] = {}
         for query, doc, grade in zip(queries, docs, grades, strict=True):
             if not isinstance(grade, int | float) or grade != grade:
                 raise self._error(f"grade {grade!r} of document {doc} for query {query}")
-            pool = found.setdefault(query, {})
+            pool = judgments.setdefault(query, {})
             if pool.setdefault(doc, whole(grade)) != grade:
                 raise self._error(f"document {doc} is judged twice for query {query}")
-        return found
+        return judgments
 
     def judgments(self) -> Iterator[GradedQrel]:
         """Yields the judgments of the queries."""
-        wanted = {query.query_id for query in self.queries}
+        query_ids = {query.query_id for query in self.queries}
         for query, docs in self.judged.items():
-            if query in wanted:
+            if query in query_ids:
                 yield from (GradedQrel(query, doc, grade) for doc, grade in docs.items())
 
     @cached_property
@@ -193,7 +195,7 @@ class HubCollection:
             InputError: a query has none, or one of them is not a document.
         """
         lists = self._lists("pools", "corpus-ids", "corpus_ids")
-        found = {}
+        pools = {}
         for query in self.queries:
             pool = list(dict.fromkeys(lists.get(query.query_id, ())))
             if not pool:
@@ -201,8 +203,8 @@ class HubCollection:
             strange = next((doc for doc in pool if doc not in self.docs), None)
             if strange is not None:
                 raise self._error(f"candidate {strange} of query {query.query_id} is no document")
-            found[query.query_id] = pool
-        return found
+            pools[query.query_id] = pool
+        return pools
 
     @cached_property
     def excluded(self) -> dict[str, frozenset[str]]:
@@ -213,11 +215,11 @@ class HubCollection:
             lists = self._lists("queries", _EXCLUDED)
         else:
             lists = {}
-        found = {query: {*docs} - {_NONE, ""} for query, docs in lists.items()}
+        excluded_docs = {query: {*docs} - {_NONE, ""} for query, docs in lists.items()}
         if self._own:
             for query in self.queries:
-                found.setdefault(query.query_id, set()).add(query.query_id)
-        return {query: frozenset(docs) for query, docs in found.items() if docs}
+                excluded_docs.setdefault(query.query_id, set()).add(query.query_id)
+        return {query: frozenset(docs) for query, docs in excluded_docs.items() if docs}
 
     # -- tables -----------------------------------------------------------------------------------
 
@@ -231,11 +233,11 @@ class HubCollection:
         """Returns query id to the ids in a column of lists, or in rows of single ids."""
         table = self._table(part)
         column = self._column(table, (*names, *_DOC)).to_pylist()
-        found: dict[str, list[str]] = {}
+        lists: dict[str, list[str]] = {}
         for query, value in zip(self._texts(table, (*_QUERY, *_IDS)), column, strict=True):
             values = value if isinstance(value, list) else [] if value is None else [value]
-            found.setdefault(query, []).extend(map(str, values))
-        return found
+            lists.setdefault(query, []).extend(map(str, values))
+        return lists
 
     def _texts(
         self, table: pa.Table, names: Sequence[str], missing: str | None = None
@@ -245,27 +247,25 @@ class HubCollection:
         if pa.types.is_integer(column.type):
             column = column.cast(pa.string())
         values: list[Any] = column.to_pylist()
-        for place, value in enumerate(values):
+        for row, value in enumerate(values):
             if value is None and missing is not None:
-                values[place] = missing
+                values[row] = missing
             elif not isinstance(value, str):
-                raise self._error(
-                    f"row {place + 1} has {value!r:.40} as its {names[0]}, and no text"
-                )
+                raise self._error(f"row {row + 1} has {value!r:.40} as its {names[0]}, and no text")
         return values
 
     def _column(self, table: pa.Table, names: Sequence[str]) -> Any:
-        found = next((name for name in names if name in table.column_names), None)
-        if found is None:
+        column = next((name for name in names if name in table.column_names), None)
+        if column is None:
             raise self._error(
                 f"a table has the columns {', '.join(table.column_names)}, and none of"
                 f" {', '.join(dict.fromkeys(names))}"
             )
-        return table[found]
+        return table[column]
 
-    def _error(self, found: str) -> InputError:
+    def _error(self, problem: str) -> InputError:
         return InputError(
-            f"{self.repository.name.place}: {found}",
+            f"{self.repository.name.place}: {problem}",
             remedy="it has another layout than MTEB's, BEIR's and BRIGHT's",
         )
 
@@ -275,5 +275,5 @@ _QUERY_TEXTS = ("text", "query", "question", "content")
 
 
 def _repeated(names: Sequence[str]) -> str:
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    ids: set[str] = set()
+    return next(name for name in names if name in ids or ids.add(name))  # type: ignore[func-returns-value]

@@ -72,8 +72,8 @@ def select(repository: Repository, parts: Sequence[str]) -> Selection:
         subset = subsets[0]
     else:
         raise _choose(repository, "subset", subsets, words)
-    found = {part: _config(configs, names, subset) for part, names in _PARTS.items()}
-    named = {part: config for part, config in found.items() if config is not None}
+    chosen = {part: _config(configs, names, subset) for part, names in _PARTS.items()}
+    named = {part: config for part, config in chosen.items() if config is not None}
     leading = named.get("qrels") or named.get("pools") or named["queries"]
     split = _split(repository, leading, words)
     return Selection(
@@ -99,24 +99,24 @@ def _bright(repository: Repository, parts: Sequence[str]) -> Selection:
 
 def _subsets(configs: Collection[str]) -> list[str]:
     """Returns the subsets that have queries and documents; "" is a dataset without subsets."""
-    found = []
+    subsets = []
     for name in _PARTS["queries"]:
         for config in configs:
             if config == name:
-                found.append("")
+                subsets.append("")
             elif config.endswith(f"-{name}"):
-                found.append(config.removesuffix(f"-{name}"))
+                subsets.append(config.removesuffix(f"-{name}"))
             elif config.startswith(f"{name}-"):
-                found.append(config.removeprefix(f"{name}-"))
-    return [one for one in dict.fromkeys(found) if _config(configs, _PARTS["corpus"], one)]
+                subsets.append(config.removeprefix(f"{name}-"))
+    return [one for one in dict.fromkeys(subsets) if _config(configs, _PARTS["corpus"], one)]
 
 
 def _config(configs: Collection[str], names: Sequence[str], subset: str) -> str | None:
     """Returns the configuration of a part: the subset's, or one that all subsets share."""
-    own = [form for name in names for form in (f"{subset}-{name}", f"{name}-{subset}")]
+    forms = [form for name in names for form in (f"{subset}-{name}", f"{name}-{subset}")]
     if subset and names is _PARTS["qrels"]:
-        own.append(subset)
-    candidates = [*(own if subset else ()), *names]
+        forms.append(subset)
+    candidates = [*(forms if subset else ()), *names]
     return next((name for name in candidates if name in configs), None)
 
 
@@ -147,17 +147,17 @@ def _split_of(repository: Repository, config: str, split: str) -> str:
 
 
 def _choose(
-    repository: Repository, noun: str, names: Sequence[str], given: Sequence[str]
+    repository: Repository, noun: str, names: Sequence[str], available: Sequence[str]
 ) -> InputError:
-    place = f"hf:{repository.name.place}"
-    if not given:
+    address = f"hf:{repository.name.place}"
+    if not available:
         return InputError(
-            f"{place} has several {noun}s: {_listed(names)}",
-            remedy=f"name one: {place}/{names[0]}",
+            f"{address} has several {noun}s: {_listed(names)}",
+            remedy=f"name one: {address}/{names[0]}",
         )
-    word = next((word for word in given if word not in names), given[-1])
+    word = next((word for word in available if word not in names), available[-1])
     return InputError(
-        f"{place} has no {noun} {word!r}",
+        f"{address} has no {noun} {word!r}",
         remedy=f"{did_you_mean(word, names)}it has {_listed(names)}",
     )
 

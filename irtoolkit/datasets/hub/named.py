@@ -71,18 +71,20 @@ def _about(repository: Repository) -> Benchmark:
     )
 
 
-def _dataset(collection: HubCollection, about: Benchmark, lang: str | None) -> ir_datasets.Dataset:
+def _dataset(
+    collection: HubCollection, benchmark: Benchmark, lang: str | None
+) -> ir_datasets.Dataset:
     space = collection.repository.name.place
     doc = TitledDoc if collection.titled else GenericDoc
     query = InstructedQuery if collection.instructed else GenericQuery
-    known = collection.licence
+    licence = collection.licence
     revision = collection.revision
     record = replace(
-        about,
-        licence=known or about.licence,
+        benchmark,
+        licence=licence or benchmark.licence,
         statistics_of=lambda: _statistics(collection),
         where=lambda: f"{space} at {revision}" if collection.is_here() else None,
-        howto=_needs(collection, known),
+        howto=_needs(collection, licence),
         fetch=partial(_fetch, collection),
         revision=revision,
     )
@@ -111,14 +113,14 @@ def _fetch(collection: HubCollection, limit: float | None) -> Path:
 
 
 def _statistics(collection: HubCollection) -> list[Statistic]:
-    found = [
+    counts = [
         Statistic("Documents", len(collection.docs)),
         Statistic("Queries", len(collection.queries)),
     ]
     if collection.has_qrels:
-        found.append(Statistic("Judgments", sum(1 for _ in collection.judgments())))
+        counts.append(Statistic("Judgments", sum(1 for _ in collection.judgments())))
     if collection.has("pools"):
         sizes = [len(pool) for pool in collection.pools.values()]
-        found.append(Statistic("Candidates of a query on average", sum(sizes) / len(sizes)))
+        counts.append(Statistic("Candidates of a query on average", sum(sizes) / len(sizes)))
     excluded = sum(map(len, collection.excluded.values()))
-    return [*found, *([Statistic("Excluded documents", excluded)] if excluded else [])]
+    return [*counts, *([Statistic("Excluded documents", excluded)] if excluded else [])]

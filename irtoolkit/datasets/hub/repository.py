@@ -40,8 +40,8 @@ class Repository:
             return sorted(self._bare)
         datasets = _library()
         with _explained(self.name):
-            found = datasets.get_dataset_config_names(self.name.place, revision=self.name.revision)
-        return list(found)
+            names = datasets.get_dataset_config_names(self.name.place, revision=self.name.revision)
+        return list(names)
 
     def splits(self, config: str) -> list[str]:
         """Returns the names of the splits of a configuration. Errors as for `configs`."""
@@ -112,14 +112,14 @@ class Repository:
         card = folder / "README.md"
         if not self.name.local or (card.is_file() and "config_name" in card.read_text("utf-8")):
             return {}
-        found: dict[str, tuple[str, dict[str, Any]]] = {}
+        tables: dict[str, tuple[str, dict[str, Any]]] = {}
         for path in sorted(folder.iterdir()):
             files = sorted(path.iterdir()) if path.is_dir() else [path]
             files = [file for file in files if file.suffix in _BUILDERS]
             if files:
                 config = path.name.partition(".")[0]
-                found[config] = _bare_builder(files, path.is_dir())
-        return found
+                tables[config] = _bare_builder(files, path.is_dir())
+        return tables
 
 
 def _bare_builder(files: list[Path], named: bool) -> tuple[str, dict[str, Any]]:
@@ -171,23 +171,27 @@ def _explained(name: HubName) -> Iterator[None]:
 
 
 def _refused(name: HubName, error: Exception) -> InputError:
-    said, kind = str(error).lower(), type(error).__name__
-    place = name.place
+    message, kind = str(error).lower(), type(error).__name__
+    repository = name.place
     if name.local:
-        return InputError(f"cannot be read: {reason_of(error)}", file=place)
-    if "gated" in said or kind == "GatedRepoError":
-        found = f"the dataset {place} is gated: its terms have to be accepted"
-        remedy = f"accept them at https://huggingface.co/datasets/{place}, then run hf auth login"
+        return InputError(f"cannot be read: {reason_of(error)}", file=repository)
+    if "gated" in message or kind == "GatedRepoError":
+        problem = f"the dataset {repository} is gated: its terms have to be accepted"
+        remedy = (
+            f"accept them at https://huggingface.co/datasets/{repository}, then run hf auth login"
+        )
     elif kind in ("DatasetNotFoundError", "RepositoryNotFoundError", "RevisionNotFoundError"):
-        at = "" if name.revision is None else f" at {name.revision}"
-        found = f"the hub has no dataset {place}{at}, or it is private"
+        revision = "" if name.revision is None else f" at {name.revision}"
+        problem = f"the hub has no dataset {repository}{revision}, or it is private"
         remedy = "check its name; for a private one run hf auth login"
-    elif "script" in said and kind == "RuntimeError":
-        found = f"the data of {place} are made by a program, which is not run"
+    elif "script" in message and kind == "RuntimeError":
+        problem = f"the data of {repository} are made by a program, which is not run"
         remedy = "take a copy in Parquet, as mteb's are"
     elif isinstance(error, ConnectionError | OSError):
-        found = f"the hub cannot be reached, and {place} is not in its cache: {reason_of(error)}"
+        problem = (
+            f"the hub cannot be reached, and {repository} is not in its cache: {reason_of(error)}"
+        )
         remedy = "connect once, and unset HF_HUB_OFFLINE"
     else:
-        return InputError(f"cannot read the dataset {place}: {reason_of(error)}")
-    return InputError(found, remedy=remedy)
+        return InputError(f"cannot read the dataset {repository}: {reason_of(error)}")
+    return InputError(problem, remedy=remedy)

@@ -42,11 +42,11 @@ def task_named(dataset_id: str) -> Task:
     name, *parts = dataset_id.removeprefix(MTEB).split("/")
     task = _load(name)
     facts = task.metadata
-    place = parse_hub_name(f"hf:{facts.dataset['path']}")
+    hub_name = parse_hub_name(f"hf:{facts.dataset['path']}")
     words = tuple(part for part in parts if part)
-    if not words and len(facts.eval_splits) == 1 and not place.parts:
+    if not words and len(facts.eval_splits) == 1 and not hub_name.parts:
         words = _usual(facts)
-    repository = HubName(place.place, facts.dataset.get("revision"), words, place.local)
+    repository = HubName(hub_name.place, facts.dataset.get("revision"), words, hub_name.local)
     return Task(repository, _about(facts), _lang(facts), bool(task.ignore_identical_ids))
 
 
@@ -65,10 +65,10 @@ def _load(name: str) -> Any:
     try:
         task = mteb.get_task(name)
     except Exception:  # mteb raises KeyError, and may raise others
-        known = [one.metadata.name for one in mteb.get_tasks(task_types=["Retrieval", "Reranking"])]
+        names = [one.metadata.name for one in mteb.get_tasks(task_types=["Retrieval", "Reranking"])]
         raise InputError(
             f"mteb has no task {name!r}",
-            remedy=f"{did_you_mean(name, known)}it has {len(known)} for retrieval",
+            remedy=f"{did_you_mean(name, names)}it has {len(names)} for retrieval",
         ) from None
     if not isinstance(task, AbsTaskRetrieval):
         raise InputError(
@@ -98,5 +98,5 @@ def _lang(facts: Any) -> str | None:
     """Returns the two-letter language code of a task with one language, if it has one."""
     from irtoolkit.datasets.hub.languages import two_letters
 
-    codes = {two_letters(one) for one in facts.languages}
+    codes = {two_letters(code) for code in facts.languages}
     return codes.pop() if len(codes) == 1 else None

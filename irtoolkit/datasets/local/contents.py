@@ -89,12 +89,12 @@ def _keys(path: Path) -> list[str]:
 
 def _peek(path: Path) -> Iterator[tuple[int, str]]:
     """Yields (number, line) of the first lines that are not blank."""
-    seen = 0
+    count = 0
     for number, line in read_lines(path):
         if line.strip():
             yield number, line
-            seen += 1
-        if seen >= _PEEKED_LINES:
+            count += 1
+        if count >= _PEEKED_LINES:
             return
 
 

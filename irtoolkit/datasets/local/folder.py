@@ -77,13 +77,13 @@ def format_name(form: str) -> str:
 
 
 def find_role_files(
-    folder: Path, given: Mapping[Role, Sequence[str] | None]
+    folder: Path, explicit: Mapping[Role, Sequence[str] | None]
 ) -> dict[Role, RoleFiles]:
     """Returns the files of each role; roles without files are left out.
 
     Args:
         folder: the folder to search.
-        given: the user's choice for a role: files or folders, relative to `folder` or else to the
+        explicit: the user's choice for a role: files or folders, relative to `folder` or else to the
             current folder, or "none". None searches for the files.
 
     Raises:
@@ -91,43 +91,43 @@ def find_role_files(
             different formats; or there are no documents.
     """
     if not folder.is_dir():
-        found = "not a folder" if folder.exists() else "no such folder"
-        raise InputError(found, file=folder, remedy="name the folder of the collection")
+        problem = "not a folder" if folder.exists() else "no such folder"
+        raise InputError(problem, file=folder, remedy="name the folder of the collection")
     chosen: dict[Role, list[Path]] = {
         role: [] if list(names) == [NONE] else _named(folder, names, role)
-        for role, names in given.items()
+        for role, names in explicit.items()
         if names is not None
     }
-    taken = {path for files in chosen.values() for path in files}
-    candidates = _candidates(folder, taken)
+    used = {path for files in chosen.values() for path in files}
+    candidates = _candidates(folder, used)
     for role in ROLES:
         if role in chosen:
             continue
         if len(candidates[role]) > 1:
-            shown = " or ".join(_shown(folder, files) for files in sorted(candidates[role])[:5]) + (
-                ", ..." if len(candidates[role]) > 5 else ""
-            )
+            choices = " or ".join(
+                _shown(folder, files) for files in sorted(candidates[role])[:5]
+            ) + (", ..." if len(candidates[role]) > 5 else "")
             remedy = f"choose with --{role} FILE" + (f", or --{role} none" * (role != "docs"))
             raise InputError(
-                f"several files may be its {role}: {shown}", file=folder, remedy=remedy
+                f"several files may be its {role}: {choices}", file=folder, remedy=remedy
             )
         chosen[role] = [path for files in candidates[role] for path in files]
-    if not chosen["docs"] and given.get("docs") is None:
+    if not chosen["docs"] and explicit.get("docs") is None:
         chosen["docs"] = _books(folder, {path for files in chosen.values() for path in files})
     if not chosen["docs"]:
         raise InputError("no documents found", file=folder, remedy="name them with --docs FILE")
     return {role: _with_format(role, chosen[role]) for role in ROLES if chosen[role]}
 
 
-def unused_fields(found: RoleFiles) -> list[str]:
+def unused_fields(role_files: RoleFiles) -> list[str]:
     """Returns the unused fields of the first record; those of other formats have no names."""
-    if found.form not in ("jsonl", *RECORDS):
+    if role_files.form not in ("jsonl", *RECORDS):
         return []
-    file = found.files[0]
-    line, record = next(iter(RECORDS.get(found.form, json_records)(file)))
-    if found.form in RECORDS:
-        record = {**dict.fromkeys(column_names(file, found.form)), **record}
-    return sorted(set(record) - {*doc_fields(record, found.files[0], line), TITLE})
+    file = role_files.files[0]
+    line, record = next(iter(RECORDS.get(role_files.form, json_records)(file)))
+    if role_files.form in RECORDS:
+        record = {**dict.fromkeys(column_names(file, role_files.form)), **record}
+    return sorted(set(record) - {*doc_fields(record, role_files.files[0], line), TITLE})
 
 
 def _named(folder: Path, names: Sequence[str], role: Role) -> list[Path]:
@@ -142,15 +142,15 @@ def _named(folder: Path, names: Sequence[str], role: Role) -> list[Path]:
         if not inside:
             raise InputError("an empty folder", file=place, remedy=f"name files with --{role}")
         files.extend(inside)
-    seen: set[Path] = set()
+    paths: set[Path] = set()
     for path in files:
-        if path in seen:
+        if path in paths:
             raise InputError(f"given twice for --{role}", file=path, remedy="name each file once")
-        seen.add(path)
+        paths.add(path)
     return files
 
 
-def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
+def _candidates(folder: Path, used: set[Path]) -> dict[Role, list[list[Path]]]:
     """Returns for each role, the groups of files that fit it."""
     candidates: dict[Role, list[list[Path]]] = {role: [] for role in ROLES}
     shards: dict[str, list[Path]] = {}
@@ -160,12 +160,12 @@ def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
         if role == "pools" and path.is_file() and not holds_candidates(path):
             role = None
         if path.is_dir():
-            files = [] if role is None else [p for p in _files_under(path) if p not in taken]
+            files = [] if role is None else [p for p in _files_under(path) if p not in used]
             if role == "docs" and files:
                 candidates[role].append(files)
             elif role is not None:
                 candidates[role].extend([file] for file in files)
-        elif path in taken:
+        elif path in used:
             continue
         elif role is None:
             nameless.append(path)
@@ -175,10 +175,10 @@ def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
             candidates[role].append([path])
     candidates["docs"].extend(shards.values())
     shards = {}
-    lacking = {role for role in ROLES if not candidates[role]}
-    for path in nameless if lacking else ():
+    open_roles = {role for role in ROLES if not candidates[role]}
+    for path in nameless if open_roles else ():
         role = role_of_content(path)
-        if role not in lacking:
+        if role not in open_roles:
             continue
         if role == "docs":
             shards.setdefault(_shard(path), []).append(path)
@@ -207,11 +207,11 @@ def other_files(folder: Path, books: Collection[Path]) -> list[str]:
     ]
 
 
-def _books(folder: Path, taken: set[Path]) -> list[Path]:
+def _books(folder: Path, used: set[Path]) -> list[Path]:
     return [
         path
         for path in sorted(folder.iterdir())
-        if is_book_file(path) and path not in taken and not _is_aside(path)
+        if is_book_file(path) and path not in used and not _is_aside(path)
     ]
 
 
@@ -225,8 +225,8 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 def _is_aside(path: Path) -> bool:
     """Returns whether a file is hidden, a copy of an editor, or about the folder."""
-    about = path.is_file() and bool(_IGNORED_NAME.match(path.name))
-    return path.name.startswith(".") or path.name.endswith("~") or about
+    is_ignored = path.is_file() and bool(_IGNORED_NAME.match(path.name))
+    return path.name.startswith(".") or path.name.endswith("~") or is_ignored
 
 
 def _files_under(folder: Path) -> Iterator[Path]:

@@ -133,14 +133,14 @@ def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str, 
     mark = re.compile(rf"<(/?){tag}(?:\s[^<>]*)?>", re.IGNORECASE)
     opened, opening, parts, outside = 0, "", list[str](), list[str]()
 
-    def refuse(found: str, line: int) -> InputError:
-        return InputError(found, file=path, line=line, remedy=shape)
+    def refuse(problem: str, line: int) -> InputError:
+        return InputError(problem, file=path, line=line, remedy=shape)
 
     for number, line in read_lines(path):
-        at = 0
+        position = 0
         for match in mark.finditer(line):
-            (parts if opened else outside).append(line[at : match.start()])
-            at = match.end()
+            (parts if opened else outside).append(line[position : match.start()])
+            position = match.end()
             if bool(match[1]) != bool(opened):
                 if opened:
                     raise refuse(f"<{tag}> is not closed: another begins at line {number}", opened)
@@ -150,7 +150,7 @@ def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str, 
                 opened, parts = 0, []
             else:
                 opened, opening = number, match[0]
-        (parts if opened else outside).extend((line[at:], "\n"))
+        (parts if opened else outside).extend((line[position:], "\n"))
         if not opened and _text_and_names("".join(outside))[0].strip():
             raise refuse(f"text outside of <{tag}>", number)
         outside = []
@@ -162,29 +162,29 @@ def _sgml_docs(path: Path) -> Iterator[Doc]:
     for line, _, content in sgml_elements(path, "DOC", _SGML):
         body, names = _text_and_names(content)
         if len(names) != 1:
-            found = f"{len(names)} <DOCNO>" if names else "no <DOCNO>"
-            raise InputError(f"a document with {found}", file=path, line=line, remedy=_SGML)
+            problem = f"{len(names)} <DOCNO>" if names else "no <DOCNO>"
+            raise InputError(f"a document with {problem}", file=path, line=line, remedy=_SGML)
         yield Doc(line, html.unescape(names[0]).strip(), "", html.unescape(body).strip())
 
 
 def _text_and_names(content: str) -> tuple[str, list[str]]:
     """Returns the text of some mark-up, spaces for tags, and the content of its DOCNOs."""
-    kept, names, at = list[str](), list[str](), 0
+    texts, names, position = list[str](), list[str](), 0
     unclosed: set[str] = set()
-    while opening := _ENCLOSED.search(content, at):
+    while opening := _ENCLOSED.search(content, position):
         name = (opening[1] or "--").lower()
         closing = None if name in unclosed else _CLOSINGS[name].search(content, opening.end())
         if closing is None:
             unclosed.add(name)
-            kept.append(content[at : opening.end()])
-            at = opening.end()
+            texts.append(content[position : opening.end()])
+            position = opening.end()
             continue
-        kept.extend((content[at : opening.start()], " "))
+        texts.extend((content[position : opening.start()], " "))
         if name == "docno":
             names.append(content[opening.end() : closing.start()])
-        at = closing.end()
-    kept.append(content[at:])
-    return _TAG.sub(" ", "".join(kept)), names
+        position = closing.end()
+    texts.append(content[position:])
+    return _TAG.sub(" ", "".join(texts)), names
 
 
 def _record_docs(records: Callable[[Path], sheets.Records], path: Path) -> Iterator[Doc]:
@@ -221,12 +221,12 @@ def pick_field(
     record: Mapping[str, Any], names: Sequence[str], what: str, path: Path, line: int
 ) -> str:
     """Returns the first of some field names that a record has."""
-    found = next((name for name in names if name in record), None)
-    if found is None:
+    field = next((name for name in names if name in record), None)
+    if field is None:
         raise InputError(
             f"no field with {what}", file=path, line=line, remedy=f"name it {' or '.join(names)}"
         )
-    return found
+    return field
 
 
 def json_id(record: Mapping[str, Any], field: str, path: Path, line: int) -> str:
@@ -258,9 +258,9 @@ def _wrong_kind(
         return InputError(
             f"no field {field!r}", file=path, line=line, remedy="the records before it have one"
         )
-    shown = repr(record[field])[:40]
+    value_text = repr(record[field])[:40]
     return InputError(
-        f"the field {field!r} is {shown}", file=path, line=line, remedy=f"it must be {kind}"
+        f"the field {field!r} is {value_text}", file=path, line=line, remedy=f"it must be {kind}"
     )
 
 

@@ -132,21 +132,23 @@ class LocalCollection:
 
     def statistics(self) -> list[Statistic]:
         """Returns the numbers of documents, queries and judgments."""
-        found = [Statistic("Documents", len(self.docs))]
+        statistics = [Statistic("Documents", len(self.docs))]
         if self._entry.topics is not None:
-            found.append(Statistic("Queries", len(self.queries)))
+            statistics.append(Statistic("Queries", len(self.queries)))
         if self._entry.qrels is not None:
             judged = {qrel.query_id for qrel in self.qrels}
             positive = sum(qrel.relevance > 0 for qrel in self.qrels)
-            found += [
+            statistics += [
                 Statistic("Judged queries", len(judged)),
                 Statistic("Judgments", len(self.qrels)),
                 Statistic("Judgments above 0", positive),
             ]
         if self._entry.pools is not None:
             sizes = [len(pool) for pool in self.pools.values()]
-            found.append(Statistic("Candidates of a query on average", sum(sizes) / len(sizes)))
-        return found
+            statistics.append(
+                Statistic("Candidates of a query on average", sum(sizes) / len(sizes))
+            )
+        return statistics
 
     def _part(self, role: Role) -> PartRecord:
         return self._entry.parts()[role]
@@ -165,8 +167,8 @@ class LocalCollection:
     def _checked(self, part: PartRecord) -> list[Path]:
         """Returns the files of a part, after a check that they have not changed."""
         paths = self._present(part)
-        for path, known in zip(paths, part.files.values(), strict=True):
-            if file_hash(path) != known:
+        for path, recorded in zip(paths, part.files.values(), strict=True):
+            if file_hash(path) != recorded:
                 raise InputError(
                     f"this file has changed since {self._name} was registered",
                     file=path,
@@ -301,11 +303,11 @@ def register(add: Add) -> None:
         log.warn(f"irtoolkit: {problem}")
 
     try:
-        known = registry.read_registry(report)
+        records = registry.read_registry(report)
     except OSError as error:  # ir_datasets' home cannot be created
         report(InputError(f"cannot read the list of registered collections: {error}"))
         return
-    for name, entry in known.items():
+    for name, entry in records.items():
         owner = owner_of(name)
         if owner is not None:
             report(

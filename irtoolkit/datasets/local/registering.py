@@ -57,7 +57,7 @@ class Registration:
 def register_collection(
     name: str,
     folder: StrPath,
-    given: Mapping[Role, Sequence[str] | None] | None = None,
+    role_files: Mapping[Role, Sequence[str] | None] | None = None,
     *,
     lang: str | None = None,
     lenient: bool = False,
@@ -71,7 +71,7 @@ def register_collection(
     Args:
         name: the id of the dataset.
         folder: the folder with the collection's files, or its URL; or a book in a file.
-        given: the user's choice of files; see `irtoolkit.datasets.local.folder.find_role_files`.
+        role_files: the user's choice of files; see `irtoolkit.datasets.local.folder.find_role_files`.
         lang: the language code of documents and topics.
         lenient: whether to accept judgments of documents that are not in the collection.
         replace: whether to replace the collection that is registered under the name.
@@ -87,30 +87,30 @@ def register_collection(
         raise InputError(
             f"{lang!r} is not a language code", remedy="a code is for example en, de or zh-Hant"
         )
-    given = {role: files for role, files in (given or {}).items() if files is not None}
+    role_files = {role: files for role, files in (role_files or {}).items() if files is not None}
     if _is_book(folder):
         others: dict[Role, Sequence[str]] = {
             role: [folders.NONE] for role in folders.ROLES if role != "docs"
         }
         book = on_disk(folder)
-        folder, given = book.parent, {"docs": [book.name], **others, **given}
+        folder, role_files = book.parent, {"docs": [book.name], **others, **role_files}
     # resolve() would replace a link by its target.
-    place: StrPath = url_of(folder) or Path(os.path.abspath(on_disk(folder)))
-    if without_credentials(str(place)) != str(place):
-        raise InputError("the URL has credentials", file=place, remedy="log in without them")
-    here = folder_at(place) or Path(place)
-    found = folders.find_role_files(here, given)
+    location: StrPath = url_of(folder) or Path(os.path.abspath(on_disk(folder)))
+    if without_credentials(str(location)) != str(location):
+        raise InputError("the URL has credentials", file=location, remedy="log in without them")
+    local_folder = folder_at(location) or Path(location)
+    found = folders.find_role_files(local_folder, role_files)
     found["docs"] = _divided(found["docs"], sentences)
     lang = lang or _language(found["docs"])
-    entry, notes = examine(here, found, lang, lenient=lenient)
-    entry = replaced(entry, folder=place)
+    entry, notes = examine(local_folder, found, lang, lenient=lenient)
+    entry = replaced(entry, folder=location)
     change = registry.add_record(name, entry, replace=replace)
     if change == "replaced":
         drop_from_ir_datasets(name)
     if owner_of(name) is None:
         add_to_ir_datasets(name, entry)
-    told = [role for role in folders.ROLES if role != "pools" or role in found]
-    lines = [_files_of(role, found.get(role)) for role in told]
+    reported = [role for role in folders.ROLES if role != "pools" or role in found]
+    lines = [_files_of(role, found.get(role)) for role in reported]
     unused = folders.unused_fields(found["docs"])
     if unused:
         lines.append(f"fields of the documents that are not used: {', '.join(unused)}")
@@ -121,8 +121,8 @@ def _is_book(path: StrPath) -> bool:
     """Returns whether this is a book of this machine."""
     if url_of(path) is not None:
         return False
-    place = on_disk(path)
-    return place.suffix.lower() in SUFFIXES and place.is_file()
+    local_path = on_disk(path)
+    return local_path.suffix.lower() in SUFFIXES and local_path.is_file()
 
 
 def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
@@ -152,18 +152,18 @@ def replace_collection(name: str, *, lenient: bool = False) -> Registration:
         InputError: no collection has the name; a file is gone or invalid, and the old registration
             stays.
     """
-    known = registry.record_of(name)
-    parts = known.parts()
-    form = known.docs.format
+    record = registry.record_of(name)
+    parts = record.parts()
+    form = record.docs.format
     sentences = int(form.removeprefix(BOOK)) if form.startswith(BOOK) else None
-    given = {
+    role_files = {
         role: list(parts[role].files) if role in parts else [folders.NONE] for role in folders.ROLES
     }
     return register_collection(
         name,
-        known.folder,
-        given,
-        lang=known.lang,
+        record.folder,
+        role_files,
+        lang=record.lang,
         lenient=lenient,
         replace=True,
         sentences=sentences,
@@ -180,11 +180,11 @@ def remove_collection(name: str) -> None:
     drop_from_ir_datasets(name)
 
 
-def _files_of(role: Role, found: RoleFiles | None) -> str:
-    if found is None:
+def _files_of(role: Role, files: RoleFiles | None) -> str:
+    if files is None:
         return f"{role}: none"
-    more = f" and {len(found.files) - 1} more" if len(found.files) > 1 else ""
-    return f"{role}: {found.files[0]}{more} ({folders.format_name(found.form)})"
+    more = f" and {len(files.files) - 1} more" if len(files.files) > 1 else ""
+    return f"{role}: {files.files[0]}{more} ({folders.format_name(files.form)})"
 
 
 def _refuse_name(name: str) -> None:
@@ -200,13 +200,13 @@ def _refuse_name(name: str) -> None:
 
 
 def examine(
-    folder: Path, found: Mapping[Role, RoleFiles], lang: str | None, *, lenient: bool
+    folder: Path, files: Mapping[Role, RoleFiles], lang: str | None, *, lenient: bool
 ) -> tuple[CollectionRecord, tuple[str, ...]]:
     """Reads and checks all files; returns the collection's record and notes for the user.
 
     Args:
         folder: the folder of the collection.
-        found: the files of each role.
+        files: the files of each role.
         lang: the language code of documents and topics.
         lenient: whether to accept judgments of documents that are not in the collection.
 
@@ -215,42 +215,42 @@ def examine(
     """
     import pyarrow.compute as pc  # slow to import, and only needed here
 
-    taken = found["docs"]
-    docs = docs_table(taken.form, taken.files)
+    doc_files = files["docs"]
+    docs = docs_table(doc_files.form, doc_files.files)
     title, text = docs["title"], docs["text"]
     titled = pc.any(pc.not_equal(title, "")).as_py()
     empty = pc.sum(pc.and_(pc.equal(title, ""), pc.equal(text, ""))).as_py()
     record = TitledDoc if titled else GenericDoc
-    entry = CollectionRecord(folder, lang, _remembered(folder, taken, len(docs), record))
+    entry = CollectionRecord(folder, lang, _remembered(folder, doc_files, len(docs), record))
     notes = [f"{empty} documents have no text"] if empty else []
-    if "topics" in found:
-        taken = found["topics"]
-        topics = topics_table(taken.form, taken.files[0])
+    if "topics" in files:
+        doc_files = files["topics"]
+        topics = topics_table(doc_files.form, doc_files.files[0])
         longer = any(pc.any(pc.not_equal(topics[c], "")).as_py() for c in topics.column_names[2:])
         query = TopicQuery if longer else GenericQuery
-        entry = replace(entry, topics=_remembered(folder, taken, len(topics), query))
-    if "qrels" in found:
-        taken = found["qrels"]
-        if "topics" not in found:
+        entry = replace(entry, topics=_remembered(folder, doc_files, len(topics), query))
+    if "qrels" in files:
+        doc_files = files["qrels"]
+        if "topics" not in files:
             raise InputError(
                 "judgments without topics",
-                file=taken.files[0],
+                file=doc_files.files[0],
                 remedy="name the topics with --topics FILE, or leave the judgments out with --qrels none",
             )
-        qrels = qrels_table(taken.form, taken.files[0])
-        notes += _cross_check(taken.files[0], qrels, topics, docs, lenient=lenient)
-        entry = replace(entry, qrels=_remembered(folder, taken, len(qrels), Qrel))
-    if "pools" in found:
-        taken = found["pools"]
-        if "topics" not in found:
+        qrels = qrels_table(doc_files.form, doc_files.files[0])
+        notes += _cross_check(doc_files.files[0], qrels, topics, docs, lenient=lenient)
+        entry = replace(entry, qrels=_remembered(folder, doc_files, len(qrels), Qrel))
+    if "pools" in files:
+        doc_files = files["pools"]
+        if "topics" not in files:
             raise InputError(
                 "candidates without topics",
-                file=taken.files[0],
+                file=doc_files.files[0],
                 remedy="name the topics with --topics FILE, or leave the candidates out with --pools none",
             )
-        pools = read_pools(taken.files[0])
-        _check_pools(taken.files[0], pools, topics, docs)
-        entry = replace(entry, pools=_remembered(folder, taken, len(pools), _Pool))
+        pools = read_pools(doc_files.files[0])
+        _check_pools(doc_files.files[0], pools, topics, docs)
+        entry = replace(entry, pools=_remembered(folder, doc_files, len(pools), _Pool))
     return entry, tuple(notes)
 
 
@@ -266,7 +266,7 @@ def _check_pools(
 ) -> None:
     """Checks that candidates are of all topics, and documents of the collection."""
     queries = topics["query_id"].to_pylist()
-    lacking = [query for query in queries if query not in pools]
+    absent = [query for query in queries if query not in pools]
     unknown = set(pools) - set(queries)
     strange = {doc for pool in pools.values() for doc in pool}
     for chunk in docs["doc_id"].chunks:
@@ -274,8 +274,8 @@ def _check_pools(
     problem = None
     if unknown:
         problem = f"topic {min(unknown)} has candidates and is not in the file of topics"
-    elif lacking:
-        problem = f"topic {lacking[0]} has no candidates"
+    elif absent:
+        problem = f"topic {absent[0]} has no candidates"
     elif strange:
         problem = f"candidate {min(strange)} is not in the collection"
     if problem is not None:
@@ -295,9 +295,9 @@ def _cross_check(
     path: Path, qrels: pa.Table, topics: pa.Table, docs: pa.Table, *, lenient: bool
 ) -> list[str]:
     """Checks judgments against topics and documents; returns notes for the user."""
-    asked, judged = set(topics["query_id"].to_pylist()), set(qrels["query_id"].to_pylist())
-    if not judged <= asked:
-        query, line = _first(qrels, "query_id", judged - asked)
+    topic_ids, judged = set(topics["query_id"].to_pylist()), set(qrels["query_id"].to_pylist())
+    if not judged <= topic_ids:
+        query, line = _first(qrels, "query_id", judged - topic_ids)
         raise InputError(
             f"topic {query} is not in the file of topics",
             file=path,
@@ -319,12 +319,12 @@ def _cross_check(
     notes = []
     if unknown:
         notes.append(f"{len(unknown)} judged documents are not in the collection")
-    if len(asked) > len(judged):
-        notes.append(f"{len(asked) - len(judged)} of {len(asked)} topics have no judgments")
+    if len(topic_ids) > len(judged):
+        notes.append(f"{len(topic_ids) - len(judged)} of {len(topic_ids)} topics have no judgments")
     return notes
 
 
-def _first(qrels: pa.Table, column: str, wanted: set[str]) -> tuple[str, int]:
+def _first(qrels: pa.Table, column: str, ids: set[str]) -> tuple[str, int]:
     """Returns the id and the line of the first judgment whose id is in a set."""
     rows = zip(qrels[column].to_pylist(), qrels["line"].to_pylist(), strict=True)
-    return next((name, line) for name, line in rows if name in wanted)
+    return next((name, line) for name, line in rows if name in ids)

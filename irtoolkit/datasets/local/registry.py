@@ -80,8 +80,8 @@ class PartRecord:
         Raises:
             InputError: the folder is a URL that cannot be read.
         """
-        here = folder_at(folder) or Path(folder)
-        return [here / name for name in self.files]
+        base = folder_at(folder) or Path(folder)
+        return [base / name for name in self.files]
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,13 @@ class CollectionRecord:
 
     def parts(self) -> dict[str, PartRecord]:
         """Returns the parts that the collection has, by "docs", "topics", "qrels" and "pools"."""
-        found = {"docs": self.docs, "topics": self.topics, "qrels": self.qrels, "pools": self.pools}
-        return {role: part for role, part in found.items() if part is not None}
+        by_role = {
+            "docs": self.docs,
+            "topics": self.topics,
+            "qrels": self.qrels,
+            "pools": self.pools,
+        }
+        return {role: part for role, part in by_role.items() if part is not None}
 
     def to_json(self) -> dict[str, Any]:
         """Returns the record as JSON values."""
@@ -169,17 +174,17 @@ def read_registry(report: Callable[[InputError], None] = _refuse) -> dict[str, C
         report: called with each problem of the file or of a collection, which is then left out; by
             default the problem is raised.
     """
-    found: dict[str, CollectionRecord] = {}
+    records: dict[str, CollectionRecord] = {}
     try:
         content = _content()
     except InputError as problem:
         report(problem)
-        return found
+        return records
     for name, value in content.items():
         try:
             if not is_name(name):
                 raise ValueError("the name is not a valid id")
-            found[name] = CollectionRecord.from_json(value)
+            records[name] = CollectionRecord.from_json(value)
         except ValueError as error:
             report(
                 InputError(
@@ -188,7 +193,7 @@ def read_registry(report: Callable[[InputError], None] = _refuse) -> dict[str, C
                     remedy=f"run irtoolkit register --remove {name}",
                 )
             )
-    return found
+    return records
 
 
 Change = Literal["new", "replaced", "unchanged"]
@@ -208,17 +213,17 @@ def add_record(name: str, entry: CollectionRecord, *, replace: bool = False) -> 
     refuse_lost_home()
     with _locked():
         content = _content()
-        known = content.get(name)
-        if known == entry.to_json():
+        existing = content.get(name)
+        if existing == entry.to_json():
             return "unchanged"
-        if known is not None and not replace:
+        if existing is not None and not replace:
             raise InputError(
                 f"another collection is registered as {name}",
                 file=registry_path(),
                 remedy="add --replace to put this one in its place, or choose another name",
             )
         _write({**content, name: entry.to_json()})
-        return "new" if known is None else "replaced"
+        return "new" if existing is None else "replaced"
 
 
 def record_of(name: str) -> CollectionRecord:
@@ -227,17 +232,17 @@ def record_of(name: str) -> CollectionRecord:
     Raises:
         InputError: no collection has the name, or the file is damaged.
     """
-    known = read_registry()
-    if name not in known:
-        raise _unknown(name, known)
-    return known[name]
+    records = read_registry()
+    if name not in records:
+        raise _unknown(name, records)
+    return records[name]
 
 
-def _unknown(name: str, known: Mapping[str, Any]) -> InputError:
-    listed = ", ".join(known) or "nothing"
+def _unknown(name: str, records: Mapping[str, Any]) -> InputError:
+    listed = ", ".join(records) or "nothing"
     return InputError(
         f"no collection is registered as {name}",
-        remedy=f"{did_you_mean(name, known)}registered: {listed}",
+        remedy=f"{did_you_mean(name, records)}registered: {listed}",
     )
 
 

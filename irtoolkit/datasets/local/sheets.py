@@ -80,14 +80,14 @@ def roles_of(names: Collection[str]) -> list[str]:
     if is_judged and not any(name in names for name in DOC_TEXTS):
         return ["qrels"]
     texts = {"docs": (DOC_IDS, DOC_TEXTS), "topics": (TOPIC_IDS, TOPIC_TEXTS)}
-    found = [
+    roles = [
         role
         for role, parts in texts.items()
         if all(any(name in names for name in part) for part in parts)
     ]
     # An id of documents alone makes them documents, one of queries alone makes them topics.
-    own = [role for role in found if any(name in names for name in _OWN_IDS[role])]
-    return own or found
+    explicit = [role for role in roles if any(name in names for name in _OWN_IDS[role])]
+    return explicit or roles
 
 
 _OWN_IDS = {
@@ -162,11 +162,11 @@ def grade_columns(names: Sequence[str], path: Path) -> list[str]:
         InputError: one of them is missing.
     """
     chosen = []
-    for known in QREL_COLUMNS:
-        column = next((name for name in known if name in names), None)
+    for columns_known in QREL_COLUMNS:
+        column = next((name for name in columns_known if name in names), None)
         if column is None:
             raise InputError(
-                f"no column {' or '.join(known)}; it has {', '.join(names)}",
+                f"no column {' or '.join(columns_known)}; it has {', '.join(names)}",
                 file=path,
                 line=1,
                 remedy="judgments need the columns query_id, doc_id and relevance",
@@ -212,5 +212,5 @@ def _used_columns(path: Path) -> Iterator[Any]:
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     noun = "Parquet" if form_of_table(path) == "parquet" else "a stream of Arrow"
-    found = (str(error).splitlines() or ["damaged"])[0]
-    return InputError(f"not {noun}: {found}", file=path, remedy="write or download it again")
+    problem = (str(error).splitlines() or ["damaged"])[0]
+    return InputError(f"not {noun}: {problem}", file=path, remedy="write or download it again")

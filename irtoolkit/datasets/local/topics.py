@@ -116,8 +116,8 @@ def _sgml_topics(path: Path) -> Iterator[Topic]:
     """Yields TREC's topics: `<top>` with fields, or XML `<topic>`, perhaps with a number
     attribute.
     """
-    found = (_TOPIC.search(line) for _, line in read_lines(path))
-    tag = next((match[1].lower() for match in found if match), "top")
+    matches = (_TOPIC.search(line) for _, line in read_lines(path))
+    tag = next((match[1].lower() for match in matches if match), "top")
     for line, opening, content in sgml_elements(path, tag, _SGML):
         fields = _fields(content, path, line)
         number = _NUMBER.search(opening)
@@ -145,46 +145,46 @@ def _fields(content: str, path: Path, first: int) -> dict[str, str]:
 
     The text of a topic without fields is its title.
     """
-    found: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     current: str | None = None
-    at = 0
+    position = 0
     if not _tags(content) & _KNOWN and (bare := _TAG.sub(" ", content)).strip():
         return {} if _tags(content) else {"title": _tidy("title", bare)}
 
     def take(text: str) -> None:
         if current is not None:
-            found[current].append(text)
+            fields[current].append(text)
         elif text.strip():
             raise InputError(
                 "text outside of a topic's fields",
                 file=path,
-                line=first + content.count("\n", 0, at + len(text) - len(text.lstrip())),
+                line=first + content.count("\n", 0, position + len(text) - len(text.lstrip())),
                 remedy=_SGML,
             )
 
     for tag in _TAG.finditer(content):
-        take(content[at : tag.start()])
-        at = tag.end()
+        take(content[position : tag.start()])
+        position = tag.end()
         name = tag[2].lower()
         if _MARKUP.fullmatch(name):
             continue
         if tag[1]:
             current = None if name == current else current
         else:
-            if name in found and name in _KNOWN:
+            if name in fields and name in _KNOWN:
                 line = first + content.count("\n", 0, tag.start())
                 raise InputError(
                     f"a second <{name}> in one topic", file=path, line=line, remedy=_SGML
                 )
-            found.setdefault(name, [])
+            fields.setdefault(name, [])
             current = name
-    take(content[at:])
+    take(content[position:])
     chosen = {
-        field: next((name for name in names if name in found), None)
+        field: next((name for name in names if name in fields), None)
         for field, names in _FIELDS.items()
     }
     return {
-        field: _tidy(field, " ".join(found[name]))
+        field: _tidy(field, " ".join(fields[name]))
         for field, name in chosen.items()
         if name is not None
     }

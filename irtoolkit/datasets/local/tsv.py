@@ -103,27 +103,27 @@ def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
     head = next(lines, (1, ""))
     mark = column_mark(head[1])
     names = [name.strip(' "').lower() for name in head[1].split(mark)]
-    every = chain([head], lines)
+    all_lines = chain([head], lines)
     if (
         mark == "\t"
         or len(names) != 2
         or names[0] not in HEADER_IDS
         or names[1] not in HEADER_TEXTS
     ):
-        yield from ((number, line.split("\t")) for number, line in every if line.strip())
+        yield from ((number, line.split("\t")) for number, line in all_lines if line.strip())
         return
-    yield from ((number, row) for number, row in csv_rows(every, head[1], path) if any(row))
+    yield from ((number, row) for number, row in csv_rows(all_lines, head[1], path) if any(row))
 
 
 def _not_two(fields: Sequence[str], path: Path, line: int) -> InputError:
     mark = column_mark(fields[0])
     if len(fields) == 1 and mark in fields[0]:
-        found = f"no tab; are the columns separated by {mark!r}?"
+        problem = f"no tab; are the columns separated by {mark!r}?"
         remedy = f"put the line id{mark}text above them, or save the sheet as text with tabs"
     else:
-        found = f"{len(fields) - 1} tabs instead of 1"
+        problem = f"{len(fields) - 1} tabs instead of 1"
         remedy = "a line is an id, a tab and a text without tabs; use JSON lines for titles"
-    return InputError(found, file=path, line=line, remedy=remedy)
+    return InputError(problem, file=path, line=line, remedy=remedy)
 
 
 def _is_header(fields: Sequence[str], path: Path) -> bool:

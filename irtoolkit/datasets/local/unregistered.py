@@ -33,11 +33,11 @@ def folder_dataset(dataset_id: str) -> Any:
     """
     if is_url(dataset_id) or not dataset_id:
         return None
-    folder, given = _parts(on_disk(dataset_id))
+    folder, role_files = _parts(on_disk(dataset_id))
     if folder is None:
         return None
     try:
-        entry, notes = examine(folder, find_role_files(folder, given), None, lenient=False)
+        entry, notes = examine(folder, find_role_files(folder, role_files), None, lenient=False)
     except InputError as error:
         remedy = error.remedy
         if remedy and "--" in remedy:
@@ -64,15 +64,15 @@ def holds_documents(folder: Path) -> bool:
     return True
 
 
-def _parts(place: Path) -> tuple[Path | None, dict[Role, Sequence[str] | None]]:
+def _parts(path: Path) -> tuple[Path | None, dict[Role, Sequence[str] | None]]:
     """Returns the folder that a path names, and its choice of judgments."""
     # Not Path.is_dir, which fails for a name that is too long for a file.
-    if os.path.isdir(place):
-        usual = _judgments(place, _USUAL)
-        several = usual is not None and len(os.listdir(place / _QRELS)) > 1
-        return place, {"qrels": [str(usual)]} if several else {}
-    chosen = _judgments(place.parent, place.name)
-    return (None, {}) if chosen is None else (place.parent, {"qrels": [str(chosen)]})
+    if os.path.isdir(path):
+        usual = _judgments(path, _USUAL)
+        several = usual is not None and len(os.listdir(path / _QRELS)) > 1
+        return path, {"qrels": [str(usual)]} if several else {}
+    chosen = _judgments(path.parent, path.name)
+    return (None, {}) if chosen is None else (path.parent, {"qrels": [str(chosen)]})
 
 
 def _judgments(folder: Path, split: str) -> Path | None:

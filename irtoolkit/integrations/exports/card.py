@@ -74,12 +74,12 @@ def write_card(
 
 
 def _facts(source: Source, licence: Licence, form: str) -> dict[str, Any]:
-    about, dataset = source.about, source.dataset
+    benchmark, dataset = source.about, source.dataset
     size = next((name for most, name in _SIZES if source.counts["documents"] < most), _LARGEST)
     return {
         **({"language": [dataset.lang]} if dataset.lang else {}),
         "license": licence.id,
-        "pretty_name": dataset.id if about is None else about.title,
+        "pretty_name": dataset.id if benchmark is None else benchmark.title,
         "task_categories": ["text-retrieval"],
         "size_categories": [size],
         "tags": ["information-retrieval"],
@@ -104,18 +104,18 @@ def _configurations(source: Source, parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def _page(source: Source, licence: Licence, usage: str) -> str:
-    about, dataset = source.about, source.dataset
-    title = dataset.id if about is None else about.title
+    benchmark, dataset = source.about, source.dataset
+    title = dataset.id if benchmark is None else benchmark.title
     parts = [f"# {title}", f"`{dataset.id}`, written by irtoolkit {version.__version__}."]
-    if about is not None:
-        parts.append(about.description)
+    if benchmark is not None:
+        parts.append(benchmark.description)
     difference = dataset.difference()
     if difference is not None:
         parts.append(f"These are not the published data: {difference}.")
     parts += [_counts(source), _texts(source), "## Load", usage.strip()]
     parts += ["## Licence", licence.line]
-    if about is not None and about.url:
-        parts.append(f"Source: <{about.url}>")
+    if benchmark is not None and benchmark.url:
+        parts.append(f"Source: <{benchmark.url}>")
     cited = _bibtex(source)
     if cited:
         parts += ["## Citation", f"```bibtex\n{cited.strip()}\n```"]
@@ -128,20 +128,20 @@ def _counts(source: Source) -> str:
 
 
 def _texts(source: Source) -> str:
-    shown = [("queries", source.query), ("documents", source.doc)]
-    said = ", ".join(
+    sides = [("queries", source.query), ("documents", source.doc)]
+    sentence = ", ".join(
         f"of {name} {'the default text' if name_of == DEFAULT_VIEW else f'`{name_of}`'}"
-        for name, name_of in shown
+        for name, name_of in sides
     )
-    return f"The texts are {said}."
+    return f"The texts are {sentence}."
 
 
 def _bibtex(source: Source) -> str:
     if source.about is not None:
         return source.about.bibtex
     documentation: Any = getattr(source.dataset.source, "documentation", None)
-    said = None if documentation is None else documentation()
-    return str((said or {}).get("bibtex") or "")
+    citation = None if documentation is None else documentation()
+    return str((citation or {}).get("bibtex") or "")
 
 
 def read_card(folder: Path) -> dict[str, Any] | None:
@@ -165,14 +165,14 @@ def is_export(
     front = read_card(Path(folder))
     if front is None:
         return False
-    own = front[OWN]
-    if (own.get("dataset"), own.get("form")) != (dataset, form):
+    recorded = front[OWN]
+    if (recorded.get("dataset"), recorded.get("form")) != (dataset, form):
         return False
-    wanted = {"query": query, "doc": doc, "split": split, "version": version.__version__}
-    for name, value in wanted.items():
-        if own.get(name) != value:
+    expected = {"query": query, "doc": doc, "split": split, "version": version.__version__}
+    for name, value in expected.items():
+        if recorded.get(name) != value:
             raise InputError(
-                f"the folder was exported with {name} {own.get(name)}, not {value}",
+                f"the folder was exported with {name} {recorded.get(name)}, not {value}",
                 file=folder,
                 remedy="name another, or remove this one",
             )
@@ -184,6 +184,6 @@ def restate(folder: StrPath, licence: Licence) -> None:
     path = Path(folder) / README
     _, front, page = path.read_text("utf-8").split("---\n", 2)
     front = _LICENSE.sub(lambda _: f"license: {licence.id}", front, count=1)
-    page = _LICENCE.sub(lambda found: found[1] + licence.line, page, count=1)
+    page = _LICENCE.sub(lambda match: match[1] + licence.line, page, count=1)
     with atomic_text(path) as out:
         out.write(f"---\n{front}---\n{page}")

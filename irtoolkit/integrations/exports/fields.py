@@ -36,13 +36,13 @@ def fields_of(cls: type, view_name: str, id_field: str) -> dict[str, pa.DataType
     """
     hints = get_type_hints(cls)
     probe = _probe(cls, hints)
-    held = _held(probe, view_name)
+    identical = _held(probe, view_name)
     hides = getattr(probe, "hides", lambda name: False)
     kinds = {name: arrow_type(hints.get(name)) for name in getattr(cls, "_fields", ())}
     return {
         name: kind
         for name, kind in kinds.items()
-        if kind is not None and not hides(name) and name not in (id_field, *held)
+        if kind is not None and not hides(name) and name not in (id_field, *identical)
     }
 
 
@@ -69,11 +69,11 @@ def _held(probe: Any, view_name: str) -> set[str]:
     whole = {text}
     if view_name == DEFAULT_VIEW and isinstance(title, str) and text.startswith(f"{title} "):
         whole |= {title, text[len(title) + 1 :]}
-    held = {name for name, value in values.items() if value in whole}
+    identical = {name for name, value in values.items() if value in whole}
     # The sentences of a passage are its text, and its id names them.
     if isinstance(probe, Passage) and text in (probe.text, " ".join(probe.sentences)):
-        held |= {"text", "sentences"}
-    return held
+        identical |= {"text", "sentences"}
+    return identical
 
 
 def arrow_type(hint: Any) -> pa.DataType | None:
@@ -82,10 +82,10 @@ def arrow_type(hint: Any) -> pa.DataType | None:
         return _PLAIN[hint]
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        known = [each for each in inner if each is not type(None)]
+        known = [member for member in inner if member is not type(None)]
         return arrow_type(known[0]) if len(known) == 1 else None
     if origin in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Sequence)):
-        members = {each for each in inner if each is not Ellipsis}
+        members = {member for member in inner if member is not Ellipsis}
         kind = arrow_type(members.pop()) if len(members) == 1 else None
         return None if kind is None else pa.list_(kind)
     return None

@@ -39,13 +39,13 @@ def write_parts(source: Source, folder: Path, docs: Fields, queries: Fields) -> 
         The configurations. The judgments are called default, which the hub shows first.
     """
 
-    def part(name: str, place: str = "") -> Part:
-        return Part(name, f"{place or name}/{source.split}.parquet")
+    def part(name: str, subfolder: str = "") -> Part:
+        return Part(name, f"{subfolder or name}/{source.split}.parquet")
 
-    corpus, asked = part("corpus"), part("queries")
+    corpus, queries_part = part("corpus"), part("queries")
     write_entries(source.docs(docs), docs, folder / corpus.path, titled=True)
-    write_entries(source.queries(queries), queries, folder / asked.path, titled=False)
-    parts = [corpus, asked]
+    write_entries(source.queries(queries), queries, folder / queries_part.path, titled=False)
+    parts = [corpus, queries_part]
     if source.has("qrels"):
         parts.insert(0, part("default", "qrels"))
         write_qrels(source, folder / parts[0].path)

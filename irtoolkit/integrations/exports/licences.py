@@ -61,19 +61,19 @@ class Licence(NamedTuple):
         )
 
 
-def licence_of(about: Benchmark | None, given: str | None = None) -> Licence:
+def licence_of(benchmark: Benchmark | None, override: str | None = None) -> Licence:
     """Returns the licence of a dataset, or the one that the user names for it.
 
     Raises:
         InputError: the user names one that is not known to allow a copy.
     """
-    if given is not None:
-        if given not in OPEN:
+    if override is not None:
+        if override not in OPEN:
             raise InputError(
-                f"no licence {given!r}",
-                remedy=f"{did_you_mean(given, OPEN)}licences that allow a copy: {', '.join(OPEN)}",
+                f"no licence {override!r}",
+                remedy=f"{did_you_mean(override, OPEN)}licences that allow a copy: {', '.join(OPEN)}",
             )
-        return Licence(given, "named at the export")
-    said = NOT_STATED if about is None else about.licence
-    key = said.lower().replace(" ", "-")
-    return Licence(key if key in OPEN else UNKNOWN, said)
+        return Licence(override, "named at the export")
+    statement = NOT_STATED if benchmark is None else benchmark.licence
+    key = statement.lower().replace(" ", "-")
+    return Licence(key if key in OPEN else UNKNOWN, statement)

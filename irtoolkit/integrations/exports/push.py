@@ -21,12 +21,12 @@ def repository(address: str) -> str:
     Raises:
         InputError: another address.
     """
-    found = _ADDRESS.fullmatch(address)
-    if found is None:
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
         raise InputError(
             f"{address!r} is no dataset on the hub", remedy="write hf://datasets/USER/NAME"
         )
-    return found[1]
+    return match[1]
 
 
 def refuse_closed(licence: str, name: str) -> None:

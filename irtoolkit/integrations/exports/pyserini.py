@@ -55,8 +55,8 @@ def write(source: Source, folder: Path, licence: Licence) -> None:
 
 
 def _regression(source: Source, filled: int, judged: bool) -> dict[str, Any]:
-    about = source.about
-    title = source.dataset.id if about is None else about.title
+    benchmark = source.about
+    title = source.dataset.id if benchmark is None else benchmark.title
     topics = {"name": title, "id": TOPICS, **({"qrels": QRELS} if judged else {})}
     return {
         "corpus": source.name,

@@ -130,10 +130,10 @@ class Source:
     def _doc(self, record: Any, fields: Fields | None) -> Entry:
         text = " ".join(view(record, self.doc))
         title = getattr(record, TITLE, None)
-        other = _other(record, fields)
+        extra = _other(record, fields)
         if self.doc == DEFAULT_VIEW and isinstance(title, str) and text.startswith(f"{title} "):
-            return Entry(record.doc_id, title, text[len(title) + 1 :], other)
-        return Entry(record.doc_id, "", text, other)
+            return Entry(record.doc_id, title, text[len(title) + 1 :], extra)
+        return Entry(record.doc_id, "", text, extra)
 
     def _counted(self, name: str, rows: Iterable[Any], total: int | None) -> Iterator[Any]:
         number = 0

@@ -36,10 +36,10 @@ def write(source: Source, folder: Path, licence: Licence) -> None:
     with atomic_text(inputs / "corpus.jsonl.gz") as out:
         for doc in source.docs(docs):
             out.write(json_line(_doc(doc)))
-    asked = list(source.queries(queries))
+    query_list = list(source.queries(queries))
     judged = write_trec_qrels(source, truths / "qrels.txt")
-    for place in (inputs, truths) if judged else (inputs,):
-        _write_queries(source.dataset.id, asked, place)
+    for target in (inputs, truths) if judged else (inputs,):
+        _write_queries(source.dataset.id, query_list, target)
     with atomic_text(inputs / "metadata.json") as out:
         out.write(json.dumps({"ir_datasets_id": source.dataset.id}) + "\n")
     parts = [Part(INPUTS, f"{INPUTS}/*")]

@@ -19,7 +19,7 @@ def word(name: str) -> str:
 
     `urllib.parse.unquote` gives the id back. Ids without either are as they were.
     """
-    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", name)
+    return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", name)
 
 
 def write_trec_qrels(source: Source, path: Path) -> bool:

@@ -78,11 +78,11 @@ class Dataset(pt.datasets.Dataset):
         """Returns every query with its candidates: qid, query, docno, score 0, rank in the pool."""
         pools = self._part("scoreddocs")
         topics = self.get_topics(variant)
-        found = pd.DataFrame(pools.scoreddocs_iter())
-        found = found.rename(columns={"query_id": "qid", "doc_id": "docno"})
-        best = found.groupby("qid", sort=False)["score"].rank(ascending=False, method="first")
-        found["rank"] = best.astype(np.int64) - 1 + pt.model.FIRST_RANK
-        merged: Frame = found.merge(topics, how="left", on="qid")
+        frame = pd.DataFrame(pools.scoreddocs_iter())
+        frame = frame.rename(columns={"query_id": "qid", "doc_id": "docno"})
+        best = frame.groupby("qid", sort=False)["score"].rank(ascending=False, method="first")
+        frame["rank"] = best.astype(np.int64) - 1 + pt.model.FIRST_RANK
+        merged: Frame = frame.merge(topics, how="left", on="qid")
         return merged[["qid", "query", "docno", "score", "rank"]]
 
     def get_corpus_iter(
@@ -96,8 +96,8 @@ class Dataset(pt.datasets.Dataset):
         if verbose:
             chosen = pt.tqdm(chosen, desc=f"{self.dataset_id} documents", total=total)
         sized: Any = pt.utils.GeneratorLen
-        made: Iterable[dict[str, Any]] = sized(map(self._document, chosen), total)
-        return made
+        documents: Iterable[dict[str, Any]] = sized(map(self._document, chosen), total)
+        return documents
 
     def _document(self, record: Any) -> dict[str, Any]:
         texts = {name: text for name, text in record._asdict().items() if isinstance(text, str)}
@@ -143,8 +143,8 @@ class Dataset(pt.datasets.Dataset):
 
         "text" is the default one of records without such a field.
         """
-        own = name != "text" or "text" in record._fields
-        return " ".join(self._view(record, name if own else None))
+        readable = name != "text" or "text" in record._fields
+        return " ".join(self._view(record, name if readable else None))
 
     def __repr__(self) -> str:
         return f"Dataset({self.dataset_id!r})"
@@ -175,18 +175,18 @@ class TextLoader(Named, pt.Transformer):
 
     def transform(self, inp: Frame) -> Frame:
         pt.validate.columns(inp, includes=["docno"])
-        wanted = inp["docno"].astype(str).tolist()
+        doc_ids = inp["docno"].astype(str).tolist()
         dataset = self.dataset._part("docs")
         texts = {
             doc.doc_id: [self.dataset._doc_text(doc, field) for field in self.fields]
-            for doc in dataset.docs_store().get_many_iter(dict.fromkeys(wanted))
+            for doc in dataset.docs_store().get_many_iter(dict.fromkeys(doc_ids))
         }
-        absent = next((doc_id for doc_id in wanted if doc_id not in texts), None)
+        absent = next((doc_id for doc_id in doc_ids if doc_id not in texts), None)
         if absent is not None:
             raise InputError(f"document {absent} is not in {self.dataset.dataset_id}")
         columns = {
-            field: pd.Series([texts[doc_id][at] for doc_id in wanted], index=inp.index, dtype="str")
-            for at, field in enumerate(self.fields)
+            field: pd.Series([texts[doc_id][i] for doc_id in doc_ids], index=inp.index, dtype="str")
+            for i, field in enumerate(self.fields)
         }
         return inp.assign(**columns)
 

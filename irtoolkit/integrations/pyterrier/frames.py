@@ -30,9 +30,9 @@ def asked_in(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
     for query_id, start, end in zip(ids, bounds[:-1], bounds[1:], strict=True):
         rows = order[start:end]
         first = texts[rows[0]]
-        other = next((texts[row] for row in rows if texts[row] != first), None)
-        if other is not None:
-            raise InputError(f"query {query_id} has two texts, {first!r} and {other!r}")
+        different = next((texts[row] for row in rows if texts[row] != first), None)
+        if different is not None:
+            raise InputError(f"query {query_id} has two texts, {first!r} and {different!r}")
         yield Asked(query_id, first), rows
 
 
@@ -42,11 +42,11 @@ def asked_once(inp: Frame) -> list[Asked]:
     Raises:
         InputError: a query has two rows.
     """
-    asked = [query for query, _ in asked_in(inp)]
-    if len(asked) != len(inp):
+    queries = [query for query, _ in asked_in(inp)]
+    if len(queries) != len(inp):
         twice = inp["qid"][inp["qid"].astype(str).duplicated()].iloc[0]
         raise InputError(f"query {twice} stands twice in the frame")
-    return asked
+    return queries
 
 
 def text_in(value: Any, column: str) -> str:
@@ -69,15 +69,15 @@ def ranked_rows(inp: Frame, doc_ids: Any, rows: Ints) -> Ints:
     return best
 
 
-def ranked_frame(rows: Frame, places: Ints, found: Sequence[Found]) -> Frame:
+def ranked_frame(rows: Frame, places: Ints, results: Sequence[Found]) -> Frame:
     """Returns some rows with their hits."""
-    doc_ids = [doc_id for one in found for doc_id in one.doc_ids]
-    scores = [one.scores for one in found]
-    ranks = [np.arange(len(one.doc_ids)) + pt.model.FIRST_RANK for one in found]
-    kept = rows.iloc[places].reset_index(drop=True)
+    doc_ids = [doc_id for result in results for doc_id in result.doc_ids]
+    scores = [result.scores for result in results]
+    ranks = [np.arange(len(result.doc_ids)) + pt.model.FIRST_RANK for result in results]
+    frame = rows.iloc[places].reset_index(drop=True)
     if "docno" not in rows.columns:
-        kept["docno"] = pd.Series(doc_ids, index=kept.index, dtype="str")
+        frame["docno"] = pd.Series(doc_ids, index=frame.index, dtype="str")
     # In double precision, as PyTerrier adds and multiplies.
-    kept["score"] = np.concatenate([*scores, np.empty(0)]).astype(np.float64)
-    kept["rank"] = np.concatenate([*ranks, np.empty(0)]).astype(np.int64)
-    return kept
+    frame["score"] = np.concatenate([*scores, np.empty(0)]).astype(np.float64)
+    frame["rank"] = np.concatenate([*ranks, np.empty(0)]).astype(np.int64)
+    return frame

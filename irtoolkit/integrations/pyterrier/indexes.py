@@ -51,10 +51,10 @@ class Index(pt.Artifact):
         from irtoolkit.retrievers.stored_index import StoredIndex
 
         self.index: Prepared = path if isinstance(path, Known) else StoredIndex(Path(path))
-        kept = self.index if isinstance(self.index, StoredIndex) else None
-        super().__init__(self.NO_PATH if kept is None else kept.folder)
+        stored = self.index if isinstance(self.index, StoredIndex) else None
+        super().__init__(self.NO_PATH if stored is None else stored.folder)
         # PyTerrier reads these when it packages the index.
-        self.ARTIFACT_TYPE = "index" if kept is None else _TYPES[kept.manifest.kind]
+        self.ARTIFACT_TYPE = "index" if stored is None else _TYPES[stored.manifest.kind]
         self.ARTIFACT_FORMAT = _FORMAT
 
     def retriever(
@@ -131,27 +131,27 @@ class IndexRetriever(Named, pt.Transformer):
     def transform(self, inp: Frame) -> Frame:
         pt.validate.query_frame(inp, ["query"])
         rows = inp.drop(columns=RANKED, errors="ignore")
-        asked = asked_once(inp)
-        found = self._ranked({query.query_id: query.text for query in asked}) if asked else []
-        sizes = np.array([len(one.doc_ids) for one in found], dtype=np.int64)
-        made = ranked_frame(rows, np.repeat(np.arange(len(sizes)), sizes), found)
-        return _with_texts(made, self._searched) if self.include_text else made
+        queries = asked_once(inp)
+        results = self._ranked({query.query_id: query.text for query in queries}) if queries else []
+        sizes = np.array([len(result.doc_ids) for result in results], dtype=np.int64)
+        frame = ranked_frame(rows, np.repeat(np.arange(len(sizes)), sizes), results)
+        return _with_texts(frame, self._searched) if self.include_text else frame
 
-    def _ranked(self, asked: dict[str, str]) -> list[Found]:
+    def _ranked(self, queries: dict[str, str]) -> list[Found]:
         """Returns the hits of each query, as a run has them."""
         from irtoolkit.base.ids import id_array
         from irtoolkit.ranking.texts import Found
 
-        run = self._searched.search_many(asked, self.num_results)
-        at = {str(query_id): place for place, query_id in enumerate(run.query_ids)}
-        found = []
-        for query_id in asked:
+        run = self._searched.search_many(queries, self.num_results)
+        row_of = {str(query_id): row for row, query_id in enumerate(run.query_ids)}
+        results = []
+        for query_id in queries:
             start = end = 0
-            if query_id in at:
-                start, end = run.offsets[at[query_id]], run.offsets[at[query_id] + 1]
+            if query_id in row_of:
+                start, end = run.offsets[row_of[query_id]], run.offsets[row_of[query_id] + 1]
             ids = id_array(run.doc_ids[run.docs[start:end]].tolist())
-            found.append(Found(ids, run.scores[start:end]))
-        return found
+            results.append(Found(ids, run.scores[start:end]))
+        return results
 
     def fuse_rank_cutoff(self, k: int) -> pt.Transformer | None:
         """Ranks no deeper than a following `% k` asks, when PyTerrier compiles a pipeline."""
@@ -160,19 +160,19 @@ class IndexRetriever(Named, pt.Transformer):
         return self if self.num_results <= k else self._like(num_results=k)
 
     def _like(self, **changed: Any) -> IndexRetriever:
-        given = {
+        options = {
             "num_results": self.num_results,
             "include_text": self.include_text,
             **self.settings,
         }
-        return IndexRetriever(self.index, **{**given, **changed})
+        return IndexRetriever(self.index, **{**options, **changed})
 
     def get_parameter(self, name: str) -> Any:
         """Returns an attribute, as `num_results`; or a setting of the search."""
         if name in vars(self):
             return super().get_parameter(name)
-        known = self._searched.settings()
-        return known[name] if name in known else super().get_parameter(name)
+        settings = self._searched.settings()
+        return settings[name] if name in settings else super().get_parameter(name)
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Changes an attribute, or a setting of the search, as pt.GridScan does.
@@ -204,12 +204,12 @@ class IndexRetriever(Named, pt.Transformer):
         return hash(self._decides())
 
     def __repr__(self) -> str:
-        shown: dict[str, Any] = (
+        options: dict[str, Any] = (
             {} if self.num_results == 1000 else {"num_results": self.num_results}
         )
-        shown |= {"include_text": True} if self.include_text else {}
-        given = [repr(self.index), *(f"{k}={v!r}" for k, v in {**shown, **self.settings}.items())]
-        return f"IndexRetriever({', '.join(given)})"
+        options |= {"include_text": True} if self.include_text else {}
+        parts = [repr(self.index), *(f"{k}={v!r}" for k, v in {**options, **self.settings}.items())]
+        return f"IndexRetriever({', '.join(parts)})"
 
 
 class IndexTextLoader(Named, pt.Transformer):

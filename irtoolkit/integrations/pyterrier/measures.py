@@ -50,15 +50,15 @@ def aggregate_as_measures_say() -> None:
     original: Callable[..., dict[str, float]] = _rendering._mean_of_measures
 
     def means(result: dict[str, dict[str, float]], *args: Any, **kwargs: Any) -> dict[str, float]:
-        found: dict[str, float] = original(result, *args, **kwargs)
-        for name in found:
+        averages: dict[str, float] = original(result, *args, **kwargs)
+        for name in averages:
             measure = _parsed(name)
             if isinstance(measure, ColumnarMeasure):
                 aggregator: Any = measure.aggregator()
                 for values in result.values():
                     aggregator.add(values[name])
-                found[name] = float(aggregator.result())
-        return found
+                averages[name] = float(aggregator.result())
+        return averages
 
     _rendering._mean_of_measures = means
 

@@ -58,8 +58,10 @@ class _Transformer(Named, pt.Transformer):
 
     def get_parameter(self, name: str) -> Any:
         """Returns an attribute, as `depth`; or a setting of the system."""
-        known = self._ranker.settings()
-        return known[name] if name in known.keys() - vars(self) else super().get_parameter(name)
+        settings = self._ranker.settings()
+        return (
+            settings[name] if name in settings.keys() - vars(self) else super().get_parameter(name)
+        )
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Changes an attribute, or a setting of the system, as pt.GridScan does.
@@ -95,9 +97,9 @@ class _Transformer(Named, pt.Transformer):
         return {**vars(self), "_prepared": None}
 
     def __repr__(self) -> str:
-        given = [repr(self.dataset_id), repr(self.system)]
-        given += [f"{key}={value!r}" for key, value in self._shown().items()]
-        return f"{type(self).__name__}({', '.join(given)})"
+        parts = [repr(self.dataset_id), repr(self.system)]
+        parts += [f"{key}={value!r}" for key, value in self._shown().items()]
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def _shown(self) -> dict[str, Any]:
         return self.settings
@@ -152,10 +154,12 @@ class Retriever(_Transformer):
     def transform(self, inp: Frame) -> Frame:
         pt.validate.query_frame(inp, ["query"])
         rows = inp.drop(columns=RANKED, errors="ignore")
-        asked = asked_once(inp)
-        found = self._ready.rank(asked, depth=self.depth, progress=self.verbose) if asked else []
-        sizes = np.array([len(one.doc_ids) for one in found], dtype=np.int64)
-        return ranked_frame(rows, np.repeat(np.arange(len(sizes)), sizes), found)
+        queries = asked_once(inp)
+        results = (
+            self._ready.rank(queries, depth=self.depth, progress=self.verbose) if queries else []
+        )
+        sizes = np.array([len(result.doc_ids) for result in results], dtype=np.int64)
+        return ranked_frame(rows, np.repeat(np.arange(len(sizes)), sizes), results)
 
     def fuse_rank_cutoff(self, k: int) -> pt.Transformer | None:
         """Ranks no deeper than a following `% k` asks, when PyTerrier compiles a pipeline."""
@@ -227,23 +231,23 @@ class Reranker(_Transformer):
         pt.validate.result_frame(inp, ["query", "text"] if bare else ["query"])
         rows = inp.drop(columns=["score", "rank"], errors="ignore")
         doc_ids = inp["docno"].astype(str).to_numpy(object)
-        asked: list[Asked] = []
-        at: list[dict[str, int]] = []
-        for query, mine in asked_in(inp):
+        queries: list[Asked] = []
+        row_maps: list[dict[str, int]] = []
+        for query, own_rows in asked_in(inp):
             # In the order they come with, which a system may keep among equals.
-            best = ranked_rows(inp, doc_ids, mine)
-            asked.append(query._replace(doc_ids=doc_ids[best].tolist()))
-            at.append(dict(zip(doc_ids[best].tolist(), best.tolist(), strict=True)))
-            if len(at[-1]) < len(best):
+            best = ranked_rows(inp, doc_ids, own_rows)
+            queries.append(query._replace(doc_ids=doc_ids[best].tolist()))
+            row_maps.append(dict(zip(doc_ids[best].tolist(), best.tolist(), strict=True)))
+            if len(row_maps[-1]) < len(best):
                 twice = next(d for d in doc_ids[best] if np.count_nonzero(doc_ids[best] == d) > 1)
                 raise InputError(f"document {twice} stands twice for query {query.query_id}")
-        found: list[Found] = []
-        if bare and asked:
+        results: list[Found] = []
+        if bare and queries:
             texts = [text_in(value, "text") for value in inp["text"]]
-            shown = [[texts[row] for row in rows_of.values()] for rows_of in at]
-            found = rank_texts(self._ranker, asked, shown, progress=self.verbose)
-        elif asked:
-            found = self._ready.rank(asked, progress=self.verbose)
-        pairs = zip(at, found, strict=True)
-        places = [rows_of[doc_id] for rows_of, one in pairs for doc_id in one.doc_ids]
-        return ranked_frame(rows, np.array(places, dtype=np.int64), found)
+            documents = [[texts[row] for row in rows_of.values()] for rows_of in row_maps]
+            results = rank_texts(self._ranker, queries, documents, progress=self.verbose)
+        elif queries:
+            results = self._ready.rank(queries, progress=self.verbose)
+        pairs = zip(row_maps, results, strict=True)
+        places = [rows_of[doc_id] for rows_of, result in pairs for doc_id in result.doc_ids]
+        return ranked_frame(rows, np.array(places, dtype=np.int64), results)

@@ -115,7 +115,7 @@ def read_annotations(
         InputError: a file that is not such a sheet, an example that is not in the datasets, or an
             annotation that is incomplete or not of the text.
     """
-    found: dict[Key, dict[str, Filled]] = {}
+    filled: dict[Key, dict[str, Filled]] = {}
     for (name, rows), path in zip(SHEET.read(paths).items(), paths, strict=True):
         for key, row in rows.items():
             dataset, query = key
@@ -130,19 +130,19 @@ def read_annotations(
             problem = _problem(row, texts[dataset][query])
             if problem is not None:
                 raise InputError(f"{dataset} {query}: {problem}", file=path)
-            found.setdefault(key, {})[name] = row
-    return [Annotated(key[0], found[key]) for key in sorted(found)]
+            filled.setdefault(key, {})[name] = row
+    return [Annotated(key[0], filled[key]) for key in sorted(filled)]
 
 
 def _problem(row: Filled, text: Text) -> str | None:
-    said = [name for name in (KIND, PERSONAL, *SPANS) if row[name]]
+    present = [name for name in (KIND, PERSONAL, *SPANS) if row[name]]
     if not row[VALID]:
-        return f"{VALID} is empty, and {said[0]} is filled in"
-    if row[VALID] == NO and said:
-        return f"{VALID} is {NO}, and {said[0]} is filled in"
-    lacking = [name for name in (KIND, PERSONAL) if not row[name]]
-    if row[VALID] == YES and lacking:
-        return f"{lacking[0]} is empty"
+        return f"{VALID} is empty, and {present[0]} is filled in"
+    if row[VALID] == NO and present:
+        return f"{VALID} is {NO}, and {present[0]} is filled in"
+    absent = [name for name in (KIND, PERSONAL) if not row[name]]
+    if row[VALID] == YES and absent:
+        return f"{absent[0]} is empty"
     strange = next((name for name in SPANS if row[name] and not text.has(row[name])), None)
     if strange is not None:
         return f"{strange} {row[strange][:60]!r} is not in the text; copy its words"
@@ -153,14 +153,16 @@ def pairs(
     annotated: Sequence[Annotated], column: str
 ) -> Iterator[tuple[tuple[str, str], str, str]]:
     """Yields ((file, file), word, word) of each two people who filled in a column of an example."""
-    for one in annotated:
-        given = [(name, row[column]) for name, row in sorted(one.given.items()) if row[column]]
-        for (first, word), (second, other) in combinations(given, 2):
-            yield (first, second), word, other
+    for annotation in annotated:
+        labels = [
+            (name, row[column]) for name, row in sorted(annotation.given.items()) if row[column]
+        ]
+        for (first, word), (second, second_word) in combinations(labels, 2):
+            yield (first, second), word, second_word
 
 
-def unigram_overlap(one: str, other: str) -> float:
+def unigram_overlap(left: str, right: str) -> float:
     """Returns the F1 of the words of two texts, with repetitions; from 0 to 1."""
-    first, second = (Counter(Words.of(text).line.split()) for text in (one, other))
+    first, second = (Counter(Words.of(text).line.split()) for text in (left, right))
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 1.0

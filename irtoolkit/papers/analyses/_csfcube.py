@@ -19,10 +19,10 @@ def queries_of(dataset: Dataset) -> list[CSFCubeQuery]:
 
 def facets_of(dataset: Dataset) -> dict[str, list[str]]:
     """Returns each facet that queries have, with the ids of these queries."""
-    found: dict[str, list[str]] = {facet: [] for facet in FACETS}
+    by_facet: dict[str, list[str]] = {facet: [] for facet in FACETS}
     for query in queries_of(dataset):
-        found[query.facet].append(query.query_id)
-    return {facet: queries for facet, queries in found.items() if queries}
+        by_facet[query.facet].append(query.query_id)
+    return {facet: queries for facet, queries in by_facet.items() if queries}
 
 
 def pairs_of(dataset: Dataset) -> dict[tuple[str, str], list[tuple[str, str]]]:
@@ -34,15 +34,15 @@ def pairs_of(dataset: Dataset) -> dict[tuple[str, str], list[tuple[str, str]]]:
     by_paper: dict[str, dict[str, str]] = {}
     for query in queries_of(dataset):
         by_paper.setdefault(query.doc_id, {})[query.facet] = query.query_id
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for own in by_paper.values():
-        present = [facet for facet in FACETS if facet in own]
+    pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for queries in by_paper.values():
+        present = [facet for facet in FACETS if facet in queries]
         for i, first in enumerate(present):
             for second in present[i + 1 :]:
-                found.setdefault((first, second), []).append((own[first], own[second]))
-    if not found:
+                pairs.setdefault((first, second), []).append((queries[first], queries[second]))
+    if not pairs:
         raise InputError(
             f"no paper of {dataset.id} is a query in two facets",
             remedy="name the dataset with all facets",
         )
-    return found
+    return pairs

@@ -16,18 +16,20 @@ def contexts_of(dataset: Dataset) -> dict[str, ExampleQuery]:
     Raises:
         InputError: its queries are not contexts of examples.
     """
-    found = records(dataset, lambda one: isinstance(one, ExampleQuery), "contexts of examples")
-    return {query.query_id: query for query in found}
+    queries = records(
+        dataset, lambda record: isinstance(record, ExampleQuery), "contexts of examples"
+    )
+    return {query.query_id: query for query in queries}
 
 
 def best_others(
     run: Run, queries: Sequence[str], golds: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
     """Returns query id to its best ranked document that is not relevant, if the run has one."""
-    found = {}
+    best = {}
     for query in queries:
         others = (row.doc_id for row in run.ranking(query) if row.doc_id not in golds[query])
         first = next(others, None)
         if first is not None:
-            found[query] = first
-    return found
+            best[query] = first
+    return best

@@ -45,31 +45,32 @@ class Labelling(Analysis):
         """
         raise NotImplementedError
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         sheet = Sheet(("query",), self.shown, {LABEL: tuple(self.labels)})
-        known = "; ".join(f"{label}: {meaning}" for label, meaning in self.labels.items())
-        if given.sheet is not None:
-            rows = self.rows(given.datasets[0])
-            sheet.write(given.sheet, self._drawn(rows))
-            return Findings((), notes=(f"Labels: {known}.",))
-        filled = sheet.read(given.sheets)
-        dataset = given.datasets[0]
+        meanings = "; ".join(f"{label}: {meaning}" for label, meaning in self.labels.items())
+        if inputs.sheet is not None:
+            rows = self.rows(inputs.datasets[0])
+            sheet.write(inputs.sheet, self._drawn(rows))
+            return Findings((), notes=(f"Labels: {meanings}.",))
+        filled = sheet.read(inputs.sheets)
+        dataset = inputs.datasets[0]
         refuse_strangers(filled, dataset.query_ids(), dataset.id)
-        return self._counted(filled, known)
+        return self._counted(filled, meanings)
 
     def _drawn(self, rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
         if not self.queries > 0:
             raise InputError(f"queries is {self.queries}, not at least 1")
         count = min(self.queries, len(rows))
         places = random.Random(self.seed).sample(range(len(rows)), count)
-        return [rows[place] for place in sorted(places)]
+        return [rows[i] for i in sorted(places)]
 
     def _counted(
-        self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]], known: str
+        self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]], meanings: str
     ) -> Findings:
-        keys = sorted({key for one in filled.values() for key in one})
+        keys = sorted({key for sheet in filled.values() for key in sheet})
         chosen = [
-            majority([one[key][LABEL] for one in filled.values() if key in one]) for key in keys
+            majority([sheet[key][LABEL] for sheet in filled.values() if key in sheet])
+            for key in keys
         ]
         total = sum(label is not None for label in chosen)
         counts = {label: chosen.count(label) for label in self.labels}
@@ -80,7 +81,7 @@ class Labelling(Analysis):
         table = FigureTable(
             "labels", self.title, (LABEL,), (Column("examples", 0), Column("%", 1)), rows
         )
-        notes = [f"Labels: {known}."]
+        notes = [f"Labels: {meanings}."]
         if len(filled) > 1:
             alpha = agreement_of(filled, keys, LABEL, tuple(self.labels))
             notes.append(
@@ -99,9 +100,9 @@ def refuse_strangers(
     Raises:
         InputError: names the file and an unknown query.
     """
-    known = {*query_ids}
-    for name, one in filled.items():
-        strange = next((key[0] for key in one if key[0] not in known), None)
+    allowed = {*query_ids}
+    for name, sheet in filled.items():
+        strange = next((key[0] for key in sheet if key[0] not in allowed), None)
         if strange is not None:
             raise InputError(
                 f"query {strange} is not one of {dataset}",
@@ -120,12 +121,12 @@ def agreement_of(
     """Returns Krippendorff's α of several people's words in a column; NaN if it is not defined."""
     from irtoolkit.scoring.agreement import alpha
 
-    place = {word: float(number) for number, word in enumerate(words)}
+    number_of = {word: float(number) for number, word in enumerate(words)}
     missing = float("nan")
     return alpha(
         [
-            [place.get(one[k][column], missing) if k in one else missing for k in keys]
-            for one in filled.values()
+            [number_of.get(sheet[k][column], missing) if k in sheet else missing for k in keys]
+            for sheet in filled.values()
         ],
         level,
     )

@@ -17,8 +17,8 @@ def contexts_of(dataset: Dataset) -> dict[str, QuoteQuery]:
     Raises:
         InputError: its queries are not contexts of quotes.
     """
-    found = records(dataset, lambda one: isinstance(one, QuoteQuery), "contexts of quotes")
-    return {query.query_id: query for query in found}
+    queries = records(dataset, lambda record: isinstance(record, QuoteQuery), "contexts of quotes")
+    return {query.query_id: query for query in queries}
 
 
 def golds_of(dataset: Dataset) -> dict[str, str]:

@@ -13,7 +13,7 @@ def windows_of(dataset: Dataset) -> list[RelicQuery]:
     Raises:
         InputError: they are not windows of criticism.
     """
-    return records(dataset, lambda one: isinstance(one, RelicQuery), "windows of criticism")
+    return records(dataset, lambda query: isinstance(query, RelicQuery), "windows of criticism")
 
 
 def quotations_of(dataset: Dataset) -> dict[str, str]:

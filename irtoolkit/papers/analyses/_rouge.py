@@ -36,9 +36,9 @@ class Rouge:
         """Returns (N, V) how often each text has each token, and (N,) tokens of each text."""
         rows, columns, counts, sizes = [], [], [], []
         for row, text in enumerate(self._texts):
-            found = Counter(self._split(text))
-            sizes.append(sum(found.values()))
-            for term, count in found.items():
+            counter = Counter(self._split(text))
+            sizes.append(sum(counter.values()))
+            for term, count in counter.items():
                 rows.append(row)
                 columns.append(self._terms.setdefault(term, len(self._terms)))
                 counts.append(count)
@@ -58,22 +58,22 @@ class Rouge:
         """
         bounds = self._bounds(reference)
         bounds[leave_out] = -1.0
-        place, highest = -1, -1.0
-        for at in np.argsort(-bounds, kind="stable").tolist():
+        best_index, highest = -1, -1.0
+        for i in np.argsort(-bounds, kind="stable").tolist():
             # No common subsequence is longer than the tokens in common.
-            if bounds[at] < highest - 1e-9 or at == leave_out:
+            if bounds[i] < highest - 1e-9 or i == leave_out:
                 break
-            value = self.of(reference, self._texts[at])
-            if value > highest or (value == highest and at < place):
-                place, highest = at, value
-        return place, highest
+            value = self.of(reference, self._texts[i])
+            if value > highest or (value == highest and i < best_index):
+                best_index, highest = i, value
+        return best_index, highest
 
     def _bounds(self, reference: str) -> Floats:
         """Returns (N,) an upper bound of ROUGE-L of each text: F1 of the tokens in common."""
-        found = Counter(self._split(reference))
+        counts = Counter(self._split(reference))
         common = np.zeros(len(self._texts))
-        for term, count in found.items():
+        for term, count in counts.items():
             if term in self._terms:
                 column = self._counts[:, [self._terms[term]]]
                 common[column.indices] += np.minimum(column.data, count)
-        return 2 * common / np.maximum(1, self._sizes + sum(found.values()))
+        return 2 * common / np.maximum(1, self._sizes + sum(counts.values()))

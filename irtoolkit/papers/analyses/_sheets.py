@@ -50,10 +50,10 @@ class Sheet:
             InputError: no sheets, a file that is not such a sheet, or a word that is not allowed.
         """
         self.refuse_none(paths)
-        found = {path.name: self._read(path) for path in paths}
-        if len(found) < len(paths):
+        sheets = {path.name: self._read(path) for path in paths}
+        if len(sheets) < len(paths):
             raise InputError("two sheets have one name", remedy="rename one of the files")
-        return found
+        return sheets
 
     def refuse_none(self, paths: Sequence[Path]) -> None:
         """Refuses an analysis without sheets.
@@ -63,8 +63,8 @@ class Sheet:
         """
         if not paths:
             words = "; ".join(
-                f"{name}: {', '.join(known) or 'words of the text'}"
-                for name, known in self.asked.items()
+                f"{name}: {', '.join(allowed) or 'words of the text'}"
+                for name, allowed in self.asked.items()
             )
             raise InputError(
                 "this is an analysis of what people judged",
@@ -72,38 +72,38 @@ class Sheet:
             )
 
     def _read(self, path: Path) -> dict[tuple[str, ...], Filled]:
-        found: dict[tuple[str, ...], Filled] = {}
+        rows_by_key: dict[tuple[str, ...], Filled] = {}
         lines = ((number, line.removeprefix("\ufeff")) for number, line in read_lines(path))
         head = next(lines, (1, ""))
         rows = (line for _, line in chain([head], lines))
         reader = csv.DictReader(rows, delimiter=column_mark(head[1]))
-        wanted = [*self.keys, *self.asked]
-        lacking = [name for name in wanted if name not in (reader.fieldnames or ())]
-        if lacking:
+        columns = [*self.keys, *self.asked]
+        absent = [name for name in columns if name not in (reader.fieldnames or ())]
+        if absent:
             raise InputError(
-                f"no column {lacking[0]!r}",
+                f"no column {absent[0]!r}",
                 file=path,
                 line=1,
-                remedy=f"a sheet has the columns {', '.join(wanted)}; --sheet writes one",
+                remedy=f"a sheet has the columns {', '.join(columns)}; --sheet writes one",
             )
         for row in reader:
-            one = {name: (row[name] or "").strip() for name in wanted}
-            key = tuple(one[name] for name in self.keys)
-            problem = self._problem(one, key in found)
+            cells = {name: (row[name] or "").strip() for name in columns}
+            key = tuple(cells[name] for name in self.keys)
+            problem = self._problem(cells, key in rows_by_key)
             if problem is not None:
                 raise InputError(problem, file=path, line=reader.line_num)
-            if any(one[name] for name in self.asked):
-                found[key] = one
-        if not found:
+            if any(cells[name] for name in self.asked):
+                rows_by_key[key] = cells
+        if not rows_by_key:
             raise InputError("nothing is filled in", file=path)
-        return found
+        return rows_by_key
 
     def _problem(self, row: Filled, again: bool) -> str | None:
         if again:
             return f"{' '.join(row[name] for name in self.keys)} is there twice"
-        for name, known in self.asked.items():
-            if row[name] and known and row[name] not in known:
-                return f"{name} is {row[name]!r}, not one of {', '.join(known)}"
+        for name, allowed in self.asked.items():
+            if row[name] and allowed and row[name] not in allowed:
+                return f"{name} is {row[name]!r}, not one of {', '.join(allowed)}"
         return None
 
 

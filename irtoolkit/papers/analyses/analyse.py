@@ -63,24 +63,24 @@ def analyse(
         raise InputError("settings for an analysis that is made already", remedy="name it instead")
     if isinstance(datasets, Dataset | str):
         datasets = [datasets]
-    found = _datasets(analysis, datasets, sample)
+    loaded = _datasets(analysis, datasets, sample)
     if not analysis.people and (sheets or sheet is not None):
         raise InputError(
             f"the analysis {analysis.name} has no sheet", remedy="leave --sheet and --sheets out"
         )
-    given = Given(
-        found,
-        _runs(analysis, found[0], runs, system),
-        tuple(Path(one) for one in sheets),
+    inputs = Given(
+        loaded,
+        _runs(analysis, loaded[0], runs, system),
+        tuple(Path(path) for path in sheets),
         None if sheet is None else Path(sheet),
         system or analysis.system,
     )
-    findings = analysis.find(given)
-    other = _difference(analysis, found)
-    if other is None:
+    findings = analysis.find(inputs)
+    difference = _difference(analysis, loaded)
+    if difference is None:
         findings = _beside(analysis, findings)
-    ids = tuple(one.id for one in found)
-    return AnalysisResult(analysis, ids, findings, tuple(given.runs), other)
+    ids = tuple(path.id for path in loaded)
+    return AnalysisResult(analysis, ids, findings, tuple(inputs.runs), difference)
 
 
 def _beside(analysis: Analysis, findings: Findings) -> Findings:
@@ -106,7 +106,9 @@ def _datasets(
     ids: Sequence[Dataset | str] = list(dict.fromkeys(datasets)) or [
         str(DatasetId.parse(name).in_sample()) if sample else name for name in analysis.datasets
     ]
-    return tuple(one if isinstance(one, Dataset) else Dataset.load(one) for one in ids)
+    return tuple(
+        dataset if isinstance(dataset, Dataset) else Dataset.load(dataset) for dataset in ids
+    )
 
 
 def _runs(
@@ -120,9 +122,9 @@ def _runs(
 
     if not analysis.system or analysis.prompted:
         if runs or (system is not None and not analysis.prompted):
-            what = "the run" if runs else "--system"
+            source = "the run" if runs else "--system"
             raise InputError(
-                f"the analysis {analysis.name} takes no ranking", remedy=f"leave {what} out"
+                f"the analysis {analysis.name} takes no ranking", remedy=f"leave {source} out"
             )
         return {}
     if runs and system is not None:
@@ -130,18 +132,18 @@ def _runs(
             "--system beside a run", remedy="give the runs, or the system to rank with"
         )
     if isinstance(runs, Mapping) and runs:
-        found = dict(runs)
+        named = dict(runs)
     elif runs:
-        found = {
+        named = {
             Path(shown(path)).name: replace(run, exact_ranks=read_ranks(path, run))
             for path in runs
             for run in [read_run(path, dataset)]
         }
-        if len(found) < len(runs):
+        if len(named) < len(runs):
             raise InputError("two runs have one name", remedy="rename one of the files")
     else:
-        found = {system or analysis.system: _ranked(analysis, dataset, system)}
-    return found
+        named = {system or analysis.system: _ranked(analysis, dataset, system)}
+    return named
 
 
 def _ranked(analysis: Analysis, dataset: Dataset, system: str | None) -> Run:
@@ -149,10 +151,10 @@ def _ranked(analysis: Analysis, dataset: Dataset, system: str | None) -> Run:
     from irtoolkit.ranking.produce import rank_dataset, ranks_wanted
     from irtoolkit.ranking.systems import find_system
 
-    made = find_system(system or analysis.system, {}, dataset.parts).filled()
+    system_found = find_system(system or analysis.system, {}, dataset.parts).filled()
     depth = usual_depth(dataset, analysis.depth)
-    relevant = ranks_wanted(dataset, made, depth)
-    return rank_dataset(dataset, made, depth=depth, relevant=relevant).run
+    relevant = ranks_wanted(dataset, system_found, depth)
+    return rank_dataset(dataset, system_found, depth=depth, relevant=relevant).run
 
 
 def _difference(analysis: Analysis, datasets: Sequence[Dataset]) -> str | None:

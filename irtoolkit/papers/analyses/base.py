@@ -88,11 +88,11 @@ class FigureTable:
             replace(row, reported=tuple(printed[row.names])) if row.names in printed else row
             for row in self.rows
         ]
-        own = {row.names for row in self.rows}
+        present = {row.names for row in self.rows}
         rows += [
             FigureRow(names, (), tuple(figures))
             for names, figures in printed.items()
-            if names not in own
+            if names not in present
         ]
         return replace(self, rows=tuple(rows))
 
@@ -180,7 +180,7 @@ class Analysis:
         """
         return None
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         """Computes the figures.
 
         Raises:
@@ -189,19 +189,19 @@ class Analysis:
         raise NotImplementedError
 
 
-def records(dataset: Dataset, kind: Callable[[Any], bool], wanted: str) -> list[Any]:
+def records(dataset: Dataset, kind: Callable[[Any], bool], description: str) -> list[Any]:
     """Returns the queries of a dataset, which must be of a kind.
 
     Raises:
         InputError: it has none, or others.
     """
-    found = dataset.queries()
-    if not found or not kind(found[0]):
+    queries = dataset.queries()
+    if not queries or not kind(queries[0]):
         raise InputError(
-            f"dataset {dataset.id} has no {wanted}",
+            f"dataset {dataset.id} has no {description}",
             remedy="name a dataset of the analysis' benchmark; irtoolkit datasets lists them",
         )
-    return found
+    return queries
 
 
 def complete(run: Run, name: str, query_ids: Sequence[str]) -> None:
@@ -210,10 +210,10 @@ def complete(run: Run, name: str, query_ids: Sequence[str]) -> None:
     Raises:
         InputError: it has no document for some query; names the first.
     """
-    known = {str(query_id) for query_id in run.query_ids}
-    lacking = [query_id for query_id in query_ids if query_id not in known]
-    if lacking:
+    ranked = {str(query_id) for query_id in run.query_ids}
+    absent = [query_id for query_id in query_ids if query_id not in ranked]
+    if absent:
         raise InputError(
-            f"the run {name} lacks {len(lacking)} of {len(query_ids)} queries, such as {lacking[0]}",
+            f"the run {name} lacks {len(absent)} of {len(query_ids)} queries, such as {absent[0]}",
             remedy="give a run of the whole dataset, or name the part that was ranked",
         )

@@ -18,7 +18,7 @@ from irtoolkit.papers.analyses.base import Analysis
 @cache
 def analyses() -> dict[str, type[Analysis]]:
     """Returns every analysis by name; of two with the same name, irtoolkit's own."""
-    own = {
+    members = {
         value.name: value
         for module in modules(sys.modules[__package__])
         for value in vars(module).values()
@@ -27,7 +27,7 @@ def analyses() -> dict[str, type[Analysis]]:
         and value.__module__ == module.__name__
         and "name" in vars(value)
     }
-    return {**dict(plugins.each(plugins.ANALYSES, _of_plugin)), **own}
+    return {**dict(plugins.each(plugins.ANALYSES, _of_plugin)), **members}
 
 
 def _of_plugin(plugin: plugins.Plugin) -> type[Analysis]:
@@ -36,18 +36,18 @@ def _of_plugin(plugin: plugins.Plugin) -> type[Analysis]:
     Raises:
         InputError: it cannot be imported, or does not have the declared name.
     """
-    found = plugin.load()
-    if not (isinstance(found, type) and issubclass(found, Analysis)):
+    member = plugin.load()
+    if not (isinstance(member, type) and issubclass(member, Analysis)):
         raise InputError(
             f"the analysis {plugin.name!r} of the package {plugin.distributions[0]} is no subclass"
             " of irtoolkit.papers.analyses.base.Analysis"
         )
-    if getattr(found, "name", None) != plugin.name:
+    if getattr(member, "name", None) != plugin.name:
         raise InputError(
             f"the analysis {plugin.name!r} of the package {plugin.distributions[0]} has another"
-            f" name: {getattr(found, 'name', None)!r}"
+            f" name: {getattr(member, 'name', None)!r}"
         )
-    return found
+    return member
 
 
 def find_analysis(name: str) -> type[Analysis]:
@@ -56,10 +56,10 @@ def find_analysis(name: str) -> type[Analysis]:
     Raises:
         InputError: there is no such analysis; names the nearest ones.
     """
-    known = analyses()
-    if name not in known:
+    members = analyses()
+    if name not in members:
         raise InputError(
             f"no analysis {name!r}",
-            remedy=f"{did_you_mean(name, known)}irtoolkit analyse --list lists them",
+            remedy=f"{did_you_mean(name, members)}irtoolkit analyse --list lists them",
         )
-    return known[name]
+    return members[name]

@@ -51,16 +51,16 @@ class CSFCubeAgreement(Analysis):
 
     missing: Literal["zero", "drop"] = "zero"
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         from irtoolkit.scoring.agreement import STATISTICS, medians
 
-        (dataset,) = given.datasets[:1]
+        (dataset,) = inputs.datasets[:1]
         grades = judged(dataset)
         rows = []
         for stage in (BEFORE, AFTER):
             for facet, queries in facets_of(dataset).items():
-                found = [self.of_query(grades[query], stage) for query in queries]
-                rows.append(FigureRow((facet, stage), tuple(medians(found))))
+                stages = [self.of_query(grades[query], stage) for query in queries]
+                rows.append(FigureRow((facet, stage), tuple(medians(stages))))
         columns = tuple(Column(name) for name in STATISTICS)
         title = "Agreement of the annotators: medians over queries"
         table = FigureTable("agreement", title, ("facet", "adjudication"), columns, tuple(rows))
@@ -70,18 +70,20 @@ class CSFCubeAgreement(Analysis):
         """Returns (4,) ρ, α, κ and the percentage of equal grades of one query's candidates."""
         from irtoolkit.scoring.agreement import agreement, agreement_with
 
-        kept = [row for row in rows if self.missing == "zero" or min(row.ratings) >= 0]
-        first, second = ([max(row.ratings[i], 0) for row in kept] for i in (0, 1))
+        complete_rows = [row for row in rows if self.missing == "zero" or min(row.ratings) >= 0]
+        first, second = ([max(row.ratings[i], 0) for row in complete_rows] for i in (0, 1))
         if stage == BEFORE:
             return agreement(first, second)
-        return agreement_with(first, second, [row.relevance for row in kept])
+        return agreement_with(first, second, [row.relevance for row in complete_rows])
 
     def _about_missing(self, grades: Mapping[str, Sequence[CSFCubeQrel]]) -> str:
         count = sum(
             rating < 0 for rows in grades.values() for row in rows for rating in row.ratings
         )
-        what = "taken for grade 0" if self.missing == "zero" else "left out with their candidates"
-        return f"Missing ratings of one annotator: {count}, {what} (missing={self.missing})."
+        treatment = (
+            "taken for grade 0" if self.missing == "zero" else "left out with their candidates"
+        )
+        return f"Missing ratings of one annotator: {count}, {treatment} (missing={self.missing})."
 
 
 def judged(dataset: Dataset) -> dict[str, list[CSFCubeQrel]]:
@@ -90,14 +92,14 @@ def judged(dataset: Dataset) -> dict[str, list[CSFCubeQrel]]:
     Raises:
         InputError: the judgments have no ratings of single annotators.
     """
-    found: dict[str, list[CSFCubeQrel]] = {}
+    by_query: dict[str, list[CSFCubeQrel]] = {}
     for row in dataset.qrels_iter() if dataset.has("qrels") else ():
         if len(getattr(row, "ratings", ())) != 2:
             raise InputError(
                 f"the judgments of {dataset.id} have no ratings of two annotators",
                 remedy="agreement needs a dataset in CSFCube's form, such as csfcube",
             )
-        found.setdefault(row.query_id, []).append(row)
-    if not found:
+        by_query.setdefault(row.query_id, []).append(row)
+    if not by_query:
         raise InputError(f"dataset {dataset.id} has no judgments")
-    return found
+    return by_query

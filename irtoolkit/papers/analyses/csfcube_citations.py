@@ -43,8 +43,8 @@ class CSFCubeCitations(Analysis):
     }
     remarks: ClassVar[tuple[str, ...]] = ("The paper cuts the percentages off.",)
 
-    def find(self, given: Given) -> Findings:
-        dataset = given.datasets[0]
+    def find(self, inputs: Given) -> Findings:
+        dataset = inputs.datasets[0]
         of_query = {query: facet for facet, ids in facets_of(dataset).items() for query in ids}
         counts = {facet: dict.fromkeys(GRADES, 0) for facet in of_query.values()}
         for row in dataset.qrels_iter():

@@ -24,17 +24,17 @@ class CSFCubeFacets(Analysis):
     title: ClassVar[str] = "CSFCube, Figure 2: grades of candidates in two facets of one paper"
     datasets: ClassVar[tuple[str, ...]] = ("csfcube",)
 
-    def find(self, given: Given) -> Findings:
-        dataset = given.datasets[0]
-        found = counted(dataset)
+    def find(self, inputs: Given) -> Findings:
+        dataset = inputs.datasets[0]
+        counted_facets = counted(dataset)
         rows = tuple(
             FigureRow((f"{first} / {second}", str(grade)), (*counts[grade].tolist(),))
-            for (first, second), counts in found.items()
+            for (first, second), counts in counted_facets.items()
             for grade in GRADES
         )
         columns = tuple(Column(f"second {grade}") for grade in GRADES)
         title = "Candidates by their grades in the first and the second facet"
-        panels = {pair: counts.tolist() for pair, counts in found.items()}
+        panels = {pair: counts.tolist() for pair, counts in counted_facets.items()}
         grids = Grids("grades", list(map(str, GRADES)), panels)
         papers = ", ".join(
             f"{len(pairs)} in {first} and {second}"
@@ -50,11 +50,11 @@ class CSFCubeFacets(Analysis):
 def counted(dataset: Dataset) -> Mapping[tuple[str, str], Ints]:
     """Returns two facets to (4, 4) numbers of candidates by grade in the first and the second."""
     grades = dataset.qrels.as_dict()
-    found = {}
+    by_facet = {}
     for facets, pairs in pairs_of(dataset).items():
         counts = np.zeros((len(GRADES), len(GRADES)), dtype=np.int64)
         for first, second in pairs:
             for doc_id in grades[first].keys() & grades[second].keys():
                 counts[grades[first][doc_id], grades[second][doc_id]] += 1
-        found[facets] = counts
-    return found
+        by_facet[facets] = counts
+    return by_facet

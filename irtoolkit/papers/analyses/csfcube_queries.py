@@ -36,15 +36,15 @@ class CSFCubeQueries(Analysis):
 
     measure: str = "nDCGp(p=20)"
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         from irtoolkit.scoring.score import score
 
-        dataset = given.datasets[0]
+        dataset = inputs.datasets[0]
         pairs = pairs_of(dataset)
         titles = {query.query_id: query.title for query in queries_of(dataset)}
-        for name, run in given.runs.items():
+        for name, run in inputs.runs.items():
             complete(run, name, dataset.query_ids())
-        scores = score(dataset, dict(given.runs), self.measure)
+        scores = score(dataset, dict(inputs.runs), self.measure)
         tables = []
         for name in scores.systems:
             values = dict(zip(scores.query_ids, scores.values(name, self.measure), strict=True))
@@ -52,13 +52,15 @@ class CSFCubeQueries(Analysis):
                 parts = [*facets, *([name] if len(scores) > 1 else [])]
                 title = f"{self.measure} of {name} in percent, {' and '.join(facets)}"
                 table = FigureTable("-".join(parts), title, ("paper",), _columns(facets), ())
-                gains = sorted((values[two] - values[one], one, two) for one, two in queries)
+                gains = sorted(
+                    (values[second] - values[first], first, second) for first, second in queries
+                )
                 rows = [
                     FigureRow(
-                        (titles[one],),
-                        (*(100 * float(values[q]) for q in (one, two)), 100 * float(gain)),
+                        (titles[first],),
+                        (*(100 * float(values[q]) for q in (first, second)), 100 * float(gain)),
                     )
-                    for gain, one, two in gains
+                    for gain, first, second in gains
                 ]
                 tables.append(replace(table, rows=tuple(rows)))
         charts = tuple(_chart(table, self.measure) for table in tables)
@@ -73,7 +75,7 @@ def _chart(table: FigureTable, measure: str) -> Bars:
     """Returns two bars for each paper, one for each facet."""
     names = [shorten(row.names[0], 24) for row in table.rows]
     facets = {
-        column.name: [float(str(row.values[place])) for row in table.rows]
-        for place, column in enumerate(table.columns[:2])
+        column.name: [float(str(row.values[i])) for row in table.rows]
+        for i, column in enumerate(table.columns[:2])
     }
     return Bars(table.name, "", f"{measure}, %", names, facets)

@@ -76,8 +76,8 @@ def _is_slanted(chart: Bars) -> bool:
 @_drawn.register(Grids)
 def _grids(chart: Grids, figure: Figure) -> None:
     steps = np.arange(len(chart.steps))
-    for place, ((rows, columns), counts) in enumerate(chart.panels.items(), 1):
-        axes = figure.add_subplot(1, len(chart.panels), place)
+    for number, ((rows, columns), counts) in enumerate(chart.panels.items(), 1):
+        axes = figure.add_subplot(1, len(chart.panels), number)
         table = np.asarray(counts)
         # Most candidates are unrelated in both facets: a linear scale would show nothing else.
         axes.imshow(np.log1p(table), cmap="Blues", origin="lower")
@@ -110,5 +110,5 @@ def _curves(chart: Curves, figure: Figure) -> None:
         axes.legend(loc="best")
 
 
-def _colour(place: int) -> str:
-    return LIGHT.systems[place % len(LIGHT.systems)]
+def _colour(index: int) -> str:
+    return LIGHT.systems[index % len(LIGHT.systems)]

@@ -97,18 +97,18 @@ class EgretAnnotation(Analysis):
     shared: int = 50
     seed: int = 0
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         if self.queries < 1 or self.annotators < 1 or self.shared < 0:
             raise InputError(
                 f"{self.queries} queries, {self.annotators} annotators, {self.shared} shared",
                 remedy="at least one query and annotator, and no negative number",
             )
-        texts = {dataset.id: _texts(dataset) for dataset in given.datasets}
-        if given.sheet is not None:
-            SHEET.write(given.sheet, self._rows(texts))
+        texts = {dataset.id: _texts(dataset) for dataset in inputs.datasets}
+        if inputs.sheet is not None:
+            SHEET.write(inputs.sheet, self._rows(texts))
             return Findings((), notes=MEANINGS)
-        SHEET.refuse_none(given.sheets)
-        return _findings(read_annotations(given.sheets, texts), list(texts), len(given.sheets))
+        SHEET.refuse_none(inputs.sheets)
+        return _findings(read_annotations(inputs.sheets, texts), list(texts), len(inputs.sheets))
 
     def _rows(self, texts: Mapping[str, Mapping[str, Text]]) -> list[dict[str, str]]:
         draw = random.Random(self.seed)
@@ -119,9 +119,9 @@ class EgretAnnotation(Analysis):
         ]
         draw.shuffle(rows)
         shared = len(rows) if self.annotators == 1 else self.shared
-        for place, row in enumerate(rows):
-            own = str(1 + (place - shared) % self.annotators)
-            row["for"] = EVERYONE if place < shared else own
+        for number, row in enumerate(rows):
+            annotator = str(1 + (number - shared) % self.annotators)
+            row["for"] = EVERYONE if number < shared else annotator
         # Each person's rows are together.
         return sorted(rows, key=lambda row: "" if row["for"] == EVERYONE else f"{row['for']:0>9}")
 
@@ -138,13 +138,13 @@ def _texts(dataset: Dataset) -> dict[str, Text]:
 
 
 def _findings(annotated: Sequence[Annotated], datasets: Sequence[str], people: int) -> Findings:
-    valid = [one for one in annotated if one.valid]
+    valid = [item for item in annotated if item.valid]
     kinds = _kinds(valid, datasets)
     tables = [_valid(annotated, datasets), kinds, _units(valid, datasets)]
     undecided = sum(
-        one.label(column) is None
-        for one in annotated
-        for column in (LABELS if one.valid else (VALID,))
+        item.label(column) is None
+        for item in annotated
+        for column in (LABELS if item.valid else (VALID,))
     )
     notes = [
         f"{len(annotated)} examples, {people} sheets. reported: the paper's, of its own sample."
@@ -156,9 +156,9 @@ def _findings(annotated: Sequence[Annotated], datasets: Sequence[str], people: i
         notes.append(f"{undecided} labels were written equally often; they count for neither.")
     names = [row.names[0] for row in kinds.rows if row.values]
     shares = {
-        column.name: [float(row.values[at] or 0) for row in kinds.rows if row.values]
-        for at, column in enumerate(kinds.columns)
-        if at
+        column.name: [float(row.values[i] or 0) for row in kinds.rows if row.values]
+        for i, column in enumerate(kinds.columns)
+        if i
     }
     return Findings(tuple(tables), (Bars("kinds", "", "%", names, shares),), tuple(notes))
 
@@ -171,9 +171,9 @@ def _table(
     reported: Reported,
 ) -> FigureTable:
     """Returns measured rows, and below them those of the paper, whose sample was another one."""
-    made = [FigureRow((row,), values) for row, values in rows.items()]
-    made += [FigureRow((row,), (), values) for row, values in reported.items()]
-    return FigureTable(name, title, ("examples",), columns, tuple(made))
+    table_rows = [FigureRow((row,), values) for row, values in rows.items()]
+    table_rows += [FigureRow((row,), (), values) for row, values in reported.items()]
+    return FigureTable(name, title, ("examples",), columns, tuple(table_rows))
 
 
 def _each(
@@ -182,7 +182,9 @@ def _each(
     figures: Callable[[Sequence[Annotated]], tuple[float | None, ...]],
 ) -> dict[str, tuple[float | None, ...]]:
     """Returns the figures of each dataset, and of all if there are several."""
-    rows = {name: figures([one for one in annotated if one.dataset == name]) for name in datasets}
+    rows = {
+        name: figures([item for item in annotated if item.dataset == name]) for name in datasets
+    }
     return rows | ({"all": figures(annotated)} if len(datasets) > 1 else {})
 
 
@@ -191,9 +193,9 @@ def _percent(count: int, total: int) -> float:
 
 
 def _valid(annotated: Sequence[Annotated], datasets: Sequence[str]) -> FigureTable:
-    def figures(some: Sequence[Annotated]) -> tuple[float | None, ...]:
-        valid = sum(one.valid for one in some)
-        return valid, len(some), _percent(valid, len(some))
+    def figures(items: Sequence[Annotated]) -> tuple[float | None, ...]:
+        valid = sum(item.valid for item in items)
+        return valid, len(items), _percent(valid, len(items))
 
     columns = (Column("valid", 0), Column("extracted", 0), Column("valid, %", 0))
     title = "Extracted examples that are examples"
@@ -201,12 +203,12 @@ def _valid(annotated: Sequence[Annotated], datasets: Sequence[str]) -> FigureTab
 
 
 def _kinds(valid: Sequence[Annotated], datasets: Sequence[str]) -> FigureTable:
-    def figures(some: Sequence[Annotated]) -> tuple[float | None, ...]:
-        kinds = [one.label(KIND) for one in some]
+    def figures(items: Sequence[Annotated]) -> tuple[float | None, ...]:
+        kinds = [item.label(KIND) for item in items]
         decided = sum(kind is not None for kind in kinds)
-        personal = [one.label(PERSONAL) for one in some]
+        personal = [item.label(PERSONAL) for item in items]
         return (
-            len(some),
+            len(items),
             *(_percent(kinds.count(kind), decided) for kind in (REAL, HYPOTHETICAL)),
             _percent(personal.count(YES), sum(word is not None for word in personal)),
         )
@@ -221,12 +223,12 @@ def _kinds(valid: Sequence[Annotated], datasets: Sequence[str]) -> FigureTable:
 
 
 def _units(valid: Sequence[Annotated], datasets: Sequence[str]) -> FigureTable:
-    def figures(some: Sequence[Annotated]) -> tuple[float | None, ...]:
+    def figures(items: Sequence[Annotated]) -> tuple[float | None, ...]:
         means: list[float | None] = []
         for column in SPANS:
-            lengths = [found for one in some if (found := one.lengths(column)) is not None]
+            lengths = [length for item in items if (length := item.lengths(column)) is not None]
             means += np.mean(lengths, axis=0).tolist() if lengths else [float("nan")] * 2
-        return len(some), *means
+        return len(items), *means
 
     rows = _each(valid, datasets, figures)
     for column, label, name in (
@@ -235,7 +237,7 @@ def _units(valid: Sequence[Annotated], datasets: Sequence[str]) -> FigureTable:
         (PERSONAL, YES, PERSONAL),
         (PERSONAL, NO, "not personal"),
     ):
-        rows[name] = figures([one for one in valid if one.label(column) == label])
+        rows[name] = figures([item for item in valid if item.label(column) == label])
     columns = (
         Column("valid", 0),
         *(Column(f"{part}, {unit}", 1) for part in SPANS for unit in ("sentences", "words")),
@@ -246,10 +248,10 @@ def _units(valid: Sequence[Annotated], datasets: Sequence[str]) -> FigureTable:
 def _agreement(annotated: Sequence[Annotated], valid: Sequence[Annotated]) -> FigureTable:
     rows: dict[str, tuple[float | None, ...]] = {}
     for column, words in LABELS.items():
-        some = annotated if column == VALID else valid
-        rows[column] = (*_equal(some, column, words), None)
+        items = annotated if column == VALID else valid
+        rows[column] = (*_equal(items, column, words), None)
     for column in SPANS:
-        overlaps = [unigram_overlap(one, other) for _, one, other in pairs(valid, column)]
+        overlaps = [unigram_overlap(first, second) for _, first, second in pairs(valid, column)]
         mean = float(np.mean(overlaps)) if overlaps else float("nan")
         rows[column] = (_by_two(valid, column), None, None, None, mean)
     columns = (
@@ -264,7 +266,7 @@ def _agreement(annotated: Sequence[Annotated], valid: Sequence[Annotated]) -> Fi
 
 
 def _by_two(annotated: Sequence[Annotated], column: str) -> int:
-    return sum(sum(1 for row in one.given.values() if row[column]) > 1 for one in annotated)
+    return sum(sum(1 for row in item.given.values() if row[column]) > 1 for item in annotated)
 
 
 def _equal(
@@ -274,10 +276,13 @@ def _equal(
     from irtoolkit.scoring.agreement import kappa
 
     by_pair: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for names, word, other in pairs(annotated, column):
-        by_pair.setdefault(names, []).append((words.index(word), words.index(other)))
-    both = [labels for found in by_pair.values() for labels in found]
-    kappas = [(kappa(*zip(*found, strict=True)), len(found)) for found in by_pair.values()]
+    for names, word, second_word in pairs(annotated, column):
+        by_pair.setdefault(names, []).append((words.index(word), words.index(second_word)))
+    both = [labels for labels_found in by_pair.values() for labels in labels_found]
+    kappas = [
+        (kappa(*zip(*labels_found, strict=True)), len(labels_found))
+        for labels_found in by_pair.values()
+    ]
     defined = [(value, count) for value, count in kappas if not np.isnan(value)]
     mean = (
         float(np.average([v for v, _ in defined], weights=[n for _, n in defined]))
@@ -285,9 +290,9 @@ def _equal(
         else float("nan")
     )
     filled: dict[str, dict[int, dict[str, str]]] = {}
-    for place, one in enumerate(annotated):
-        for name, row in one.given.items():
-            filled.setdefault(name, {})[place] = row
+    for number, item in enumerate(annotated):
+        for name, row in item.given.items():
+            filled.setdefault(name, {})[number] = row
     alpha = agreement_of(filled, range(len(annotated)), column, words)
-    equal = _percent(sum(one == other for one, other in both), len(both))
+    equal = _percent(sum(item == second_word for item, second_word in both), len(both))
     return _by_two(annotated, column), equal, mean, alpha

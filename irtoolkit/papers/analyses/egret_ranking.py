@@ -62,20 +62,20 @@ class EgretRanking(Analysis):
     generated: str = ""
     begins: str = ""
 
-    def find(self, given: Given) -> Findings:
-        made = _generated(self.generated, given.runs)
-        systems = [*given.runs, *made]
+    def find(self, inputs: Given) -> Findings:
+        generated = _generated(self.generated, inputs.runs)
+        systems = [*inputs.runs, *generated]
         if self.queries < 1 or len(systems) >= len(LETTERS):
             raise InputError(f"{self.queries} queries of {len(systems)} systems")
-        shown = self._shown(given, made)
+        items = self._shown(inputs, generated)
         ranks = tuple(str(n) for n in range(1, len(systems) + 2))
         sheet = Sheet(
             ("query", "example"), ("question", "before", "text"), {RANK: ranks, RATING: RATINGS}
         )
-        if given.sheet is None:
-            filled = sheet.read(given.sheets)
-            return _counted(filled, shown, [GOLD, *systems], ranks)
-        contexts = contexts_of(given.datasets[0])
+        if inputs.sheet is None:
+            filled = sheet.read(inputs.sheets)
+            return _counted(filled, items, [GOLD, *systems], ranks)
+        contexts = contexts_of(inputs.datasets[0])
         rows = [
             {
                 "query": query,
@@ -84,10 +84,10 @@ class EgretRanking(Analysis):
                 "before": contexts[query].left,
                 "text": text,
             }
-            for query, letters in shown.items()
+            for query, letters in items.items()
             for letter, (_, text) in letters.items()
         ]
-        sheet.write(given.sheet, rows)
+        sheet.write(inputs.sheet, rows)
         return Findings(
             (),
             notes=(
@@ -97,63 +97,67 @@ class EgretRanking(Analysis):
         )
 
     def _shown(
-        self, given: Given, made: Mapping[str, Mapping[str, str]]
+        self, inputs: Given, generated: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, tuple[str, str]]]:
         """Returns query id to letter to (who gives the example, the example), in random order."""
-        dataset = given.datasets[0]
+        dataset = inputs.datasets[0]
         golds, docs = dataset.relevant(), dataset.docs_store()
 
         def text(doc: str) -> str:
             return str(docs.get(doc).default_text())
 
-        kept = _generated_for(made, [q for q in contexts_of(dataset) if q in golds], dataset.id)
+        queries = _generated_for(
+            generated, [q for q in contexts_of(dataset) if q in golds], dataset.id
+        )
         if self.begins:
-            kept = [q for q in kept if text(golds[q][0]).lower().startswith(self.begins.lower())]
-        kept, found = _not_first(given.runs, kept, golds)
+            queries = [
+                q for q in queries if text(golds[q][0]).lower().startswith(self.begins.lower())
+            ]
+        queries, outputs = _not_first(inputs.runs, queries, golds)
         draw = random.Random(self.seed)
-        shown = {}
-        for query in draw.sample(kept, min(self.queries, len(kept))):
+        items = {}
+        for query in draw.sample(queries, min(self.queries, len(queries))):
             given_by = [
                 (GOLD, text(golds[query][0])),
-                *((name, text(one[query])) for name, one in found.items()),
-                *((name, texts[query]) for name, texts in made.items()),
+                *((name, text(output[query])) for name, output in outputs.items()),
+                *((name, texts[query]) for name, texts in generated.items()),
             ]
             draw.shuffle(given_by)
-            shown[query] = dict(zip(LETTERS, given_by, strict=False))
-        if not shown:
+            items[query] = dict(zip(LETTERS, given_by, strict=False))
+        if not items:
             why = "its example is found first in each"
-            if made or self.begins:
+            if generated or self.begins:
                 why += ", has no generated text, or begins with other words"
             raise InputError("no context is left", remedy=why)
-        return shown
+        return items
 
 
 def _generated_for(
-    made: Mapping[str, Mapping[str, str]], queries: Sequence[str], dataset: str
+    generated: Mapping[str, Mapping[str, str]], queries: Sequence[str], dataset: str
 ) -> list[str]:
     """Returns the queries that every model has a text for."""
-    known = frozenset(queries)
-    for name, texts in made.items():
-        strange = next((query for query in texts if query not in known), None)
+    wanted_ids = frozenset(queries)
+    for name, texts in generated.items():
+        strange = next((query for query in texts if query not in wanted_ids), None)
         if strange is not None:
             raise InputError(f"{name} has a text for {strange}, which is no query of {dataset}")
-    return [query for query in queries if all(query in texts for texts in made.values())]
+    return [query for query in queries if all(query in texts for texts in generated.values())]
 
 
 def _not_first(
     runs: Mapping[str, Run], queries: Sequence[str], golds: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], dict[str, dict[str, str]]]:
     """Returns the queries whose example no system ranks first, and each system's best other one."""
-    kept, found = list(queries), {}
+    remaining, outputs = list(queries), {}
     for name, run in runs.items():
-        complete(run, name, kept)
-        found[name] = best_others(run, kept, golds)
-        kept = [
+        complete(run, name, remaining)
+        outputs[name] = best_others(run, remaining, golds)
+        remaining = [
             query
-            for query in kept
-            if query in found[name] and run.ranking(query)[0].doc_id == found[name][query]
+            for query in remaining
+            if query in outputs[name] and run.ranking(query)[0].doc_id == outputs[name][query]
         ]
-    return kept, found
+    return remaining, outputs
 
 
 def _generated(files: str, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]:
@@ -162,14 +166,14 @@ def _generated(files: str, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]
     Raises:
         InputError: a line is not a query with a text, or a query or name is repeated.
     """
-    found: dict[str, dict[str, str]] = {}
+    generated: dict[str, dict[str, str]] = {}
     for path in map(Path, filter(None, files.split(","))):
-        if path.name in found or path.name in runs:
+        if path.name in generated or path.name in runs:
             raise InputError(f"two systems are named {path.name}", remedy="rename one of the files")
-        texts = found[path.name] = {}
+        texts = generated[path.name] = {}
         for line, record in read_jsonl(path, own=True):
-            one = record if isinstance(record, dict) else {}
-            query, text = one.get("query"), one.get("text")
+            fields = record if isinstance(record, dict) else {}
+            query, text = fields.get("query"), fields.get("text")
             if not isinstance(query, str) or not isinstance(text, str) or not text.strip():
                 raise InputError(
                     "no query with a text",
@@ -180,18 +184,18 @@ def _generated(files: str, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]
             if query in texts:
                 raise InputError(f"query {query} is there twice", file=path, line=line)
             texts[query] = text
-    return found
+    return generated
 
 
 def _counted(
     filled: Sheets,
-    shown: Mapping[str, Mapping[str, tuple[str, str]]],
+    items: Mapping[str, Mapping[str, tuple[str, str]]],
     systems: Sequence[str],
     ranks: tuple[str, ...],
 ) -> Findings:
     """Returns the figures of each system."""
-    for name, one in filled.items():
-        strange = next((key for key in one if key[1] not in shown.get(key[0], ())), None)
+    for name, sheet in filled.items():
+        strange = next((key for key in sheet if key[1] not in items.get(key[0], ())), None)
         if strange is not None:
             raise InputError(
                 f"{' '.join(strange)} is not in the sample",
@@ -202,7 +206,7 @@ def _counted(
     for system in systems:
         keys = [
             (query, letter)
-            for query, letters in shown.items()
+            for query, letters in items.items()
             for letter, (whose, _) in letters.items()
             if whose == system
         ]
@@ -224,17 +228,17 @@ def _counted(
         Column("mean rating"),
         Column("α of ratings", 3),
     )
-    title = f"{len(shown)} contexts, judged by {len(filled)}"
+    title = f"{len(items)} contexts, judged by {len(filled)}"
     return Findings((FigureTable("ranking", title, ("example",), columns, tuple(rows)),))
 
 
 def _values(filled: Sheets, keys: Sequence[tuple[str, str]], column: str) -> list[int]:
     """Returns people's values in a column."""
     return [
-        int(one[key][column])
-        for one in filled.values()
+        int(sheet[key][column])
+        for sheet in filled.values()
         for key in keys
-        if key in one and one[key][column]
+        if key in sheet and sheet[key][column]
     ]
 
 

@@ -34,13 +34,13 @@ class EgretRecall(Analysis):
     system: ClassVar[str] = "bm25"
     depth: ClassVar[int | None] = 100
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         from irtoolkit.scoring.score import score
 
-        dataset = given.datasets[0]
-        for name, run in given.runs.items():
+        dataset = inputs.datasets[0]
+        for name, run in inputs.runs.items():
             complete(run, name, dataset.query_ids())
-        scores = score(dataset, dict(given.runs), ["Rank"])
+        scores = score(dataset, dict(inputs.runs), ["Rank"])
         ranks = {name: scores.values(name, "Rank") for name in scores.systems}
         for name, values in ranks.items():
             unknown = int(np.isinf(values).sum())
@@ -80,17 +80,17 @@ def crossings(ranks: dict[str, Floats]) -> list[str]:
     lines = []
     names = list(ranks)
     for ahead in names:
-        for other in names:
-            if (ranks[ahead] <= 1).mean() <= (ranks[other] <= 1).mean():
+        for second in names:
+            if (ranks[ahead] <= 1).mean() <= (ranks[second] <= 1).mean():
                 continue
-            if ranks[ahead].mean() <= ranks[other].mean():
+            if ranks[ahead].mean() <= ranks[second].mean():
                 continue
-            depths = np.unique(np.concatenate([ranks[ahead], ranks[other]]))
+            depths = np.unique(np.concatenate([ranks[ahead], ranks[second]]))
             behind = next(
-                d for d in depths if (ranks[ahead] <= d).mean() < (ranks[other] <= d).mean()
+                d for d in depths if (ranks[ahead] <= d).mean() < (ranks[second] <= d).mean()
             )
             lines.append(
-                f"{ahead} is ahead of {other} at rank 1, behind from rank {behind:,.0f} on for the"
+                f"{ahead} is ahead of {second} at rank 1, behind from rank {behind:,.0f} on for the"
                 " first time, and has the worse mean rank."
             )
     return lines

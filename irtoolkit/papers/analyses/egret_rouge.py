@@ -49,8 +49,8 @@ class EgretRouge(Analysis):
     cases: int = 3
     seed: int = 0
 
-    def find(self, given: Given) -> Findings:
-        dataset = given.datasets[0]
+    def find(self, inputs: Given) -> Findings:
+        dataset = inputs.datasets[0]
         contexts, relevant = contexts_of(dataset), dataset.relevant()
         if self.queries < 1 or self.cases < 0:
             raise InputError(f"{self.queries} queries and {self.cases} cases")
@@ -62,16 +62,16 @@ class EgretRouge(Analysis):
         highest = _highest(rouge, golds, docs)
         rows = [FigureRow(("any example",), (self._by_chance(rouge, golds, docs), None, None))]
         cases = []
-        for name, run in given.runs.items():
+        for name, run in inputs.runs.items():
             complete(run, name, drawn)
             others = best_others(run, drawn, {query: [gold] for query, gold in golds.items()})
-            found = {q: (doc, rouge.of(docs[golds[q]], docs[doc])) for q, doc in others.items()}
+            scored = {q: (doc, rouge.of(docs[golds[q]], docs[doc])) for q, doc in others.items()}
             first = [run.ranking(query)[0].doc_id == gold for query, gold in golds.items()]
-            rows.append(FigureRow((name,), _figures(found, highest, first)))
+            rows.append(FigureRow((name,), _figures(scored, highest, first)))
             cases += [
-                _case(query, golds[query], {name: found[query], TOP: highest[query]}, docs)
+                _case(query, golds[query], {name: scored[query], TOP: highest[query]}, docs)
                 for query in drawn[: self.cases]
-                if query in found
+                if query in scored
             ]
         top = float(np.mean([value for _, value in highest.values()]))
         rows.append(FigureRow((TOP,), (top, None, None)))
@@ -91,18 +91,18 @@ def _highest(rouge: Rouge, golds: Mapping[str, str], docs: Mapping[str, str]) ->
     from irtoolkit.base.progress import tqdm
 
     names = list(docs)
-    place = {name: at for at, name in enumerate(names)}
-    found = {}
+    order = {name: i for i, name in enumerate(names)}
+    highest = {}
     for query, gold in tqdm(golds.items(), TOP, disable=None, leave=False):
-        at, value = rouge.best(docs[gold], place[gold])
-        found[query] = (names[at], value)
-    return found
+        i, value = rouge.best(docs[gold], order[gold])
+        highest[query] = (names[i], value)
+    return highest
 
 
-def _figures(found: Scored, highest: Scored, first: Sequence[bool]) -> tuple[float, ...]:
+def _figures(scored: Scored, highest: Scored, first: Sequence[bool]) -> tuple[float, ...]:
     """Returns mean ROUGE-L, and the percentages of highest examples and of true ones first."""
-    mean = float(np.mean([value for _, value in found.values()])) if found else float("nan")
-    same = sum(found[query][0] == highest[query][0] for query in found)
+    mean = float(np.mean([value for _, value in scored.values()])) if scored else float("nan")
+    same = sum(scored[query][0] == highest[query][0] for query in scored)
     return mean, 100 * same / len(first), 100 * sum(first) / len(first)
 
 

@@ -74,20 +74,20 @@ class Failures(Analysis):
     queries: int = 30
     seed: int = 0
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         at_least_one(cutoff=self.cutoff, queries=self.queries)
-        study = _Study(given.datasets[0], given.runs, self.cutoff)
+        study = _Study(inputs.datasets[0], inputs.runs, self.cutoff)
         missed = [case for case in study.cases if not study.finds(case, 0)]
-        if given.sheet is not None:
+        if inputs.sheet is not None:
             if not missed:
                 raise InputError(f"{study.systems[0]} finds every query at rank {self.cutoff}")
             drawn = random.Random(self.seed).sample(missed, min(self.queries, len(missed)))
-            SHEET.write(given.sheet, [study.row(case) for case in drawn])
+            SHEET.write(inputs.sheet, [study.row(case) for case in drawn])
             return Findings((study.found(),), notes=(_meanings(),))
-        if not given.sheets:
+        if not inputs.sheets:
             return Findings((study.found(), study.shared()))
         return Findings(
-            (study.found(), study.shared(), study.reasons(SHEET.read(given.sheets))),
+            (study.found(), study.shared(), study.reasons(SHEET.read(inputs.sheets))),
             notes=(_meanings(),),
         )
 
@@ -108,7 +108,7 @@ class _Study:
     def cases(self) -> list[Case]:
         """Every query with a relevant document."""
         relevant, docs = self.dataset.relevant(), self.dataset.docs_store()
-        made = []
+        cases = []
         for record in self.dataset.queries():
             golds = relevant.get(record.query_id)
             if golds:
@@ -124,10 +124,10 @@ class _Study:
                     for run in self.runs.values()
                 )
                 text = str(docs.get(golds[0]).default_text())
-                made.append(Case(record.query_id, record.default_text(), text, ranks))
-        if not made:
+                cases.append(Case(record.query_id, record.default_text(), text, ranks))
+        if not cases:
             raise InputError(f"dataset {self.dataset.id} has no query with a relevant document")
-        return made
+        return cases
 
     def finds(self, case: Case, system: int) -> bool:
         """Returns whether a system has a relevant document of a query within the cutoff."""
@@ -155,13 +155,13 @@ class _Study:
     def found(self) -> FigureTable:
         """Returns the table of the queries that each system finds."""
         grid = np.array(
-            [[self.finds(case, place) for place in range(len(self.systems))] for case in self.cases]
+            [[self.finds(case, i) for i in range(len(self.systems))] for case in self.cases]
         )
         alone = grid & (grid.sum(axis=1) == 1)[:, None]
         rescued = grid & ~grid[:, :1]
         rows = [
-            FigureRow((name,), tuple(int(part[:, place].sum()) for part in (grid, alone, rescued)))
-            for place, name in enumerate(self.systems)
+            FigureRow((name,), tuple(int(part[:, i].sum()) for part in (grid, alone, rescued)))
+            for i, name in enumerate(self.systems)
         ]
         rows.append(FigureRow(("any of them",), (int(grid.any(axis=1).sum()), None, None)))
         columns = (
@@ -195,22 +195,22 @@ class _Study:
 
     def reasons(self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]]) -> FigureTable:
         """Reasons, and how many queries of each the other systems find."""
-        known = {case.query: case for case in self.cases}
-        refuse_strangers(filled, known, self.dataset.id)
-        said: dict[str, list[Case]] = {reason: [] for reason in REASONS}
-        for key in sorted({key for one in filled.values() for key in one}):
-            reason = majority([one[key][REASON] for one in filled.values() if key in one])
+        by_query = {case.query: case for case in self.cases}
+        refuse_strangers(filled, by_query, self.dataset.id)
+        by_reason: dict[str, list[Case]] = {reason: [] for reason in REASONS}
+        for key in sorted({key for sheet in filled.values() for key in sheet}):
+            reason = majority([sheet[key][REASON] for sheet in filled.values() if key in sheet])
             if reason is not None:
-                said[reason].append(known[key[0]])
+                by_reason[reason].append(by_query[key[0]])
         others = range(1, len(self.systems))
         rows = tuple(
             FigureRow(
                 (reason,),
-                (len(cases), *(sum(self.finds(case, place) for case in cases) for place in others)),
+                (len(cases), *(sum(self.finds(case, i) for case in cases) for i in others)),
             )
-            for reason, cases in said.items()
+            for reason, cases in by_reason.items()
         )
         columns = (Column("queries", 0), *(Column(f"{self.systems[n]} finds", 0) for n in others))
-        count = sum(map(len, said.values()))
+        count = sum(map(len, by_reason.values()))
         title = f"{count} queries that {self.systems[0]} misses, by reason"
         return FigureTable("reasons", title, (REASON,), columns, rows)

@@ -60,7 +60,7 @@ class PlotOverlap(Analysis):
             return "nltk" if missing_words("nltk") is None else "sklearn"
         return self.words
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         from irtoolkit.datasets.word_overlap import word_sets
         from irtoolkit.scoring.query_overlap import query_overlap
 
@@ -69,14 +69,16 @@ class PlotOverlap(Analysis):
         missing = "NLTK's data are not here: tokens and stop words are scikit-learn's."
         notes = [missing] if alone else []
         words = word_sets(source)
-        found = {one.id: query_overlap(one, words, rel=self.rel) for one in given.datasets}
+        overlaps = {
+            dataset.id: query_overlap(dataset, words, rel=self.rel) for dataset in inputs.datasets
+        }
         rows = tuple(
-            FigureRow((name,), (100 * one.by_pair, 100 * one.by_query))
-            for name, one in found.items()
+            FigureRow((name,), (100 * dataset.by_pair, 100 * dataset.by_query))
+            for name, dataset in overlaps.items()
         )
         columns = (Column("overlap"), Column("by query"))
         title = "Words of a query that a relevant document has, percent"
         table = FigureTable("overlap", title, ("dataset",), columns, rows)
-        heights = [100 * one.by_pair for one in found.values()]
-        chart = Bars("overlap", "", "word overlap, %", list(found), {"overlap": heights})
+        heights = [100 * dataset.by_pair for dataset in overlaps.values()]
+        chart = Bars("overlap", "", "word overlap, %", list(overlaps), {"overlap": heights})
         return Findings((table,), (chart,), tuple(notes))

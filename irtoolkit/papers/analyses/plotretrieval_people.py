@@ -39,25 +39,25 @@ class PlotPeople(Analysis):
     system: ClassVar[str] = "bm25"
     people: ClassVar[bool] = True
 
-    def find(self, given: Given) -> Findings:
-        dataset = given.datasets[0]
+    def find(self, inputs: Given) -> Findings:
+        dataset = inputs.datasets[0]
         pools, golds = _few(dataset), dataset.relevant()
-        if given.sheet is not None:
-            _write(given, pools)
+        if inputs.sheet is not None:
+            _write(inputs, pools)
             return Findings((), notes=(f"{CHOSEN}: {YES} for one candidate of each query.",))
-        filled = SHEET.read(given.sheets)
-        chosen = {name: _choices(name, one, pools) for name, one in filled.items()}
-        asked = sorted({query for one in chosen.values() for query in one})
+        filled = SHEET.read(inputs.sheets)
+        chosen = {name: _choices(name, choices, pools) for name, choices in filled.items()}
+        queries = sorted({query for choices in chosen.values() for query in choices})
         rows = [
-            FigureRow((name,), (len(one), 100 * _accuracy(one, golds)))
-            for name, one in chosen.items()
+            FigureRow((name,), (len(choices), 100 * _accuracy(choices, golds)))
+            for name, choices in chosen.items()
         ]
-        shares = [100 * _accuracy(one, golds) for one in chosen.values()]
-        rows.append(FigureRow(("people, mean",), (len(asked), sum(shares) / len(shares))))
-        for name, run in given.runs.items():
-            complete(run, name, asked)
-            first = {query: run.ranking(query)[0].doc_id for query in asked}
-            rows.append(FigureRow((name,), (len(asked), 100 * _accuracy(first, golds))))
+        shares = [100 * _accuracy(choices, golds) for choices in chosen.values()]
+        rows.append(FigureRow(("people, mean",), (len(queries), sum(shares) / len(shares))))
+        for name, run in inputs.runs.items():
+            complete(run, name, queries)
+            first = {query: run.ranking(query)[0].doc_id for query in queries}
+            rows.append(FigureRow((name,), (len(queries), 100 * _accuracy(first, golds))))
         columns = (Column("queries", 0), Column("accuracy, %"))
         table = FigureTable("accuracy", "Choosing the passage", ("who",), columns, tuple(rows))
         drawn = rows[len(chosen) :]
@@ -78,11 +78,11 @@ def _few(dataset: Dataset) -> dict[str, Sequence[str]]:
     return pools
 
 
-def _write(given: Given, pools: Mapping[str, Sequence[str]]) -> None:
-    dataset = given.datasets[0]
+def _write(inputs: Given, pools: Mapping[str, Sequence[str]]) -> None:
+    dataset = inputs.datasets[0]
     docs = dataset.docs_store()
     texts = {query.query_id: query.default_text() for query in dataset.queries()}
-    assert given.sheet is not None
+    assert inputs.sheet is not None
     # In order of id, which says nothing about relevance.
     rows = [
         {
@@ -94,14 +94,14 @@ def _write(given: Given, pools: Mapping[str, Sequence[str]]) -> None:
         for query, pool in pools.items()
         for doc in sorted(pool)
     ]
-    SHEET.write(given.sheet, rows)
+    SHEET.write(inputs.sheet, rows)
 
 
 def _choices(
     name: str, filled: Mapping[tuple[str, ...], Filled], pools: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
     """Returns query id to the candidate that one person chose."""
-    found: dict[str, str] = {}
+    choices: dict[str, str] = {}
     for query, doc in filled:
         if doc not in pools.get(query, ()):
             raise InputError(
@@ -109,10 +109,10 @@ def _choices(
                 file=name,
                 remedy="name the dataset that the sheet was made for",
             )
-        if query in found:
+        if query in choices:
             raise InputError(f"query {query} has two candidates that are chosen", file=name)
-        found[query] = doc
-    return found
+        choices[query] = doc
+    return choices
 
 
 def _accuracy(chosen: Mapping[str, str], golds: Mapping[str, Sequence[str]]) -> float:

@@ -42,9 +42,9 @@ class QuoterCases(Analysis):
     hits: int = 5
     seed: int = 0
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         at_least_one(cases=self.cases, hits=self.hits)
-        dataset = given.datasets[0]
+        dataset = inputs.datasets[0]
         contexts, golds, quotes = contexts_of(dataset), golds_of(dataset), dataset.docs_store()
         if self.query is not None and self.query not in contexts:
             guess = did_you_mean(self.query, contexts)
@@ -53,7 +53,7 @@ class QuoterCases(Analysis):
         drawn = random.Random(self.seed).sample(ids, min(self.cases, len(ids)))
         chosen = [self.query] if self.query is not None else drawn
         tables = []
-        for name, run in given.runs.items():
+        for name, run in inputs.runs.items():
             complete(run, name, chosen)
             for query in chosen:
                 rows = tuple(
@@ -68,7 +68,7 @@ class QuoterCases(Analysis):
                     for rank, row in enumerate(run.ranking(query)[: self.hits], 1)
                 )
                 columns = (Column("score", 3), Column("gold"), Column("quote"))
-                label = query if len(given.runs) == 1 else f"{query}-{name}"
+                label = query if len(inputs.runs) == 1 else f"{query}-{name}"
                 title = f"{query}, {name}: {contexts[query].with_mask(MASK)}"
                 tables.append(FigureTable(label, title, ("rank",), columns, rows))
         marked = any("*" in row.values for table in tables for row in table.rows)

@@ -43,13 +43,13 @@ class QuoterContexts(Analysis):
         }
     }
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         counts: dict[str, Counter[str]] = {}
-        for dataset in given.datasets:
+        for dataset in inputs.datasets:
             contexts_of(dataset)
             whole = "/".join(part for part in dataset.id.split("/") if part not in SPLITS)
             counts.setdefault(whole, Counter()).update(golds_of(dataset).values())
-        rows = tuple(FigureRow((whole,), _ranges(found)) for whole, found in counts.items())
+        rows = tuple(FigureRow((whole,), _ranges(counter)) for whole, counter in counts.items())
         names = _names()
         columns = (Column("quotes", 0), *(Column(name, 0) for name in names))
         title = "Quotes by the number of their contexts"
@@ -58,13 +58,14 @@ class QuoterContexts(Analysis):
         return Findings((table,), (Bars("quotes", "contexts of a quote", "quotes", names, series),))
 
 
-def _ranges(found: Counter[str]) -> tuple[int, ...]:
+def _ranges(counts: Counter[str]) -> tuple[int, ...]:
     """Returns the number of quotes, and of those in each range."""
-    starts, ends = (0, *BOUNDS), (*BOUNDS, max(found.values(), default=0) + 1)
+    starts, ends = (0, *BOUNDS), (*BOUNDS, max(counts.values(), default=0) + 1)
     ranges = [
-        sum(low < n <= high for n in found.values()) for low, high in zip(starts, ends, strict=True)
+        sum(low < n <= high for n in counts.values())
+        for low, high in zip(starts, ends, strict=True)
     ]
-    return len(found), *ranges
+    return len(counts), *ranges
 
 
 def _names() -> list[str]:

@@ -47,14 +47,14 @@ class QuoterFrequency(Analysis):
     system: ClassVar[str] = "bm25"
     depth: ClassVar[int | None] = 100
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         from irtoolkit.scoring.score import score
 
-        dataset = given.datasets[0]
+        dataset = inputs.datasets[0]
         ids, golds = list(contexts_of(dataset)), golds_of(dataset)
-        for name, run in given.runs.items():
+        for name, run in inputs.runs.items():
             complete(run, name, ids)
-        scores = score(dataset, dict(given.runs), list(MEASURES))
+        scores = score(dataset, dict(inputs.runs), list(MEASURES))
         parts = dataset.breakdown("frequency")
         counts = tuple(
             FigureRow((part,), (len(queries), len({golds[query] for query in queries})))
@@ -79,10 +79,10 @@ class QuoterFrequency(Analysis):
         )
         series = {
             measure if len(scores) == 1 else f"{measure}, {name}": [
-                float(str(row.values[place])) for row in rows if row.names[0] == name
+                float(str(row.values[i])) for row in rows if row.names[0] == name
             ]
             for name in scores.systems
-            for place, measure in enumerate(MEASURES)
+            for i, measure in enumerate(MEASURES)
         }
         chart = Bars("frequency", "quote", "mean", list(parts), series)
         return Findings(tables, (chart,), tuple(map(str, scores.notes)))

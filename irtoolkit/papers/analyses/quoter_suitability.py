@@ -63,22 +63,22 @@ class QuoterSuitability(Analysis):
     hits: int = 10
     seed: int = 0
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         at_least_one(queries=self.queries, hits=self.hits)
-        dataset = given.datasets[0]
+        dataset = inputs.datasets[0]
         contexts, golds = contexts_of(dataset), golds_of(dataset)
         ids = [query for query in contexts if query in golds]
         drawn = random.Random(self.seed).sample(ids, min(self.queries, len(ids)))
-        if len(given.runs) > 1:
-            raise InputError(f"{len(given.runs)} runs", remedy="people judge one system at a time")
-        ((name, run),) = given.runs.items()
+        if len(inputs.runs) > 1:
+            raise InputError(f"{len(inputs.runs)} runs", remedy="people judge one system at a time")
+        ((name, run),) = inputs.runs.items()
         complete(run, name, drawn)
         best = {q: [row.doc_id for row in run.ranking(q)[: self.hits]] for q in drawn}
-        if given.sheet is None:
-            return self._counted(SHEET.read(given.sheets), best, golds)
+        if inputs.sheet is None:
+            return self._counted(SHEET.read(inputs.sheets), best, golds)
         quotes = dataset.docs_store()
         SHEET.write(
-            given.sheet,
+            inputs.sheet,
             [
                 {
                     "query": query,
@@ -101,17 +101,19 @@ class QuoterSuitability(Analysis):
         """Returns the figures of contexts with a judgment."""
         keys = [(query, doc) for query, docs in best.items() for doc in docs]
         _refuse_others(filled, keys)
-        said = {
-            key: majority([one[key][LABEL] for one in filled.values() if key in one])
+        suitable = {
+            key: majority([sheet[key][LABEL] for sheet in filled.values() if key in sheet])
             for key in keys
         }
-        known = {q: docs for q, docs in best.items() if any(said[q, doc] for doc in docs)}
-        suits = {q: [doc for doc in docs if said[q, doc] == YES] for q, docs in known.items()}
-        there = {q: [doc for doc in docs if doc == golds[q]] for q, docs in known.items()}
+        answered = {q: docs for q, docs in best.items() if any(suitable[q, doc] for doc in docs)}
+        suits = {
+            q: [doc for doc in docs if suitable[q, doc] == YES] for q, docs in answered.items()
+        }
+        with_gold = {q: [doc for doc in docs if doc == golds[q]] for q, docs in answered.items()}
         mean = sum(map(len, suits.values())) / len(suits)
         rows = (
-            FigureRow(("the quote that was there",), (*measured(known, there), None)),
-            FigureRow(("any that suits",), (*measured(known, suits), mean)),
+            FigureRow(("the quote that was there",), (*measured(answered, with_gold), None)),
+            FigureRow(("any that suits",), (*measured(answered, suits), mean)),
         )
         columns = (
             Column("nDCG@5", 3),
@@ -119,7 +121,7 @@ class QuoterSuitability(Analysis):
             Column(f"R@{self.hits}"),
             Column("suitable quotes"),
         )
-        title = f"{len(known)} contexts, the quote that counts"
+        title = f"{len(answered)} contexts, the quote that counts"
         notes = []
         if len(filled) > 1:
             alpha = agreement_of(filled, keys, LABEL, (NO, YES))
@@ -135,21 +137,21 @@ def measured(best: Best, right: Best) -> tuple[float, float, float]:
     The first right document is the relevant one.
     """
     ranks = [
-        next((place for place, doc in enumerate(docs, 1) if doc in right[query]), None)
+        next((position for position, doc in enumerate(docs, 1) if doc in right[query]), None)
         for query, docs in best.items()
     ]
     gains = [1 / np.log2(rank + 1) if rank is not None and rank <= 5 else 0.0 for rank in ranks]
     first = [rank == 1 for rank in ranks]
-    found = [rank is not None for rank in ranks]
-    return float(np.mean(gains)), float(np.mean(first)), float(np.mean(found))
+    ranked = [rank is not None for rank in ranks]
+    return float(np.mean(gains)), float(np.mean(first)), float(np.mean(ranked))
 
 
 def _refuse_others(
     filled: Mapping[str, Mapping[tuple[str, ...], object]], keys: Sequence[tuple[str, ...]]
 ) -> None:
-    known = {*keys}
-    for name, one in filled.items():
-        strange = next((key for key in one if key not in known), None)
+    allowed = {*keys}
+    for name, sheet in filled.items():
+        strange = next((key for key in sheet if key not in allowed), None)
         if strange is not None:
             raise InputError(
                 f"{' '.join(strange)} is not in the sample",

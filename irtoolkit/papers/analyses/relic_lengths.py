@@ -37,15 +37,15 @@ class RelicLengths(Analysis):
     system: ClassVar[str] = "BM25-4-4"
     depth: ClassVar[int | None] = DEPTHS[-1]
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         from irtoolkit.scoring.score import score
 
-        dataset = given.datasets[0]
+        dataset = inputs.datasets[0]
         lengths = {window.query_id: window.length for window in windows_of(dataset)}
-        for name, run in given.runs.items():
+        for name, run in inputs.runs.items():
             complete(run, name, list(lengths))
         measures = [*(f"R@{k}" for k in DEPTHS), "Rank"]
-        scores = score(dataset, dict(given.runs), measures)
+        scores = score(dataset, dict(inputs.runs), measures)
         pools = dataset.pools()
         of_length: dict[int, list[str]] = {}
         for query in scores.query_ids:

@@ -46,16 +46,16 @@ class RelicPrompts(Analysis):
     length: int = 1
     hits: int = 3
 
-    def find(self, given: Given) -> Findings:
-        books = _books(given.datasets, self.length)
+    def find(self, inputs: Given) -> Findings:
+        books = _books(inputs.datasets, self.length)
         tables, notes = [], []
         for book, prompt in self._asked(books).items():
-            found = best(books[book], self.length, prompt, given.system, self.hits)
-            if not found:
-                notes.append(f"{book}, given: {prompt}; {given.system}: no passage is found.")
+            best_lines = best(books[book], self.length, prompt, inputs.system, self.hits)
+            if not best_lines:
+                notes.append(f"{book}, given: {prompt}; {inputs.system}: no passage is found.")
                 continue
-            rows = tuple(FigureRow((str(rank),), one) for rank, one in enumerate(found, 1))
-            title = f"{book}, given: {prompt}; {given.system}"
+            rows = tuple(FigureRow((str(rank),), line) for rank, line in enumerate(best_lines, 1))
+            title = f"{book}, given: {prompt}; {inputs.system}"
             tables.append(FigureTable(book, title, ("rank",), COLUMNS, rows))
         return Findings(tuple(tables), notes=tuple(notes))
 
@@ -70,27 +70,27 @@ class RelicPrompts(Analysis):
             if self.book is None and len(books) > 1:
                 raise InputError("a prompt for several books", remedy="name one with --book")
             return {self.book or next(iter(books)): self.prompt}
-        found = {book: text for book, text in PROMPTS.items() if book in books}
+        prompts = {book: text for book, text in PROMPTS.items() if book in books}
         if self.book is not None:
-            found = {book: text for book, text in found.items() if book == self.book}
-        if not found:
+            prompts = {book: text for book, text in prompts.items() if book == self.book}
+        if not prompts:
             raise InputError(
                 "the paper has no prompt for these books",
                 remedy='give one: --book BOOK --prompt "TEXT"; books: ' + ", ".join(books),
             )
-        return found
+        return prompts
 
 
 def _books(datasets: Sequence[Dataset], length: int) -> dict[str, Book]:
-    found: dict[str, Book] = {}
+    books: dict[str, Book] = {}
     for dataset in datasets:
         windows_of(dataset)
         passages = dataset.passages()
         if passages is not None:
-            found |= {book.name: book for book, size, _ in passages.groups if size == length}
-    if not found:
+            books |= {book.name: book for book, size, _ in passages.groups if size == length}
+    if not books:
         raise InputError(f"no book has passages of {length} sentences", remedy="--length 1 to 5")
-    return found
+    return books
 
 
 def best(book: Book, length: int, prompt: str, system: str, hits: int) -> list[tuple[float, str]]:

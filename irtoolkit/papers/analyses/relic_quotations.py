@@ -42,20 +42,20 @@ class RelicQuotations(Analysis):
     }
     remarks: ClassVar[tuple[str, ...]] = ("The paper counts the hidden test split, too.",)
 
-    def find(self, given: Given) -> Findings:
+    def find(self, inputs: Given) -> Findings:
         quoted: dict[str, Counter[int]] = {}
         windows: Counter[str] = Counter()
         lengths: Counter[int] = Counter()
         sizes: dict[str, int] = {}
-        for dataset in given.datasets:
-            asked = {window.query_id: window for window in windows_of(dataset)}
+        for dataset in inputs.datasets:
+            queries = {window.query_id: window for window in windows_of(dataset)}
             passages = dataset.passages()
             assert passages is not None
             sizes |= {book.name: len(book.sentences) for book, _, _ in passages.groups}
             for query, doc in quotations_of(dataset).items():
                 span = Span.parse(doc)
                 windows[span.book] += 1
-                lengths[asked[query].length] += 1
+                lengths[queries[query].length] += 1
                 counts = quoted.setdefault(span.book, Counter())
                 counts.update(range(span.start, span.stop))
         rows = [

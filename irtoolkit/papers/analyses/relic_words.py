@@ -57,8 +57,8 @@ class RelicWords(Analysis):
         }
     }
 
-    def find(self, given: Given) -> Findings:
-        rows = tuple(FigureRow((one.id,), _figures(one)) for one in given.datasets)
+    def find(self, inputs: Given) -> Findings:
+        rows = tuple(FigureRow((dataset.id,), _figures(dataset)) for dataset in inputs.datasets)
         columns = (
             Column("queries", 0),
             Column("documents", 0),

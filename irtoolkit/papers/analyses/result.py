@@ -97,8 +97,8 @@ def _text_table(table: FigureTable, result: AnalysisResult) -> TextTable:
 def _about(table: FigureTable, result: AnalysisResult) -> str:
     """Returns what was analysed, in short; a system only if the table does not name it."""
     ids = result.datasets
-    told = " ".join([table.title, *(name for row in table.rows for name in row.names)])
-    systems = [name for name in result.systems if name not in told]
+    text = " ".join([table.title, *(name for row in table.rows for name in row.names)])
+    systems = [name for name in result.systems if name not in text]
     named = " ".join(ids) if len(ids) < 4 else f"{ids[0]} and {len(ids) - 1} others"
     return ", ".join([named, " and ".join(systems)] if systems else [named])
 
@@ -112,12 +112,12 @@ def _shown(value: TableCell, places: int) -> TableCell:
 def _reported(row: FigureRow, columns: tuple[Column, ...]) -> list[TableCell]:
     """Returns the paper's figures as printed, those marked that are not measured again."""
     cells: list[TableCell] = []
-    for place, (figure, column) in enumerate(zip(row.reported, columns, strict=True)):
+    for i, (figure, column) in enumerate(zip(row.reported, columns, strict=True)):
         if figure is None:
             cells.append(None)
             continue
         text = f"{figure:.{column.printed_places}f}" if isinstance(figure, float) else str(figure)
-        value = row.values[place] if row.values else None
+        value = row.values[i] if row.values else None
         off = isinstance(value, int | float) and not column.same(value, figure)
         cells.append(f"{text}{MARK}" if off else text)
     return cells
@@ -142,13 +142,13 @@ def as_json(result: AnalysisResult) -> dict[str, Any]:
     for table in result.findings.tables:
         rows = []
         for row in table.rows:
-            one: dict[str, Any] = dict(zip(table.names, row.names, strict=True))
+            record: dict[str, Any] = dict(zip(table.names, row.names, strict=True))
             heads = [column.name for column in table.columns]
             if row.values:
-                one["measured"] = dict(zip(heads, row.values, strict=True))
+                record["measured"] = dict(zip(heads, row.values, strict=True))
             if row.reported:
-                one["reported"] = dict(zip(heads, row.reported, strict=True))
-            rows.append(one)
+                record["reported"] = dict(zip(heads, row.reported, strict=True))
+            rows.append(record)
         tables.append({"name": table.name, "title": table.title, "rows": rows})
     return {
         "analysis": result.analysis.name,

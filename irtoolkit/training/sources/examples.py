@@ -43,8 +43,8 @@ class ExampleSource(RowSource):
             count += 1
         if not count:
             raise no_rows(self.file)
-        each, zeros = np.arange(count), np.zeros(count, np.int64)
-        return Links(each, each, zeros, zeros, Ragged.of([each]))
+        numbers, zeros = np.arange(count), np.zeros(count, np.int64)
+        return Links(numbers, numbers, zeros, zeros, Ragged.of([numbers]))
 
-    def _bad_line(self, line: int, found: str) -> InputError:
-        return InputError(found, file=self.file, line=line, remedy=_REMEDY)
+    def _bad_line(self, line: int, problem: str) -> InputError:
+        return InputError(problem, file=self.file, line=line, remedy=_REMEDY)

@@ -43,11 +43,11 @@ class ExtendedSource(RowSource):
         if not self._others:
             return self._first.read(out)
         sink = _NamingSink(out)
-        found = [self._first.read(sink)]
+        parts = [self._first.read(sink)]
         for source in self._others:
             queries, docs = sink.begin(f"{source.what}:")
-            found.append(_shifted(source.read(sink), found[-1], queries, docs))
-        return _joined(found)
+            parts.append(_shifted(source.read(sink), parts[-1], queries, docs))
+        return _joined(parts)
 
 
 def further(stage: Stage) -> list[str]:
@@ -57,10 +57,10 @@ def further(stage: Stage) -> list[str]:
 
 def is_further(stage: Stage, query_ids: Ids) -> NDArray[np.bool_]:
     """Returns (n,) whether each query of a stage's rows is of a further dataset."""
-    found = np.zeros(len(query_ids), np.bool_)
+    flags = np.zeros(len(query_ids), np.bool_)
     for name in further(stage):
-        found |= np.strings.startswith(query_ids.astype(str), f"{name}:")
-    return found
+        flags |= np.strings.startswith(query_ids.astype(str), f"{name}:")
+    return flags
 
 
 class _NamingSink:
@@ -87,14 +87,14 @@ class _NamingSink:
 def _shifted(links: Links, before: Links, queries: int, docs: int) -> Links:
     """Returns links with numbers that follow those of the preceding datasets."""
     group = int(before.groups.max(initial=-1)) + 1
-    asked, relevant = links.judged
+    judged_queries, relevant = links.judged
     return replace(
         links,
         query_of=links.query_of + queries,
         golds=links.golds + docs,
         groups=links.groups + group,
         pools=Ragged(links.pools.offsets, links.pools.values + docs),
-        relevant=(asked + queries, relevant + docs),
+        relevant=(judged_queries + queries, relevant + docs),
     )
 
 
@@ -111,10 +111,13 @@ def _joined(parts: list[Links]) -> Links:
         all_of(*(part.query_of for part in parts)),
         all_of(*(part.golds for part in parts)),
         all_of(*(part.groups for part in parts)),
-        all_of(*(part.pool_of + at for part, at in zip(parts, first, strict=False))),
+        all_of(*(part.pool_of + shift for part, shift in zip(parts, first, strict=False))),
         Ragged(
             np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
             np.concatenate([part.pools.values for part in parts]),
         ),
-        relevant=(all_of(*(asked for asked, _ in judged)), all_of(*(docs for _, docs in judged))),
+        relevant=(
+            all_of(*(queries for queries, _ in judged)),
+            all_of(*(docs for _, docs in judged)),
+        ),
     )

@@ -46,10 +46,10 @@ def read_ids(file: str) -> Ids:
     Raises:
         InputError: there is no such file, or no id in it.
     """
-    found = [text for _, line in read_lines(file, empty=False) if (text := line.strip())]
-    if not found:
+    ids = [text for _, line in read_lines(file, empty=False) if (text := line.strip())]
+    if not ids:
         raise InputError("no ids", file=file, remedy="one id on a line, of a query or a book")
-    return id_array(found)
+    return id_array(ids)
 
 
 def no_rows(file: Path) -> InputError:

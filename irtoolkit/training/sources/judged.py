@@ -72,9 +72,9 @@ class JudgedSource(RowSource):
                 remedy="pairs=all",
             )
         named = {query.query_id: dataset.about.gold_of(query) for query in dataset.queries_iter()}
-        wanted = id_array([named.get(name, "") for name in names])
-        kept: Ints = np.flatnonzero(~several[query_of] | (wanted[query_of] == docs))
-        lost = len(names) - len(np.unique(query_of[kept]))
+        gold_ids = id_array([named.get(name, "") for name in names])
+        rows: Ints = np.flatnonzero(~several[query_of] | (gold_ids[query_of] == docs))
+        lost = len(names) - len(np.unique(query_of[rows]))
         if lost:
             _log.warning(
                 "pairs=one: %d of %d queries of %s are left out: their gold document is not among"
@@ -83,7 +83,7 @@ class JudgedSource(RowSource):
                 len(names),
                 self.what,
             )
-        return kept
+        return rows
 
     def _relevant(self, task: Task) -> tuple[Ints, Ints]:
         """Returns the query and the document of each relevant judgment, in the task's numbers.
@@ -119,21 +119,21 @@ class JudgedSource(RowSource):
         books = self._books(task.doc_ids[golds])
         if books is not None:
             barred |= np.isin(id_array(books), listed)
-        kept = ~np.isin(query, query[barred])
-        left, total = len(np.unique(query[~kept])), len(np.unique(query))
+        mask = ~np.isin(query, query[barred])
+        dropped, total = len(np.unique(query[~mask])), len(np.unique(query))
         _log.warning(
             "without=%s: %d of %d queries of %s are left out",
             self.stage.without,
-            left,
+            dropped,
             total,
             self.what,
         )
-        if left == total:
+        if dropped == total:
             raise InputError(
                 f"without={self.stage.without} leaves out all {total} queries of {self.what}",
                 remedy="name only what must not be trained on",
             )
-        return query[kept], golds[kept]
+        return query[mask], golds[mask]
 
     def _refuse_outside(
         self, task: Task, qrels: Qrels, query: Ints, docs: Ints, golds: Ints
@@ -164,19 +164,19 @@ class JudgedSource(RowSource):
         except InputError as error:
             file = error.file or self.stage.run
             raise InputError(error.found, file=file, line=error.line, remedy=error.remedy) from None
-        known = translate(narrowed.doc_ids, task.doc_ids)
-        found = [np.empty(0, np.int64)] * len(task.query_ids)
+        numbers = translate(narrowed.doc_ids, task.doc_ids)
+        ranked = [np.empty(0, np.int64)] * len(task.query_ids)
         for group in narrowed.groups:
             for query in group.queries:
-                found[query] = known[group.docs]
-        return [found[query] for query in queries]
+                ranked[query] = numbers[group.docs]
+        return [ranked[query] for query in queries]
 
     def read(self, out: TextSink) -> Links:
         pairs = self._pairs
-        task, wanted = pairs.task, np.zeros(len(pairs.task.query_ids), bool)
-        wanted[pairs.queries] = True
+        task, selected = pairs.task, np.zeros(len(pairs.task.query_ids), bool)
+        selected[pairs.queries] = True
         records = Dataset.load(self.what).queries_iter()
-        for record, judged in zip(records, wanted, strict=True):
+        for record, judged in zip(records, selected, strict=True):
             if judged:
                 out.query(record.query_id, self._query(record))
         parts = pairs.pools if self.stage.needs_all_documents else [pairs.golds]

@@ -64,9 +64,9 @@ class SurroundingsSource(RowSource):
             )
         groups = np.array(books, np.int64)
         used, numbers = np.unique(groups, return_inverse=True)
-        each = np.arange(len(groups))
-        pools = np.split(each, np.searchsorted(groups, used)[1:])
-        return Links(each, each, numbers, numbers, Ragged.of(pools))
+        group_numbers = np.arange(len(groups))
+        pools = np.split(group_numbers, np.searchsorted(groups, used)[1:])
+        return Links(group_numbers, group_numbers, numbers, numbers, Ragged.of(pools))
 
     def _cut(self, name: str, passages: Iterable[Any]) -> Iterator[tuple[Context, Passage]]:
         """Yields the passages of a book with the sentences around each."""
@@ -74,15 +74,15 @@ class SurroundingsSource(RowSource):
         for first, sentences in _stretches(passages):
             for start in range(0, len(sentences) - length + 1, length):
                 stop = start + length
-                left = " ".join(sentences[max(0, start - around) : start])
+                before = " ".join(sentences[max(0, start - around) : start])
                 right = " ".join(sentences[stop : stop + around])
-                own = tuple(sentences[start:stop])
-                text = " ".join(own)
-                if len(words_of(text)) >= FEWEST_WORDS and (left or right):
+                sentences_inside = tuple(sentences[start:stop])
+                text = " ".join(sentences_inside)
+                if len(words_of(text)) >= FEWEST_WORDS and (before or right):
                     span = str(Span(name, first + start, length))
                     yield (
-                        Context(span, left, right),
-                        Passage(span, text, name, first + start, length, own),
+                        Context(span, before, right),
+                        Passage(span, text, name, first + start, length, sentences_inside),
                     )
 
 
@@ -92,14 +92,14 @@ def _stretches(passages: Iterable[Any]) -> Iterator[tuple[int, list[str]]]:
     Yields:
         The number of the first sentence, and the sentences.
     """
-    known: dict[int, str] = {}
+    texts: dict[int, str] = {}
     for passage in passages:
-        known.update(enumerate(passage.sentences, passage.start))
-    first, found = 0, list[str]()
-    for place in chain(sorted(known), [None]):
-        if found and place != first + len(found):
-            yield first, found
-            found = []
-        if place is not None:
-            first = first if found else place
-            found.append(known[place])
+        texts.update(enumerate(passage.sentences, passage.start))
+    first, texts_found = 0, list[str]()
+    for position in chain(sorted(texts), [None]):
+        if texts_found and position != first + len(texts_found):
+            yield first, texts_found
+            texts_found = []
+        if position is not None:
+            first = first if texts_found else position
+            texts_found.append(texts[position])

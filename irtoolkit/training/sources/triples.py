@@ -70,13 +70,13 @@ class TripleSource(RowSource):
 def _links(values: Ints, lines: Ints) -> Links:
     query_of, golds, negatives = values.reshape(-1, 3).T
     pool = np.zeros(int(query_of.max()) + 1, np.int64)
-    every = np.arange(max(int(golds.max()), int(negatives.max())) + 1)
+    numbers = np.arange(max(int(golds.max()), int(negatives.max())) + 1)
     return Links(
         query_of,
         golds,
         np.zeros(len(query_of), np.int64),
         pool,
-        Ragged.of([every]),
+        Ragged.of([numbers]),
         negatives=negatives[:, None],
         lines=lines,
     )
@@ -105,8 +105,8 @@ class _Numbering(ABC):
     def finish(self) -> None:
         """Passes the remaining texts to the sink."""
 
-    def _bad_line(self, line: int, found: str, remedy: str | None) -> InputError:
-        return InputError(found, file=self.file, line=line, remedy=remedy)
+    def _bad_line(self, line: int, problem: str, remedy: str | None) -> InputError:
+        return InputError(problem, file=self.file, line=line, remedy=remedy)
 
 
 class _ByText(_Numbering):
@@ -159,15 +159,15 @@ class _ById(_Numbering):
         ids = list(self._numbers)
         for start in range(0, len(ids), BLOCK_DOCS):
             block = ids[start : start + BLOCK_DOCS]
-            found = {doc.doc_id: doc for doc in self._store.get_many_iter(block)}
-            for place, doc_id in enumerate(block, start):
-                if doc_id not in found:
+            docs = {doc.doc_id: doc for doc in self._store.get_many_iter(block)}
+            for number, doc_id in enumerate(block, start):
+                if doc_id not in docs:
                     raise self._bad_line(
-                        self._lines[place],
+                        self._lines[number],
                         f"no document {doc_id} in the dataset",
                         "without dataset=ID the values are texts",
                     )
-                self.give(doc_id, self.text(found[doc_id]))
+                self.give(doc_id, self.text(docs[doc_id]))
 
 
 class _Fields:

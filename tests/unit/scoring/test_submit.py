@@ -566,7 +566,11 @@ def test_a_bad_addition_to_a_record_is_refused(
     about = write("about.yml", content)
     with pytest.raises(InputError, match=found) as caught:
         submit_trec(
-            DATASET, write("x.run", text(LINES)), tmp_path / "y", metadata="header", about=about
+            DATASET,
+            write("x.run", text(LINES)),
+            tmp_path / "y",
+            metadata="header",
+            about_path=about,
         )
     assert (caught.value.file, caught.value.line) == (str(about), line)
 
