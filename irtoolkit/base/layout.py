@@ -96,14 +96,14 @@ def _blocks(
         yield columns
         return
     named = _short_labels(named, max(NARROWEST, width * 2 // 5))
-    taken = _total([column.width for column in named])
+    occupied = _total([column.width for column in named])
     block: list[TextColumn] = []
-    used = taken
+    used = occupied
     for column in rest:
         needed = len(GAP) + column.least()
         if block and used + needed > width:
             yield [*named, *block]
-            block, used = [], taken
+            block, used = [], occupied
         block.append(column)
         used += needed
     yield [*named, *block]

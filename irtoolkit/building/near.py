@@ -33,19 +33,19 @@ def near_duplicates(
     Returns:
         the ids of each pair, in the order of the texts.
     """
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     ids, runs = [], []
     for query_id, words in texts.items() if isinstance(texts, Mapping) else texts:
         ids.append(query_id)
-        codes = [known.setdefault(word, len(known) + 1) for word in words]
+        codes = [numbers.setdefault(word, len(numbers) + 1) for word in words]
         runs.append(np.unique(_runs(np.array(codes, np.uint64))))
-    sizes = np.array([len(own) for own in runs], np.int64)
+    sizes = np.array([len(run) for run in runs], np.int64)
     names = {split: number for number, split in enumerate(dict.fromkeys(split_of.values()))}
     splits = np.array([names[split_of[query_id]] for query_id in ids], np.int32)
     members, lengths = _shared(runs, splits)
     runs.clear()
     near = _pairs(members, lengths, sizes, splits)
-    return [[ids[one], ids[other]] for one, other in near]
+    return [[ids[first], ids[second]] for first, second in near]
 
 
 def _pairs(members: Places, lengths: Places, sizes: Places, splits: Places) -> Iterator[list[int]]:
@@ -60,35 +60,37 @@ def _pairs(members: Places, lengths: Places, sizes: Places, splits: Places) -> I
     run_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     order = np.argsort(members, kind="stable")
     bounds = np.searchsorted(members[order], np.arange(len(sizes) + 1))
-    for other in np.flatnonzero(np.diff(bounds)).tolist():
-        own = run_of[order[bounds[other] : bounds[other + 1]]]
-        steps = np.cumsum(lengths[own])
-        places = np.arange(steps[-1]) + np.repeat(ends[own] - steps, lengths[own])
-        found = members[places]
-        found = found[(found < other) & (splits[found] != splits[other])]
-        ones, counts = np.unique(found, return_counts=True)
-        for one in ones[counts > _NEAR * np.minimum(sizes[ones], sizes[other])].tolist():
-            yield [one, other]
+    for second in np.flatnonzero(np.diff(bounds)).tolist():
+        sharing = run_of[order[bounds[second] : bounds[second + 1]]]
+        steps = np.cumsum(lengths[sharing])
+        places = np.arange(steps[-1]) + np.repeat(ends[sharing] - steps, lengths[sharing])
+        sharing_members = members[places]
+        sharing_members = sharing_members[
+            (sharing_members < second) & (splits[sharing_members] != splits[second])
+        ]
+        ones, counts = np.unique(sharing_members, return_counts=True)
+        for first in ones[counts > _NEAR * np.minimum(sizes[ones], sizes[second])].tolist():
+            yield [first, second]
 
 
 def _runs(codes: Hashes) -> Hashes:
     """Returns a hash of each run of words."""
-    found = np.zeros(max(0, len(codes) - _RUN + 1), np.uint64)
+    hashes = np.zeros(max(0, len(codes) - _RUN + 1), np.uint64)
     with np.errstate(over="ignore"):
-        for at in range(_RUN):
-            found = (found ^ codes[at : at + len(found)]) * _FACTOR
-            found ^= found >> np.uint64(29)
-    return found
+        for i in range(_RUN):
+            hashes = (hashes ^ codes[i : i + len(hashes)]) * _FACTOR
+            hashes ^= hashes >> np.uint64(29)
+    return hashes
 
 
 def _shared(runs: Sequence[Hashes], splits: Places) -> tuple[Places, Places]:
     """Returns the runs that texts of several splits share, by text, and their number."""
     bounds = np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(64 - _PARTS.bit_length() + 1)
-    cuts = [[0, *np.searchsorted(own, bounds).tolist(), len(own)] for own in runs]
+    cuts = [[0, *np.searchsorted(run, bounds).tolist(), len(run)] for run in runs]
     members, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     for part in range(_PARTS if runs else 0):
-        parts = [own[cut[part] : cut[part + 1]] for own, cut in zip(runs, cuts, strict=True)]
-        owners = np.repeat(np.arange(len(runs), dtype=np.int32), [len(own) for own in parts])
+        parts = [run[cut[part] : cut[part + 1]] for run, cut in zip(runs, cuts, strict=True)]
+        owners = np.repeat(np.arange(len(runs), dtype=np.int32), [len(run) for run in parts])
         hashes = np.concatenate(parts)
         order = np.argsort(hashes, kind="stable")
         hashes, owners = hashes[order], owners[order]

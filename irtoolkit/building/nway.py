@@ -61,13 +61,13 @@ def _below(run: Run, relevant: Mapping[str, list[str]], rank: int, path: StrPath
     if rank < 1:
         raise InputError(f"rank {rank} is not at least 1")
     exact: Ranks = read_ranks(path, run) or {}
-    found = set()
+    query_ids = set()
     for query_id, (gold, *_) in relevant.items():
         listed = [row.doc_id for row in run.ranking(query_id)]
-        at = exact.get(query_id, {}).get(gold)
-        if at is None and gold in listed:
-            at = listed.index(gold) + 1
-        if at is None and len(listed) < rank:
+        gold_rank = exact.get(query_id, {}).get(gold)
+        if gold_rank is None and gold in listed:
+            gold_rank = listed.index(gold) + 1
+        if gold_rank is None and len(listed) < rank:
             raise InputError(
                 f"query {query_id} has {len(listed)} documents here, and its gold document is not"
                 f" among them: it may be above rank {rank} or below it",
@@ -75,9 +75,9 @@ def _below(run: Run, relevant: Mapping[str, list[str]], rank: int, path: StrPath
                 remedy="keep the exact ranks that irtoolkit writes beside a run, or give a run with"
                 f" {rank} documents for each query",
             )
-        if at is None or at > rank:
-            found.add(query_id)
-    return found
+        if gold_rank is None or gold_rank > rank:
+            query_ids.add(query_id)
+    return query_ids
 
 
 def random_candidates(dataset_id: str, seed: int) -> list[NWayCandidates]:
@@ -127,10 +127,10 @@ def queries_of(
             remedy=f"{did_you_mean(part, list(parts))}it has {listed}",
         )
     members = set(parts[part])
-    kept = [query for query in picked if query.query_id in members]
-    if not kept:
+    selected = [query for query in picked if query.query_id in members]
+    if not selected:
         raise InputError(f"no query is left with {only}")
-    return kept
+    return selected
 
 
 def sample_queries(picked: list[NWayCandidates], count: int, seed: int) -> list[NWayCandidates]:
@@ -143,8 +143,8 @@ def sample_queries(picked: list[NWayCandidates], count: int, seed: int) -> list[
         raise InputError(f"{count} queries are asked for", remedy="ask for 1 or more")
     if count > len(picked):
         raise InputError(f"{count} queries are asked for, and there are {len(picked)}")
-    kept = set(random.Random(seed).sample(range(len(picked)), count))
-    return [query for place, query in enumerate(picked) if place in kept]
+    chosen = set(random.Random(seed).sample(range(len(picked)), count))
+    return [query for i, query in enumerate(picked) if i in chosen]
 
 
 def _relevant(base_id: str) -> dict[str, list[str]]:
@@ -158,9 +158,9 @@ def _relevant(base_id: str) -> dict[str, list[str]]:
     named = {}
     if ours is not None and ours.gold_of is not None:
         named = {query.query_id: ours.gold_of(query) for query in dataset.queries_iter()}
-    found: dict[str, list[tuple[bool, int, str]]] = {}
+    relevant: dict[str, list[tuple[bool, int, str]]] = {}
     for row in dataset.qrels:
         if row.relevance > 0:
-            other = named.get(row.query_id) != row.doc_id
-            found.setdefault(row.query_id, []).append((other, -row.relevance, row.doc_id))
-    return {query_id: [doc for *_, doc in sorted(rows)] for query_id, rows in found.items()}
+            differs = named.get(row.query_id) != row.doc_id
+            relevant.setdefault(row.query_id, []).append((differs, -row.relevance, row.doc_id))
+    return {query_id: [doc for *_, doc in sorted(rows)] for query_id, rows in relevant.items()}

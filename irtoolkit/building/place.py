@@ -20,54 +20,54 @@ _LOCK = ".lock"
 
 
 @contextlib.contextmanager
-def alone(place: Path, unfinished: Iterable[str]) -> Iterator[None]:
+def alone(folder: Path, unfinished: Iterable[str]) -> Iterator[None]:
     """Locks out other builds from a folder while this one writes there.
 
     The lock ends with the process, however that ends.
 
     Args:
-        place: the folder.
+        folder: the folder.
         unfinished: names of files that an interrupted build leaves there.
 
     Raises:
         InputError: another build is writing there; it holds something else, or cannot be written.
     """
-    refuse_taken(place, unfinished)
-    new = not place.is_dir()
+    refuse_taken(folder, unfinished)
+    new = not folder.is_dir()
     try:
-        with locked(place / _LOCK, wait=False, remove=True) as mine:
-            if not mine:
+        with locked(folder / _LOCK, wait=False, remove=True) as acquired:
+            if not acquired:
                 raise InputError(
                     "another build is writing there",
-                    file=place,
+                    file=folder,
                     remedy="wait until it has ended, or name another folder",
                 )
             yield
     finally:
         if new:  # a build that is refused leaves no empty folder
             with contextlib.suppress(OSError):
-                place.rmdir()
+                folder.rmdir()
 
 
-def refuse_taken(place: Path, unfinished: Iterable[str]) -> None:
+def refuse_taken(folder: Path, unfinished: Iterable[str]) -> None:
     """Refuses a folder that holds anything but a build.
 
     Args:
-        place: the folder.
+        folder: the folder.
         unfinished: names of files that an interrupted build leaves there.
 
     Raises:
         InputError: it holds something else, or cannot be written.
     """
-    refuse_unwritable(place, folder=True)
-    names = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    refuse_unwritable(folder, folder=True)
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if names - {_LOCK} and not names & {ABOUT, *unfinished}:
-        raise InputError("the folder is not empty", file=place, remedy="name another")
+        raise InputError("the folder is not empty", file=folder, remedy="name another")
 
 
-def remove_unfinished(place: Path) -> None:
+def remove_unfinished(folder: Path) -> None:
     """Removes temporary files that a killed build has left; no other build may write to the folder."""
-    for path in sorted(place.rglob(".*.tmp")):
+    for path in sorted(folder.rglob(".*.tmp")):
         if is_temporary(path) and path.is_file():
             path.unlink(missing_ok=True)
         elif is_temporary(path):
@@ -81,62 +81,62 @@ def keep_only(folder: Path, used: Collection[Path]) -> None:
         folder: the folder with the results of each text.
         used: the files of this build.
     """
-    kept = set(used)
+    used_names = set(used)
     for path in sorted(folder.glob("*.json*")):
-        if path not in kept and path.is_file():
+        if path not in used_names and path.is_file():
             path.unlink()
 
 
-def is_whole(place: Path) -> bool:
+def is_whole(folder: Path) -> bool:
     """Returns whether the folder holds a benchmark that was built to its end."""
-    return (place / ABOUT).exists()
+    return (folder / ABOUT).exists()
 
 
-def is_of_others(place: Path, key: str) -> bool:
+def is_of_others(folder: Path, key: str) -> bool:
     """Returns whether the folder holds a complete benchmark of others, or a damaged one."""
-    if not is_whole(place):
+    if not is_whole(folder):
         return False
     with contextlib.suppress(InputError):
-        return described(place).get("key") != key
+        return described(folder).get("key") != key
     return True
 
 
-def refuse_changed(place: Path, key: str, replace: bool) -> None:
+def refuse_changed(folder: Path, key: str, replace: bool) -> None:
     """Refuses to replace a complete benchmark of other texts or settings.
 
     Args:
-        place: the folder.
+        folder: the folder.
         key: a hash of texts and settings.
         replace: whether a benchmark of others is replaced.
 
     Raises:
         InputError: it is a benchmark of others.
     """
-    if not replace and is_of_others(place, key):
+    if not replace and is_of_others(folder, key):
         raise InputError(
             "a benchmark of other texts or settings",
-            file=place,
+            file=folder,
             remedy="add --replace, or name another",
         )
 
 
-def refuse_other(place: Path, key: str, replace: bool) -> None:
+def refuse_other(folder: Path, key: str, replace: bool) -> None:
     """Refuses as `refuse_changed` does, otherwise marks an existing benchmark as incomplete.
 
     Args:
-        place: the folder.
+        folder: the folder.
         key: a hash of texts and settings.
         replace: whether a benchmark of others is replaced.
 
     Raises:
         InputError: it is a benchmark of others.
     """
-    refuse_changed(place, key, replace)
-    (place / ABOUT).unlink(missing_ok=True)  # it is no benchmark until it is whole again
+    refuse_changed(folder, key, replace)
+    (folder / ABOUT).unlink(missing_ok=True)  # it is no benchmark until it is whole again
 
 
 def describe(
-    place: Path,
+    folder: Path,
     benchmark: str,
     splits: Sequence[str],
     key: str,
@@ -148,7 +148,7 @@ def describe(
     """Writes benchmark.json, which makes the folder a benchmark; the last file of a build.
 
     Args:
-        place: the folder.
+        folder: the folder.
         benchmark: the name of a module in `irtoolkit/datasets/`.
         splits: its splits.
         key: a hash of texts and settings.
@@ -156,7 +156,7 @@ def describe(
         hidden: splits whose judgments are not in the release's own files.
         more: further fields for the benchmark's module.
     """
-    about = {
+    record = {
         "benchmark": benchmark,
         "format": FORMAT,
         "splits": list(splits),
@@ -165,21 +165,21 @@ def describe(
         "recipe": dict(recipe),
         "key": key,
     }
-    with atomic_text(place / ABOUT) as out:
-        json.dump(about, out, indent=1, ensure_ascii=False)
+    with atomic_text(folder / ABOUT) as out:
+        json.dump(record, out, indent=1, ensure_ascii=False)
         out.write("\n")
 
 
-def write_sources(place: Path, intro: Sequence[str], sources: Mapping[str, Iterable[str]]) -> None:
+def write_sources(folder: Path, intro: Sequence[str], sources: Mapping[str, Iterable[str]]) -> None:
     """Writes SOURCES.txt, the texts that a benchmark was built from.
 
     Args:
-        place: the folder.
+        folder: the folder.
         intro: lines on how much of them the benchmark holds.
         sources: a line for each text, by the kind of text.
     """
     lines = list(intro)
     for title, texts in sources.items():
         lines += ["", title, *(f"  {as_given(text)}" for text in texts)]
-    with atomic_text(place / "SOURCES.txt") as out:
+    with atomic_text(folder / "SOURCES.txt") as out:
         out.write("\n".join(lines) + "\n")

@@ -70,23 +70,23 @@ class Quality:
     findings: Mapping[str, int | Sequence[Any]] = field(default_factory=dict)
     sample: Sequence[Sample] = ()
 
-    def write(self, place: Path) -> None:
+    def write(self, folder: Path) -> None:
         """Writes quality.json, quality.txt and quality.html."""
-        with atomic_text(place / "quality.json") as out:
+        with atomic_text(folder / "quality.json") as out:
             json.dump(self.as_json(), out, indent=1, ensure_ascii=False)
             out.write("\n")
-        with atomic_text(place / "quality.txt") as out:
+        with atomic_text(folder / "quality.txt") as out:
             out.write("\n".join(self.as_text()) + "\n")
-        with atomic_text(place / "quality.html") as out:
+        with atomic_text(folder / "quality.html") as out:
             out.write(self.as_html())
 
     def as_json(self) -> dict[str, Any]:
         """Returns the report as JSON values."""
         counts = [
-            {"what": what, "value": value, "paper": self.paper.get(what)}
-            for what, value in self.counts.items()
+            {"what": name, "value": value, "paper": self.paper.get(name)}
+            for name, value in self.counts.items()
         ]
-        sample = [each.as_json() for each in self.sample]
+        sample = [item.as_json() for item in self.sample]
         return {"counts": counts, **self.tables, **self.findings, "sample": sample}
 
     def as_text(self, sample: bool = True) -> Iterator[str]:
@@ -106,11 +106,11 @@ class Quality:
                 yield f"  {name:<{width}} {count:>7,} {bar}".rstrip()
         yield ""
         yield from self._found()
-        for each in self.sample if sample else ():
+        for item in self.sample if sample else ():
             yield ""
-            yield f"{each.query_id} {each.heading}"
-            marked = f" [[ {each.marked} ]] " if each.marked else " "
-            yield f"  {each.left}{marked}{each.right}".rstrip()
+            yield f"{item.query_id} {item.heading}"
+            marked = f" [[ {item.marked} ]] " if item.marked else " "
+            yield f"  {item.left}{marked}{item.right}".rstrip()
 
     def as_html(self) -> str:
         """Returns the report as a page."""
@@ -126,9 +126,9 @@ class Quality:
         parts += [f"<p>{escape(line)}</p>" for line in self._found()]
         parts.append("<h2>Sample</h2>")
         parts += [
-            f"<p><b>{escape(each.query_id)}</b> {escape(each.heading)}<br>"
-            f"{escape(each.left)} <mark>{escape(each.marked)}</mark> {escape(each.right)}</p>"
-            for each in self.sample
+            f"<p><b>{escape(item.query_id)}</b> {escape(item.heading)}<br>"
+            f"{escape(item.left)} <mark>{escape(item.marked)}</mark> {escape(item.right)}</p>"
+            for item in self.sample
         ]
         head = (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>Quality</title>'
@@ -143,13 +143,13 @@ class Quality:
 
     def _rows(self) -> list[list[str]]:
         return [
-            [what, _number(value), _number(self.paper.get(what))]
-            for what, value in self.counts.items()
+            [name, _number(value), _number(self.paper.get(name))]
+            for name, value in self.counts.items()
         ]
 
     def _found(self) -> Iterator[str]:
-        for title, found in self.findings.items():
-            yield f"{title}: {found if isinstance(found, int) else len(found):,}"
+        for title, values in self.findings.items():
+            yield f"{title}: {values if isinstance(values, int) else len(values):,}"
 
 
 def _number(value: float | None) -> str:
@@ -179,7 +179,9 @@ def histogram(values: Sequence[float], step: int, most: int | None = None) -> di
 def steps(counts: Mapping[int, int], step: int, most: int | None = None) -> dict[str, int]:
     """Counts by the least value of a step, as `histogram` has them: by bounds, without gaps."""
     low, high = (min(counts), max(counts)) if counts else (0, -1)
-    return {_bounds(at, step, most): counts.get(at, 0) for at in range(low, high + 1, step)}
+    return {
+        _bounds(value, step, most): counts.get(value, 0) for value in range(low, high + 1, step)
+    }
 
 
 def _bounds(low: int, step: int, most: int | None) -> str:

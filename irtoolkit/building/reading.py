@@ -80,16 +80,16 @@ class Source:
     def _blocks(self) -> Iterator[str]:
         """Yields the text without publishers' additions, in blocks."""
         ahead = min(self.size, _AHEAD)  # so that a caption that goes on beyond a block is seen
-        held = ""
+        pending = ""
         with self.opened() as raw:
             texts = _texts(raw, self.codec, self.errors, max(self.size, _AHEAD))
             for more in without(texts, self.edges.cuts):
-                held += _without_form_feeds(written_out(more))
-                while len(held) > self.size + ahead:
-                    cut = border(held, self.size)
-                    yield held[:cut]
-                    held = held[cut:]
-            yield held
+                pending += _without_form_feeds(written_out(more))
+                while len(pending) > self.size + ahead:
+                    cut = border(pending, self.size)
+                    yield pending[:cut]
+                    pending = pending[cut:]
+            yield pending
 
 
 def border(text: str, near: int) -> int:

@@ -73,70 +73,70 @@ class TextFile:
         Raises:
             InputError: it cannot be read, or has no bytes but white space.
         """
-        made, empty = _hash(before), True
-        made.update(b"%d:" % sum(map(len, self.pieces())))
+        hasher, empty = _hash(before), True
+        hasher.update(b"%d:" % sum(map(len, self.pieces())))
         for piece in self.pieces():
             empty = empty and not piece.strip()
-            made.update(piece)
+            hasher.update(piece)
         if empty:
             raise InputError("an empty file", file=self.path, remedy="remove it, or fill it")
-        return made.hexdigest()[:_DIGITS]
+        return hasher.hexdigest()[:_DIGITS]
 
 
-def files_of(paths: Sequence[StrPath], wanted: Callable[[Path], bool], lacking: str) -> list[Path]:
+def files_of(paths: Sequence[StrPath], accepts: Callable[[Path], bool], problem: str) -> list[Path]:
     """Returns the files of some paths, each once; those in folders sorted by name.
 
     Args:
         paths: files, which are all taken, and folders.
-        wanted: whether a file of a folder is taken.
-        lacking: the error for a folder without such a file.
+        accepts: whether a file of a folder is taken.
+        problem: the error for a folder without such a file.
 
     Raises:
         InputError: no such file or folder, or a folder without a suitable file.
     """
-    found: list[Path] = []
-    for given in paths:
-        place = on_disk(given)
-        if place.is_dir():
-            inside = sorted(p for p in place.rglob("*") if wanted(p) and p.is_file())
+    files: list[Path] = []
+    for path in paths:
+        local_path = on_disk(path)
+        if local_path.is_dir():
+            inside = sorted(p for p in local_path.rglob("*") if accepts(p) and p.is_file())
             if not inside:
-                raise InputError(lacking, file=given)
-            found += inside
-        elif place.is_file():
-            found.append(place)
+                raise InputError(problem, file=path)
+            files += inside
+        elif local_path.is_file():
+            files.append(local_path)
         else:
-            raise InputError("no such file or folder", file=given)
-    return list(dict.fromkeys(found))
+            raise InputError("no such file or folder", file=path)
+    return list(dict.fromkeys(files))
 
 
 def text_files(
-    paths: Sequence[StrPath], what: str, suffixes: Sequence[str] = SUFFIXES
+    paths: Sequence[StrPath], noun: str, suffixes: Sequence[str] = SUFFIXES
 ) -> list[TextFile]:
     """Returns the text files of some paths; those in folders and subfolders sorted by name.
 
     Args:
         paths: files and folders.
-        what: their kind, for messages.
+        noun: their kind, for messages.
         suffixes: the endings of files in folders.
 
     Raises:
         InputError: no such file, no text file, or two files of one name.
     """
-    found = files_of(
+    files = files_of(
         paths,
         lambda path: path.suffix.lower() in suffixes,
-        f"no {what} in it: no {' or '.join(suffixes)} file",
+        f"no {noun} in it: no {' or '.join(suffixes)} file",
     )
-    names = Counter(slug(path.stem) for path in found)
-    for path in found:
+    names = Counter(slug(path.stem) for path in files)
+    for path in files:
         if names[slug(path.stem)] > 1:
-            other = next(p for p in found if p != path and slug(p.stem) == slug(path.stem))
+            twin = next(p for p in files if p != path and slug(p.stem) == slug(path.stem))
             raise InputError(
-                f"{what} of one name: {slug(path.stem)} is the name of {other}, too",
+                f"{noun} of one name: {slug(path.stem)} is the name of {twin}, too",
                 file=path,
                 remedy="rename one of the two files",
             )
-    return [TextFile(path, slug(path.stem)) for path in found]
+    return [TextFile(path, slug(path.stem)) for path in files]
 
 
 def _start_and_end(raw: BinaryIO) -> bytes:
@@ -154,8 +154,8 @@ def digest(*parts: bytes | str) -> str:
 
 
 def _hash(parts: Sequence[bytes | str]) -> hashlib._Hash:
-    made = hashlib.sha256()
+    hasher = hashlib.sha256()
     for part in parts:
         data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
-        made.update(b"%d:" % len(data) + data)
-    return made
+        hasher.update(b"%d:" % len(data) + data)
+    return hasher

@@ -41,12 +41,12 @@ def split_books(
     parts = {TEST: list(test), VAL: list(val)}
     for split in (TEST, VAL):
         # With one book there is a test, with two a training set too.
-        wanted = {1: (TEST,), 2: (TEST,)}.get(len(counts), (TEST, VAL))
-        if split in wanted and not parts[split] and rest:
+        smaller = {1: (TEST,), 2: (TEST,)}.get(len(counts), (TEST, VAL))
+        if split in smaller and not parts[split] and rest:
             parts[split] = _about(rest, target)
             rest = {name: count for name, count in rest.items() if name not in parts[split]}
-    found = {TRAIN: list(rest), VAL: parts[VAL], TEST: parts[TEST]}
-    return {split: sorted(names) for split, names in found.items() if names}
+    split_of = {TRAIN: list(rest), VAL: parts[VAL], TEST: parts[TEST]}
+    return {split: sorted(names) for split, names in split_of.items() if names}
 
 
 def _about(counts: Mapping[str, int], target: float) -> list[str]:
@@ -54,10 +54,10 @@ def _about(counts: Mapping[str, int], target: float) -> list[str]:
     order = sorted(counts, key=lambda name: (-counts[name], name))
     if len(order) == 1:
         return order
-    found: list[str] = []
+    notes: list[str] = []
     total = 0
     for name in order:
-        if total + counts[name] <= 1.1 * target and len(found) + 1 < len(order):
-            found.append(name)
+        if total + counts[name] <= 1.1 * target and len(notes) + 1 < len(order):
+            notes.append(name)
             total += counts[name]
-    return found or [order[-1]]
+    return notes or [order[-1]]

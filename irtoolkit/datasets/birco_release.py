@@ -158,8 +158,8 @@ def _parse(reader: Callable[[list[Path]], _Parts], files: list[Path], out: Cache
         out.add("judgments", query, doc, float(grade))
     absent = queries - {query for query, _ in pairs}
     if absent or not queries:
-        found = f"query {min(absent)} has no pool" if absent else "there are no queries"
-        raise InputError(found, file=files[0], remedy=_AGAIN)
+        reason = f"query {min(absent)} has no pool" if absent else "there are no queries"
+        raise InputError(reason, file=files[0], remedy=_AGAIN)
 
 
 def _texts(table: str, rows: Iterable[Row], noun: str, out: CacheWriter) -> set[str]:

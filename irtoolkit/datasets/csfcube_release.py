@@ -294,6 +294,6 @@ def _parallel(
     lists = [pool.get(key) for key in keys]
     lengths = [len(x) if isinstance(x, list) else None for x in lists]
     if None in lengths or len(set(lengths)) != 1:
-        shown = ", ".join(f"{key} {length}" for key, length in zip(keys, lengths, strict=True))
-        raise _damaged(path, f"the lists of {paper} differ in length: {shown}", f'"{paper}"')
+        sizes = ", ".join(f"{key} {length}" for key, length in zip(keys, lengths, strict=True))
+        raise _damaged(path, f"the lists of {paper} differ in length: {sizes}", f'"{paper}"')
     return lists  # type: ignore[return-value]

@@ -135,18 +135,18 @@ def _clauses(text: str) -> dict[int, tuple[int, int]]:
     around: dict[int, int] = {}
     closed: dict[int, int] = {}
     for match in _MARKER_OR_PARENTHESIS.finditer(text):
-        at = match.start()
+        position = match.start()
         if match[0] == "(":
-            opened.append(at)
+            opened.append(position)
         elif match[0] == ")":
             if opened and (start := opened.pop()) in closed:
-                closed[start] = at + 1
+                closed[start] = position + 1
         elif opened:
-            around[at] = opened[-1]
+            around[position] = opened[-1]
             # Too far away to count, until the closing parenthesis is found.
-            closed.setdefault(opened[-1], at + _LONGEST_CLAUSE + 1)
-    pairs = ((at, (start, closed[start])) for at, start in around.items())
-    return {at: pair for at, pair in pairs if pair[1] - pair[0] <= _LONGEST_CLAUSE}
+            closed.setdefault(opened[-1], position + _LONGEST_CLAUSE + 1)
+    pairs = ((position, (start, closed[start])) for position, start in around.items())
+    return {position: pair for position, pair in pairs if pair[1] - pair[0] <= _LONGEST_CLAUSE}
 
 
 def clip(text: str, words: int, *, end: bool) -> str:

@@ -237,8 +237,8 @@ def _pairs(source: Any, kind: _Kind, ids: Iterable[str] | None) -> Iterable[tupl
     return (_pair(item, i, kind) for i, item in enumerate(source))
 
 
-def _numbered(given: Any, kind: _Kind, ids: Iterable[str]) -> Iterable[tuple[Any, Any]]:
-    texts, names = list(given), list(ids)
+def _numbered(source: Any, kind: _Kind, ids: Iterable[str]) -> Iterable[tuple[Any, Any]]:
+    texts, names = list(source), list(ids)
     if len(texts) != len(names):
         raise InputError(
             f"{len(names)} ids for {len(texts)} {kind.plural}", remedy="one id for each"

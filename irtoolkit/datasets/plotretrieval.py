@@ -193,7 +193,7 @@ def _qrels(release: PlotRelease) -> Iterator[Qrel]:
         for gold in spans:
             chunks = (p for p in book.overlapping(gold) if _is_chunk(book, p, release.size))
             relevant.update(chunks)
-        near = {passage for one in relevant for passage in book.near(one, WINDOW)}
+        near = {passage for position in relevant for passage in book.near(position, WINDOW)}
         for passage in sorted(near | relevant):
             yield Qrel(query_id, str(passage), int(passage in relevant))
 

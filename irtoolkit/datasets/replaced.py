@@ -120,8 +120,8 @@ def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset
     handler = QueriesHandler(lambda: queries, GenericQuery, data.id, None)
     if not pools:
         return _made(data, (*_POOLS, *_QUERIES, *_QRELS), (handler,), "topics", shown(path))
-    known = with_candidates(data, "pool").pools()
-    absent = next((query.query_id for query in queries if query.query_id not in known), None)
+    existing = with_candidates(data, "pool").pools()
+    absent = next((query.query_id for query in queries if query.query_id not in existing), None)
     if absent is not None:
         raise InputError(
             f"dataset {data.id} has no candidates for topic {absent}",

@@ -40,12 +40,12 @@ def format_of(path: Path) -> str | None:
     return "csv" if form == "tsv" and path.is_file() and is_sheet(path) else form
 
 
-def large_docs(given: StrPath) -> FileDocs | None:
+def large_docs(source: StrPath) -> FileDocs | None:
     """Returns the documents of a file that is better not held in memory; None of another one."""
-    path = local(given)
+    path = local(source)
     form = format_of(path)
     is_large = form is not None and path.is_file() and path.stat().st_size >= LARGE
-    return FileDocs(given, form) if form is not None and is_large else None
+    return FileDocs(source, form) if form is not None and is_large else None
 
 
 class FileDocs:

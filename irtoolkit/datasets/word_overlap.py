@@ -49,8 +49,8 @@ def word_sets(source: WordSource, *, fold_case: bool = False) -> WordSets:
 
     def words_of(text: str) -> Set[str]:
         tokens = word_tokenize(text)
-        kept = (t for t in tokens if t.lower() not in stop and any(map(str.isalnum, t)))
-        return {token.lower() if fold_case else token for token in kept}
+        selected = (t for t in tokens if t.lower() not in stop and any(map(str.isalnum, t)))
+        return {token.lower() if fold_case else token for token in selected}
 
     return words_of
 

@@ -163,12 +163,12 @@ def _bert_key(name: str) -> str | None:
 def _dpr_msmarco(source: Path, folder: Path, base: str) -> None:
     """Converts vsearch/dpr-msmarco: two BERT encoders in one file, of queries and of passages."""
     weights = state_of(source)
-    said = presets.read_model_json(str(source), "config.json")
+    settings = presets.read_model_json(str(source), "config.json")
     config, tokenizer = base_parts(base)
     sides = {}
     for side, name in (("query", "encoder_q"), ("document", "encoder_p")):
         # With a shared encoder there is one.
-        own = next(
+        own_prefix = next(
             (
                 prefix
                 for prefix in (name, "encoder_q")
@@ -176,17 +176,17 @@ def _dpr_msmarco(source: Path, folder: Path, base: str) -> None:
             ),
             None,
         )
-        if own is None:
+        if own_prefix is None:
             raise InputError(
                 f"no DPR of vsearch: it has no weights of {name}.bert_model",
                 file=source,
                 remedy="the folder of `hf download vsearch/dpr-msmarco --local-dir FOLDER`",
             )
-        mark = f"{own}.bert_model."
+        mark = f"{own_prefix}.bert_model."
         selected = {k.removeprefix(mark): v for k, v in weights.items() if k.startswith(mark)}
         check_shapes("BertModel", config, selected, source)
         body = save_folder(folder / name, config, tokenizer, selected)
-        sides[side] = Side(body, int((said.get(name) or {}).get("max_len") or 256))
+        sides[side] = Side(body, int((settings.get(name) or {}).get("max_len") or 256))
     save_two_encoders(folder, sides["query"], sides["document"])
 
 

@@ -41,7 +41,7 @@ def chosen_backend(backend: Backend, location: str | None) -> str:
         return "torch" if backend == "auto" else backend
     if any(_is_of_torch(path) for path in Path(location).rglob("*")):
         return "torch"
-    for other, files in _FILES.items():
+    for candidate, files in _FILES.items():
         present = [name for name in files if (Path(location) / name).is_file()]
         if present and backend == "torch":
             raise InputError(
@@ -49,7 +49,7 @@ def chosen_backend(backend: Backend, location: str | None) -> str:
                 remedy="leave backend out",
             )
         if present:
-            return other
+            return candidate
     return "torch"
 
 

@@ -101,8 +101,8 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
         copy_around(location, folder)
         differences = _write(location, kind, folder, precision)
         sums = {**weight_sums(folder), FILE: sha256(folder / FILE)}
-        about = {"layout": "onnx", "of": model, "precision": precision, "version": __version__}
-        record = {**about, WEIGHTS: sums}
+        details = {"layout": "onnx", "of": model, "precision": precision, "version": __version__}
+        record = {**details, WEIGHTS: sums}
         (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     return differences
 

@@ -82,8 +82,8 @@ def import_onnx(model: str, output: Path) -> float:
                 file=file,
                 remedy="its config.json may be another model's",
             )
-        about = {"layout": "torch", "of": model, "version": __version__}
-        record = {**about, WEIGHTS: weight_sums(folder)}
+        details = {"layout": "torch", "of": model, "version": __version__}
+        record = {**details, WEIGHTS: weight_sums(folder)}
         (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     return far
 

@@ -274,16 +274,18 @@ def _sentence_model(location: str, kind: Kind, backend: str, trusted: bool) -> A
 
     if not hasattr(sentence_transformers, SAVED_AS[kind]):
         raise needs_extra("sentence-transformers>=6.2", "neural")
-    said = said_kind(location)
+    said_kind_name = said_kind(location)
     if kind == "dense":
-        _check_dense(location, said)
+        _check_dense(location, said_kind_name)
     if kind == "cross":
         _check_cross(location)
     # sentence-transformers makes any model into any other, with projections of random numbers.
-    if said != kind and kind in ("late", "sparse"):
+    if said_kind_name != kind and kind in ("late", "sparse"):
         raise InputError(
             f"the model {location} does not make {_MADE[kind]} of a text",
-            remedy=f"it is for {said} retrieval" if said else "train it for that",
+            remedy=f"it is for {said_kind_name} retrieval"
+            if said_kind_name
+            else "train it for that",
         )
     more = {} if backend == "torch" else {"backend": backend}
     return loading.open_model(kind, location, trusted, **more)

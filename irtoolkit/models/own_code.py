@@ -74,8 +74,8 @@ def _own_classes(folder: Path) -> Iterator[str]:
     for subfolder in _folders(folder):
         for name in _FILES:
             classes = read_model_json(str(subfolder), name).get("auto_map")
-            for each in _named(classes):
-                yield f"{each} ({_shown(subfolder / name, folder)})"
+            for class_name in _named(classes):
+                yield f"{class_name} ({_shown(subfolder / name, folder)})"
     for name, kind in _modules(folder):
         if not kind.startswith(_KNOWN):
             yield f"{kind} ({name})"

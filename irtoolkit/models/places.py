@@ -171,8 +171,8 @@ def _hash_file(name: str, stamp: tuple[int, int]) -> str:
 def _hash_files(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     digest = hashlib.sha256()
     for name, *stamp in stamps:
-        found = _hash_file(name, (stamp[0], stamp[1]))
-        digest.update(f"{Path(name).relative_to(folder)} {found}\n".encode())
+        file_digest = _hash_file(name, (stamp[0], stamp[1]))
+        digest.update(f"{Path(name).relative_to(folder)} {file_digest}\n".encode())
     return digest.hexdigest()
 
 

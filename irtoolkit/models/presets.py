@@ -260,8 +260,8 @@ def place_of(preset: Preset) -> str | None:
     folder = Path(preset.id).expanduser()
     if folder.is_dir():
         return str(folder)
-    found = places.in_hub_cache(preset.id)
+    location = places.in_hub_cache(preset.id)
     source = source_of(preset)
-    if found is None and source is not None and source.folder.is_dir():
+    if location is None and source is not None and source.folder.is_dir():
         return str(source.folder)
-    return found
+    return location

@@ -32,7 +32,7 @@ def read_about(path: StrPath) -> dict[str, list[str]]:
     Raises:
         InputError: a line has another number of columns, or the file has no quote.
     """
-    found: dict[str, list[str]] = {}
+    names_of_text: dict[str, list[str]] = {}
     for number, line in read_lines(path):
         if not line.strip():
             continue
@@ -46,10 +46,10 @@ def read_about(path: StrPath) -> dict[str, list[str]]:
             )
         topics = [f"topic: {name.strip()}" for name in columns[0].split(";") if name.strip()]
         author = [f"author: {name}" for name in columns[1:] if name]
-        found.setdefault(quote.lower(), []).extend([*topics, *author])
-    if not found:
+        names_of_text.setdefault(quote.lower(), []).extend([*topics, *author])
+    if not names_of_text:
         raise InputError("a file without a quote", file=path)
-    return {quote: list(dict.fromkeys(names)) for quote, names in found.items()}
+    return {quote: list(dict.fromkeys(names)) for quote, names in names_of_text.items()}
 
 
 class QuoteWords(WordVectors):

@@ -160,9 +160,10 @@ def reader_of(
     long = "a b " * (limit or 0)
     if reader.cut(np.array(whole.encode(long).ids, np.int32)).tolist() != cutting.encode(long).ids:
         return None
-    found = reader.features(reader(sample)[0], "cpu")
+    first_features = reader.features(reader(sample)[0], "cpu")
     same = all(
-        features[name].shape == found[name].shape and bool((features[name] == found[name]).all())
+        features[name].shape == first_features[name].shape
+        and bool((features[name] == first_features[name]).all())
         for name in tensors
     )
     return reader if same else None

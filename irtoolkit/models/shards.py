@@ -224,8 +224,8 @@ class Encodings:
         """Returns a hash of the model with its parameters, and of the texts in order."""
         keys = np.empty((len(self), KEY_BYTES), np.uint8)
         for shard, rows in self._by_shard():
-            own = np.frombuffer(shard.keys.buffers()[1], np.uint8).reshape(-1, KEY_BYTES)
-            keys[rows] = own[self.row[rows]]
+            key_bytes = np.frombuffer(shard.keys.buffers()[1], np.uint8).reshape(-1, KEY_BYTES)
+            keys[rows] = key_bytes[self.row[rows]]
         folder = self.shards[0].path.parent.name if len(self) else ""
         return hashlib.sha256(folder.encode() + keys.tobytes()).hexdigest()
 

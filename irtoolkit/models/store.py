@@ -72,7 +72,7 @@ class Store:
             for number in damaged:
                 self._forget(self._shards[number].path)
             if not damaged and self._agree(words, shard, row):
-                return [bool(found) for found in shard >= 0]
+                return [bool(shard_number) for shard_number in shard >= 0]
 
     def rows(self, keys: Iterable[bytes]) -> Encodings:
         """Returns the outputs of texts, all of which are stored."""
@@ -165,8 +165,8 @@ class Store:
 
     def _open_tables(self, names: list[str]) -> None:
         """Opens the tables of the folder that say something that larger ones do not."""
-        known = {table.path.name for table in self._tables if table.path is not None}
-        fresh = [keytable.read(self.folder / name) for name in names if name not in known]
+        opened = {table.path.name for table in self._tables if table.path is not None}
+        fresh = [keytable.read(self.folder / name) for name in names if name not in opened]
         tables = [*self._tables, *(table for table in fresh if table is not None)]
         if len(tables) == len(self._tables):
             return
@@ -189,13 +189,13 @@ class Store:
             joined, rows = [table, *joined], rows + len(table)
         try:
             with locked(self.folder / _LOCK, wait=False, remove=True) as acquired:
-                made = merged(joined, self._shards.alive, self.folder if acquired else None)
+                joined_table = merged(joined, self._shards.alive, self.folder if acquired else None)
         except InputError:  # a folder that cannot be written, or a full disk
-            made = merged(joined, self._shards.alive)
-        self._tables = [*tables, made]
+            joined_table = merged(joined, self._shards.alive)
+        self._tables = [*tables, joined_table]
         self._number()
-        for table in joined if made.path is not None else ():
-            if table.path is not None and table.path != made.path:
+        for table in joined if joined_table.path is not None else ():
+            if table.path is not None and table.path != joined_table.path:
                 with suppress(OSError):  # Windows keeps a file that another process has mapped
                     table.path.unlink()
 

@@ -38,9 +38,9 @@ def render(report: ReportContent) -> str:
     """The HTML of a report's page."""
     css = style() + "\n" + _resource("page.css")
     script = _resource("page.js")
-    shown = [(id_, title, make(report)) for id_, title, make in SECTIONS]
-    shown += [(id_, escape(title), body) for id_, title, body in report.analyses]
-    sections = [(id_, title, body) for id_, title, body in shown if body]
+    rendered = [(id_, title, make(report)) for id_, title, make in SECTIONS]
+    rendered += [(id_, escape(title), body) for id_, title, body in report.analyses]
+    sections = [(id_, title, body) for id_, title, body in rendered if body]
     parts = {
         "policy": escape(
             f"default-src 'none'; style-src {_hash(css)}; script-src {_hash(script)};"

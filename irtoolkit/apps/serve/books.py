@@ -96,20 +96,20 @@ class Books:
         return self._folder / f".{name}.{secrets.token_hex(6)}"
 
 
-def _read(place: Path) -> KeptBook:
-    title, added, path = place.name, 0.0, place / _ABOUT
+def _read(book_path: Path) -> KeptBook:
+    title, added, path = book_path.name, 0.0, book_path / _ABOUT
     try:
         record = load_json(path.read_text("utf-8"))
         title, added = str(record["title"]), float(record["added"])
-        path = place / _TEXT
+        path = book_path / _TEXT
         novel = novel_of(
             path.read_bytes(), title, name=slug(title), file=str(record.get("file", ""))
         )
-        return KeptBook(place.name, title, added, novel)
+        return KeptBook(book_path.name, title, added, novel)
     except (OSError, ValueError, KeyError, TypeError, InputError) as error:
         reason = error.found if isinstance(error, InputError) else getattr(error, "strerror", None)
         why = reason or "not what was written"
         remedy = "delete its folder, or remove the book on the page and add it again"
         # Readers need not know where on the server the folder is.
-        file = path.relative_to(place.parents[1])
-        return KeptBook(place.name, title, added, None, f"{file}: {why}: {remedy}")
+        file = path.relative_to(book_path.parents[1])
+        return KeptBook(book_path.name, title, added, None, f"{file}: {why}: {remedy}")

@@ -37,14 +37,14 @@ def adjudicated(
     Raises:
         InputError: see `read_grades`; a pair that is missing, or whose ratings have changed since.
     """
-    wanted = {pair: _said(ratings, pair) for pair in ratings.disputed()}
+    disputed = {pair: _said(ratings, pair) for pair in ratings.disputed()}
     if path.exists():
         rows = {(row[KEYS[0]], row[KEYS[1]]): row for _, row in read_sheet(path, (_RATINGS,))}
-        if {pair: row[_RATINGS] for pair, row in rows.items()} == wanted or any(
+        if {pair: row[_RATINGS] for pair, row in rows.items()} == disputed or any(
             row[GRADE].strip() for row in rows.values()
         ):
-            return _read(path, ratings, wanted)
-    if not wanted:
+            return _read(path, ratings, disputed)
+    if not disputed:
         path.unlink(missing_ok=True)
         return {}
     by_id = {query.query_id: query for query in queries}
@@ -52,11 +52,11 @@ def adjudicated(
         path,
         (*COLUMNS[:3], _RATINGS, *COLUMNS[3:]),
         [
-            {**row_of(by_id[query_id], docs[doc_id]), _RATINGS: wanted[query_id, doc_id]}
-            for query_id, doc_id in wanted
+            {**row_of(by_id[query_id], docs[doc_id]), _RATINGS: disputed[query_id, doc_id]}
+            for query_id, doc_id in disputed
         ],
     )
-    return dict.fromkeys(wanted)
+    return dict.fromkeys(disputed)
 
 
 def _said(ratings: Ratings, pair: Pair) -> str:
@@ -66,27 +66,29 @@ def _said(ratings: Ratings, pair: Pair) -> str:
     )
 
 
-def _read(path: Path, ratings: Ratings, wanted: Mapping[Pair, str]) -> dict[Pair, int | None]:
-    found = read_grades(path, lambda pair: _strange(pair, ratings, wanted), least=0)
+def _read(path: Path, ratings: Ratings, disputed: Mapping[Pair, str]) -> dict[Pair, int | None]:
+    grades = read_grades(path, lambda pair: _strange(pair, ratings, disputed), least=0)
     for line, row in read_sheet(path, (_RATINGS,)):
         pair = (row[KEYS[0]].strip(), row[KEYS[1]].strip())
-        if row[_RATINGS].strip() != wanted[pair]:
-            raise _changed(f"the ratings of {pair[1]} for {pair[0]} are {wanted[pair]}", path, line)
-    _refuse_missing(found, wanted, path)
-    return {pair: found[pair] for pair in wanted}
+        if row[_RATINGS].strip() != disputed[pair]:
+            raise _changed(
+                f"the ratings of {pair[1]} for {pair[0]} are {disputed[pair]}", path, line
+            )
+    _refuse_missing(grades, disputed, path)
+    return {pair: grades[pair] for pair in disputed}
 
 
-def _strange(pair: Pair, ratings: Ratings, wanted: Mapping[Pair, str]) -> str:
-    if pair in wanted:
+def _strange(pair: Pair, ratings: Ratings, disputed: Mapping[Pair, str]) -> str:
+    if pair in disputed:
         return ""
     if pair in ratings.grades:
         return f"the annotators agree on {pair[1]} for {pair[0]}: their grade stays"
     return f"{pair[1]!r} for {pair[0]!r} is no pair of this benchmark"
 
 
-def _changed(found: str, path: Path, line: int) -> InputError:
+def _changed(problem: str, path: Path, line: int) -> InputError:
     return InputError(
-        f"{found} now",
+        f"{problem} now",
         file=path,
         line=line,
         remedy=f"labels have changed since this was written: rename it, and a new {FILE} is written",
@@ -94,10 +96,10 @@ def _changed(found: str, path: Path, line: int) -> InputError:
 
 
 def _refuse_missing(
-    found: Mapping[Pair, int | None], wanted: Mapping[Pair, str], path: StrPath
+    grades: Mapping[Pair, int | None], disputed: Mapping[Pair, str], path: StrPath
 ) -> None:
-    for query_id, doc_id in wanted:
-        if (query_id, doc_id) not in found:
+    for query_id, doc_id in disputed:
+        if (query_id, doc_id) not in grades:
             raise InputError(
                 f"no row of document {doc_id} for query {query_id}, on which annotators differ",
                 file=path,
@@ -113,19 +115,19 @@ def read_adjudicated(path: StrPath, ratings: Ratings) -> dict[Pair, int | None]:
     Raises:
         InputError: see `read_grades`; another grade of a pair on which they agree; a missing pair.
     """
-    wanted = dict.fromkeys(ratings.disputed(), "")
-    found = read_grades(
+    disputed = dict.fromkeys(ratings.disputed(), "")
+    grades = read_grades(
         local(path),
-        lambda pair: "" if pair in ratings.grades else _strange(pair, ratings, wanted),
+        lambda pair: "" if pair in ratings.grades else _strange(pair, ratings, disputed),
         least=0,
     )
-    for pair, grade in found.items():
-        if pair not in wanted and grade != ratings.grades[pair][0]:
+    for pair, grade in grades.items():
+        if pair not in disputed and grade != ratings.grades[pair][0]:
             raise InputError(
                 f"the annotators agree on grade {ratings.grades[pair][0]} of {pair[1]} for"
                 f" {pair[0]}, and here it is {grade}",
                 file=path,
                 remedy="their grade stays",
             )
-    _refuse_missing(found, wanted, path)
-    return {pair: found[pair] for pair in wanted}
+    _refuse_missing(grades, disputed, path)
+    return {pair: grades[pair] for pair in disputed}

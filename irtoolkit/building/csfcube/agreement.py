@@ -27,24 +27,26 @@ def agreement_of(ratings: Ratings, grades: Mapping[Pair, int] | None = None) -> 
         ratings: of two annotators.
         grades: the adjudicated ones; without them there is only the stage before.
     """
-    found: Agreement = {}
+    values: Agreement = {}
     for stage in (BEFORE, AFTER) if grades is not None else (BEFORE,):
         for facet in FACETS:
             rows = []
             for query in (query for query in ratings.of_query if query.endswith(f"_{facet}")):
                 pairs = [pair for pair in ratings.grades if pair[0] == query]
-                one, two = ([max(ratings.grades[pair][n], 0) for pair in pairs] for n in (0, 1))
+                first, second = (
+                    [max(ratings.grades[pair][n], 0) for pair in pairs] for n in (0, 1)
+                )
                 rows.append(
-                    agreement(one, two)
+                    agreement(first, second)
                     if stage == BEFORE or grades is None
-                    else agreement_with(one, two, [grades[pair] for pair in pairs])
+                    else agreement_with(first, second, [grades[pair] for pair in pairs])
                 )
             if rows:
-                found[facet, stage] = medians(rows)
-    return found
+                values[facet, stage] = medians(rows)
+    return values
 
 
-def table_of(found: Agreement) -> TextTable:
+def table_of(agreement: Agreement) -> TextTable:
     """Returns the agreement beside the paper's."""
     rows = [
         (
@@ -56,7 +58,7 @@ def table_of(found: Agreement) -> TextTable:
                 for cell in pair
             ),
         )
-        for (facet, stage), values in found.items()
+        for (facet, stage), values in agreement.items()
     ]
     headers = [name for statistic in STATISTICS for name in (statistic, f"paper's {statistic}")]
     return TextTable(
@@ -72,10 +74,10 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def write_agreement(place: Path, found: Agreement) -> None:
+def write_agreement(folder: Path, agreement: Agreement) -> None:
     """Writes agreement.txt and agreement.json."""
-    with atomic_text(place / "agreement.txt") as out:
-        out.write(table_of(found).to_text(100).rstrip() + "\n")
+    with atomic_text(folder / "agreement.txt") as out:
+        out.write(table_of(agreement).to_text(100).rstrip() + "\n")
     records: list[dict[str, Any]] = [
         {
             "facet": facet,
@@ -83,8 +85,8 @@ def write_agreement(place: Path, found: Agreement) -> None:
             **dict(zip(STATISTICS, map(_known, values), strict=True)),
             "paper": dict(zip(STATISTICS, AGREEMENT[facet, stage], strict=True)),
         }
-        for (facet, stage), values in found.items()
+        for (facet, stage), values in agreement.items()
     ]
-    with atomic_text(place / "agreement.json") as out:
+    with atomic_text(folder / "agreement.json") as out:
         json.dump(records, out, indent=1, ensure_ascii=False)
         out.write("\n")

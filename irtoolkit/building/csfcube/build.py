@@ -113,7 +113,7 @@ class Gathered:
     @property
     def pairs(self) -> int:
         """Pairs of a query and a candidate."""
-        return sum(len(self.pools[each.query.doc_id]) for each in self.asked)
+        return sum(len(self.pools[entry.query.doc_id]) for entry in self.asked)
 
     def waits_for(self) -> Iterator[str]:
         """Yields what people have to do before the build can continue.
@@ -159,40 +159,43 @@ def build_csfcube(
     recipe = recipe or Recipe()
     if recipe.annotators:
         refuse_names(recipe.annotators)
-    place = Path(out)
-    with alone(place, (SHEETS, RUNS, STATE, POOLS)):
-        remove_unfinished(place / RUNS)  # sheets may be in use
+    folder = Path(out)
+    with alone(folder, (SHEETS, RUNS, STATE, POOLS)):
+        remove_unfinished(folder / RUNS)  # sheets may be in use
         docs = read_documents(documents)
-        asked = _asked(queries, docs, recipe)
-        planned = _plan(place, docs, asked, recipe, replace)
+        selected = _asked(queries, docs, recipe)
+        planned = _plan(folder, docs, selected, recipe, replace)
         pools = make_pools(planned)
-        write_queries(place / QUERIES, asked)
-        made = Gathered(place, asked, pools.by_paper, pools.notes)
-        pairs = pairs_of([each.query for each in asked], pools.by_paper)
-        given = _given(made, docs, recipe, labels, planned.key, pairs)
-        made.graded = progress_of(given)
-        if not labels and any(done < total for done, total in made.graded.values()):
-            return made
-        ratings = ratings_of(given, pairs)
-        made.agreement = agreement_of(ratings)
-        write_agreement(place, made.agreement)
-        grades = _grades(made, docs, ratings, adjudicated)
+        write_queries(folder / QUERIES, selected)
+        gathered = Gathered(folder, selected, pools.by_paper, pools.notes)
+        pairs = pairs_of([entry.query for entry in selected], pools.by_paper)
+        ratings_read = _given(gathered, docs, recipe, labels, planned.key, pairs)
+        gathered.graded = progress_of(ratings_read)
+        if not labels and any(done < total for done, total in gathered.graded.values()):
+            return gathered
+        ratings = ratings_of(ratings_read, pairs)
+        gathered.agreement = agreement_of(ratings)
+        write_agreement(folder, gathered.agreement)
+        grades = _grades(gathered, docs, ratings, adjudicated)
         if grades is None:
-            return made
+            return gathered
         whole = digest(planned.key, repr(ratings), repr(grades))
-        refuse_other(place, whole, replace)
+        refuse_other(folder, whole, replace)
         sources = [*documents, *([queries] if queries else [])]
-        _write(made, docs, ratings, grades, recipe, whole, sources)
-        return made
+        _write(gathered, docs, ratings, grades, recipe, whole, sources)
+        return gathered
 
 
 def _grades(
-    made: Gathered, docs: Mapping[str, CSFCubeDoc], ratings: Ratings, adjudicated: StrPath | None
+    gathered: Gathered,
+    docs: Mapping[str, CSFCubeDoc],
+    ratings: Ratings,
+    adjudicated: StrPath | None,
 ) -> dict[Pair, int] | None:
     """Returns the grade of each pair, adjudicated if necessary; None while some are undecided."""
-    decided = _decided(made, docs, ratings, adjudicated)
-    made.decided = (sum(grade is not None for grade in decided.values()), len(decided))
-    if made.decided[0] < made.decided[1]:
+    decided = _decided(gathered, docs, ratings, adjudicated)
+    gathered.decided = (sum(grade is not None for grade in decided.values()), len(decided))
+    if gathered.decided[0] < gathered.decided[1]:
         return None
     return {
         pair: both[0] if decided.get(pair) is None else int(decided[pair] or 0)
@@ -212,21 +215,25 @@ def _asked(queries: StrPath | None, docs: Mapping[str, CSFCubeDoc], recipe: Reci
 
 
 def _plan(
-    place: Path, docs: dict[str, CSFCubeDoc], asked: Sequence[Asked], recipe: Recipe, replace: bool
+    folder: Path,
+    docs: dict[str, CSFCubeDoc],
+    selected: Sequence[Asked],
+    recipe: Recipe,
+    replace: bool,
 ) -> Plan:
     """Returns the plan of the pools; removes other pools from the folder if they are not graded.
 
     Raises:
         InputError: the folder has other pools, and they are graded or not to be replaced.
     """
-    made = plan(place, docs, asked, recipe.pooling, recipe.seed)
-    before = marked(place)
+    planned = plan(folder, docs, selected, recipe.pooling, recipe.seed)
+    before = marked(folder)
     names = before.names if before else []
     others = recipe.annotators and names and {*names} != {*recipe.annotators}
-    if before is not None and before.key == made.key and not others:
-        return made
-    sheets = sorted((place / SHEETS).glob("*.tsv"))
-    sheets += [path for path in [place / adjudication.FILE] if path.exists()]
+    if before is not None and before.key == planned.key and not others:
+        return planned
+    sheets = sorted((folder / SHEETS).glob("*.tsv"))
+    sheets += [path for path in [folder / adjudication.FILE] if path.exists()]
     for path in sheets:
         if any(row[GRADE].strip() for _, row in read_sheet(path)):
             raise InputError(
@@ -237,16 +244,16 @@ def _plan(
     if before is not None and not replace:
         raise InputError(
             f"sheets of {', '.join(names)}" if others else "pools of other texts or settings",
-            file=place,
+            file=folder,
             remedy="add --replace, or name another folder",
         )
-    for path in [*sheets, place / STATE, place / ABOUT]:
+    for path in [*sheets, folder / STATE, folder / ABOUT]:
         path.unlink(missing_ok=True)
-    return made
+    return planned
 
 
 def _given(
-    made: Gathered,
+    gathered: Gathered,
     docs: Mapping[str, CSFCubeDoc],
     recipe: Recipe,
     labels: Sequence[StrPath],
@@ -254,34 +261,37 @@ def _given(
     pairs: Mapping[str, Sequence[Pair]],
 ) -> Given:
     """Returns the annotators' grades; writes missing sheets."""
-    before = marked(made.place)
+    before = marked(gathered.place)
     if labels:
         if before is None:
-            Mark(key, made.notes).write(made.place)
+            Mark(key, gathered.notes).write(gathered.place)
         return read_labels(labels, pairs)
-    queries = [each.query for each in made.asked]
+    queries = [entry.query for entry in gathered.asked]
     if before is None or not before.annotators:
         names = list(recipe.annotators or ANNOTATORS)
-        before = Mark(key, made.notes, names, assigned(queries, names, recipe.seed))
-    folder = made.place / SHEETS
-    write_sheets(folder, before.annotators, queries, made.pools, docs, recipe.seed)
-    write_guidelines(made.place)
-    before.write(made.place)
+        before = Mark(key, gathered.notes, names, assigned(queries, names, recipe.seed))
+    folder = gathered.place / SHEETS
+    write_sheets(folder, before.annotators, queries, gathered.pools, docs, recipe.seed)
+    write_guidelines(gathered.place)
+    before.write(gathered.place)
     return read_sheets(folder, before.annotators, pairs)
 
 
 def _decided(
-    made: Gathered, docs: Mapping[str, CSFCubeDoc], ratings: Ratings, given: StrPath | None
+    gathered: Gathered,
+    docs: Mapping[str, CSFCubeDoc],
+    ratings: Ratings,
+    adjudicated: StrPath | None,
 ) -> dict[Pair, int | None]:
     """Returns the adjudicator's grades of the pairs on which annotators differ."""
-    if given is not None:
-        return adjudication.read_adjudicated(given, ratings)
-    queries = [each.query for each in made.asked]
-    return adjudication.adjudicated(made.place / adjudication.FILE, ratings, queries, docs)
+    if adjudicated is not None:
+        return adjudication.read_adjudicated(adjudicated, ratings)
+    queries = [entry.query for entry in gathered.asked]
+    return adjudication.adjudicated(gathered.place / adjudication.FILE, ratings, queries, docs)
 
 
 def _write(
-    made: Gathered,
+    gathered: Gathered,
     docs: Mapping[str, CSFCubeDoc],
     ratings: Ratings,
     grades: Mapping[Pair, int],
@@ -290,30 +300,32 @@ def _write(
     texts: Sequence[StrPath],
 ) -> None:
     """Writes the release, report and sources, and last the file that makes it a benchmark."""
-    place = made.place
-    write_release(place, docs, made.asked, made.pools, ratings, grades, recipe.seed)
-    made.agreement = agreement_of(ratings, grades)
-    write_agreement(place, made.agreement)
-    for kept in (read_csfcube, docs_key):  # of what was in the folder before
-        kept.cache_clear()
-    queries = [each.query for each in made.asked]
-    found = statistics(read_csfcube(place.absolute(), is_own=True))
-    made.quality = quality(found, queries, docs, made.pools, ratings, grades)
-    made.quality.write(place)
+    folder = gathered.place
+    write_release(folder, docs, gathered.asked, gathered.pools, ratings, grades, recipe.seed)
+    gathered.agreement = agreement_of(ratings, grades)
+    write_agreement(folder, gathered.agreement)
+    for cached in (read_csfcube, docs_key):  # of what was in the folder before
+        cached.cache_clear()
+    queries = [entry.query for entry in gathered.asked]
+    facts = statistics(read_csfcube(folder.absolute(), is_own=True))
+    gathered.quality = quality(facts, queries, docs, gathered.pools, ratings, grades)
+    gathered.quality.write(folder)
     pooling = recipe.pooling
-    proposed = dict.fromkeys(n for pool in made.pools.values() for of in pool.values() for n in of)
+    proposed = dict.fromkeys(
+        n for pool in gathered.pools.values() for of in pool.values() for n in of
+    )
     sources = {
         "Documents and queries": [str(path) for path in texts],
         "Candidates": [*proposed, *(str(f) for f in (pooling.citations, pooling.pools) if f)],
         "Annotators": ratings.annotators,
     }
-    write_sources(place, _INTRO, sources)
+    write_sources(folder, _INTRO, sources)
     settings = {**asdict(recipe), "annotators": ratings.annotators}
     settings["pooling"] = {
-        name: [str(each) for each in value] if isinstance(value, tuple) else value
+        name: [str(entry) for entry in value] if isinstance(value, tuple) else value
         for name, value in asdict(pooling).items()
     }
     for name in ("pools", "citations"):
         file = settings["pooling"][name]
         settings["pooling"][name] = None if file is None else str(file)
-    describe(place, "csfcube", made.facets, key, settings)
+    describe(folder, "csfcube", gathered.facets, key, settings)

@@ -38,19 +38,19 @@ def read_documents(paths: Sequence[StrPath]) -> dict[str, CSFCubeDoc]:
     Raises:
         InputError: a line that is not such a record, with its number; an id twice; no documents.
     """
-    found: dict[str, CSFCubeDoc] = {}
-    for given in paths:
-        path = local(given)
+    documents: dict[str, CSFCubeDoc] = {}
+    for source in paths:
+        path = local(source)
         for number, record in read_jsonl(path, own=True):
             doc, problem = _document(record)
-            if doc is not None and doc.doc_id in found:
+            if doc is not None and doc.doc_id in documents:
                 problem = f"document {doc.doc_id} is there twice"
             if problem or doc is None:
-                raise InputError(problem, file=given, line=number, remedy=_FORM)
-            found[doc.doc_id] = doc
-    if not found:
+                raise InputError(problem, file=source, line=number, remedy=_FORM)
+            documents[doc.doc_id] = doc
+    if not documents:
         raise InputError("no documents", file=paths[0] if paths else None, remedy=_FORM)
-    return found
+    return documents
 
 
 def _document(record: Any) -> tuple[CSFCubeDoc | None, str]:
@@ -94,12 +94,12 @@ def _field(record: dict[str, Any], names: Iterable[str]) -> Any:
 
 
 def _year(record: dict[str, Any]) -> Any:
-    about = record.get("metadata")
-    return record.get("year", about.get("year") if isinstance(about, dict) else None)
+    metadata = record.get("metadata")
+    return record.get("year", metadata.get("year") if isinstance(metadata, dict) else None)
 
 
 def _strings(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def facet_sentences(doc: CSFCubeDoc, facet: str) -> tuple[str, ...]:

@@ -55,9 +55,9 @@ to differ when CSFCube was made.
 """
 
 
-def write_guidelines(place: Path) -> None:
+def write_guidelines(folder: Path) -> None:
     """Writes the guidelines; an existing file stays, since people may have edited it."""
-    path = place / FILE
+    path = folder / FILE
     if not path.exists():
         with atomic_text(path) as out:
             out.write(TEXT)

@@ -30,7 +30,9 @@ class Ratings:
 
         So it is in the release: no pair with two equal grades has a third one.
         """
-        return [pair for pair, (one, two) in self.grades.items() if one != two or one < 0]
+        return [
+            pair for pair, (first, second) in self.grades.items() if first != second or first < 0
+        ]
 
     @property
     def annotators(self) -> list[str]:
@@ -44,25 +46,25 @@ def read_labels(paths: Sequence[StrPath], pairs: Mapping[str, Sequence[Pair]]) -
     Raises:
         InputError: two files of one name; a pair of another pool; or see `read_grades`.
     """
-    found: Given = {}
+    labels: Given = {}
     for path in paths:
         name = Path(path).name.removesuffix(".gz").partition(".")[0]
-        if name in found:
+        if name in labels:
             raise InputError(
                 f"two annotators are called {name}",
                 file=path,
                 remedy="a file is called after its annotator: rename one",
             )
-        found[name] = read_grades(local(path), lambda pair: strange(pair, pairs))
-    if len(found) < 2:
+        labels[name] = read_grades(local(path), lambda pair: strange(pair, pairs))
+    if len(labels) < 2:
         raise InputError(
-            f"the labels of {len(found)} annotator{'s' * (len(found) != 1)}",
+            f"the labels of {len(labels)} annotator{'s' * (len(labels) != 1)}",
             remedy="each pair is graded by two: give a file of each annotator",
         )
-    return found
+    return labels
 
 
-def ratings_of(given: Given, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
+def ratings_of(labels: Given, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
     """Returns the two ratings of each pair.
 
     Raises:
@@ -70,23 +72,25 @@ def ratings_of(given: Given, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
     """
     of_query: dict[str, tuple[str, str]] = {}
     grades: dict[Pair, tuple[int, int]] = {}
-    for query_id, own in pairs.items():
+    for query_id, query_pairs in pairs.items():
         names = [
-            name for name in sorted(given) if any(given[name].get(pair) is not None for pair in own)
+            name
+            for name in sorted(labels)
+            if any(labels[name].get(pair) is not None for pair in query_pairs)
         ]
         if len(names) != 2:
-            said = f": {', '.join(names)}" if names else ""
+            who = f": {', '.join(names)}" if names else ""
             raise InputError(
-                f"query {query_id} is graded by {len(names)} annotators{said}",
+                f"query {query_id} is graded by {len(names)} annotators{who}",
                 remedy="it must be graded by two",
             )
-        for pair in own:
-            values = [given[name].get(pair) for name in names]
+        for pair in query_pairs:
+            values = [labels[name].get(pair) for name in names]
             if None in values:
                 name = names[values.index(None)]
-                done = sum(given[name].get(each) is not None for each in own)
+                done = sum(labels[name].get(judged_pair) is not None for judged_pair in query_pairs)
                 raise InputError(
-                    f"{name} has graded {done} of {len(own)} candidates of query {query_id};"
+                    f"{name} has graded {done} of {len(query_pairs)} candidates of query {query_id};"
                     f" {pair[1]} has no grade"
                 )
             grades[pair] = (int(values[0] or 0), int(values[1] or 0))
@@ -94,9 +98,9 @@ def ratings_of(given: Given, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
     return Ratings(of_query, grades)
 
 
-def progress_of(given: Given) -> dict[str, tuple[int, int]]:
+def progress_of(labels: Given) -> dict[str, tuple[int, int]]:
     """Returns annotator to the numbers of pairs that are graded, and of all."""
     return {
-        name: (sum(grade is not None for grade in own.values()), len(own))
-        for name, own in given.items()
+        name: (sum(grade is not None for grade in grades.values()), len(grades))
+        for name, grades in labels.items()
     }

@@ -88,7 +88,11 @@ class Plan:
 
 
 def plan(
-    place: Path, docs: dict[str, CSFCubeDoc], asked: Sequence[Asked], pooling: Pooling, seed: int
+    folder: Path,
+    docs: dict[str, CSFCubeDoc],
+    selected: Sequence[Asked],
+    pooling: Pooling,
+    seed: int,
 ) -> Plan:
     """Returns the plan of the pools; runs nothing.
 
@@ -99,60 +103,62 @@ def plan(
         raise InputError(
             "pools are given, and what pools are made of", remedy="leave one of the two out"
         )
-    texts = digest(*(repr(doc) for doc in docs.values()), *(repr(each.query) for each in asked))
-    systems = proposers(pooling.chosen(), place / RUNS / _ABSTRACTS)
+    texts = digest(
+        *(repr(doc) for doc in docs.values()), *(repr(entry.query) for entry in selected)
+    )
+    systems = proposers(pooling.chosen(), folder / RUNS / _ABSTRACTS)
     files = [*pooling.runs, *(f for f in (pooling.pools, pooling.citations) if f is not None)]
     for path in files:
         if not on_disk(path).is_file():
             raise no_such_file(path)
     key = digest(
         texts,
-        repr([each.depth for each in asked]),
+        repr([entry.depth for entry in selected]),
         str((pooling.depth, pooling.listed, seed)),
-        *(run_name(each, texts, 0) for each in systems),
+        *(run_name(entry, texts, 0) for entry in systems),
         *(f"{Path(path).name} {sha256(path)}" for path in files),
     )
-    return Plan(place, docs, asked, pooling, seed, systems, texts, key)
+    return Plan(folder, docs, selected, pooling, seed, systems, texts, key)
 
 
-def make_pools(made: Plan) -> Pools:
+def make_pools(planned: Plan) -> Pools:
     """Returns the pools of all query papers, from the folder if they are of this plan.
 
     Raises:
         InputError: see `read_runs` and `read_pools`; or a paper without a candidate.
     """
-    kept = marked(made.place)
-    if kept is not None and kept.key == made.key:
-        return Pools(_read(made.place / POOLS), kept.notes)
-    pooling = made.pooling
-    cited, notes = _cited(pooling.citations, made.docs)
+    mark = marked(planned.place)
+    if mark is not None and mark.key == planned.key:
+        return Pools(_read(planned.place / POOLS), mark.notes)
+    pooling = planned.pooling
+    cited, notes = _cited(pooling.citations, planned.docs)
     if pooling.pools is not None:
-        papers = list(dict.fromkeys(each.query.doc_id for each in made.asked))
-        pools = read_pools(pooling.pools, papers, made.docs)
+        papers = list(dict.fromkeys(entry.query.doc_id for entry in planned.asked))
+        pools = read_pools(pooling.pools, papers, planned.docs)
     else:
-        pools = Pools(_drawn(made, _rankings(made, cited), cited))
+        pools = Pools(_drawn(planned, _rankings(planned, cited), cited))
     pools.notes = [*notes, *pools.notes]
-    write_pools(made.place / POOLS, pools.by_paper)
+    write_pools(planned.place / POOLS, pools.by_paper)
     return pools
 
 
-def _rankings(made: Plan, cited: Mapping[str, Sequence[str]]) -> dict[str, dict[str, list[str]]]:
+def _rankings(planned: Plan, cited: Mapping[str, Sequence[str]]) -> dict[str, dict[str, list[str]]]:
     """Returns system to paper to the documents that it ranks, deep enough for every pool."""
-    pooling, queries = made.pooling, [each.query for each in made.asked]
-    given = read_runs(pooling.runs, made.docs, queries)
-    twice = next((each.name for each in made.systems if each.name in given), None)
+    pooling, queries = planned.pooling, [entry.query for entry in planned.asked]
+    runs_read = read_runs(pooling.runs, planned.docs, queries)
+    twice = next((entry.name for entry in planned.systems if entry.name in runs_read), None)
     if twice is not None:
         raise InputError(f"two systems are called {twice}", remedy="rename the run")
-    most = max(each.depth or pooling.depth for each in made.asked)
+    most = max(entry.depth or pooling.depth for entry in planned.asked)
     deepest = max((len(cited.get(query.doc_id, ())) for query in queries), default=0)
-    deepest += (len(made.systems) + len(given)) * most + 1
-    folder = made.place / RUNS
-    if made.systems:
-        write_abstracts(folder / _ABSTRACTS, made.docs)
-    depth = min(len(made.docs), max(deepest, pooling.listed))
-    ranked = rank_all(made.systems, made.docs, queries, folder, depth, made.texts)
+    deepest += (len(planned.systems) + len(runs_read)) * most + 1
+    folder = planned.place / RUNS
+    if planned.systems:
+        write_abstracts(folder / _ABSTRACTS, planned.docs)
+    depth = min(len(planned.docs), max(deepest, pooling.listed))
+    ranked = rank_all(planned.systems, planned.docs, queries, folder, depth, planned.texts)
     (folder / _ABSTRACTS).unlink(missing_ok=True)
-    return {**ranked, **given}
+    return {**ranked, **runs_read}
 
 
 @dataclass(frozen=True)
@@ -171,26 +177,28 @@ class Mark:
     names: list[str] = field(default_factory=list)
     annotators: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def write(self, place: Path) -> None:
+    def write(self, folder: Path) -> None:
         """Writes it into the folder."""
-        with atomic_text(place / STATE) as out:
+        with atomic_text(folder / STATE) as out:
             json.dump(asdict(self), out, indent=1, ensure_ascii=False)
             out.write("\n")
 
 
-def marked(place: Path) -> Mark | None:
+def marked(folder: Path) -> Mark | None:
     """Returns the mark of a folder; None if the first step is not done.
 
     Raises:
         InputError: it is damaged.
     """
-    path = place / STATE
-    if not path.is_file() or not (place / POOLS).is_file():
+    path = folder / STATE
+    if not path.is_file() or not (folder / POOLS).is_file():
         return None
     state = read_json_file(path)
     try:
-        of_query = {str(q): (str(one), str(two)) for q, (one, two) in state["annotators"].items()}
-        notes, names = ([str(each) for each in state[part]] for part in ("notes", "names"))
+        of_query = {
+            str(q): (str(first), str(second)) for q, (first, second) in state["annotators"].items()
+        }
+        notes, names = ([str(text) for text in state[part]] for part in ("notes", "names"))
         return Mark(str(state["key"]), notes, names, of_query)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError("not what a build has written", file=path, remedy="restore it") from None
@@ -204,26 +212,26 @@ def _read(path: Path) -> dict[str, Pool]:
 
 
 def _drawn(
-    made: Plan,
+    planned: Plan,
     rankings: Mapping[str, Mapping[str, Sequence[str]]],
     cited: Mapping[str, Sequence[str]],
 ) -> dict[str, Pool]:
-    found: dict[str, Pool] = {}
-    for each in made.asked:
-        paper = each.query.doc_id
-        if paper in found:
+    pools: dict[str, Pool] = {}
+    for entry in planned.asked:
+        paper = entry.query.doc_id
+        if paper in pools:
             continue
-        found[paper] = draw_pool(
+        pools[paper] = draw_pool(
             paper,
             {name: ranked[paper] for name, ranked in rankings.items()},
             cited.get(paper, ()),
-            depth=each.depth or made.pooling.depth,
-            listed=made.pooling.listed,
-            seed=made.seed,
+            depth=entry.depth or planned.pooling.depth,
+            listed=planned.pooling.listed,
+            seed=planned.seed,
         )
-        if not found[paper]:
+        if not pools[paper]:
             raise InputError(f"no system proposes a candidate for paper {paper}")
-    return found
+    return pools
 
 
 def _cited(
@@ -236,7 +244,7 @@ def _cited(
     """
     if path is None:
         return {}, []
-    found: dict[str, dict[str, None]] = {}
+    cited: dict[str, dict[str, None]] = {}
     outside = 0
     for number, line in read_lines(local(path)):
         words = line.split()
@@ -248,9 +256,9 @@ def _cited(
                 remedy="a line is the id of a paper and the id of one that it cites",
             )
         if words and words[1] in docs:
-            found.setdefault(words[0], {})[words[1]] = None
+            cited.setdefault(words[0], {})[words[1]] = None
         outside += bool(words) and words[1] not in docs
-    if not found:
+    if not cited:
         raise InputError("no citation of a document", file=path, remedy="are the ids the same?")
     note = f"{number_of(outside, 'citations', ',')} of papers that are no documents, in {path}"
-    return {paper: list(own) for paper, own in found.items()}, [note] if outside else []
+    return {paper: list(papers) for paper, papers in cited.items()}, [note] if outside else []

@@ -79,8 +79,8 @@ def interleaved(lists: Iterable[Sequence[str]]) -> list[str]:
     """Merges several lists into one, their first items first, without repetitions."""
     several = list(lists)
     longest = max(map(len, several), default=0)
-    found = (one[place] for place in range(longest) for one in several if place < len(one))
-    return list(dict.fromkeys(found))
+    merged = (ranking[i] for i in range(longest) for ranking in several if i < len(ranking))
+    return list(dict.fromkeys(merged))
 
 
 def write_pools(path: Path, pools: Mapping[str, Pool]) -> None:
@@ -94,7 +94,7 @@ def write_pools(path: Path, pools: Mapping[str, Pool]) -> None:
         out.write("\n")
 
 
-def read_pools(path: StrPath, papers: Sequence[str], known: Mapping[str, Any]) -> Pools:
+def read_pools(path: StrPath, papers: Sequence[str], docs: Mapping[str, Any]) -> Pools:
     """Returns pools from elsewhere, in the format of the release.
 
     Candidates without a document are left out, with a note: nobody can judge them.
@@ -102,22 +102,22 @@ def read_pools(path: StrPath, papers: Sequence[str], known: Mapping[str, Any]) -
     Args:
         path: JSON, {paper: {"cands": [...], "cand_source": [[...], ...]}}.
         papers: those that need a pool.
-        known: the documents.
+        docs: the documents.
 
     Raises:
         InputError: another format; a paper without a pool; a candidate twice, or without a source.
     """
-    given = read_json_file(Path(path))
-    if not isinstance(given, dict):
+    content = read_json_file(Path(path))
+    if not isinstance(content, dict):
         raise InputError("not an object of pools", file=path)
     pools = Pools()
     strange: dict[str, None] = {}
     for paper in papers:
-        pool = _pool(given.get(paper))
+        pool = _pool(content.get(paper))
         if isinstance(pool, str):
             raise InputError(f"paper {paper} {pool}", file=path)
-        strange |= dict.fromkeys(doc for doc in pool if doc not in known)
-        pools.by_paper[paper] = {doc: names for doc, names in pool.items() if doc in known}
+        strange |= dict.fromkeys(doc for doc in pool if doc not in docs)
+        pools.by_paper[paper] = {doc: names for doc, names in pool.items() if doc in docs}
         if not pools.by_paper[paper]:
             raise InputError(f"no candidate of paper {paper} is a document", file=path)
         if paper in pool:
@@ -130,11 +130,11 @@ def read_pools(path: StrPath, papers: Sequence[str], known: Mapping[str, Any]) -
     return pools
 
 
-def _pool(given: Any) -> Pool | str:
+def _pool(value: Any) -> Pool | str:
     """Returns a pool, or what is wrong with it."""
-    if not isinstance(given, dict):
+    if not isinstance(value, dict):
         return "has no pool"
-    docs, sources = given.get("cands"), given.get("cand_source")
+    docs, sources = value.get("cands"), value.get("cand_source")
     if not isinstance(docs, list) or not isinstance(sources, list) or len(docs) != len(sources):
         return "needs cands and cand_source, two lists of one length"
     if not all(isinstance(doc, str) for doc in docs):

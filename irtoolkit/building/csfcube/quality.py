@@ -93,8 +93,8 @@ def _shared(proposed: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 def _without(papers: Mapping[str, str], grades: Mapping[Pair, int]) -> list[str]:
-    found = {query for (query, _), grade in grades.items() if grade >= _RELEVANT}
-    return [query for query in papers if query not in found]
+    answered = {query for (query, _), grade in grades.items() if grade >= _RELEVANT}
+    return [query for query in papers if query not in answered]
 
 
 def _duplicates(docs: Mapping[str, CSFCubeDoc], pools: Mapping[str, Pool]) -> list[list[str]]:
@@ -113,16 +113,16 @@ def _sample(
 ) -> list[Sample]:
     """Returns pairs to read: the query's facet, and the candidate's, which is marked."""
     by_id = {query.query_id: query for query in queries}
-    found = []
+    samples = []
     for pair in sampled(list(grades)):
         query, doc = by_id[pair[0]], docs[pair[1]]
-        about = {
+        details = {
             "candidate": doc.doc_id,
             "grade": grades[pair],
             "ratings": "/".join(map(str, ratings.grades[pair])),
             "proposed by": ", ".join(pools[query.doc_id][doc.doc_id]),
         }
         text = " ".join(facet_sentences(doc, query.facet)) or doc.abstract
-        left = f"{query.title}. {' '.join(query.facet_sentences)}"
-        found.append(Sample(query.query_id, about, left, f"{doc.title}. {text}"))
-    return found
+        query_text = f"{query.title}. {' '.join(query.facet_sentences)}"
+        samples.append(Sample(query.query_id, details, query_text, f"{doc.title}. {text}"))
+    return samples

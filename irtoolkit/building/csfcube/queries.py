@@ -50,7 +50,7 @@ def read_queries(path: StrPath, docs: Mapping[str, CSFCubeDoc]) -> list[Asked]:
         InputError: no such column; a row that is incomplete; a paper that is no document, or has no
             sentence of the facet; a query twice; two depths of one paper.
     """
-    found: dict[str, Asked] = {}
+    queries: dict[str, Asked] = {}
     depths: dict[str, int | None] = {}
     for number, row in _rows(path):
         name, facet = row["pid"], row["facet"]
@@ -62,7 +62,7 @@ def read_queries(path: StrPath, docs: Mapping[str, CSFCubeDoc]) -> list[Asked]:
         elif not facet_sentences(docs[name], facet):
             problem = f"query paper {name} has no sentence of its {facet}"
             remedy = f"it has {', '.join(facets_of(docs[name])) or 'none of any facet'}"
-        elif f"{name}_{facet}" in found:
+        elif f"{name}_{facet}" in queries:
             problem = f"query {name}_{facet} is there twice"
         else:
             depth, problem = _number("depth", row.get("depth", ""))
@@ -73,10 +73,10 @@ def read_queries(path: StrPath, docs: Mapping[str, CSFCubeDoc]) -> list[Asked]:
         if problem:
             raise InputError(problem, file=path, line=number, remedy=remedy or None)
         query = query_of(docs[name], facet, year, row.get("paper type", ""))
-        found[query.query_id] = Asked(query, depth)
-    if not found:
+        queries[query.query_id] = Asked(query, depth)
+    if not queries:
         raise InputError("no queries", file=path, remedy=_FORM)
-    return in_order(found.values())
+    return in_order(queries.values())
 
 
 def query_of(
@@ -96,9 +96,9 @@ def query_of(
     )
 
 
-def in_order(asked: Iterable[Asked]) -> list[Asked]:
+def in_order(queries: Iterable[Asked]) -> list[Asked]:
     """Returns queries facet by facet, as the dataset has them."""
-    return sorted(asked, key=lambda each: FACETS.index(each.query.facet))
+    return sorted(queries, key=lambda entry: FACETS.index(entry.query.facet))
 
 
 def _rows(path: StrPath) -> Iterator[tuple[int, dict[str, str]]]:
@@ -107,29 +107,31 @@ def _rows(path: StrPath) -> Iterator[tuple[int, dict[str, str]]]:
     reader = csv.reader((line for _, line in lines), delimiter=column_mark(first))
     try:
         names = [name.strip() for name in next(reader, [])]
-        known = ["pid" if name in _IDS else name for name in names]
-        for wanted in ("pid", "facet"):
-            if known.count(wanted) != 1:
-                raise InputError(f"no column {wanted}", file=path, line=1, remedy=_FORM)
+        columns = ["pid" if name in _IDS else name for name in names]
+        for column in ("pid", "facet"):
+            if columns.count(column) != 1:
+                raise InputError(f"no column {column}", file=path, line=1, remedy=_FORM)
         for row in reader:
             if not row:
                 continue
-            if len(row) != len(known):
+            if len(row) != len(columns):
                 raise InputError(
-                    f"{len(row)} fields, and {len(known)} columns", file=path, line=reader.line_num
+                    f"{len(row)} fields, and {len(columns)} columns",
+                    file=path,
+                    line=reader.line_num,
                 )
-            yield reader.line_num, dict(zip(known, map(str.strip, row), strict=True))
+            yield reader.line_num, dict(zip(columns, map(str.strip, row), strict=True))
     except csv.Error as error:
         raise InputError(f"not CSV: {error}", file=path, line=reader.line_num or 1) from None
 
 
-def _number(what: str, text: str) -> tuple[int | None, str]:
+def _number(name: str, text: str) -> tuple[int | None, str]:
     """Returns an optional number above 0, and what is wrong with it."""
     if not text:
         return None, ""
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text), ""
-    return None, f"the {what} is {text!r}, not a whole number above 0"
+    return None, f"the {name} is {text!r}, not a whole number above 0"
 
 
 def sample_queries(docs: Mapping[str, CSFCubeDoc], count: int, seed: int) -> list[Asked]:
@@ -142,23 +144,23 @@ def sample_queries(docs: Mapping[str, CSFCubeDoc], count: int, seed: int) -> lis
         InputError: there are too few papers.
     """
     draw = random.Random(f"queries {seed}")
-    found: list[Asked] = []
+    queries: list[Asked] = []
     counts: Counter[str] = Counter()
     for number, doc in enumerate(_spread(docs, draw)):
-        if len(found) >= count:
+        if len(queries) >= count:
             break
         twice = int((number + 1) * _TWO) > int(number * _TWO)
-        wanted = min(1 + twice, count - len(found))
-        own = sorted(facets_of(doc), key=lambda facet: (counts[facet], FACETS.index(facet)))
-        for facet in own[:wanted]:
+        needed = min(1 + twice, count - len(queries))
+        facets = sorted(facets_of(doc), key=lambda facet: (counts[facet], FACETS.index(facet)))
+        for facet in facets[:needed]:
             counts[facet] += 1
-            found.append(Asked(query_of(doc, facet)))
-    if len(found) < count:
+            queries.append(Asked(query_of(doc, facet)))
+    if len(queries) < count:
         raise InputError(
-            f"{count} queries are asked for, and {len(found)} can be drawn",
+            f"{count} queries are asked for, and {len(queries)} can be drawn",
             remedy="a paper of the sample has sentences of at least two facets",
         )
-    return in_order(found)
+    return in_order(queries)
 
 
 def _spread(docs: Mapping[str, CSFCubeDoc], draw: random.Random) -> Iterator[CSFCubeDoc]:
@@ -175,14 +177,14 @@ def _spread(docs: Mapping[str, CSFCubeDoc], draw: random.Random) -> Iterator[CSF
         yield from (papers[round_] for papers in years if round_ < len(papers))
 
 
-def write_queries(path: Path, asked: Sequence[Asked]) -> None:
+def write_queries(path: Path, queries: Sequence[Asked]) -> None:
     """Writes queries as the release has them."""
     with atomic_text(path) as out:
         rows = io.StringIO()
         writer = csv.writer(rows, lineterminator="\n")
         writer.writerow(("pid", "facet", "year", "title", "paper type"))
-        for each in asked:
-            query = each.query
+        for entry in queries:
+            query = entry.query
             writer.writerow(
                 (query.doc_id, query.facet, query.year or "", query.title, query.paper_type)
             )

@@ -21,9 +21,9 @@ RATINGS = "ratings.tsv"
 
 
 def write_release(
-    place: Path,
+    folder: Path,
     docs: Mapping[str, CSFCubeDoc],
-    asked: Sequence[Asked],
+    selected: Sequence[Asked],
     pools: Mapping[str, Pool],
     ratings: Ratings,
     grades: Mapping[Pair, int],
@@ -31,19 +31,21 @@ def write_release(
 ) -> None:
     """Writes documents of pools and queries, queries, judgments with both ratings, and folds."""
     used = {*pools, *(doc for pool in pools.values() for doc in pool)}
-    write_documents(place / ABSTRACTS, (docs[doc] for doc in docs if doc in used))
-    write_queries(place / QUERIES, asked)
-    queries = [each.query for each in asked]
+    write_documents(folder / ABSTRACTS, (docs[doc] for doc in docs if doc in used))
+    write_queries(folder / QUERIES, selected)
+    queries = [entry.query for entry in selected]
     for facet in FACETS:
-        own = [query for query in queries if query.facet == facet]
-        _write_json(place / ANNOTATIONS.format(facet), _judged(own, pools, ratings, grades, seed))
-    _write_json(place / SPLITS, folds(queries, seed), indent=1)
-    with atomic_text(place / RATINGS) as out:
+        facet_queries = [query for query in queries if query.facet == facet]
+        _write_json(
+            folder / ANNOTATIONS.format(facet), _judged(facet_queries, pools, ratings, grades, seed)
+        )
+    _write_json(folder / SPLITS, folds(queries, seed), indent=1)
+    with atomic_text(folder / RATINGS) as out:
         out.write("query_id\tdoc_id\tgrade\tratings\n")
         for pair, values in ratings.grades.items():
             names = ratings.of_query[pair[0]]
-            said = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
-            out.write(f"{pair[0]}\t{pair[1]}\t{grades[pair]}\t{said}\n")
+            sizes = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
+            out.write(f"{pair[0]}\t{pair[1]}\t{grades[pair]}\t{sizes}\n")
 
 
 def _judged(
@@ -57,21 +59,21 @@ def _judged(
     names = ratings.annotators
     # Readers sort the names of the lists.
     numbers = {name: f"{n:0{len(str(len(names)))}}" for n, name in enumerate(names, 1)}
-    found: dict[str, dict[str, list[Any]]] = {}
+    judged: dict[str, dict[str, list[Any]]] = {}
     for query in queries:
         cands = list(pools[query.doc_id])
         random.Random(f"candidates {seed} {query.query_id}").shuffle(cands)
         both = [ratings.grades[query.query_id, doc] for doc in cands]
-        one, two = ratings.of_query[query.query_id]
-        found[query.doc_id] = {
+        first, second = ratings.of_query[query.query_id]
+        judged[query.doc_id] = {
             "cands": cands,
-            "relevance_max": [max(each) for each in both],
-            "relevance_min": [min(each) for each in both],
-            f"relevance_ann{numbers[one]}": [each[0] for each in both],
-            f"relevance_ann{numbers[two]}": [each[1] for each in both],
+            "relevance_max": [max(ratings_of_doc) for ratings_of_doc in both],
+            "relevance_min": [min(ratings_of_doc) for ratings_of_doc in both],
+            f"relevance_ann{numbers[first]}": [ratings_of_doc[0] for ratings_of_doc in both],
+            f"relevance_ann{numbers[second]}": [ratings_of_doc[1] for ratings_of_doc in both],
             "relevance_adju": [grades[query.query_id, doc] for doc in cands],
         }
-    return found
+    return judged
 
 
 def folds(queries: Sequence[CSFCubeQuery], seed: int) -> dict[str, dict[str, list[str]]]:
@@ -82,10 +84,10 @@ def folds(queries: Sequence[CSFCubeQuery], seed: int) -> dict[str, dict[str, lis
     draw = random.Random(f"folds {seed}")
     tests: dict[str, tuple[list[str], list[str]]] = {}
     for facet in FACETS:
-        own = [query.query_id for query in queries if query.facet == facet]
-        draw.shuffle(own)
-        half = (len(own) + 1) // 2
-        tests[facet] = own[:half], own[half:]
+        facet_queries = [query.query_id for query in queries if query.facet == facet]
+        draw.shuffle(facet_queries)
+        half = (len(facet_queries) + 1) // 2
+        tests[facet] = facet_queries[:half], facet_queries[half:]
     tests["all"] = (
         [query for facet in FACETS for query in tests[facet][0]],
         [query for facet in FACETS for query in tests[facet][1]],

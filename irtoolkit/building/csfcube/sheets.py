@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def refuse_names(names: Sequence[str]) -> None:
     for name in names:
         if not is_word(name) or "/" in name or name.startswith("."):
             raise InputError(f"{name!r} is no name of an annotator", remedy="give one word")
-        if [other.lower() for other in names].count(name.lower()) > 1:
+        if [annotator.lower() for annotator in names].count(name.lower()) > 1:
             raise InputError(f"two annotators are called {name}", remedy="give each one a name")
     if len(names) < 2:
         raise InputError(f"{len(names)} annotators", remedy="each pair is graded by two")
@@ -47,12 +48,12 @@ def assigned(
     """
     draw = random.Random(f"annotators {seed}")
     couples = list(combinations(annotators, 2))
-    found: dict[str, tuple[str, str]] = {}
-    for place, query in enumerate(queries):
-        if place % len(couples) == 0:
+    assigned_to: dict[str, tuple[str, str]] = {}
+    for i, query in enumerate(queries):
+        if i % len(couples) == 0:
             draw.shuffle(couples)
-        found[query.query_id] = couples[place % len(couples)]
-    return found
+        assigned_to[query.query_id] = couples[i % len(couples)]
+    return assigned_to
 
 
 def write_sheets(
@@ -72,10 +73,10 @@ def write_sheets(
         if path.exists():
             continue
         draw = random.Random(f"sheet {seed} {name}")
-        own = [query for query in queries if name in of_query[query.query_id]]
-        draw.shuffle(own)
+        assigned_queries = [query for query in queries if name in of_query[query.query_id]]
+        draw.shuffle(assigned_queries)
         rows: list[Row] = []
-        for query in own:
+        for query in assigned_queries:
             candidates = list(pools[query.doc_id])
             draw.shuffle(candidates)
             rows += [row_of(query, docs[doc]) for doc in candidates]
@@ -120,17 +121,20 @@ def read_sheets(
                 file=path,
                 remedy=f"{near}remove the file, or rename it; annotators are {', '.join(names)}",
             )
-    found: Given = {}
+    labels: Given = {}
     for name in names:
         path = folder / f"{name}{SUFFIX}"
-        own = {pair for query, of in of_query.items() if name in of for pair in pairs[query]}
-        found[name] = read_grades(path, lambda pair, own=own: _strange(pair, own, pairs))  # type: ignore[misc]
+        assigned_pairs = {
+            pair for query, of in of_query.items() if name in of for pair in pairs[query]
+        }
+        problem_of = partial(_strange, assigned_pairs=assigned_pairs, pairs=pairs)
+        labels[name] = read_grades(path, problem_of)
         missing = next(
             (
                 pair
                 for query in pairs
                 for pair in pairs[query]
-                if pair in own and pair not in found[name]
+                if pair in assigned_pairs and pair not in labels[name]
             ),
             None,
         )
@@ -140,12 +144,12 @@ def read_sheets(
                 file=path,
                 remedy="restore the row; a grade may be empty, a row may not be missing",
             )
-    return found
+    return labels
 
 
-def _strange(pair: Pair, own: set[Pair], pairs: Mapping[str, Sequence[Pair]]) -> str:
+def _strange(pair: Pair, assigned_pairs: set[Pair], pairs: Mapping[str, Sequence[Pair]]) -> str:
     """Returns what is wrong with a pair of a sheet, or ""."""
-    if pair in own:
+    if pair in assigned_pairs:
         return ""
     if pair in pairs.get(pair[0], ()):
         return f"query {pair[0]} is given to other annotators"

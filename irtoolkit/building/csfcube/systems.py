@@ -55,27 +55,27 @@ class Proposer:
     trained: bool = False
 
 
-def proposers(given: Sequence[str], abstracts: Path) -> list[Proposer]:
+def proposers(values: Sequence[str], abstracts: Path) -> list[Proposer]:
     """Returns systems from command-line arguments: each a name, and perhaps settings.
 
     Args:
-        given: for example "bm25" and "bm25 k1=1.2 query=title".
+        values: for example "bm25" and "bm25 k1=1.2 query=title".
         abstracts: the file that embeddings are trained on.
 
     Raises:
         InputError: no such system or setting, or one twice.
     """
-    found: dict[str, Proposer] = {}
-    for words in given:
+    by_name: dict[str, Proposer] = {}
+    for words in values:
         name, *pairs = words.split() or [""]
         label = ",".join([name, *pairs])
-        if label in found or label == CITED:
+        if label in by_name or label == CITED:
             raise InputError(f"two systems are called {label}", remedy="name each one once")
         settings = dict(_pair(pair, words) for pair in pairs)
         system = _system(name, settings, abstracts)
         trained = system.retriever.settings().get("train") == str(abstracts)
-        found[label] = Proposer(label, system, trained)
-    return list(found.values())
+        by_name[label] = Proposer(label, system, trained)
+    return list(by_name.values())
 
 
 def _pair(pair: str, words: str) -> tuple[str, str]:
@@ -97,11 +97,11 @@ def _system(name: str, settings: Mapping[str, Any], abstracts: Path) -> System:
             remedy = f"{error.remedy}; or the paper's {', '.join(PAPER)}"
             raise InputError(error.found, remedy=remedy) from None
     retriever, usual = PAPER[name]
-    own = {
+    overrides = {
         key: str(abstracts) if value == _ABSTRACTS else value
         for key, value in {**usual, **settings}.items()
     }
-    return System.make(name, retriever, own)
+    return System.make(name, retriever, overrides)
 
 
 def rank_all(
@@ -126,27 +126,27 @@ def rank_all(
         depth: documents of each query.
         key: a hash of documents and queries.
     """
-    for each in systems:
-        refuse_missing(each.system)
-    found = {}
-    for each in tqdm(systems, desc="systems", unit="system", leave=False):
-        path = folder / f"{run_name(each, key, depth)}.run"
+    for proposer in systems:
+        refuse_missing(proposer.system)
+    runs = {}
+    for proposer in tqdm(systems, desc="systems", unit="system", leave=False):
+        path = folder / f"{run_name(proposer, key, depth)}.run"
         if not path.is_file():
             # A pool takes as many documents of each system, also where fewer match.
-            made = rank_dataset(corpus_of(docs, queries), each.system.filled(), depth=depth).run
-            made.named(each.name).write(path)
-        found[each.name] = _of_papers(Run.read(path), queries)
-    return found
+            run = rank_dataset(corpus_of(docs, queries), proposer.system.filled(), depth=depth).run
+            run.named(proposer.name).write(path)
+        runs[proposer.name] = _of_papers(Run.read(path), queries)
+    return runs
 
 
-def run_name(each: Proposer, key: str, depth: int) -> str:
+def run_name(proposer: Proposer, key: str, depth: int) -> str:
     """Returns the name of a system's run, with a hash of what decides it and no folder names."""
-    settings = dict(each.system.filled().settings())
-    if each.trained:
+    settings = dict(proposer.system.filled().settings())
+    if proposer.trained:
         settings["train"] = _ABSTRACTS
-    files = "" if each.trained else each.system.retriever.fingerprint() or ""
+    files = "" if proposer.trained else proposer.system.retriever.fingerprint() or ""
     short = digest(key, str(depth), repr(sorted(settings.items())), files)[:8]
-    return f"{each.name.replace('/', '_')}.{short}"
+    return f"{proposer.name.replace('/', '_')}.{short}"
 
 
 def write_abstracts(path: Path, docs: Mapping[str, CSFCubeDoc]) -> None:
@@ -165,15 +165,15 @@ def read_runs(
     Raises:
         InputError: no run; two of one name; an unknown document; or a query without a row.
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    rankings: dict[str, dict[str, list[str]]] = {}
     for path in paths:
         name = Path(path).name.removesuffix(".gz").rpartition(".")[0] or Path(path).name
-        if name in found or name == CITED:
+        if name in rankings or name == CITED:
             raise InputError(f"two systems are called {name}", file=path, remedy="rename the file")
         columns = parse_run(local(path))
         _refuse_strange(columns, docs, path)
-        found[name] = _of_papers(Run.from_trec(columns), queries, path)
-    return found
+        rankings[name] = _of_papers(Run.from_trec(columns), queries, path)
+    return rankings
 
 
 def _refuse_strange(columns: RunColumns, docs: Mapping[str, CSFCubeDoc], path: StrPath) -> None:
@@ -192,12 +192,12 @@ def _of_papers(
     run: Run, queries: Sequence[CSFCubeQuery], path: StrPath | None = None
 ) -> dict[str, list[str]]:
     """Returns paper to the documents that a run has for it, best first."""
-    there = set(run.query_ids.tolist())
+    ids = set(run.query_ids.tolist())
     lists: dict[str, list[list[str]]] = {}
     for query in queries:
-        own = next((name for name in (query.query_id, query.doc_id) if name in there), None)
-        if own is None and path is not None:
+        paper_id = next((name for name in (query.query_id, query.doc_id) if name in ids), None)
+        if paper_id is None and path is not None:
             raise InputError(f"no row of query {query.query_id}, nor of {query.doc_id}", file=path)
-        ranked = [] if own is None else [row.doc_id for row in run.ranking(own)]
+        ranked = [] if paper_id is None else [row.doc_id for row in run.ranking(paper_id)]
         lists.setdefault(query.doc_id, []).append(ranked)
     return {paper: interleaved(several) for paper, several in lists.items()}

@@ -56,10 +56,10 @@ def read_sheet(path: StrPath, columns: Sequence[str] = ()) -> Iterator[tuple[int
     needed = (*KEYS, GRADE, *columns)
     try:
         names = next(reader, [])
-        lacking = [name for name in needed if names.count(name) != 1]
-        if lacking:
+        absent = [name for name in needed if names.count(name) != 1]
+        if absent:
             raise InputError(
-                f"no column {lacking[0]}",
+                f"no column {absent[0]}",
                 file=path,
                 line=1,
                 remedy=f"a sheet has tabs between its columns, among them {', '.join(needed)}",
@@ -92,10 +92,10 @@ def read_grades(
     Raises:
         InputError: another grade than 0 to 3, or a pair that is refused or repeated; with the line.
     """
-    found: dict[Pair, int | None] = {}
+    grades: dict[Pair, int | None] = {}
     for line, pair, text in _rows(path):
         problem, remedy = refuse(pair), None
-        if not problem and pair in found:
+        if not problem and pair in grades:
             problem = f"{pair[1]} is graded twice for {pair[0]}"
         if not problem and text and not _is_grade(text, least):
             problem = f"the grade of {pair[1]} for {pair[0]} is {text!r}"
@@ -103,8 +103,8 @@ def read_grades(
             remedy += f", and {least} for what you cannot judge" if least < 0 else ""
         if problem:
             raise InputError(problem, file=path, line=line, remedy=remedy)
-        found[pair] = int(text) if text else None
-    return found
+        grades[pair] = int(text) if text else None
+    return grades
 
 
 def _rows(path: StrPath) -> Iterator[tuple[int, Pair, str]]:

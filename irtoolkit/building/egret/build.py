@@ -82,63 +82,63 @@ def build_egret(
     recipe = recipe or Recipe()
     if not 0 < recipe.share < 1:
         raise InputError(f"a share of {recipe.share:g} for dev is not between 0 and 1")
-    place = Path(out)
+    folder = Path(out)
     files = sources(kind, paths)
     dev = _named(files, recipe.dev)
-    with alone(place, (PIECES,)):
-        remove_unfinished(place)
+    with alone(folder, (PIECES,)):
+        remove_unfinished(folder)
         _refuse_twice(files)
         key = digest(
             formats(), kind, repr(recipe), *(f"{f.name} {content_hash(f.path)}" for f in files)
         )
-        refuse_other(place, key, replace)
-        finder = Finder(place / PIECES, recipe.contexts)
+        refuse_other(folder, key, replace)
+        finder = Finder(folder / PIECES, recipe.contexts)
         bar = tqdm(
             current().map(finder, files), total=len(files), desc=kind, unit="file", leave=False
         )
-        made = list(bar)
+        parts = list(bar)
         keep_only(finder.folder, [path for file in files for path in finder.pieces(file)])
         plan = Plan(finder, files, recipe.share, dev)
         gathered = Gathered(files, {file.name: finder.seen(file) for file in files})
-        gathered.continued = sum(done for done, _ in made)
-        gathered.pieces = sum(count for _, count in made)
-        return gathered, _write(place, gathered, plan, recipe, key)
+        gathered.continued = sum(done for done, _ in parts)
+        gathered.pieces = sum(count for _, count in parts)
+        return gathered, _write(folder, gathered, plan, recipe, key)
 
 
-def _named(files: Sequence[Source], wanted: Sequence[str]) -> list[str]:
+def _named(files: Sequence[Source], names: Sequence[str]) -> list[str]:
     """Returns the names of the files for dev, given as names or paths."""
-    known = {file.name: file for file in files}
+    by_name = {file.name: file for file in files}
     by_path = {str(spelled): file.name for file in files for spelled in (file.path, file.path.name)}
-    found = []
-    for name in wanted:
-        if name not in known and name not in by_path:
-            near = did_you_mean(name, list(known))
-            listed = ", ".join(list(known)[:8]) + (", ..." if len(known) > 8 else "")
+    files_named = []
+    for name in names:
+        if name not in by_name and name not in by_path:
+            near = did_you_mean(name, list(by_name))
+            listed = ", ".join(list(by_name)[:8]) + (", ..." if len(by_name) > 8 else "")
             raise InputError(f"--dev {name} is none of the files", remedy=f"{near}given: {listed}")
-        found.append(name if name in known else by_path[name])
-    return found
+        files_named.append(name if name in by_name else by_path[name])
+    return files_named
 
 
 def _refuse_twice(files: Sequence[Source]) -> None:
-    seen: dict[str, Source] = {}
+    by_hash: dict[str, Source] = {}
     for file in files:
-        other = seen.setdefault(content_hash(file.path), file)
-        if other is not file and file.path.stat().st_size:
-            what = "book" if file.kind == BOOKS else "file"
+        earlier = by_hash.setdefault(content_hash(file.path), file)
+        if earlier is not file and file.path.stat().st_size:
+            noun = "book" if file.kind == BOOKS else "file"
             raise InputError(
-                f"the same {what} as {other.path}, byte for byte",
+                f"the same {noun} as {earlier.path}, byte for byte",
                 file=file.path,
                 remedy="leave one of the two out",
             )
 
 
-def _write(place: Path, gathered: Gathered, plan: Plan, recipe: Recipe, key: str) -> Quality:
+def _write(folder: Path, gathered: Gathered, plan: Plan, recipe: Recipe, key: str) -> Quality:
     """Writes the splits, report and sources, and last the file that makes it a benchmark."""
-    for seen in gathered.seen.values():
-        gathered.left_out.update(seen.left_out)
+    for summary in gathered.seen.values():
+        gathered.left_out.update(summary.left_out)
     tally = Tally()
     with ExitStack() as stack:
-        outs = {split: stack.enter_context(atomic_text(_file(place, split))) for split in SPLITS}
+        outs = {split: stack.enter_context(atomic_text(_file(folder, split))) for split in SPLITS}
         for split, source, unit in plan.units():
             if split not in outs:
                 gathered.left_out[split] += 1
@@ -148,18 +148,18 @@ def _write(place: Path, gathered: Gathered, plan: Plan, recipe: Recipe, key: str
             record = {name: unit[name] for name in _FIELDS} | {"source": source.name}
             outs[split].write(json.dumps(record, ensure_ascii=False) + "\n")
     _refuse_empty(gathered)
-    near = near_duplicates(_file(place, TRAIN), _file(place, DEV))
+    near = near_duplicates(_file(folder, TRAIN), _file(folder, DEV))
     for split in set(SPLITS) - set(gathered.splits):
-        _file(place, split).unlink()
+        _file(folder, split).unlink()
     report = tally.quality(gathered, near)
-    report.write(place)
-    write_sources(place, _INTRO, {gathered.sources[0].kind: _sources(gathered)})
-    describe(place, "egret", gathered.splits, key, asdict(recipe))
+    report.write(folder)
+    write_sources(folder, _INTRO, {gathered.sources[0].kind: _sources(gathered)})
+    describe(folder, "egret", gathered.splits, key, asdict(recipe))
     return report
 
 
-def _file(place: Path, split: str) -> Path:
-    return place / f"{split}.jsonl"
+def _file(folder: Path, split: str) -> Path:
+    return folder / f"{split}.jsonl"
 
 
 def _refuse_empty(gathered: Gathered) -> None:
@@ -173,6 +173,10 @@ def _refuse_empty(gathered: Gathered) -> None:
 
 def _sources(gathered: Gathered) -> Iterator[str]:
     for source in gathered.sources:
-        seen = gathered.seen[source.name]
-        title = f"{seen.title}{', ' + seen.author if seen.author else ''}; " if seen.title else ""
+        summary = gathered.seen[source.name]
+        title = (
+            f"{summary.title}{', ' + summary.author if summary.author else ''}; "
+            if summary.title
+            else ""
+        )
         yield f"{source.name}: {title}{source.path}"

@@ -57,8 +57,8 @@ class Gathered:
             if self.seen[source.name].encoding != "utf-8":
                 yield f"{source.path}: not UTF-8, read as {self.seen[source.name].encoding}"
         if not self.examples[TRAIN]:
-            what = "book" if self.sources[0].kind == BOOKS else "question"
-            yield f"all examples are of one {what}: there is dev, and no train"
+            noun = "book" if self.sources[0].kind == BOOKS else "question"
+            yield f"all examples are of one {noun}: there is dev, and no train"
 
 
 class Groups:
@@ -104,40 +104,40 @@ class Plan:
         self._groups = Groups()
         # Why each example is left out, as a place in _REASONS.
         self._reasons = bytearray()
-        counts, wanted = self._read()
+        counts, chosen = self._read()
         if not counts.total():
             raise InputError(
                 f"no example in {len(sources)} files",
                 remedy='an example has "for example" or "e.g." in it',
             )
         if dev:
-            self._dev = frozenset(self._groups.root(group) for group in wanted)
+            self._dev = frozenset(self._groups.root(group) for group in chosen)
         else:
             self._dev = frozenset(_about(counts, share))
 
     def _read(self) -> tuple[Counter[int], set[int]]:
         """Returns the examples of each set of groups, and the groups of files for dev."""
-        known: dict[int, int] = {}
+        totals: dict[int, int] = {}
         counts: Counter[int] = Counter()
-        wanted: set[int] = set()
+        chosen: set[int] = set()
         twice = Twice(self._sources)
-        for at, source in enumerate(self._sources):
+        for i, source in enumerate(self._sources):
             for unit in self._finder.units(source):
-                twice.refuse_question(at, unit)
+                twice.refuse_question(i, unit)
                 groups = _groups(unit)
                 self._groups.join(groups)
-                before = len(known)
-                twice.note(known.setdefault(_content(unit), at), at)
-                again, alone = len(known) == before, not unit["left"] and not unit["right"]
+                before = len(totals)
+                twice.note(totals.setdefault(_content(unit), i), i)
+                again, alone = len(totals) == before, not unit["left"] and not unit["right"]
                 self._reasons.append(2 if alone else int(again))
                 counts[groups[0]] += not (again or alone)
                 if source.name in self._named:
-                    wanted.add(groups[0])
+                    chosen.add(groups[0])
         twice.refuse_books()
         merged: Counter[int] = Counter()
         for group, count in counts.items():
             merged[self._groups.root(group)] += count
-        return +merged, wanted
+        return +merged, chosen
 
     def units(self) -> Iterator[tuple[str, Source, dict[str, Any]]]:
         """Yields (split, or why it has none; file; example) of all examples in order."""
@@ -161,15 +161,15 @@ class Twice:
         self._examples: Counter[int] = Counter()
         self._shared: Counter[tuple[int, int]] = Counter()
 
-    def refuse_question(self, at: int, unit: Mapping[str, Any]) -> None:
+    def refuse_question(self, source_number: int, unit: Mapping[str, Any]) -> None:
         """Refuses an id that another line has already."""
-        source = self._sources[at]
+        source = self._sources[source_number]
         if source.kind == BOOKS:
             return
         question = str(unit["id"]).rsplit(".", 2)[0]
-        place = (at, unit["line"])
-        first = self._questions.setdefault(_number(digest(question)), place)
-        if first != place:
+        location = (source_number, unit["line"])
+        first = self._questions.setdefault(_number(digest(question)), location)
+        if first != location:
             raise InputError(
                 f"question {question} is there already: {self._sources[first[0]].path}:{first[1]}",
                 file=source.path,
@@ -177,21 +177,21 @@ class Twice:
                 remedy="leave one of the two out",
             )
 
-    def note(self, first: int, at: int) -> None:
-        """Counts an example, of the file `at`, that is in the file `first` for the first time."""
-        self._examples[at] += 1
-        if first != at:
-            self._shared[first, at] += 1
+    def note(self, first: int, source_number: int) -> None:
+        """Counts an example, of the file `source_number`, that is in the file `first` for the first time."""
+        self._examples[source_number] += 1
+        if first != source_number:
+            self._shared[first, source_number] += 1
 
     def refuse_books(self) -> None:
         """Refuses books that have most of their examples in common."""
-        for (first, at), shared in self._shared.items():
-            least = min(self._examples[first], self._examples[at])
-            if self._sources[at].kind == BOOKS and shared >= max(_FEWEST, _SAME * least):
+        for (first, second), shared in self._shared.items():
+            least = min(self._examples[first], self._examples[second])
+            if self._sources[second].kind == BOOKS and shared >= max(_FEWEST, _SAME * least):
                 raise InputError(
                     f"the same book as {self._sources[first].path}: {shared} of {least} examples of"
                     " the shorter one are in both",
-                    file=self._sources[at].path,
+                    file=self._sources[second].path,
                     remedy="leave one of the two out",
                 )
 
@@ -201,13 +201,13 @@ def _about(counts: Mapping[int, int], share: float) -> list[int]:
     if len(counts) == 1:
         return list(counts)
     target = share * sum(counts.values())
-    found: list[int] = []
+    numbers: list[int] = []
     total = 0
     for group in sorted(counts):
-        if total + counts[group] <= 1.1 * target and len(found) + 1 < len(counts):
-            found.append(group)
+        if total + counts[group] <= 1.1 * target and len(numbers) + 1 < len(counts):
+            numbers.append(group)
             total += counts[group]
-    return found or [min(counts, key=lambda group: (counts[group], group))]
+    return numbers or [min(counts, key=lambda group: (counts[group], group))]
 
 
 def _groups(unit: Mapping[str, Any]) -> list[int]:

@@ -47,7 +47,7 @@ def long_answer(record: Any, line: int) -> Passage | str:
     _refuse_other(record)
     annotations = record["annotations"]
     enough = 1 if len(annotations) == 1 else 2
-    spans = Counter(span for one in annotations if (span := _span(one)) is not None)
+    spans = Counter(span for marked in annotations if (span := _span(marked)) is not None)
     if spans.total() < enough:
         return NO_LONG
     if sum(map(_is_short, annotations)) >= enough:
@@ -75,15 +75,17 @@ def _refuse_other(record: Any) -> None:
     if len(str(record["example_id"]).split()) != 1:
         raise ValueError(f"example_id {record['example_id']!r} is not one word")
     annotations = record.get("annotations")
-    if not isinstance(annotations, list) or not all(isinstance(one, dict) for one in annotations):
+    if not isinstance(annotations, list) or not all(
+        isinstance(annotation, dict) for annotation in annotations
+    ):
         raise ValueError("no annotations, which say where the answers are")
 
 
 def _span(annotation: Mapping[str, Any]) -> tuple[int, int] | None:
     """Returns the tokens of the long answer; None if there is none."""
-    place = annotation.get("long_answer")
-    place = place if isinstance(place, dict) else {}
-    start, stop = place.get("start_token"), place.get("end_token")
+    answer = annotation.get("long_answer")
+    answer = answer if isinstance(answer, dict) else {}
+    start, stop = answer.get("start_token"), answer.get("end_token")
     if not isinstance(start, int) or not isinstance(stop, int):
         raise ValueError("an annotation without start_token and end_token of its long answer")
     return (start, stop) if start >= 0 else None
@@ -102,10 +104,10 @@ def _tokens(record: Mapping[str, Any]) -> list[str]:
         return text.split(" ")  # not at other white space, which tokens may hold
     tokens = record.get("document_tokens")
     if not isinstance(tokens, list) or not all(
-        isinstance(one, dict) and isinstance(one.get("token"), str) for one in tokens
+        isinstance(token, dict) and isinstance(token.get("token"), str) for token in tokens
     ):
         raise ValueError("neither document_text nor document_tokens is a text in tokens")
-    return [one["token"] for one in tokens]
+    return [token["token"] for token in tokens]
 
 
 def prose(tokens: Sequence[str]) -> str:

@@ -54,12 +54,12 @@ class Seen:
     author: str = ""
     encoding: str = "utf-8"
 
-    def add(self, other: Mapping[str, Any]) -> None:
+    def add(self, counts: Mapping[str, Any]) -> None:
         """Adds the account of another part of the file."""
-        self.questions += other["questions"]
-        self.left_out.update(other["left_out"])
-        self.title, self.author = other["title"], other["author"]
-        self.encoding = other["encoding"]
+        self.questions += counts["questions"]
+        self.left_out.update(counts["left_out"])
+        self.title, self.author = counts["title"], counts["author"]
+        self.encoding = counts["encoding"]
 
     def as_json(self) -> dict[str, Any]:
         """Returns the values by name."""
@@ -84,8 +84,8 @@ def answered(record: Any, name: str, line: int) -> Iterator[Passage]:
     question = _first(record, ("input", "question", "title"))
     if not isinstance(question, str):
         raise ValueError("no field question")
-    given = _first(record, ("id", "q_id"))
-    key = f"{name}-{line}" if given is None else str(given)
+    identifier = _first(record, ("id", "q_id"))
+    key = f"{name}-{line}" if identifier is None else str(identifier)
     if not is_word(key):
         raise ValueError(f"question id {key!r} is not one word")
     for number, answer in enumerate(_answers(record), 1):
@@ -97,27 +97,27 @@ def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _answers(record: Mapping[str, Any]) -> list[str]:
-    found = _first(record, ("output", "answers", "answer", "text"))
-    if isinstance(found, dict):  # ELI5 has columns of texts and scores
-        found = found.get("text")
-    if isinstance(found, str):
-        found = [found]
-    if not isinstance(found, list):
+    value = _first(record, ("output", "answers", "answer", "text"))
+    if isinstance(value, dict):  # ELI5 has columns of texts and scores
+        value = value.get("text")
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list):
         raise ValueError("no field answer, answers or output")
     # KILT's records also have outputs with nothing but provenance.
-    texts = [one.get("answer") if isinstance(one, dict) else one for one in found]
-    kept = [text for text in texts if text is not None]
-    if not all(isinstance(text, str) for text in kept):
+    texts = [item.get("answer") if isinstance(item, dict) else item for item in value]
+    answers = [text for text in texts if text is not None]
+    if not all(isinstance(text, str) for text in answers):
         raise ValueError("an answer that is not text")
-    return kept
+    return answers
 
 
-def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
+def chapters(source: TextFile, summary: Seen) -> Iterator[Passage]:
     """Yields the parts of a book between headings.
 
     Args:
         source: the book.
-        seen: receives the account of the book.
+        summary: receives the account of the book.
 
     Raises:
         InputError: it is empty, not text, or damaged.
@@ -131,8 +131,8 @@ def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
         raise InputError(
             error.found, file=source.path, line=error.line, remedy=error.remedy
         ) from None
-    seen.title, seen.author = book.title or source.name, book.author
-    seen.encoding, seen.questions = book.encoding, 1
+    summary.title, summary.author = book.title or source.name, book.author
+    summary.encoding, summary.questions = book.encoding, 1
     heads: dict[int, str] = {}
     paragraphs: list[str] = []
     number = 0
@@ -142,12 +142,12 @@ def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
             continue
         if paragraphs:
             number += 1
-            yield _chapter(source.name, seen.title, heads, paragraphs, number)
+            yield _chapter(source.name, summary.title, heads, paragraphs, number)
             paragraphs = []
         heads = {level: text for level, text in heads.items() if level < block.level}
         heads[block.level] = block.text
     if paragraphs:
-        yield _chapter(source.name, seen.title, heads, paragraphs, number + 1)
+        yield _chapter(source.name, summary.title, heads, paragraphs, number + 1)
     elif not number:
         raise InputError("there is no text in it", file=source.path, remedy="leave the file out")
 
@@ -155,11 +155,15 @@ def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
 def _chapter(
     name: str, title: str, heads: Mapping[int, str], paragraphs: list[str], number: int
 ) -> Passage:
-    place = ", ".join(heads.values())
+    location = ", ".join(heads.values())
     text = paragraphs[0]
     for before, after in pairwise(paragraphs):
         # A sentence may go on after verses or an illustration.
         text += f" {after}" if before.endswith(_GOES_ON) else f"\n\n{after}"
     return Passage(
-        f"{name}.{number}", f"{title}: {place}" if place else title, text, number, (f"book {name}",)
+        f"{name}.{number}",
+        f"{title}: {location}" if location else title,
+        text,
+        number,
+        (f"book {name}",),
     )

@@ -81,15 +81,15 @@ class Finder:
         if source.kind == BOOKS:
             self._write_book(source, key)
             return 0, 1
-        made = self._write_lines(source, key, len(done), done[-1]["lines"] if done else 0)
-        return len(done), len(done) + made
+        piece = self._write_lines(source, key, len(done), done[-1]["lines"] if done else 0)
+        return len(done), len(done) + piece
 
     def seen(self, source: Source) -> Seen:
         """Returns the account of a file whose pieces all exist."""
-        found = Seen()
+        summary = Seen()
         for head in self._heads(source, self.key(source)):
-            found.add(head)
-        return found
+            summary.add(head)
+        return summary
 
     def _heads(self, source: Source, key: str) -> Iterator[dict[str, Any]]:
         """Yields the first lines of the pieces that are there, up to one that is not."""
@@ -117,9 +117,9 @@ class Finder:
         return self.folder / f"{source.name}.{number:05d}.jsonl"
 
     def _write_book(self, source: Source, key: str) -> None:
-        seen = Seen()
-        found = list(chapters(TextFile(source.path, source.name), seen))
-        self._write(source, 0, {"key": key, "last": True, "lines": 1}, seen, found)
+        summary = Seen()
+        passages = list(chapters(TextFile(source.path, source.name), summary))
+        self._write(source, 0, {"key": key, "last": True, "lines": 1}, summary, passages)
 
     def _write_lines(self, source: Source, key: str, number: int, skip: int) -> int:
         """Writes pieces from one number on, the last of which is empty; returns how many."""
@@ -132,12 +132,12 @@ class Finder:
         )
         first = number
         for block, lines in groupby(records, lambda item: (item[0] - 1) // LINES):
-            seen, found = Seen(), list[Passage]()
+            summary, passages = Seen(), list[Passage]()
             for line, record in lines:
-                seen.questions += 1
-                found += _passages(source, record, line, seen)
+                summary.questions += 1
+                passages += _passages(source, record, line, summary)
             head = {"key": key, "last": False, "lines": (block + 1) * LINES}
-            self._write(source, number, head, seen, found)
+            self._write(source, number, head, summary, passages)
             number += 1
         if not number:
             raise InputError("no record in it", file=source.path, remedy="leave the file out")
@@ -145,11 +145,16 @@ class Finder:
         return number + 1 - first
 
     def _write(
-        self, source: Source, number: int, head: dict[str, Any], seen: Seen, found: list[Passage]
+        self,
+        source: Source,
+        number: int,
+        head: dict[str, Any],
+        summary: Seen,
+        passages: list[Passage],
     ) -> None:
         with atomic_text(self._place(source, number)) as out:
-            out.write(json.dumps({**head, **seen.as_json()}, ensure_ascii=False) + "\n")
-            for passage in found:
+            out.write(json.dumps({**head, **summary.as_json()}, ensure_ascii=False) + "\n")
+            for passage in passages:
                 self._write_units(out, passage)
 
     def _write_units(self, out: Any, passage: Passage) -> None:
@@ -169,23 +174,23 @@ class Finder:
             out.write(json.dumps(unit, ensure_ascii=False) + "\n")
 
 
-def _passages(source: Source, record: Any, line: int, seen: Seen) -> list[Passage]:
+def _passages(source: Source, record: Any, line: int, summary: Seen) -> list[Passage]:
     """Returns the passages of a record that have a marker."""
     try:
         if source.kind == NQ:
             answer = long_answer(record, line)
             if isinstance(answer, str):
-                seen.left_out[answer] += 1
+                summary.left_out[answer] += 1
                 return []
-            found = [answer]
+            passages = [answer]
         else:
-            found = list(answered(record, source.name, line))
+            passages = list(answered(record, source.name, line))
     except ValueError as error:
         raise InputError(
             str(error), file=source.path, line=line, remedy=_NQ_FORM if source.kind == NQ else _FORM
         ) from None
     # What has none need not be held until the piece is written.
-    return [passage for passage in found if MARKER.search(passage.text)]
+    return [passage for passage in passages if MARKER.search(passage.text)]
 
 
 def _head(path: Path) -> dict[str, Any] | None:

@@ -61,9 +61,9 @@ class Tally:
         marker = "for example" if "x" in unit["marker"].casefold() else "e.g."
         self._markers[f"{marker}, {form}"] += 1
         self._lengths[lengths["text"] // 10 * 10] += 1
-        own = {word for word in Words.of(unit["text"]).line.split() if len(word) > 3}
+        words = {word for word in Words.of(unit["text"]).line.split() if len(word) > 3}
         before = set(Words.of(unit["left"]).line.split())
-        self._shared[10 * min(9, 10 * len(own & before) // max(1, len(own)))] += 1
+        self._shared[10 * min(9, 10 * len(words & before) // max(1, len(words)))] += 1
         text = int(digest(unit["text"])[:15], 16)
         self.repeated += text in self._texts
         self._texts.add(text)
@@ -72,10 +72,10 @@ class Tally:
 
     def _keep(self, unit: Mapping[str, Any], name: str, split: str) -> None:
         """Keeps the examples with the least hashes: always the same ones, whatever comes first."""
-        about = {"split": split, "file": name, "question": unit["question"]}
+        details = {"split": split, "file": name, "question": unit["question"]}
         left, right = " ".join(unit["left"].split()[-40:]), " ".join(unit["right"].split()[:20])
-        shown = Sample(unit["id"], about, left, unit["text"], right)
-        heapq.heappush(self._sample, (_downward(digest(unit["id"])), -self._count, shown))
+        sample = Sample(unit["id"], details, left, unit["text"], right)
+        heapq.heappush(self._sample, (_downward(digest(unit["id"])), -self._count, sample))
         if len(self._sample) > _SAMPLE:
             heapq.heappop(self._sample)
 
@@ -86,8 +86,8 @@ class Tally:
         means = [round(self._words[side] / self._count, 1) for side in ("left", "text", "right")]
         values = [gathered.examples[TRAIN], gathered.examples[DEV], *means, None]
         counts: dict[str, float | None] = dict(zip(_NAMES, values, strict=True))
-        what = "books" if kind == BOOKS else "questions"
-        counts[what] = sum(seen.questions for seen in gathered.seen.values())
+        noun = "books" if kind == BOOKS else "questions"
+        counts[noun] = sum(summary.questions for summary in gathered.seen.values())
         files = dict(self._files.most_common(_FILES))
         if len(self._files) > len(files):
             files["others"] = self._files.total() - sum(files.values())
@@ -108,7 +108,7 @@ class Tally:
                 "examples whose text another one has, with other words before it": self.repeated,
                 "near duplicates across splits": list(near),
             },
-            sample=[shown for *_, shown in sorted(self._sample, reverse=True)],
+            sample=[sample for *_, sample in sorted(self._sample, reverse=True)],
         )
 
 

@@ -41,33 +41,33 @@ def sources(kind: str, paths: Sequence[StrPath]) -> list[Source]:
         InputError: no such file, none of that kind, or two of one name.
     """
     if kind != BOOKS:
-        lacking = f"no file in it ends in {' or '.join(_JSON[:2])}"
-        files = files_of(paths, lambda path: path.name.endswith(_JSON), lacking)
+        problem = f"no file in it ends in {' or '.join(_JSON[:2])}"
+        files = files_of(paths, lambda path: path.name.endswith(_JSON), problem)
         return _named([Source(kind, path, _name(path)) for path in files])
-    found = [Source(kind, file.path, file.name) for file in text_files(paths, "books")]
-    for source in found:
+    listed = [Source(kind, file.path, file.name) for file in text_files(paths, "books")]
+    for source in listed:
         if source.path.suffix in (".jsonl", ".json", ".gz"):
             raise InputError(
                 "not a book by its name",
                 file=source.path,
                 remedy="give .txt and .md files; JSON lines go to --answers or --nq",
             )
-    return found
+    return listed
 
 
 def _name(path: Path) -> str:
     return slug(path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json"))
 
 
-def _named(found: list[Source]) -> list[Source]:
+def _named(files: list[Source]) -> list[Source]:
     """Returns the sources, after checking that their names differ."""
     names: dict[str, Source] = {}
-    for source in found:
-        other = names.setdefault(source.name, source)
-        if other is not source:
+    for source in files:
+        earlier = names.setdefault(source.name, source)
+        if earlier is not source:
             raise InputError(
-                f"files of one name: {source.name} is the name of {other.path}, too",
+                f"files of one name: {source.name} is the name of {earlier.path}, too",
                 file=source.path,
                 remedy="rename one of the two files",
             )
-    return found
+    return files

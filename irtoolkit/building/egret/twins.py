@@ -30,17 +30,17 @@ def near_duplicates(train: Path, dev: Path) -> list[list[str]]:
         train, dev: their files.
     """
     ids, runs = _indexed(dev)
-    sizes = Counter(place for places in runs.values() for place in places)
-    found = []
+    sizes = Counter(position for places in runs.values() for position in places)
+    duplicates = []
     for unit in _records(train):
-        own = _runs(unit)
-        shared = Counter(place for run in own for place in runs.get(run, ()))
-        found += [
-            [unit["id"], ids[place]]
-            for place, count in sorted(shared.items())
-            if count > _NEAR * min(len(own), sizes[place])
+        unit_runs = _runs(unit)
+        shared = Counter(position for run in unit_runs for position in runs.get(run, ()))
+        duplicates += [
+            [unit["id"], ids[position]]
+            for position, count in sorted(shared.items())
+            if count > _NEAR * min(len(unit_runs), sizes[position])
         ]
-    return found
+    return duplicates
 
 
 def _indexed(dev: Path) -> tuple[list[str], dict[int, list[int]]]:

@@ -115,8 +115,8 @@ class _Bound:
         self._found = Counter(term for s in sentences for term in set(self._terms(s)))
 
     def __call__(self, text: str) -> float:
-        found = [self._found[term] for term in self._terms(text)]
-        return sum(log1p((self._size - n + 0.5) / (n + 0.5)) for n in found) or 1.0
+        matches = [self._found[term] for term in self._terms(text)]
+        return sum(log1p((self._size - n + 0.5) / (n + 0.5)) for n in matches) or 1.0
 
 
 def window_of(near: int | None, share: float | None, count: int, reach: Reach) -> tuple[int, int]:

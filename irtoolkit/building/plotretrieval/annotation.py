@@ -37,11 +37,11 @@ class Thresholds:
 USUAL = {"dense": Thresholds(0.5, 0.35), "bm25": Thresholds(0.3, 0.15)}
 
 
-def decide(found: Passage, plot: float, exact: bool, bounds: Thresholds) -> str:
+def decide(passage: Passage, plot: float, exact: bool, bounds: Thresholds) -> str:
     """Returns the decision on a pair.
 
     Args:
-        found: the passage and its score.
+        passage: the passage and its score.
         plot: the probability that the comment describes a plot.
         exact: whether the comment itself gives its passage. Then a low score does not
             speak against it: the less alike two such texts are, the more abstract is their association.
@@ -51,7 +51,7 @@ def decide(found: Passage, plot: float, exact: bool, bounds: Thresholds) -> str:
         return DROP
     if exact:
         return KEEP if plot >= bounds.plot else ASK
-    if found.score < bounds.ask:
+    if passage.score < bounds.ask:
         return DROP
-    sure = found.score >= bounds.keep and found.margin >= bounds.margin and plot >= bounds.plot
+    sure = passage.score >= bounds.keep and passage.margin >= bounds.margin and plot >= bounds.plot
     return KEEP if sure else ASK

@@ -100,37 +100,37 @@ def build_plotretrieval(
         InputError: a file cannot be used; two books are the same; the folder holds something else;
             no pair is left; or the retriever cannot run here.
     """
-    place = Path(out)
+    folder = Path(out)
     novels = text_files(books, "books")
     files = text_files(comments, "comments", (SUFFIX, *SUFFIXES))
-    with alone(place, (PIECES, FOUND, SHELF, SHEET)), shelf_in(place) as shelf:
-        remove_unfinished(place)
+    with alone(folder, (PIECES, FOUND, SHELF, SHEET)), shelf_in(folder) as shelf:
+        remove_unfinished(folder)
         steps = _steps(recipe)
         if checked is not None:
             read_sheet(Path(checked))  # before the work, not after it
         read = read_books(novels, shelf, False)
         texts = digest(*(f"{book.name} {book.content}" for book in read))
         key = digest(steps.key, texts, repr(_plain(recipe)), *(f.digest() for f in files))
-        refuse_changed(place, key, replace)
+        refuse_changed(folder, key, replace)
         gathered = Gathered(read, recipe.filter.limits.words, classifier=steps.judge.report)
-        found = _comments(place, files, recipe, gathered)
-        work = _pieces(place, found, steps, gathered, key=digest(steps.key, texts))
-        gather_pairs(gathered, work, found, checked)
-        write_sheet(place / SHEET, rows_of(gathered.candidates))
+        by_id = _comments(folder, files, recipe, gathered)
+        work = _pieces(folder, by_id, steps, gathered, key=digest(steps.key, texts))
+        gather_pairs(gathered, work, by_id, checked)
+        write_sheet(folder / SHEET, rows_of(gathered.candidates))
         if not gathered.pairs:
-            if is_of_others(place, key):  # the sheet is not of that benchmark any more
-                refuse_other(place, key, replace)
-            raise no_sure_pair(gathered, place / SHEET)
-        refuse_other(place, key, replace)
-        _write(place, gathered, files, recipe, key)
-        keep_only(place / PIECES, [work.place(block) for block in blocks_of(found)])
+            if is_of_others(folder, key):  # the sheet is not of that benchmark any more
+                refuse_other(folder, key, replace)
+            raise no_sure_pair(gathered, folder / SHEET)
+        refuse_other(folder, key, replace)
+        _write(folder, gathered, files, recipe, key)
+        keep_only(folder / PIECES, [work.place(block) for block in blocks_of(by_id)])
         return gathered
 
 
 def _steps(recipe: Recipe) -> Steps:
-    lacking = recipe.retriever.missing()
-    if lacking is not None:
-        raise InputError(lacking, remedy="or give --align bm25, which needs no model")
+    remedy = recipe.retriever.missing()
+    if remedy is not None:
+        raise InputError(remedy, remedy="or give --align bm25, which needs no model")
     judge: Judge = Rule()
     if recipe.labelled is not None:
         judge = Trained(read_labelled(Path(recipe.labelled)))
@@ -144,7 +144,7 @@ def _plain(recipe: Recipe) -> dict[str, object]:
 
 
 def _comments(
-    place: Path, files: Sequence[TextFile], recipe: Recipe, gathered: Gathered
+    folder: Path, files: Sequence[TextFile], recipe: Recipe, gathered: Gathered
 ) -> list[Comment]:
     """Returns the comments of all files, in their order.
 
@@ -156,54 +156,54 @@ def _comments(
     )
     listed = [file for file in files if file.path.suffix.lower() == SUFFIX]
     works = [file for file in files if file not in listed]
-    found: dict[str, Comment] = {}
+    comments: dict[str, Comment] = {}
     for file in listed:
-        _add(found, list(read_comments(file.path, catalogue)), gathered)
+        _add(comments, list(read_comments(file.path, catalogue)), gathered)
     if works:
         key = digest(
             formats(), repr(recipe.filter.matching), *(f"{b.name} {b.content}" for b in books)
         )
         shelved = [book.shelved for book in books]
-        finder = Finder(place / FOUND, shelved, recipe.filter.matching, key)
+        finder = Finder(folder / FOUND, shelved, recipe.filter.matching, key)
         find_quotations(finder, works)
-        made = list(comments_of(finder, works, recipe.context, gathered.left_out))
+        batches = list(comments_of(finder, works, recipe.context, gathered.left_out))
         gathered.comments += sum(gathered.left_out.values())
-        _add(found, made, gathered)
+        _add(comments, batches, gathered)
     else:
-        shutil.rmtree(place / FOUND, ignore_errors=True)  # of other texts
-    return list(found.values())
+        shutil.rmtree(folder / FOUND, ignore_errors=True)  # of other texts
+    return list(comments.values())
 
 
-def _add(found: dict[str, Comment], comments: Sequence[Comment], gathered: Gathered) -> None:
+def _add(by_id: dict[str, Comment], comments: Sequence[Comment], gathered: Gathered) -> None:
     gathered.comments += len(comments)
     for comment in comments:
-        if comment.id in found:
+        if comment.id in by_id:
             gathered.left_out["a comment that is there already"] += 1
         else:
-            found[comment.id] = comment
+            by_id[comment.id] = comment
 
 
 def _pieces(
-    place: Path, comments: Sequence[Comment], steps: Steps, gathered: Gathered, key: str
+    folder: Path, comments: Sequence[Comment], steps: Steps, gathered: Gathered, key: str
 ) -> Piecework:
     """Does all pieces of the work that are not done yet."""
     books = {book.name: book for book in gathered.books}
     shelved = {name: book.shelved for name, book in books.items()}
     langs = {name: book.lang for name, book in books.items()}
-    work = Piecework(place / PIECES, shelved, langs, steps, key)
+    work = Piecework(folder / PIECES, shelved, langs, steps, key)
     blocks = blocks_of(comments)
-    left = [block for block in blocks if not work.place(block).exists()]
-    gathered.pieces, gathered.continued = len(blocks), len(blocks) - len(left)
-    asked = list(dict.fromkeys(block.book for block in left))
-    steps.retriever.encode_ahead([(s,) for s in books[name].sentences()] for name in asked)
-    made = current().map(work, left)
-    for _ in tqdm(made, total=len(left), desc="comments", unit="piece", leave=False):
+    remaining = [block for block in blocks if not work.place(block).exists()]
+    gathered.pieces, gathered.continued = len(blocks), len(blocks) - len(remaining)
+    needed_books = list(dict.fromkeys(block.book for block in remaining))
+    steps.retriever.encode_ahead([(s,) for s in books[name].sentences()] for name in needed_books)
+    results = current().map(work, remaining)
+    for _ in tqdm(results, total=len(remaining), desc="comments", unit="piece", leave=False):
         pass
     return work
 
 
 def _write(
-    place: Path, gathered: Gathered, files: Sequence[TextFile], recipe: Recipe, key: str
+    folder: Path, gathered: Gathered, files: Sequence[TextFile], recipe: Recipe, key: str
 ) -> None:
     """Writes the release, report and sources, and last the file that makes it a benchmark."""
     counts = Counter(pair.book for pair in gathered.pairs)
@@ -214,10 +214,10 @@ def _write(
         for book in gathered.books
         if book.name in splits.get(TEST, ())
     }
-    write_release(place, gathered.books, gathered.pairs, splits)
+    write_release(folder, gathered.books, gathered.pairs, splits)
     split_of = {book: split for split, names in splits.items() for book in names}
-    write_provenance(place / "pairs.jsonl", gathered.pairs, split_of)
-    quality(gathered).write(place)
+    write_provenance(folder / "pairs.jsonl", gathered.pairs, split_of)
+    quality(gathered).write(folder)
     sources = {
         "Books": [
             f"{book.name}: {book.title}{', ' + book.author if book.author else ''}; {book.path}"
@@ -225,8 +225,8 @@ def _write(
         ],
         "Comments": [f"{file.name}: {file.path}" for file in files],
     }
-    write_sources(place, _INTRO, sources)
-    how = {
+    write_sources(folder, _INTRO, sources)
+    settings = {
         **_plain(recipe),
         "align": recipe.retriever.name,
         "settings": recipe.retriever.settings(),
@@ -236,4 +236,4 @@ def _write(
         "labelled": recipe.labelled and str(recipe.labelled),
         "checked": gathered.checked,
     }
-    describe(place, "plotretrieval", list(splits), key, how)
+    describe(folder, "plotretrieval", list(splits), key, settings)

@@ -43,8 +43,8 @@ def gather_pairs(
         _confirm(gathered, Path(checked))
         gathered.pairs = [pair for pair in gathered.candidates if pair.verdict == YES]
         if not gathered.pairs:
-            said, remedy = "no pair has the verdict yes", "check more pairs"
-            raise InputError(said, file=checked, remedy=remedy)
+            problem, remedy = "no pair has the verdict yes", "check more pairs"
+            raise InputError(problem, file=checked, remedy=remedy)
     else:
         gathered.pairs = [p for p in gathered.candidates if p.record["decision"] == KEEP]
     if not gathered.candidates:
@@ -58,10 +58,10 @@ def gather_pairs(
 
 def _confirm(gathered: Gathered, sheet: Path) -> None:
     """Gives each pair its verdict, and the query as the reader has left it."""
-    said = read_sheet(sheet, {pair.comment.id for pair in gathered.candidates})
+    verdicts = read_sheet(sheet, {pair.comment.id for pair in gathered.candidates})
     gathered.candidates = [
-        dataclasses.replace(pair, verdict=one.said, query=one.query or pair.query)
-        if (one := said.get(pair.comment.id))
+        dataclasses.replace(pair, verdict=verdict.said, query=verdict.query or pair.query)
+        if (verdict := verdicts.get(pair.comment.id))
         else pair
         for pair in gathered.candidates
     ]

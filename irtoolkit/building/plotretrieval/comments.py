@@ -53,8 +53,8 @@ class Comment:
     def id(self) -> str:
         """An id that its texts and its place alone decide, so that it is the same in every build."""
         # With a letter first, no spreadsheet takes it for a number.
-        place = (self.span, self.marked, self.near, self.share)
-        return f"c{digest(self.book, self.text, repr(place))[:11]}"
+        location = (self.span, self.marked, self.near, self.share)
+        return f"c{digest(self.book, self.text, repr(location))[:11]}"
 
     @property
     def is_exact(self) -> bool:
@@ -75,17 +75,17 @@ class Catalogue:
         self._names = {slug(title): name for name, title in titles.items()}
         self._names |= {slug(name): name for name in counts}
 
-    def find(self, said: str) -> str:
+    def find(self, title: str) -> str:
         """Returns the name of the book that a comment names.
 
         Raises:
             InputError: there is no such book.
         """
-        name = self._names.get(slug(said))
+        name = self._names.get(slug(title))
         if name is None:
-            near = did_you_mean(said, list(self.counts))
+            near = did_you_mean(title, list(self.counts))
             listed = ", ".join(list(self.counts)[:8]) + (", ..." if len(self.counts) > 8 else "")
-            raise InputError(f"no book {said!r}", remedy=f"{near}the books are {listed}")
+            raise InputError(f"no book {title!r}", remedy=f"{near}the books are {listed}")
         return name
 
 
@@ -96,14 +96,14 @@ def read_comments(path: Path, books: Catalogue) -> Iterator[Comment]:
         InputError: a line is not JSON, not UTF-8 or no comment, or names a book or a place that is
             not there; the file has no comments.
     """
-    found = False
+    any_comment = False
     for line, record in read_jsonl(path, own=True):
         try:
             yield _comment(record, books, path, line)
         except InputError as error:
             raise InputError(error.found, file=path, line=line, remedy=error.remedy) from None
-        found = True
-    if not found:
+        any_comment = True
+    if not any_comment:
         raise InputError("an empty file", file=path, remedy="remove it, or fill it")
 
 

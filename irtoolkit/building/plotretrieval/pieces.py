@@ -82,9 +82,9 @@ def blocks_of(comments: Sequence[Comment]) -> list[Block]:
     for comment in comments:
         by_book.setdefault(comment.book, []).append(comment)
     return [
-        Block(book, tuple(own[at : at + PIECE]))
-        for book, own in sorted(by_book.items())
-        for at in range(0, len(own), PIECE)
+        Block(book, tuple(comments_of_book[start : start + PIECE]))
+        for book, comments_of_book in sorted(by_book.items())
+        for start in range(0, len(comments_of_book), PIECE)
     ]
 
 
@@ -114,11 +114,11 @@ class Piecework:
 
     def __call__(self, block: Block) -> bool:
         """Writes the file of a piece, unless it is there; whether it was written."""
-        place = self.place(block)
-        if place.exists():
+        path = self.place(block)
+        if path.exists():
             return False
         records = self._records(block)
-        with atomic_text(place) as out:
+        with atomic_text(path) as out:
             json.dump(records, out, ensure_ascii=False, indent=0)
             out.write("\n")
         return True
@@ -157,25 +157,25 @@ class Piecework:
             for (number, span), row in zip(rest, scores, strict=True):
                 comment = block.comments[number]
                 if span:
-                    found = score_of(row, *span)
+                    score = score_of(row, *span)
                 else:
                     near = window_of(comment.near, comment.share, len(sentences), steps.reach)
-                    found = passage_of(row, near, steps.reach)
-                records[number] |= self._decided(comment, found, plot[number], sentences)
+                    score = passage_of(row, near, steps.reach)
+                records[number] |= self._decided(comment, score, plot[number], sentences)
         return records
 
     def _decided(
-        self, comment: Comment, found: Passage, plot: float, sentences: Sequence[str]
+        self, comment: Comment, passage: Passage, plot: float, sentences: Sequence[str]
     ) -> dict[str, Any]:
         """Returns a comment with its passage and the decision on the two."""
         lang = self.langs[comment.book]
-        text = sentences[found.start : found.stop]
+        text = sentences[passage.start : passage.stop]
         reason, shared = self.steps.filter.after(comment.text, text, lang)
-        decision = decide(found, plot, comment.is_exact, self.steps.thresholds)
+        decision = decide(passage, plot, comment.is_exact, self.steps.thresholds)
         if not reason and decision == DROP:
             reason = "no passage is near enough"
         return {
-            **asdict(found),
+            **asdict(passage),
             "overlap": round(shared, 4),
             "decision": decision,
             "left_out": reason,
@@ -184,10 +184,10 @@ class Piecework:
 
 def _marked(comment: Comment, book: ShelvedBook) -> tuple[int, int] | None:
     """Returns the location of a marked passage in its book."""
-    found = quotations(Document.of([Paragraph(comment.marked, set_off=True)]), [book], _MARKED)
-    if not found:
+    matches = quotations(Document.of([Paragraph(comment.marked, set_off=True)]), [book], _MARKED)
+    if not matches:
         return None
-    longest = max(found, key=lambda quotation: quotation.words)
+    longest = max(matches, key=lambda quotation: quotation.words)
     return longest.start, longest.start + longest.length
 
 

@@ -82,9 +82,9 @@ class Rule:
         if EAST.search(text):
             return 1.0  # such scripts have no capital letters, so there are no names to see
         words = _WORD.findall(text)
-        told = sum(word in names or word.lower() in _STORY for word in words)
+        story_words = sum(word in names or word.lower() in _STORY for word in words)
         spoken = sum(word.lower() in _READING for word in words if word not in names)
-        return round(told / (told + spoken), 4) if told else 0.0
+        return round(story_words / (story_words + spoken), 4) if story_words else 0.0
 
 
 @dataclass(frozen=True)
@@ -118,13 +118,13 @@ class Trained:
 
         labels = np.array(self.labelled.labels)
         parts = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-        said = cross_val_predict(_pipeline(), list(self.labelled.texts), labels, cv=parts)
+        predicted = cross_val_predict(_pipeline(), list(self.labelled.texts), labels, cv=parts)
         most = Counter(self.labelled.labels).most_common(1)[0][1]
         return {
             "labelled texts": len(labels),
-            "held-out accuracy, percent": round(100 * float(accuracy_score(labels, said)), 1),
+            "held-out accuracy, percent": round(100 * float(accuracy_score(labels, predicted)), 1),
             "held-out F1 of plot, percent": round(
-                100 * float(f1_score(labels, said, pos_label=PLOT)), 1
+                100 * float(f1_score(labels, predicted, pos_label=PLOT)), 1
             ),
             "share of the commoner label, percent": round(100 * most / len(labels), 1),
         }
@@ -137,8 +137,10 @@ class Trained:
         if not texts:
             return []
         column = list(self._model.classes_).index(PLOT)
-        found = self._model.predict_proba([masked(text, names) for text in texts])[:, column]
-        return [round(float(value), 4) for value in found]
+        probabilities = self._model.predict_proba([masked(text, names) for text in texts])[
+            :, column
+        ]
+        return [round(float(value), 4) for value in probabilities]
 
 
 def _pipeline() -> Any:
@@ -182,9 +184,9 @@ def read_labelled(path: Path) -> Labelled:
     texts, labels = [], []
     for line, text, label in _rows(path):
         if not isinstance(text, str) or not text.strip() or label not in LABELS:
-            found = f"label {label!r}" if isinstance(text, str) and text.strip() else "no text"
+            problem = f"label {label!r}" if isinstance(text, str) and text.strip() else "no text"
             raise InputError(
-                found, file=path, line=line, remedy=f"a label is {' or '.join(LABELS)}"
+                problem, file=path, line=line, remedy=f"a label is {' or '.join(LABELS)}"
             )
         texts.append(" ".join(text.split()))
         labels.append(label)
@@ -202,8 +204,8 @@ def read_labelled(path: Path) -> Labelled:
 def _rows(path: Path) -> Any:
     if path.suffix.lower() == ".jsonl":
         for line, record in read_jsonl(path, own=True):
-            found = record if isinstance(record, dict) else {}
-            yield line, found.get("text"), found.get("label")
+            fields = record if isinstance(record, dict) else {}
+            yield line, fields.get("text"), fields.get("label")
         return
     for line, row in read_lines(path):
         if row.strip():

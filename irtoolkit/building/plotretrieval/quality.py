@@ -145,9 +145,9 @@ def _verdicts(pairs: Sequence[Pair]) -> dict[str, int]:
 
 
 def _shown(pair: Pair) -> Sample:
-    about = {
+    details = {
         "passage": pair.gold,
         "decision": pair.record["decision"],
         "score": pair.record["score"],
     }
-    return Sample(pair.comment.id, about, f"{pair.query} =>", pair.passage)
+    return Sample(pair.comment.id, details, f"{pair.query} =>", pair.passage)

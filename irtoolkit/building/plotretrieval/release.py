@@ -51,7 +51,7 @@ class Pair:
 
 
 def write_release(
-    place: Path,
+    folder: Path,
     books: Sequence[ReadBook],
     pairs: Sequence[Pair],
     splits: Mapping[str, Sequence[str]],
@@ -59,38 +59,38 @@ def write_release(
     """Writes the queries of each split, and the books that have any.
 
     Args:
-        place: the folder of the benchmark.
+        folder: the folder of the benchmark.
         books: all books.
         pairs: those of the benchmark.
         splits: the books of each split.
     """
     used = {name for names in splits.values() for name in names}
-    shutil.rmtree(place / "books", ignore_errors=True)
+    shutil.rmtree(folder / "books", ignore_errors=True)
     for book in books:
         if book.name in used:
-            with atomic_text(place / "books" / f"{book.name}.json") as out:
+            with atomic_text(folder / "books" / f"{book.name}.json") as out:
                 record = {"book": book.name, "sentences": book.sentences()}
                 json.dump(record, out, ensure_ascii=False)
                 out.write("\n")
     for split in SPLITS:
-        path = place / f"queries-{split}.jsonl"
+        path = folder / f"queries-{split}.jsonl"
         path.unlink(missing_ok=True)
         if split in splits:
             with atomic_text(path) as out:
-                own = [pair for pair in pairs if pair.book in splits[split]]
-                for query in _queries(own):
+                split_pairs = [pair for pair in pairs if pair.book in splits[split]]
+                for query in _queries(split_pairs):
                     out.write(json.dumps(query, ensure_ascii=False) + "\n")
 
 
 def _queries(pairs: Sequence[Pair]) -> Iterable[dict[str, Any]]:
     """Returns the queries of a split; equal comments on several passages are one query."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    queries: dict[tuple[str, str], dict[str, Any]] = {}
     for pair in pairs:
         new = {"query_id": pair.comment.id, "book": pair.book, "query": pair.query, "spans": []}
-        query = found.setdefault((pair.book, pair.query), new)
+        query = queries.setdefault((pair.book, pair.query), new)
         if list(pair.span) not in query["spans"]:
             query["spans"].append(list(pair.span))
-    return found.values()
+    return queries.values()
 
 
 def write_provenance(path: Path, pairs: Sequence[Pair], split_of: Mapping[str, str]) -> None:

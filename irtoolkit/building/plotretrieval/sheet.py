@@ -59,9 +59,11 @@ def write_sheet(path: Path, rows: Sequence[Row]) -> None:
         InputError: an existing sheet has other verdicts, which would be lost.
     """
     if path.is_file():
-        there = read_sheet(path)
+        existing = read_sheet(path)
         ours = {row.id: Verdict(row.verdict, row.query) for row in rows}
-        lost = [key for key, one in there.items() if one.said and ours.get(key) != one]
+        lost = [
+            key for key, verdict in existing.items() if verdict.said and ours.get(key) != verdict
+        ]
         if lost:
             raise InputError(
                 f"the sheet has {len(lost)} verdicts that would be lost",
@@ -87,35 +89,35 @@ def write_sheet(path: Path, rows: Sequence[Row]) -> None:
             )
 
 
-def read_sheet(path: Path, known: Collection[str] | None = None) -> dict[str, Verdict]:
+def read_sheet(path: Path, allowed: Collection[str] | None = None) -> dict[str, Verdict]:
     """Reads the verdicts of a sheet, by id.
 
     Args:
         path: the sheet.
-        known: the ids of the pairs to be checked; None takes any.
+        allowed: the ids of the pairs to be checked; None takes any.
 
     Raises:
         InputError: no such file, not a sheet, an unknown or repeated id, or another verdict.
     """
-    found: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}
     for line, row in _rows(path):
-        key, said, query = (" ".join((row.get(name) or "").split()) for name in _REQUIRED)
-        said = said.lower()
+        key, answer, query = (" ".join((row.get(name) or "").split()) for name in _REQUIRED)
+        answer = answer.lower()
         problem, remedy = "", None
-        if said and said not in VERDICTS:
-            problem, remedy = f"verdict {said!r}", f"write {', '.join(VERDICTS)}, or nothing"
-        elif key in found:
+        if answer and answer not in VERDICTS:
+            problem, remedy = f"verdict {answer!r}", f"write {', '.join(VERDICTS)}, or nothing"
+        elif key in verdicts:
             problem, remedy = f"id {key} appears twice", "leave one row of the two"
-        elif known is not None and key not in known:
-            problem = f"id {key!r} is not among the {len(known)} pairs of this build"
-            near = did_you_mean(key, known)
+        elif allowed is not None and key not in allowed:
+            problem = f"id {key!r} is not among the {len(allowed)} pairs of this build"
+            near = did_you_mean(key, allowed)
             remedy = f"{near}ids must not be edited; build with the texts and settings of the sheet"
-        elif said == YES and not query:
+        elif answer == YES and not query:
             problem, remedy = f"the query of {key} is empty", "keep what describes the plot"
         if problem:
             raise InputError(problem, file=path, line=line, remedy=remedy)
-        found[key] = Verdict(said, query)
-    return found
+        verdicts[key] = Verdict(answer, query)
+    return verdicts
 
 
 def _rows(path: Path) -> list[tuple[int, Mapping[str, str | None]]]:
@@ -123,10 +125,10 @@ def _rows(path: Path) -> list[tuple[int, Mapping[str, str | None]]]:
     text = "\n".join(line for _, line in read_lines(path)).removeprefix("\ufeff")
     read = csv.DictReader(io.StringIO(text), delimiter=column_mark(text.partition("\n")[0]))
     names = [name.strip() for name in read.fieldnames or ()]
-    lacking = [name for name in _REQUIRED if name not in names]
-    if lacking:
+    absent = [name for name in _REQUIRED if name not in names]
+    if absent:
         raise InputError(
-            f"no column {lacking[0]!r}",
+            f"no column {absent[0]!r}",
             file=path,
             line=1,
             remedy=f"keep the first line of the sheet: {', '.join(COLUMNS)}",

@@ -69,10 +69,10 @@ def build_quoter(
             enough.
     """
     recipe = recipe or Recipe()
-    place = Path(out)
+    folder = Path(out)
     lists, files = text_files(quotes, "lists of quotes"), text_files(corpus, "texts")
-    with alone(place, (FOUND,)):
-        remove_unfinished(place)
+    with alone(folder, (FOUND,)):
+        remove_unfinished(folder)
         listed = read_quotes(lists, recipe.words, recipe.lang, recipe.unit)
         engine = current()
         looked = engine.map(look_at, files)
@@ -82,27 +82,27 @@ def build_quoter(
             formats(), listed.content, f"{settings.unit} {settings.context} {settings.alone}"
         )
         patterns = Patterns(listed.quotes, settings.alone)
-        finder = Finder(place / FOUND, patterns, settings.unit, settings.context, key)
+        finder = Finder(folder / FOUND, patterns, settings.unit, settings.context, key)
         whole = digest(key, repr(settings), *(f"{text.file.name} {text.sha}" for text in texts))
-        refuse_changed(place, whole, replace)
-        _remove_release(place)
-        refuse_other(place, whole, replace)
-        made = engine.map(finder, texts)
-        bar = tqdm(made, total=len(texts), desc="corpus", unit="text", leave=False)
+        refuse_changed(folder, whole, replace)
+        _remove_release(folder)
+        refuse_other(folder, whole, replace)
+        results = engine.map(finder, texts)
+        bar = tqdm(results, total=len(texts), desc="corpus", unit="text", leave=False)
         done = sum(not written for written in bar)
         keep_only(finder.folder, {finder.place(text) for text in texts})
         gathered = _gathered(finder, texts, listed, settings)
         gathered.continued = done
-        _write(place, gathered, whole)
+        _write(folder, gathered, whole)
         return gathered
 
 
-def _remove_release(place: Path) -> None:
+def _remove_release(folder: Path) -> None:
     """Removes the file of contexts of an earlier build, which may be in another language."""
     with contextlib.suppress(InputError):  # a damaged description names no language
-        lang = described(place).get("lang") if is_whole(place) else None
+        lang = described(folder).get("lang") if is_whole(folder) else None
         if isinstance(lang, str) and is_code(lang):
-            (place / file_of(lang)).unlink(missing_ok=True)
+            (folder / file_of(lang)).unlink(missing_ok=True)
 
 
 def _usual(texts: Sequence[Text]) -> str | None:
@@ -115,52 +115,52 @@ def _gathered(
     finder: Finder, texts: Sequence[Text], listed: QuoteList, settings: Settings
 ) -> Gathered:
     """Returns the selected pairs, divided into splits."""
-    made = Gathered(listed, settings)
-    found = {text.file.name: Found.read(finder.place(text)) for text in texts}
-    for name, each in found.items():
-        made.texts[name] = {**each.about, **each.totals}
-        if is_collection(each):
-            made.collections.append(each.about["path"])
+    gathered = Gathered(listed, settings)
+    by_text = {text.file.name: Found.read(finder.place(text)) for text in texts}
+    for name, matches in by_text.items():
+        gathered.texts[name] = {**matches.about, **matches.totals}
+        if is_collection(matches):
+            gathered.collections.append(matches.about["path"])
         else:
-            made.found.update(row["quote"] for row in each.occurrences)
-    every = pairs(found, made.left_out)
-    made.pairs = selected(every, listed.quotes, settings, made.left_out)
-    if not made.pairs:
-        raise _nothing(made)
-    golds = [pair.quote for pair in made.pairs]
-    made.splits = divided(golds, settings.unseen, settings.seed)
-    return made
+            gathered.found.update(row["quote"] for row in matches.occurrences)
+    all_pairs = pairs(by_text, gathered.left_out)
+    gathered.pairs = selected(all_pairs, listed.quotes, settings, gathered.left_out)
+    if not gathered.pairs:
+        raise _nothing(gathered)
+    golds = [pair.quote for pair in gathered.pairs]
+    gathered.splits = divided(golds, settings.unseen, settings.seed)
+    return gathered
 
 
-def _nothing(made: Gathered) -> InputError:
+def _nothing(gathered: Gathered) -> InputError:
     """Says why there is no benchmark."""
-    most = max(made.found.values(), default=0)
-    where = f"{len(made.texts) - len(made.collections):,} texts"
-    if made.collections:
-        where += f" ({made.collections[0]} is a collection of quotations)"
+    most = max(gathered.found.values(), default=0)
+    where = f"{len(gathered.texts) - len(gathered.collections):,} texts"
+    if gathered.collections:
+        where += f" ({gathered.collections[0]} is a collection of quotations)"
     return InputError(
-        f"no quote has {made.settings.least} contexts: {len(made.found):,} of"
-        f" {len(made.listed.quotes):,} quotes are found in {where}, the most frequent {most} times",
+        f"no quote has {gathered.settings.least} contexts: {len(gathered.found):,} of"
+        f" {len(gathered.listed.quotes):,} quotes are found in {where}, the most frequent {most} times",
         remedy="add texts, or lower --least",
     )
 
 
-def _write(place: Path, gathered: Gathered, key: str) -> None:
+def _write(folder: Path, gathered: Gathered, key: str) -> None:
     """Writes the release, report and sources, and last the file that makes it a benchmark."""
     lang = gathered.settings.lang
     bounds = write_release(
-        place / file_of(lang),
-        place / "contexts.jsonl",
+        folder / file_of(lang),
+        folder / "contexts.jsonl",
         gathered.listed.quotes,
         gathered.pairs,
         gathered.splits,
         lang,
     )
-    quality(gathered).write(place)
-    write_sources(place, _INTRO, {"Texts": [_source(n, t) for n, t in gathered.texts.items()]})
+    quality(gathered).write(folder)
+    write_sources(folder, _INTRO, {"Texts": [_source(n, t) for n, t in gathered.texts.items()]})
     splits = [split for split in SPLITS if gathered.splits[split]]
     more = {"lang": lang, "bounds": list(bounds)}
-    describe(place, "quoter", splits, key, asdict(gathered.settings), more=more)
+    describe(folder, "quoter", splits, key, asdict(gathered.settings), more=more)
 
 
 def _source(name: str, text: dict[str, str]) -> str:

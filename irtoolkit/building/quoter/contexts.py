@@ -52,24 +52,24 @@ def without(text: str, quoted: Sequence[str], unit: Unit) -> tuple[str, int]:
         unit: words or characters.
     """
     size = min(_LEAK[unit], len(quoted))
-    runs = {tuple(quoted[at : at + size]) for at in range(len(quoted) - size + 1)}
-    found = tokens(text, unit)
+    runs = {tuple(quoted[i : i + size]) for i in range(len(quoted) - size + 1)}
+    words = tokens(text, unit)
     leaking: set[int] = set()
-    for at in range(len(found) - size + 1):
-        if tuple(token[0] for token in found[at : at + size]) in runs:
-            leaking.update(range(at, at + size))
+    for i in range(len(words) - size + 1):
+        if tuple(token[0] for token in words[i : i + size]) in runs:
+            leaking.update(range(i, i + size))
     if not leaking:
         return text, 0
-    starts = [at for at in sorted(leaking) if at - 1 not in leaking]
-    kept, begin = [], 0
+    starts = [i for i in sorted(leaking) if i - 1 not in leaking]
+    pieces_kept, begin = [], 0
     for first in starts:
         last = first
         while last + 1 in leaking:
             last += 1
-        kept.append(text[begin : found[first][1]])
-        begin = found[last][2]
-    kept.append(text[begin:])
-    joined = ("" if unit == "characters" else " ").join(kept)
+        pieces_kept.append(text[begin : words[first][1]])
+        begin = words[last][2]
+    pieces_kept.append(text[begin:])
+    joined = ("" if unit == "characters" else " ").join(pieces_kept)
     return " ".join(joined.split()), len(starts)
 
 
@@ -97,4 +97,4 @@ def runs(text: str, unit: Unit) -> frozenset[str]:
     """Returns the runs of `_LEAK` words or characters of a context, as letters."""
     words = [token[0] for token in tokens(text, unit)]
     size = _LEAK[unit]
-    return frozenset(" ".join(words[at : at + size]) for at in range(len(words) - size + 1))
+    return frozenset(" ".join(words[i : i + size]) for i in range(len(words) - size + 1))

@@ -94,33 +94,33 @@ def pieces(text: Text, longest: int, around: int, size: int = PIECE) -> Iterator
         around: characters of its surroundings that are needed.
         size: characters that are read at once.
     """
-    held, offset, done = "", 0, 0
+    pending, offset, done = "", 0, 0
     with io.TextIOWrapper(text.file.opened(), text.codec, text.errors) as source:
         while True:
             new = source.read(size)
-            held += _without_publishers(new, offset + len(held), text.header.cuts)
+            pending += _without_publishers(new, offset + len(pending), text.header.cuts)
             final = len(new) < size
-            held = _NUMBER.sub(_filled, _MARK.sub(_filled, held))
-            letters = Letters.of(held)
-            safe = len(held) if final else max(done - offset, len(held) - around)
-            yield Piece(held, letters, offset, done - offset, safe)
+            pending = _NUMBER.sub(_filled, _MARK.sub(_filled, pending))
+            letters = Letters.of(pending)
+            safe = len(pending) if final else max(done - offset, len(pending) - around)
+            yield Piece(pending, letters, offset, done - offset, safe)
             if final:
                 return
             keep = _needed(letters, safe, longest, around)
-            keep = max(keep, len(held) - max(8 * size, 4 * around))
+            keep = max(keep, len(pending) - max(8 * size, 4 * around))
             done = offset + safe
-            offset, held = offset + keep, held[keep:]
+            offset, pending = offset + keep, pending[keep:]
 
 
 def _without_publishers(new: str, begin: int, cuts: Sequence[Cut]) -> str:
     """Returns a part of a text that begins at a place, with publishers' lines filled."""
-    end, parts, at = begin + len(new), [], 0
+    end, parts, position = begin + len(new), [], 0
     for cut in cuts:
         first, last = max(cut.begin, begin) - begin, min(cut.end, end) - begin
         if first < last:
-            parts += [new[at:first], FILL * (last - first)]
-            at = last
-    return "".join([*parts, new[at:]])
+            parts += [new[position:first], FILL * (last - first)]
+            position = last
+    return "".join([*parts, new[position:]])
 
 
 def _filled(match: re.Match[str]) -> str:

@@ -81,13 +81,13 @@ class Patterns:
     @cached_property
     def owners(self) -> dict[str, list[tuple[int, int, int]]]:
         """Returns letters to the quotes and sentences with these letters."""
-        found: dict[str, list[tuple[int, int, int]]] = {}
+        owners: dict[str, list[tuple[int, int, int]]] = {}
         for number, quote in enumerate(self.quotes):
-            found.setdefault(quote.letters, []).append((number, 0, len(quote.parts)))
-            for at, size in enumerate(quote.sizes if len(quote.parts) > 1 else ()):
+            owners.setdefault(quote.letters, []).append((number, 0, len(quote.parts)))
+            for i, size in enumerate(quote.sizes if len(quote.parts) > 1 else ()):
                 if size >= self.alone:
-                    found.setdefault(quote.parts[at], []).append((number, at, at + 1))
-        return found
+                    owners.setdefault(quote.parts[i], []).append((number, i, i + 1))
+        return owners
 
     @cached_property
     def longest(self) -> int:
@@ -109,9 +109,9 @@ class Patterns:
         for pattern, begin, _ in self._automaton.find_matches_as_indexes(line, overlapping=True):
             yield self._strings[pattern], begin
 
-    def is_whole(self, place: Place) -> bool:
+    def is_whole(self, occurrence: Place) -> bool:
         """Returns whether an occurrence has all sentences of its quote."""
-        return place.last - place.first == len(self.quotes[place.quote].parts)
+        return occurrence.last - occurrence.first == len(self.quotes[occurrence.quote].parts)
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -135,31 +135,36 @@ class Search:
 
     def occurrences(self, piece: Piece) -> Iterator[Occurrence]:
         """Yields the occurrences that belong to a piece, in order."""
-        text, at = piece.text, piece.letters.at
-        for place, reason in self._resolved(set(self._places(text, piece.letters))):
-            begin, end = int(at[place.begin]), int(at[place.end - 1]) + 1
+        text, positions = piece.text, piece.letters.at
+        for occurrence, reason in self._resolved(set(self._places(text, piece.letters))):
+            begin, end = int(positions[occurrence.begin]), int(positions[occurrence.end - 1]) + 1
             if not piece.done < end <= piece.safe:
                 continue
             if reason:
                 self.left_out[reason] += 1
-            elif piece.offset + begin >= self._last.get(place.quote, 0):
-                self._last[place.quote] = piece.offset + end
-                yield Occurrence(place.quote, place.first, place.last, begin, end)
+            elif piece.offset + begin >= self._last.get(occurrence.quote, 0):
+                self._last[occurrence.quote] = piece.offset + end
+                yield Occurrence(occurrence.quote, occurrence.first, occurrence.last, begin, end)
 
     def _resolved(self, places: Iterable[Place]) -> Iterator[tuple[Place, str]]:
         """Yields places in order, with why each is not an occurrence, or ""."""
         spans: dict[tuple[int, int], list[Place]] = {}
-        for place in sorted(places):
-            spans.setdefault((place.begin, place.end), []).append(place)
+        for occurrence in sorted(places):
+            spans.setdefault((occurrence.begin, occurrence.end), []).append(occurrence)
         reached = 0
         for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-            here = spans[begin, end]
+            same_span = spans[begin, end]
             # Of the same letters, a whole quote goes before a sentence of another.
-            here = [place for place in here if self.patterns.is_whole(place)] or here
+            same_span = [
+                occurrence for occurrence in same_span if self.patterns.is_whole(occurrence)
+            ] or same_span
             if end <= reached:
-                yield here[0], INSIDE
+                yield same_span[0], INSIDE
             else:
-                yield here[0], SEVERAL if len({place.quote for place in here}) > 1 else ""
+                yield (
+                    same_span[0],
+                    SEVERAL if len({occurrence.quote for occurrence in same_span}) > 1 else "",
+                )
             reached = max(reached, end)
 
     def _places(self, text: str, letters: Letters) -> Iterator[Place]:
@@ -170,22 +175,30 @@ class Search:
             if not (_is_border(text, letters, begin) and _is_border(text, letters, end)):
                 continue
             for number, first, last in owners[string]:
-                found = Place(begin, end, number, first, last)
-                if not self._has_borders(text, letters, found):
+                occurrence = Place(begin, end, number, first, last)
+                if not self._has_borders(text, letters, occurrence):
                     continue
-                place = self._extended(text, letters, found)
-                if not _is_broken(letters, place):
-                    yield place
+                extended = self._extended(text, letters, occurrence)
+                if not _is_broken(letters, extended):
+                    yield extended
 
-    def _has_borders(self, text: str, letters: Letters, place: Place) -> bool:
+    def _has_borders(self, text: str, letters: Letters, occurrence: Place) -> bool:
         """Returns whether no word goes on from one sentence of an occurrence to the next."""
-        sizes = map(len, self.patterns.quotes[place.quote].parts[place.first : place.last - 1])
-        ends = accumulate(sizes, initial=place.begin)
+        sizes = map(
+            len,
+            self.patterns.quotes[occurrence.quote].parts[occurrence.first : occurrence.last - 1],
+        )
+        ends = accumulate(sizes, initial=occurrence.begin)
         return all(_is_border(text, letters, end) for end in ends)
 
-    def _extended(self, text: str, letters: Letters, place: Place) -> Place:
-        parts, line = self.patterns.quotes[place.quote].parts, letters.line
-        begin, end, first, last = place.begin, place.end, place.first, place.last
+    def _extended(self, text: str, letters: Letters, occurrence: Place) -> Place:
+        parts, line = self.patterns.quotes[occurrence.quote].parts, letters.line
+        begin, end, first, last = (
+            occurrence.begin,
+            occurrence.end,
+            occurrence.first,
+            occurrence.last,
+        )
         while first and begin >= len(part := parts[first - 1]):
             if not line.startswith(part, begin - len(part)):
                 break
@@ -196,14 +209,14 @@ class Search:
             if not _is_border(text, letters, end + len(parts[last])):
                 break
             end, last = end + len(parts[last]), last + 1
-        return Place(begin, end, place.quote, first, last)
+        return Place(begin, end, occurrence.quote, first, last)
 
 
-def _is_border(text: str, letters: Letters, at: int) -> bool:
+def _is_border(text: str, letters: Letters, position: int) -> bool:
     """Returns whether no word continues from the letter before a place to the one after it."""
-    if not 0 < at < len(letters):
+    if not 0 < position < len(letters):
         return True
-    before, after = int(letters.at[at - 1]), int(letters.at[at])
+    before, after = int(letters.at[position - 1]), int(letters.at[position])
     if before == after:  # both are of one character
         return False
     if UNSPACED.match(text, before) or UNSPACED.match(text, after):
@@ -213,5 +226,5 @@ def _is_border(text: str, letters: Letters, at: int) -> bool:
     )
 
 
-def _is_broken(letters: Letters, place: Place) -> bool:
-    return int(np.diff(letters.at[place.begin : place.end]).max(initial=0)) > GAP + 1
+def _is_broken(letters: Letters, occurrence: Place) -> bool:
+    return int(np.diff(letters.at[occurrence.begin : occurrence.end]).max(initial=0)) > GAP + 1

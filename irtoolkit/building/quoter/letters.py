@@ -43,9 +43,9 @@ def _table() -> _Table:
     flat: list[int] = []
     starts, counts = np.zeros(_HIGH + 1, np.int64), np.zeros(_HIGH + 1, np.uint8)
     for code in range(_HIGH):
-        made = _letters(chr(code))
-        starts[code], counts[code] = len(flat), len(made)
-        flat += map(ord, made)
+        folded = _letters(chr(code))
+        starts[code], counts[code] = len(flat), len(folded)
+        flat += map(ord, folded)
     # One place for all ideographs, which are themselves.
     starts[_HIGH], counts[_HIGH] = len(flat), 1
     return _Table(np.array([*flat, 0], np.uint32), starts, counts)
@@ -82,15 +82,15 @@ class Letters:
         low = np.minimum(codes, _HIGH).astype(np.int32)
         counts = table.counts[low]
         counts[codes >= _END] = 0
-        at = np.repeat(np.arange(len(codes)), counts)
-        places = table.starts[low[at]]
+        positions = np.repeat(np.arange(len(codes)), counts)
+        places = table.starts[low[positions]]
         if (counts > 1).any():
             firsts = np.cumsum(counts, dtype=np.int64) - counts
-            places += np.arange(len(at)) - firsts[at]
-        found = table.flat[places]
-        high = codes[at] >= _HIGH
-        found[high] = codes[at][high]
-        return cls(found.tobytes().decode("utf-32-le"), at)
+            places += np.arange(len(positions)) - firsts[positions]
+        values = table.flat[places]
+        high = codes[positions] >= _HIGH
+        values[high] = codes[positions][high]
+        return cls(values.tobytes().decode("utf-32-le"), positions)
 
     def __len__(self) -> int:
         return len(self.at)
@@ -114,12 +114,12 @@ def _letters_of(character: str) -> str:
 
 def unit_of(text: str) -> Unit:
     """Returns the unit of contexts of such texts, by their script."""
-    found = sum(1 for _ in UNSPACED.finditer(text))
-    return "characters" if 2 * found > sum(1 for c in text if c.isalnum()) else "words"
+    characters = sum(1 for _ in UNSPACED.finditer(text))
+    return "characters" if 2 * characters > sum(1 for c in text if c.isalnum()) else "words"
 
 
 def tokens(text: str, unit: Unit) -> list[tuple[str, int, int]]:
     """Returns the words or characters of a text as letters, each with its begin and end."""
     pattern: Any = _WORD if unit == "words" else re.compile(r"\w")
-    found = ((_letters_of_word(match[0]), *match.span()) for match in pattern.finditer(text))
-    return [token for token in found if token[0]]
+    words = ((_letters_of_word(match[0]), *match.span()) for match in pattern.finditer(text))
+    return [token for token in words if token[0]]

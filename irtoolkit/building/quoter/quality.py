@@ -59,9 +59,13 @@ class Gathered:
 
     def notes(self) -> Iterator[str]:
         """Yields notes for the user: guesses, other encodings than UTF-8, and omitted texts."""
-        made = self.settings
-        lang = f"language {made.lang}" if made.lang != UNKNOWN else "no known language: see --lang"
-        yield f"{lang}; {made.context} {made.unit} on each side"
+        settings = self.settings
+        lang = (
+            f"language {settings.lang}"
+            if settings.lang != UNKNOWN
+            else "no known language: see --lang"
+        )
+        yield f"{lang}; {settings.context} {settings.unit} on each side"
         read = [*self.listed.encodings.items()]
         read += [(text["path"], text["encoding"]) for text in self.texts.values()]
         for path, encoding in read:
@@ -75,12 +79,12 @@ def quality(gathered: Gathered) -> Quality:
     """Returns the figures of a benchmark."""
     pairs, unit = gathered.pairs, gathered.settings.unit
     quotes = gathered.listed.quotes
-    each = Counter(pair.quote for pair in pairs)
+    frequency = Counter(pair.quote for pair in pairs)
     numbers = [number for split in SPLITS for number in gathered.splits[split]]
     ids = {number: f"{gathered.settings.lang}-{line}" for line, number in enumerate(numbers, 1)}
     split_of = {ids[n]: split for split in SPLITS for n in gathered.splits[split]}
     words = {ids[n]: [t[0] for t in tokens(pair.context, unit)] for n, pair in enumerate(pairs)}
-    sizes = {number: sum(quotes[number].sizes) for number in each}
+    sizes = {number: sum(quotes[number].sizes) for number in frequency}
     return Quality(
         counts=_counts(gathered, mean([len(w) for w in words.values()])),
         paper=_paper(gathered.settings.lang),
@@ -89,11 +93,12 @@ def quality(gathered: Gathered) -> Quality:
             "quotes of the list that are not looked for": dict(
                 gathered.listed.left_out.most_common()
             ),
-            "contexts of a quote": histogram(list(each.values()), 10),
+            "contexts of a quote": histogram(list(frequency.values()), 10),
             f"{unit} of a quote": histogram(list(sizes.values()), 5),
             f"{unit} of a context": histogram([len(w) for w in words.values()], 10),
             "most frequent quotes": {
-                quotes[number].text[:_WIDTH]: count for number, count in each.most_common(_SHOWN)
+                quotes[number].text[:_WIDTH]: count
+                for number, count in frequency.most_common(_SHOWN)
             },
             "texts": dict(Counter(pair.text for pair in pairs).most_common(_SHOWN)),
         },
@@ -109,17 +114,17 @@ def quality(gathered: Gathered) -> Quality:
 
 
 def _counts(gathered: Gathered, words: float) -> dict[str, float]:
-    found: dict[str, float] = {}
+    counts: dict[str, float] = {}
     for split in SPLITS:
-        own = gathered.of_split(split)
-        found[f"contexts for {_NAMES[split]}"] = len(own)
-        found[f"quotes for {_NAMES[split]}"] = len({pair.quote for pair in own})
-    kept = {pair.quote for pair in gathered.pairs}
-    found |= {
+        split_pairs = gathered.of_split(split)
+        counts[f"contexts for {_NAMES[split]}"] = len(split_pairs)
+        counts[f"quotes for {_NAMES[split]}"] = len({pair.quote for pair in split_pairs})
+    quotes = {pair.quote for pair in gathered.pairs}
+    counts |= {
         "contexts": len(gathered.pairs),
-        "quotes": len(kept),
-        "quotes that train lacks": len(kept - {p.quote for p in gathered.of_split(TRAIN)}),
-        "contexts of a quote, mean": mean([len(gathered.pairs) / max(1, len(kept))]),
+        "quotes": len(quotes),
+        "quotes that train lacks": len(quotes - {p.quote for p in gathered.of_split(TRAIN)}),
+        "contexts of a quote, mean": mean([len(gathered.pairs) / max(1, len(quotes))]),
         f"{gathered.settings.unit} of a context, mean": words,
         "quotes looked for": len(gathered.listed.quotes),
         "quotes found": len(gathered.found),
@@ -127,20 +132,23 @@ def _counts(gathered: Gathered, words: float) -> dict[str, float]:
         "texts": len(gathered.texts),
         "letters of the texts": sum(text["letters"] for text in gathered.texts.values()),
     }
-    return found
+    return counts
 
 
 def _paper(lang: str) -> dict[str, float]:
     """Returns table 1 for a language of the paper, and the quotes that were looked for (§4)."""
     if lang not in REPORTED:
         return {}
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for split in SPLITS:
         contexts, quotes = REPORTED[lang][split]
-        found |= {f"contexts for {_NAMES[split]}": contexts, f"quotes for {_NAMES[split]}": quotes}
+        figures |= {
+            f"contexts for {_NAMES[split]}": contexts,
+            f"quotes for {_NAMES[split]}": quotes,
+        }
     contexts, quotes = REPORTED[lang]["all"]
     listed = {"en": 60_000, "zh": 32_000, "lzh": 17_000}[lang]
-    return found | {
+    return figures | {
         "contexts": contexts,
         "quotes": quotes,
         "quotes that train lacks": 100,
@@ -156,5 +164,5 @@ def _is_part(gathered: Gathered, pair: Pair) -> bool:
 
 def _shown(gathered: Gathered, query_id: str, number: int) -> Sample:
     pair = gathered.pairs[number]
-    about = {"text": pair.text, "quote": gathered.listed.quotes[pair.quote].text}
-    return Sample(query_id, about, pair.left, str(pair.record["printed"]), pair.right)
+    details = {"text": pair.text, "quote": gathered.listed.quotes[pair.quote].text}
+    return Sample(query_id, details, pair.left, str(pair.record["printed"]), pair.right)

@@ -84,29 +84,29 @@ def read_quotes(
     """
     encodings: dict[str, str] = {}
     listed = {file: list(_rows(file, encodings)) for file in files}
-    rows = [row for own in listed.values() for row in own]
+    rows = [row for group in listed.values() for row in group]
     everything = "\n".join(row[0] for row in rows)
     unit = unit or unit_of(everything)
-    for file, own in listed.items():
-        _refuse_contexts(file, own, unit)
-    found = QuoteList(lang or language_of(everything), unit, encodings=encodings)
+    for file, group in listed.items():
+        _refuse_contexts(file, group, unit)
+    quote_list = QuoteList(lang or language_of(everything), unit, encodings=encodings)
     least = least or {"words": 4, "characters": 5}[unit]
-    known: set[str] = set()
+    seen_texts: set[str] = set()
     for text, author, source in rows:
-        quote = _quote(text, author, source, found.lang, unit)
-        reason = _left_out(quote, least, found, known)
+        quote = _quote(text, author, source, quote_list.lang, unit)
+        reason = _left_out(quote, least, quote_list, seen_texts)
         if reason:
-            found.left_out[reason] += 1
+            quote_list.left_out[reason] += 1
         else:
-            found.quotes.append(quote)
-        known.add(quote.letters)
-    if not found.quotes:
+            quote_list.quotes.append(quote)
+        seen_texts.add(quote.letters)
+    if not quote_list.quotes:
         raise InputError(
             f"none of {len(rows)} quotes has {least} {unit} and is no common phrase",
             file=files[0].path,
             remedy="a line is a quote; see --words",
         )
-    return found
+    return quote_list
 
 
 def _refuse_contexts(file: TextFile, rows: Sequence[tuple[str, str, str]], unit: Unit) -> None:
@@ -160,14 +160,14 @@ def _quote(text: str, author: str, source: str, lang: str | None, unit: Unit) ->
     return Quote(text, tuple(p[0] for p in parts), tuple(p[1] for p in parts), author, source)
 
 
-def _left_out(quote: Quote, least: int, found: QuoteList, known: set[str]) -> str:
+def _left_out(quote: Quote, least: int, quote_list: QuoteList, seen_texts: set[str]) -> str:
     """Returns why a quote is not searched, or ""."""
-    if quote.letters in known:
+    if quote.letters in seen_texts:
         return "there already"
     if sum(quote.sizes) < least:
-        return f"shorter than {least} {found.unit}"
+        return f"shorter than {least} {quote_list.unit}"
     words = [word for word, *_ in tokens(quote.text, "words")]
-    if found.unit == "words" and phrase_words(found.lang).issuperset(words):
+    if quote_list.unit == "words" and phrase_words(quote_list.lang).issuperset(words):
         return "a common phrase: of the commonest words alone"
     return ""
 

@@ -58,29 +58,31 @@ class Recipe:
         Raises:
             InputError: settings that contradict each other, or leave no context.
         """
-        given = {name: getattr(self, name) or value for name, value in DEFAULTS[unit].items()}
-        made = Settings(
+        defaults = {name: getattr(self, name) or value for name, value in DEFAULTS[unit].items()}
+        settings = Settings(
             lang=lang or UNKNOWN,
             unit=unit,
             short=self.short,
             unseen=self.unseen,
             seed=self.seed,
-            **given,
+            **defaults,
         )
-        if not is_code(made.lang):
-            raise InputError(f"--lang {made.lang} is no code of a language", remedy="such as de")
-        if made.least < 2:
+        if not is_code(settings.lang):
+            raise InputError(
+                f"--lang {settings.lang} is no code of a language", remedy="such as de"
+            )
+        if settings.least < 2:
             raise InputError(
                 "--least 1: a quote with one context cannot be in val and in test",
                 remedy="give 2 or more",
             )
-        if made.most < made.least:
-            raise InputError(f"--most {made.most} is below --least {made.least}")
-        if made.short > 2 * made.context:
+        if settings.most < settings.least:
+            raise InputError(f"--most {settings.most} is below --least {settings.least}")
+        if settings.short > 2 * settings.context:
             raise InputError(
-                f"--short {made.short} is more than both sides have with --context {made.context}"
+                f"--short {settings.short} is more than both sides have with --context {settings.context}"
             )
-        return made
+        return settings
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def write_release(
         the first lines of val and test, from 0.
     """
     lines = [(split, number) for split in SPLITS for number in splits[split]]
-    with atomic_text(path) as out, atomic_text(provenance) as about:
+    with atomic_text(path) as out, atomic_text(provenance) as provenance_file:
         for line, (split, number) in enumerate(lines, 1):
             pair = pairs[number]
             quote = quotes[pair.quote]
@@ -50,6 +50,6 @@ def write_release(
                 "text": pair.text,
                 **{name: pair.record[name] for name in _FIELDS},
             }
-            about.write(json.dumps(record, ensure_ascii=False) + "\n")
+            provenance_file.write(json.dumps(record, ensure_ascii=False) + "\n")
     first = len(splits["train"])
     return first, first + len(splits["val"])

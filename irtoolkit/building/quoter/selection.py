@@ -49,10 +49,10 @@ class Pair:
         return f"{self.left} {self.right}".strip()
 
 
-def is_collection(found: Found) -> bool:
+def is_collection(matches: Found) -> bool:
     """Returns whether a text is a collection of quotations, by its title or share of quotes."""
-    share = found.totals["quoted"] / max(1, found.totals["letters"])
-    names = f"{found.about['title']} {Path(found.about['path']).stem}".replace("_", " ")
+    share = matches.totals["quoted"] / max(1, matches.totals["letters"])
+    names = f"{matches.about['title']} {Path(matches.about['path']).stem}".replace("_", " ")
     return share > _COLLECTION or _TITLE.search(names) is not None
 
 
@@ -63,29 +63,29 @@ def pairs(texts: Mapping[str, Found], left_out: Counter[str]) -> Iterator[Pair]:
         texts: the results of the search, by the name of the text.
         left_out: counts omitted occurrences, by the reason.
     """
-    seen: set[str] = set()
-    kept: list[tuple[str, Found]] = []
-    for name, found in texts.items():
-        reason = "in a text that is there already" if found.about["sha256"] in seen else ""
-        seen.add(found.about["sha256"])
-        if not reason and is_collection(found):
+    ids: set[str] = set()
+    used_texts: list[tuple[str, Found]] = []
+    for name, matches in texts.items():
+        reason = "in a text that is there already" if matches.about["sha256"] in ids else ""
+        ids.add(matches.about["sha256"])
+        if not reason and is_collection(matches):
             reason = "in a collection of quotations"
         if reason:
-            left_out[reason] += len(found.occurrences)
+            left_out[reason] += len(matches.occurrences)
         else:
-            left_out.update(found.totals["left out"])
-            kept.append((name, found))
-    every = (row for _, found in kept for row in found.occurrences)
-    hyphens = Hyphens(row[side] for row in every for side in ("left", "right"))
-    for name, found in kept:
-        for row in found.occurrences:
+            left_out.update(matches.totals["left out"])
+            used_texts.append((name, matches))
+    rows = (row for _, matches in used_texts for row in matches.occurrences)
+    hyphens = Hyphens(row[side] for row in rows for side in ("left", "right"))
+    for name, matches in used_texts:
+        for row in matches.occurrences:
             left, right = hyphens.mended(row["left"]), hyphens.mended(row["right"])
             record = {**row, "printed": hyphens.mended(row["printed"])}
             yield Pair(row["quote"], name, left, right, record)
 
 
 def selected(
-    found: Iterator[Pair], quotes: Sequence[Quote], settings: Settings, left_out: Counter[str]
+    candidates: Iterator[Pair], quotes: Sequence[Quote], settings: Settings, left_out: Counter[str]
 ) -> list[Pair]:
     """Returns the pairs of the benchmark, in the order of the texts.
 
@@ -93,9 +93,9 @@ def selected(
     few contexts; of those with too many, some are drawn at random.
     """
     by_quote: dict[int, list[tuple[int, Pair]]] = defaultdict(list)
-    for number, pair in enumerate(found):
+    for number, pair in enumerate(candidates):
         by_quote[pair.quote].append((number, pair))
-    kept: list[tuple[int, Pair]] = []
+    chosen: list[tuple[int, Pair]] = []
     for quote, members in by_quote.items():
         distinct = list(_distinct(members, settings, left_out))
         if len(distinct) < settings.least:
@@ -108,33 +108,35 @@ def selected(
             # The quote itself seeds the choice, so that other quotes of the list do not change it.
             draw = random.Random(f"{settings.seed} {quotes[quote].letters}")
             distinct = draw.sample(distinct, settings.most)
-        kept += distinct
-    return [pair for _, pair in sorted(kept, key=lambda item: item[0])]
+        chosen += distinct
+    return [pair for _, pair in sorted(chosen, key=lambda item: item[0])]
 
 
 def _distinct(
     members: Sequence[tuple[int, Pair]], settings: Settings, left_out: Counter[str]
 ) -> Iterator[tuple[int, Pair]]:
     """Yields the contexts of one quote that are long enough and differ."""
-    known: set[str] = set()
+    seen_contexts: set[str] = set()
     sizes: list[int] = []
     holders: dict[str, list[int]] = {}
     for number, pair in members:
         content = letters(f"{pair.left} | {pair.right}")
         if len(tokens(pair.context, settings.unit)) < settings.short:
             left_out[f"a context of fewer than {settings.short} {settings.unit}"] += 1
-        elif content in known:
+        elif content in seen_contexts:
             left_out["a pair that is there already"] += 1
         else:
-            known.add(content)
-            own = runs(pair.context, settings.unit)
-            shared = Counter(other for run in own for other in holders.get(run, ()))
-            if any(n > _NEAR * min(len(own), sizes[other]) for other, n in shared.items()):
+            seen_contexts.add(content)
+            context_runs = runs(pair.context, settings.unit)
+            shared = Counter(holder for run in context_runs for holder in holders.get(run, ()))
+            if any(
+                n > _NEAR * min(len(context_runs), sizes[holder]) for holder, n in shared.items()
+            ):
                 left_out["a near duplicate of another context of the quote"] += 1
                 continue
-            for run in own:
+            for run in context_runs:
                 holders.setdefault(run, []).append(len(sizes))
-            sizes.append(len(own))
+            sizes.append(len(context_runs))
             yield number, pair
 
 
@@ -155,8 +157,8 @@ def divided(golds: Sequence[int], unseen: int, seed: int) -> dict[str, list[int]
         groups[gold].append(number)
     few = [gold for gold, members in groups.items() if len(members) < 3]
     rest = [gold for gold in groups if len(groups[gold]) >= 3]
-    wanted = min(unseen, int(_UNSEEN * len(groups))) - len(few)
-    hidden = {*few, *draw.sample(rest, min(max(0, wanted), len(rest)))}
+    needed = min(unseen, int(_UNSEEN * len(groups))) - len(few)
+    hidden = {*few, *draw.sample(rest, min(max(0, needed), len(rest)))}
     parts: dict[str, list[int]] = {TRAIN: [], VAL: [], TEST: []}
     pool: list[int] = []
     for gold, members in groups.items():

@@ -57,7 +57,7 @@ class Finder:
         key = digest(self.key, text.sha)
         if _key_in(self.place(text)) == key:
             return False
-        about = {
+        record = {
             "key": key,
             "path": str(text.file.path),
             "sha256": text.sha,
@@ -68,13 +68,13 @@ class Finder:
         }
         search, total, quoted = Search(self.patterns), 0, 0
         with atomic_text(self.place(text)) as out:
-            _put(out, about)
+            _put(out, record)
             for piece in self._pieces(text):
                 begin, end = piece.letters.at.searchsorted([piece.done, piece.safe])
                 total += int(end - begin)
-                for found in search.occurrences(piece):
-                    quoted += sum(map(len, self._parts(found)))
-                    _put(out, self._record(piece, found))
+                for occurrence in search.occurrences(piece):
+                    quoted += sum(map(len, self._parts(occurrence)))
+                    _put(out, self._record(piece, occurrence))
             if not total:
                 raise InputError("there is no text in it", file=text.file.path)
             _put(out, {"letters": total, "quoted": quoted, "left out": dict(search.left_out)})
@@ -85,25 +85,25 @@ class Finder:
         around = max(_AROUND, _EACH * self.context, 4 * longest)
         return pieces(text, longest, around)
 
-    def _parts(self, found: Occurrence) -> tuple[str, ...]:
-        return self.patterns.quotes[found.quote].parts[found.first : found.last]
+    def _parts(self, occurrence: Occurrence) -> tuple[str, ...]:
+        return self.patterns.quotes[occurrence.quote].parts[occurrence.first : occurrence.last]
 
-    def _record(self, piece: Piece, found: Occurrence) -> dict[str, Any]:
-        quote = self.patterns.quotes[found.quote]
+    def _record(self, piece: Piece, occurrence: Occurrence) -> dict[str, Any]:
+        quote = self.patterns.quotes[occurrence.quote]
         quoted = [token[0] for token in tokens(quote.text, self.unit)]
         around = max(_AROUND, _EACH * self.context)
-        begin = _with_marks(quote.text, piece.text, found)
+        begin = _with_marks(quote.text, piece.text, occurrence)
         before = piece.text[max(0, begin - around) : begin]
-        after = piece.text[found.end : found.end + around]
+        after = piece.text[occurrence.end : occurrence.end + around]
         left, leaks = without(side(before, self.context, self.unit, left=True), quoted, self.unit)
         right, more = without(side(after, self.context, self.unit, left=False), quoted, self.unit)
-        printed = side(piece.text[begin : found.end], 1 << 30, self.unit, left=False)
+        printed = side(piece.text[begin : occurrence.end], 1 << 30, self.unit, left=False)
         return {
-            "quote": found.quote,
-            "first": found.first,
-            "last": found.last,
+            "quote": occurrence.quote,
+            "first": occurrence.first,
+            "last": occurrence.last,
             "begin": piece.offset + begin,
-            "end": piece.offset + found.end,
+            "end": piece.offset + occurrence.end,
             "left": left,
             "printed": printed,
             "right": right,
@@ -111,12 +111,12 @@ class Finder:
         }
 
 
-def _with_marks(quote: str, text: str, found: Occurrence) -> int:
+def _with_marks(quote: str, text: str, occurrence: Occurrence) -> int:
     """Returns the begin of an occurrence including marks that begin the quote, as a bracket."""
-    marks = quote[: next(at for at, character in enumerate(quote) if plain(character))]
-    if found.first == 0 and text.endswith(marks, 0, found.begin):
-        return found.begin - len(marks)
-    return found.begin
+    marks = quote[: next(i for i, character in enumerate(quote) if plain(character))]
+    if occurrence.first == 0 and text.endswith(marks, 0, occurrence.begin):
+        return occurrence.begin - len(marks)
+    return occurrence.begin
 
 
 def _put(out: Any, record: dict[str, Any]) -> None:
@@ -156,5 +156,5 @@ class Found:
 
 def formats() -> str:
     """Returns the format numbers of everything that decides contexts."""
-    own = (letters.FORMAT, corpus.FORMAT, finder.FORMAT, contexts.FORMAT)
-    return ".".join(map(str, (*own, edition.FORMAT)))
+    numbers = (letters.FORMAT, corpus.FORMAT, finder.FORMAT, contexts.FORMAT)
+    return ".".join(map(str, (*numbers, edition.FORMAT)))

@@ -53,11 +53,11 @@ def seeds(text: Words, book: ShelvedBook) -> tuple[Ints, Ints]:
     low = np.searchsorted(book.grams, grams, side="left")
     counts = np.searchsorted(book.grams, grams, side="right") - low
     counts[counts > COMMON] = 0
-    here = np.repeat(np.arange(len(grams)), counts)
-    nth = np.arange(len(here)) - np.repeat(np.cumsum(counts) - counts, counts)
-    there = np.asarray(book.places)[np.repeat(low, counts) + nth].astype(np.int64)
+    text_positions = np.repeat(np.arange(len(grams)), counts)
+    nth = np.arange(len(text_positions)) - np.repeat(np.cumsum(counts) - counts, counts)
+    book_positions = np.asarray(book.places)[np.repeat(low, counts) + nth].astype(np.int64)
     # Places of one run are in the order of the book, because the sorting was stable.
-    return here, there
+    return text_positions, book_positions
 
 
 def pieces(text: Words, book: ShelvedBook, marked: Flags) -> Iterator[Piece]:
@@ -68,24 +68,29 @@ def pieces(text: Words, book: ShelvedBook, marked: Flags) -> Iterator[Piece]:
         book: the possible source of its quotations.
         marked: (W,) whether a word of the text is set as a quotation, for which one seed is enough.
     """
-    here, there = seeds(text, book)
-    if not len(here):
+    text_positions, book_positions = seeds(text, book)
+    if not len(text_positions):
         return
-    chains = chain(here, there, _GAP, _DRIFT)
+    chains = chain(text_positions, book_positions, _GAP, _DRIFT)
     order = np.argsort(chains, kind="stable")
     counts = np.bincount(chains)
     ends = np.cumsum(counts)
-    one, other = order[ends - counts], order[ends - 1]
+    first_pair, second = order[ends - counts], order[ends - 1]
     characters = text.characters()
-    kept = np.flatnonzero((counts > 1) | (marked[here[one]] & marked[here[other] + GRAM - 1]))
-    kept = kept[np.lexsort((there[one[kept]], here[one[kept]]))]
-    for number in kept.tolist():
-        first, last = one[number], other[number]
+    selected = np.flatnonzero(
+        (counts > 1)
+        | (marked[text_positions[first_pair]] & marked[text_positions[second] + GRAM - 1])
+    )
+    selected = selected[
+        np.lexsort((book_positions[first_pair[selected]], text_positions[first_pair[selected]]))
+    ]
+    for number in selected.tolist():
+        first, last = first_pair[number], second[number]
         bare = Piece(
-            int(here[first]),
-            int(here[last]) + GRAM,
-            int(there[first]),
-            int(there[last]) + GRAM,
+            int(text_positions[first]),
+            int(text_positions[last]) + GRAM,
+            int(book_positions[first]),
+            int(book_positions[last]) + GRAM,
             int(counts[number]),
         )
         yield extended(bare, text, characters, book)
@@ -108,17 +113,17 @@ def extended(piece: Piece, text: Words, characters: Characters, book: ShelvedBoo
     return replace(piece, first=first, last=last, start=start, stop=stop)
 
 
-def _ahead(one: Characters, other: Characters) -> tuple[int, int]:
+def _ahead(first: Characters, second: Characters) -> tuple[int, int]:
     """Returns how far two texts agree; see `agreement`."""
-    at, to = 0, 0
+    low, to = 0, 0
     while True:
         more, beyond = agreement(
-            np.ascontiguousarray(one[at : at + _AHEAD]),
-            np.ascontiguousarray(other[to : to + _AHEAD]),
+            np.ascontiguousarray(first[low : low + _AHEAD]),
+            np.ascontiguousarray(second[to : to + _AHEAD]),
         )
-        at, to = at + more, to + beyond
+        low, to = low + more, to + beyond
         if min(more, beyond) < _AHEAD // 2:
-            return at, to
+            return low, to
 
 
 # A number of another type than the array's would have the whole array converted.

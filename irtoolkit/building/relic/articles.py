@@ -66,16 +66,16 @@ class Finder:
 
     def record(self, file: TextFile) -> dict[str, Any]:
         """Returns the record of a work that is done."""
-        found: dict[str, Any] = json.loads(self.place(file).read_text("utf-8"))
-        return found
+        content: dict[str, Any] = json.loads(self.place(file).read_text("utf-8"))
+        return content
 
     def windows(self, file: TextFile) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yields the windows of a work that is done, each after its place in the file, in bytes."""
-        at = 0
+        position = 0
         with open(self.listing(file), "rb") as lines:
             for line in lines:
-                yield at, json.loads(line)
-                at += len(line)
+                yield position, json.loads(line)
+                position += len(line)
 
     def __call__(self, file: TextFile) -> bool:
         """Writes the files of a work, unless they are there; whether they were written.
@@ -145,8 +145,8 @@ def _write(path: Path, windows: Iterable[dict[str, Any]]) -> dict[str, int]:
 
 def find_quotations(finder: Finder, works: Sequence[TextFile]) -> int:
     """Finds the quotations of all works and removes those of others; returns how many were done."""
-    made = current().map(finder, works)
-    bar = tqdm(made, total=len(works), desc="criticism", unit="work", leave=False)
+    results = current().map(finder, works)
+    bar = tqdm(results, total=len(works), desc="criticism", unit="work", leave=False)
     done = sum(not written for written in bar)
     used = [path for file in works for path in (finder.place(file), finder.listing(file))]
     keep_only(finder.folder, used)

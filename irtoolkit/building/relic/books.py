@@ -64,8 +64,8 @@ class ReadBook:
 
 def sentences_of(book: ShelvedBook) -> list[str]:
     """Returns the sentences of a book on the shelf."""
-    found: list[str] = json.loads((_beside(book.folder)).read_text("utf-8"))
-    return found
+    sentences: list[str] = json.loads((_beside(book.folder)).read_text("utf-8"))
+    return sentences
 
 
 def _beside(folder: Path) -> Path:
@@ -73,13 +73,13 @@ def _beside(folder: Path) -> Path:
 
 
 @contextmanager
-def shelf_in(place: Path) -> Iterator[Path]:
+def shelf_in(folder: Path) -> Iterator[Path]:
     """Yields the folder for the arrays of books, which is deleted once a build is complete."""
-    shelf = place / SHELF
+    shelf = folder / SHELF
     try:
         yield shelf
     finally:
-        if is_whole(place):
+        if is_whole(folder):
             shutil.rmtree(shelf, ignore_errors=True)
 
 
@@ -94,23 +94,23 @@ def read_books(files: Sequence[TextFile], shelf: Path, clauses: bool) -> list[Re
     Raises:
         InputError: a file is not text or damaged; or two are the same book.
     """
-    found: list[ReadBook] = []
-    known: list[tuple[TextFile, Any]] = []
+    books_read: list[ReadBook] = []
+    earlier: list[tuple[TextFile, Any]] = []
     for file in tqdm(files, desc="books", unit="book", leave=False):
         book, hashes = _read(file, shelf, clauses)
-        for other, others in known:
+        for text_file, others in earlier:
             shared = len(np.intersect1d(hashes, others, assume_unique=True))
             least = min(len(hashes), len(others))
             if least and shared > _SAME * least:
                 raise InputError(
-                    f"the same book as {other.path}: {100 * shared / least:.0f} % of the sentences"
+                    f"the same book as {text_file.path}: {100 * shared / least:.0f} % of the sentences"
                     " of the shorter one are in both",
                     file=file.path,
                     remedy="leave one of the two out",
                 )
-        known.append((file, hashes))
-        found.append(book)
-    return found
+        earlier.append((file, hashes))
+        books_read.append(book)
+    return books_read
 
 
 def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:

@@ -81,42 +81,44 @@ def build_relic(
             or no quotation is found.
     """
     recipe = recipe or Recipe()
-    place = Path(out)
+    folder = Path(out)
     novels, articles = text_files(books, "books"), text_files(criticism, "works of criticism")
-    with alone(place, (FOUND, SHELF)), shelf_in(place) as shelf:
-        remove_unfinished(place)
+    with alone(folder, (FOUND, SHELF)), shelf_in(folder) as shelf:
+        remove_unfinished(folder)
         read = read_books(novels, shelf, recipe.clauses)
         key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
-        finder = Finder(place / FOUND, [book.shelved for book in read], recipe.matching, key)
+        finder = Finder(folder / FOUND, [book.shelved for book in read], recipe.matching, key)
         whole = digest(key, repr(recipe), *(file.digest() for file in articles))
-        refuse_other(place, whole, replace)
+        refuse_other(folder, whole, replace)
         done = find_quotations(finder, articles)
         gathered = _gathered(finder, articles, read)
         gathered.continued = done
-        _write(place, gathered, read, recipe, whole)
+        _write(folder, gathered, read, recipe, whole)
         return gathered
 
 
 def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[ReadBook]) -> Gathered:
     """Returns the selected windows, with ids in the order of articles and positions."""
-    found = Gathered(list(books))
-    seen: set[str] = set()
+    gathered = Gathered(list(books))
+    seen_ids: set[str] = set()
     for file in articles:
-        record = found.articles[file.name] = finder.record(file)
+        record = gathered.articles[file.name] = finder.record(file)
         listing, quoted = finder.listing(file), editions(record)
-        for at, window in finder.windows(file):
-            reason = _left_out(record, window, quoted, finder.matching, seen)
+        for position, window in finder.windows(file):
+            reason = _left_out(record, window, quoted, finder.matching, seen_ids)
             if reason:
-                found.left_out[reason] += 1
+                gathered.left_out[reason] += 1
                 continue
             where = (intern(window["book"]), window["start"], window["length"])
-            found.windows.append(Kept(f"{len(found.windows):06d}", file.name, *where, listing, at))
-    if not found.windows:
+            gathered.windows.append(
+                Kept(f"{len(gathered.windows):06d}", file.name, *where, listing, position)
+            )
+    if not gathered.windows:
         raise InputError(
             f"no quotation of {len(books)} books is found in {len(articles)} works of criticism",
             remedy="are these works about these books, in the same language and translation?",
         )
-    return found
+    return gathered
 
 
 def editions(record: dict[str, Any]) -> set[str]:
@@ -130,7 +132,7 @@ def _left_out(
     window: dict[str, Any],
     editions: set[str],
     matching: Matching,
-    seen: set[str],
+    seen_ids: set[str],
 ) -> str:
     """Returns why a quotation makes no window of the benchmark, or ""."""
     if not record["criticism"]:
@@ -144,35 +146,37 @@ def _left_out(
     if not window["left"] and not window["right"]:
         return "without a context"
     content = digest(window["book"], str(window["start"]), *window["left"], *window["right"])
-    if content in seen:
+    if content in seen_ids:
         return "a window that is there already"
-    seen.add(content)
+    seen_ids.add(content)
     return ""
 
 
 def _write(
-    place: Path, gathered: Gathered, books: Sequence[ReadBook], recipe: Recipe, key: str
+    folder: Path, gathered: Gathered, books: Sequence[ReadBook], recipe: Recipe, key: str
 ) -> None:
     """Writes the release, report and sources, and last the file that makes it a benchmark."""
     counts = Counter(window.book for window in gathered.windows)
     splits = split_books(counts, recipe.val, recipe.test)
     split_of = {book: split for split, names in splits.items() for book in names}
     for name in (*(f"{split}.json" for split in SPLITS), _HIDDEN):
-        (place / name).unlink(missing_ok=True)
+        (folder / name).unlink(missing_ok=True)
     for split, names in splits.items():
-        own = [window for window in gathered.windows if split_of[window.book] == split]
+        split_windows = [window for window in gathered.windows if split_of[window.book] == split]
         hidden = recipe.hide_test and split == TEST
-        shown = [book for book in books if book.name in names]
-        write_split(place / f"{split}.json", shown, own, recipe.matching.longest, hidden)
+        books_of_split = [book for book in books if book.name in names]
+        write_split(
+            folder / f"{split}.json", books_of_split, split_windows, recipe.matching.longest, hidden
+        )
         if hidden:
-            write_qrels(place / _HIDDEN, own)
+            write_qrels(folder / _HIDDEN, split_windows)
     gathered.splits = splits
-    write_provenance(place / "windows.jsonl", gathered.windows, split_of)
+    write_provenance(folder / "windows.jsonl", gathered.windows, split_of)
     gathered.report = quality(gathered)
-    gathered.report.write(place)
-    write_sources(place, _INTRO, _sources(gathered))
+    gathered.report.write(folder)
+    write_sources(folder, _INTRO, _sources(gathered))
     without = [TEST] if recipe.hide_test and TEST in splits else []
-    describe(place, "relic", list(splits), key, asdict(recipe), hidden=without)
+    describe(folder, "relic", list(splits), key, asdict(recipe), hidden=without)
 
 
 def _sources(gathered: Gathered) -> dict[str, list[str]]:

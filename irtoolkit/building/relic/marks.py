@@ -85,10 +85,10 @@ class Document:
     @classmethod
     def of(cls, paragraphs: Sequence[Paragraph]) -> Document:
         """Paragraphs as one text."""
-        begins, at = [], 0
+        begins, position = [], 0
         for paragraph in paragraphs:
-            begins.append(at)
-            at += len(paragraph.text) + len(BREAK)
+            begins.append(position)
+            position += len(paragraph.text) + len(BREAK)
         return cls(BREAK.join(p.text for p in paragraphs), tuple(paragraphs), begins)
 
 
@@ -159,14 +159,14 @@ class Settings:
 
 def quoted_parts(document: Document) -> list[Quoted]:
     """Returns the parts that are set as quotations, in order; one may lie in another."""
-    found = []
+    parts = []
     for begin, paragraph in zip(document.begins, document.paragraphs, strict=True):
         if paragraph.set_off:
-            found.append(Quoted(begin, begin + len(paragraph.text), "block"))
-        found += [
+            parts.append(Quoted(begin, begin + len(paragraph.text), "block"))
+        parts += [
             Quoted(begin + first, begin + last, "marks") for first, last in marked(paragraph.text)
         ]
-    return sorted(found, key=lambda part: (part.begin, -part.end))
+    return sorted(parts, key=lambda part: (part.begin, -part.end))
 
 
 def marked(text: str) -> Iterator[tuple[int, int]]:
@@ -183,15 +183,15 @@ def _pairs(text: str, group: Group) -> Iterator[tuple[int, int]]:
     """Yields the parts between the marks of one group, without nesting."""
     opened, opening, inside = -1, "", False
     for match in _pattern(group).finditer(text):
-        at, mark = match.start(), match[0]
+        position, mark = match.start(), match[0]
         if opening == '"' and mark == "\u201c" and _opens(text, match):
             inside = True  # curly marks within straight ones
         elif inside and mark == "\u201d":
             inside = False
         elif opened >= 0 and mark in group[opening]:
             if _closes(text, match, group):
-                if opened < at:
-                    yield _stripped(text, opened, at)
+                if opened < position:
+                    yield _stripped(text, opened, position)
                 opened, opening = -1, ""
         elif opened < 0 and mark in group and _opens(text, match):
             opened, opening = match.end(), mark

@@ -47,51 +47,53 @@ def portions(
         size, margin: in characters.
     """
     stream = iter(paragraphs)
-    held: list[Paragraph] = []
+    pending: list[Paragraph] = []
     offset = done = 0
     while True:
         more, ended = _taken(stream, size + margin)
-        held += more
-        document = Document.of(held)
-        found = find(document)
-        cut = len(held) if ended else _cut(document, found, done, size, margin)
-        end = document.begins[cut] if cut < len(held) else len(document.text)
-        own = [quotation for quotation in found if done <= quotation.begin < end]
-        yield Portion(document, offset, own)
+        pending += more
+        document = Document.of(pending)
+        quotations = find(document)
+        cut = len(pending) if ended else _cut(document, quotations, done, size, margin)
+        end = document.begins[cut] if cut < len(pending) else len(document.text)
+        inside = [quotation for quotation in quotations if done <= quotation.begin < end]
+        yield Portion(document, offset, inside)
         if ended:
             return
-        crossed = any(quotation.end > end for quotation in own)
+        crossed = any(quotation.end > end for quotation in inside)
         # After a quotation that was cut, its rest begins the next portion.
         first = cut if crossed else max(0, bisect_right(document.begins, end - margin) - 1)
-        held, start = held[first:], document.begins[first]
+        pending, start = pending[first:], document.begins[first]
         offset, done = offset + start, end - start
 
 
 def _taken(stream: Iterator[Paragraph], size: int) -> tuple[list[Paragraph], bool]:
     """Paragraphs of so many characters together, and whether these are the last."""
-    found, count = [], 0
+    taken_quotations, count = [], 0
     for paragraph in stream:
-        found.append(paragraph)
+        taken_quotations.append(paragraph)
         count += len(paragraph.text)
         if count >= size:
-            return found, False
-    return found, True
+            return taken_quotations, False
+    return taken_quotations, True
 
 
-def _cut(document: Document, found: Sequence[Quotation], done: int, size: int, margin: int) -> int:
+def _cut(
+    document: Document, quotations: Sequence[Quotation], done: int, size: int, margin: int
+) -> int:
     """Returns the number of the paragraph that the next portion begins with.
 
     It is the last one before the margin that begins inside no quotation. If there is none, the
     portion grows, up to twice its size.
     """
-    begins = [quotation.begin for quotation in found]
+    begins = [quotation.begin for quotation in quotations]
     latest = bisect_right(document.begins, len(document.text) - margin) - 1
     for number in range(latest, 0, -1):
         begin = document.begins[number]
         if begin <= done:
             break
         before = bisect_left(begins, begin) - 1
-        if before < 0 or found[before].end <= begin:
+        if before < 0 or quotations[before].end <= begin:
             return number
     if len(document.text) - done > 2 * (size + margin) and document.begins[latest] > done:
         return latest

@@ -74,10 +74,10 @@ class Gathered:
             if name not in used:
                 yield f"{self.articles[name]['path']}: no quotation of these books is kept"
         for split in self.splits if len(self.splits) > 1 else ():
-            own = len(self.of_split(split))
-            if own < _UNEVEN * len(self.windows):
-                wanted = "" if split == TRAIN else f"; --{split} names other ones"
-                yield f"{split} has {own} of {len(self.windows)} windows, as books stay whole{wanted}"
+            count = len(self.of_split(split))
+            if count < _UNEVEN * len(self.windows):
+                option_note = "" if split == TRAIN else f"; --{split} names other ones"
+                yield f"{split} has {count} of {len(self.windows)} windows, as books stay whole{option_note}"
 
 
 # A split with a smaller share of the windows is said.
@@ -111,16 +111,16 @@ def quality(gathered: Gathered) -> Quality:
             "books": dict(Counter(window.book for window in windows).most_common()),
             "left out": dict(gathered.left_out.most_common()),
             "removed from criticism": dict(removed),
-            "kinds": dict(Counter(each.kind for each in facts).most_common()),
+            "kinds": dict(Counter(fact.kind for fact in facts).most_common()),
             "sentences of a quotation": histogram([window.length for window in windows], 1),
-            "words of a query": histogram([each.words for each in facts], 50),
-            "ratio of quotation and book": histogram([each.ratio for each in facts], 5, most=100),
+            "words of a query": histogram([fact.words for fact in facts], 50),
+            "ratio of quotation and book": histogram([fact.ratio for fact in facts], 5, most=100),
             "percent of the quotation's words in its context": histogram(
-                [each.shared for each in facts], 10, most=100
+                [fact.shared for fact in facts], 10, most=100
             ),
         },
         findings={
-            "runs of quoted words cut out of contexts": sum(each.leaks for each in facts),
+            "runs of quoted words cut out of contexts": sum(fact.leaks for fact in facts),
             "near duplicates across splits": near,
         },
         sample=[_shown(window) for window in sampled(windows)],
@@ -156,8 +156,8 @@ def _counts(gathered: Gathered, facts: Sequence[_Facts]) -> dict[str, float]:
         "windows for training": len(gathered.of_split("train")),
         "windows for validation": len(gathered.of_split("val")),
         "windows for testing": len(gathered.of_split("test")),
-        "words of a query, mean": mean([each.words for each in facts]),
-        "words printed of a quotation, mean": mean([each.quoted for each in facts]),
+        "words of a query, mean": mean([fact.words for fact in facts]),
+        "words printed of a quotation, mean": mean([fact.quoted for fact in facts]),
         "candidates of a query, mean": mean(candidates),
         "books": len(gathered.books),
         "books that are quoted": len(quoted),
@@ -168,6 +168,6 @@ def _counts(gathered: Gathered, facts: Sequence[_Facts]) -> dict[str, float]:
 
 def _shown(window: Kept) -> Sample:
     record = window.read()
-    about = {"passage": window.gold, "article": window.article, "ratio": record["ratio"]}
+    details = {"passage": window.gold, "article": window.article, "ratio": record["ratio"]}
     left, right = " ".join(record["left"]), " ".join(record["right"])
-    return Sample(window.query_id, about, left, record["quoted"], right)
+    return Sample(window.query_id, details, left, record["quoted"], right)

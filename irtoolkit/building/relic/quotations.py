@@ -104,8 +104,8 @@ class _Match:
     def is_in_characters(self) -> bool:
         """Whether most of its words are single characters of Chinese and its like."""
         part = self.parts[0]
-        found = self.book.between(part.start, part.stop)
-        return 2 * len(CHARACTER.findall(found)) > part.stop - part.start
+        text = self.book.between(part.start, part.stop)
+        return 2 * len(CHARACTER.findall(text)) > part.stop - part.start
 
 
 def quotations(
@@ -118,40 +118,40 @@ def quotations(
     """
     text = Words.of(document.text)
     settings = Settings(text, quoted_parts(document))
-    found: list[tuple[_Match, str, float]] = []
+    candidates: list[tuple[_Match, str, float]] = []
     for book in books:
-        here = list(pieces(text, book, settings.of_word >= 0))
-        for match in _joined(here, text, document, book):
+        pieces_here = list(pieces(text, book, settings.of_word >= 0))
+        for match in _joined(pieces_here, text, document, book):
             checked = _checked(match, text, settings, matching)
             if checked is not None:
-                found.append((match, *checked))
-    made = (
+                candidates.append((match, *checked))
+    matches = (
         _mapped(match, text, kind, ratio, places, settings)
-        for match, kind, ratio, places in _best(found)
+        for match, kind, ratio, places in _best(candidates)
     )
-    return sorted(made, key=lambda quotation: quotation.begin)
+    return sorted(matches, key=lambda quotation: quotation.begin)
 
 
 def _joined(
-    found: Sequence[Piece], text: Words, document: Document, book: ShelvedBook
+    pieces_found: Sequence[Piece], text: Words, document: Document, book: ShelvedBook
 ) -> Iterator[_Match]:
     """Pieces of one quotation together: those that an ellipsis or an insertion parts."""
-    rest = sorted(set(found))
-    taken = bytearray(len(rest))
+    rest = sorted(set(pieces_found))
+    is_taken = bytearray(len(rest))
     for number, piece in enumerate(rest):
-        if taken[number]:
+        if is_taken[number]:
             continue
         parts = [piece]
-        for other in range(number + 1, len(rest)):
-            last, more = parts[-1], rest[other]
+        for following in range(number + 1, len(rest)):
+            last, more = parts[-1], rest[following]
             if more.first > last.last + _ADDED:
                 break
-            if taken[other]:
+            if is_taken[following]:
                 continue
             if more.last <= last.last and _agree(more, last):
-                taken[other] = True  # the same, found from another seed
+                is_taken[following] = True  # the same, found from another seed
             elif _follows(last, more, text, document):
-                taken[other] = True
+                is_taken[following] = True
                 parts.append(_trimmed(more, last))
         yield _Match(book, tuple(part for part in parts if part.first < part.last))
 
@@ -203,48 +203,55 @@ def _checked(
     whole = part is not None and match.last - match.first >= _WHOLE * (part.last - part.first)
     if match.words < unmarked and not whole:
         return None
-    here = " ".join(text.between(part.first, part.last) for part in match.parts)
-    there = " ".join(match.book.between(part.start, part.stop) for part in match.parts)
-    ratio = float(fuzz.QRatio(here, there))
+    quoted = " ".join(text.between(part.first, part.last) for part in match.parts)
+    printed = " ".join(match.book.between(part.start, part.stop) for part in match.parts)
+    ratio = float(fuzz.QRatio(quoted, printed))
     # The fewer the words, the more alike phrases are that anybody may write.
     if ratio < max(matching.ratio, _SURE - match.words) or not shares_run(
-        here, there, matching.run
+        quoted, printed, matching.run
     ):
         return None
     return ("unmarked" if part is None else part.kind), ratio
 
 
-def shares_run(one: str, other: str, length: int) -> bool:
+def shares_run(first: str, second: str, length: int) -> bool:
     """Returns whether two texts have a common substring of so many characters."""
-    runs = {other[at : at + length] for at in range(len(other) - length + 1)}
-    return any(one[at : at + length] in runs for at in range(len(one) - length + 1))
+    runs = {second[i : i + length] for i in range(len(second) - length + 1)}
+    return any(first[i : i + length] in runs for i in range(len(first) - length + 1))
 
 
 def _best(
-    found: Sequence[tuple[_Match, str, float]],
+    matches: Sequence[tuple[_Match, str, float]],
 ) -> Iterator[tuple[_Match, str, float, int]]:
     """Matches that do not overlap, the longest first, with the number of places that have each."""
-    taken: list[tuple[_Match, str, float, int]] = []
+    chosen: list[tuple[_Match, str, float, int]] = []
     owner: dict[int, int] = {}
-    order = sorted(found, key=lambda one: (-one[0].words, -one[2], one[0].first))
+    order = sorted(matches, key=lambda entry: (-entry[0].words, -entry[2], entry[0].first))
     for match, kind, ratio in order:
         others = {owner[word] for word in range(match.first, match.last) if word in owner}
         if not others:
-            owner.update(dict.fromkeys(range(match.first, match.last), len(taken)))
-            taken.append((match, kind, ratio, 1))
+            owner.update(dict.fromkeys(range(match.first, match.last), len(chosen)))
+            chosen.append((match, kind, ratio, 1))
             continue
         for number in others:
-            known, said, score, places = taken[number]
-            if not _near(match, known) and match.words >= known.words - 1 and ratio >= score - 3:
-                taken[number] = (known, said, score, places + 1)
-    yield from taken
+            earlier, text, score, places = chosen[number]
+            if (
+                not _near(match, earlier)
+                and match.words >= earlier.words - 1
+                and ratio >= score - 3
+            ):
+                chosen[number] = (earlier, text, score, places + 1)
+    yield from chosen
 
 
-def _near(one: _Match, other: _Match) -> bool:
+def _near(first: _Match, second: _Match) -> bool:
     """Returns whether two matches are at one place of a book."""
-    if one.book.name != other.book.name:
+    if first.book.name != second.book.name:
         return False
-    return one.parts[0].start < other.parts[-1].stop and other.parts[0].start < one.parts[-1].stop
+    return (
+        first.parts[0].start < second.parts[-1].stop
+        and second.parts[0].start < first.parts[-1].stop
+    )
 
 
 def _mapped(
@@ -276,15 +283,15 @@ def _sentences(match: _Match) -> tuple[int, int]:
     A sentence at an end counts with `_ENOUGH` words or half of its words.
     """
     sentence = match.book.sentence
-    held: dict[int, int] = {}
+    sentence_counts: dict[int, int] = {}
     for part in match.parts:
         for number in sentence[part.start : part.stop].tolist():
-            held[number] = held.get(number, 0) + 1
-    numbers = sorted(held)
+            sentence_counts[number] = sentence_counts.get(number, 0) + 1
+    numbers = sorted(sentence_counts)
 
     def counts(number: int) -> bool:
         first, end = np.searchsorted(sentence, np.array([number, number + 1], sentence.dtype))
-        return held[number] >= _ENOUGH or 2 * held[number] >= end - first
+        return sentence_counts[number] >= _ENOUGH or 2 * sentence_counts[number] >= end - first
 
     while len(numbers) > 1 and not counts(numbers[0]):
         numbers.pop(0)

@@ -45,8 +45,8 @@ class Kept:
         """Returns the window as the file of its work has it."""
         with open(self.file, "rb") as lines:
             lines.seek(self.at)
-            found: dict[str, Any] = json.loads(lines.readline())
-        return found
+            record: dict[str, Any] = json.loads(lines.readline())
+        return record
 
 
 def write_split(
@@ -96,8 +96,8 @@ def _record(book: ReadBook, windows: Sequence[Kept], longest: int, hidden: bool)
 def _list(values: Sequence[Any]) -> Iterator[str]:
     """Yields a list, some thousand values at a time."""
     yield "["
-    for at in range(0, len(values), _PART):
-        yield (", " if at else "") + _json(list(values[at : at + _PART]))[1:-1]
+    for start in range(0, len(values), _PART):
+        yield (", " if start else "") + _json(list(values[start : start + _PART]))[1:-1]
     yield "]"
 
 
@@ -118,12 +118,12 @@ def write_provenance(path: Path, windows: Sequence[Kept], split_of: Mapping[str,
     with atomic_text(path) as out:
         for window in windows:
             record = window.read()
-            about = {name: record[name] for name in fields}
+            details = {name: record[name] for name in fields}
             line = {
                 "query_id": window.query_id,
                 "split": split_of[window.book],
                 "passage": window.gold,
                 "article": window.article,
-                **about,
+                **details,
             }
             out.write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -117,22 +117,22 @@ class Survey:
     @classmethod
     def of(cls, lines: Iterable[str]) -> Survey:
         """Looks at all lines of a text."""
-        known: Counter[str] = Counter()
+        words: Counter[str] = Counter()
         indents: Counter[int] = Counter()
 
         def seen() -> Iterator[str]:
             for line in lines:
-                known.update(WORD.findall(line.casefold()))
+                words.update(WORD.findall(line.casefold()))
                 if len(line.strip()) > 30:
                     indents[len(line) - len(line.lstrip())] += 1
                 yield line
 
         pages = Pages.of(seen())
-        return cls(pages, known, indents.most_common(1)[0][0] if indents else 0)
+        return cls(pages, words, indents.most_common(1)[0][0] if indents else 0)
 
 
 def _without_pages(
-    lines: Iterable[str], pages: Pages, removed: Counter[str], shown: Counter[str]
+    lines: Iterable[str], pages: Pages, removed: Counter[str], page_lines: Counter[str]
 ) -> Iterator[str]:
     """Yields lines with page numbers and running heads replaced by breaks."""
     for number, line in enumerate(lines, 1):
@@ -140,7 +140,7 @@ def _without_pages(
         if reason:
             removed[f"{reason}s"] += 1
             if reason == RUNNING_HEAD:
-                shown[" ".join(line.split())] += 1
+                page_lines[" ".join(line.split())] += 1
             yield BREAK
             continue
         bare, marks = without_inline(line)
@@ -170,13 +170,13 @@ def _paragraphs(lines: Iterable[str], survey: Survey, removed: Counter[str]) -> 
         if not re.search(r"\w", text):
             continue
         heading = len(text) <= 80 and text.isupper()
-        here = Paragraph(text, indent >= survey.indent + _SET_OFF and not heading, heading)
-        if last is not None and after_break and _continues(last, here):
-            last = Paragraph(joiner.join([last.text, here.text]), last.set_off)
+        paragraph = Paragraph(text, indent >= survey.indent + _SET_OFF and not heading, heading)
+        if last is not None and after_break and _continues(last, paragraph):
+            last = Paragraph(joiner.join([last.text, paragraph.text]), last.set_off)
             continue
         if last is not None:
             yield last
-        last = here
+        last = paragraph
     if last is not None:
         yield last
 

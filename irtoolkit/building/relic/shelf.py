@@ -34,8 +34,8 @@ class ShelvedBook:
     def put(cls, folder: Path, name: str, sentences: Sequence[str]) -> ShelvedBook:
         """Prepares a book, unless it exists already; atomically."""
         if not folder.is_dir():
-            with atomic_folder(folder) as place:
-                _write(place, sentences)
+            with atomic_folder(folder) as temporary:
+                _write(temporary, sentences)
         return cls(folder, name)
 
     def _array(self, name: str) -> Any:
@@ -76,17 +76,17 @@ class ShelvedBook:
         return {"folder": self.folder, "name": self.name}  # arrays are mapped where they are used
 
 
-def _write(place: Path, sentences: Sequence[str]) -> None:
+def _write(folder: Path, sentences: Sequence[str]) -> None:
     words = Words.of("\n".join(sentences))
     ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
     grams = words.grams()
     order = np.argsort(grams, kind="stable")
     # One after the other, for the sake of memory.
-    np.save(place / "grams.npy", grams[order])
-    np.save(place / "places.npy", order.astype(np.int32))
+    np.save(folder / "grams.npy", grams[order])
+    np.save(folder / "places.npy", order.astype(np.int32))
     del grams, order
     sentence = np.searchsorted(ends, words.begins, side="right").astype(np.int32)
-    np.save(place / "sentence.npy", sentence)
-    np.save(place / "offsets.npy", words.offsets.astype(np.int32))
-    np.save(place / "characters.npy", code_points(words.line))
-    (place / "about.json").write_text(json.dumps({"gram": GRAM, "words": len(words)}), "utf-8")
+    np.save(folder / "sentence.npy", sentence)
+    np.save(folder / "offsets.npy", words.offsets.astype(np.int32))
+    np.save(folder / "characters.npy", code_points(words.line))
+    (folder / "about.json").write_text(json.dumps({"gram": GRAM, "words": len(words)}), "utf-8")

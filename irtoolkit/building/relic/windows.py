@@ -56,22 +56,22 @@ def window(
     quoted |= set(runs(document.text[quotation.begin : quotation.end]))
     sides, leaks = [], 0
     for side in (-1, 1):
-        kept: list[str] = []
+        sentences_kept: list[str] = []
         for sentence in _sentences(document, quotation, side, lang):
             bare, cut = without(sentence, quoted)
             leaks += cut
             if re.search(r"\w", bare):
-                kept.append(bare)
-            if len(kept) == CONTEXT:
+                sentences_kept.append(bare)
+            if len(sentences_kept) == CONTEXT:
                 break
-        sides.append(tuple(kept[::side]))
+        sides.append(tuple(sentences_kept[::side]))
     return Window(quotation, sides[0], sides[1], leaks)
 
 
 def runs(text: str) -> list[str]:
     """Returns the runs of `_LEAK` words of a text."""
     words = Words.of(text).line.split()
-    return [" ".join(words[at : at + _LEAK]) for at in range(len(words) - _LEAK + 1)]
+    return [" ".join(words[i : i + _LEAK]) for i in range(len(words) - _LEAK + 1)]
 
 
 def without(sentence: str, quoted: set[str]) -> tuple[str, int]:
@@ -79,17 +79,17 @@ def without(sentence: str, quoted: set[str]) -> tuple[str, int]:
     words = Words.of(sentence)
     line = words.line.split()
     leaking = np.zeros(len(line), bool)
-    for at in range(len(line) - _LEAK + 1):
-        if " ".join(line[at : at + _LEAK]) in quoted:
-            leaking[at : at + _LEAK] = True
+    for i in range(len(line) - _LEAK + 1):
+        if " ".join(line[i : i + _LEAK]) in quoted:
+            leaking[i : i + _LEAK] = True
     if not leaking.any():
         return sentence, 0
     edges = np.flatnonzero(np.diff(np.concatenate([[0], leaking.astype(np.int8), [0]])))
-    bare, at = [], 0
+    bare, i = [], 0
     for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        bare.append(sentence[at : words.begins[first]])
-        at = int(words.ends[last - 1])
-    bare.append(sentence[at:])
+        bare.append(sentence[i : words.begins[first]])
+        i = int(words.ends[last - 1])
+    bare.append(sentence[i:])
     text = " ".join(" ".join(bare).split())
     # What is left of a sentence that was all quotation says nothing.
     return ("" if (~leaking).sum() < 3 else text), len(edges) // 2
@@ -100,21 +100,21 @@ def _sentences(document: Document, quotation: Quotation, side: int, lang: str | 
 
     As many as a window may need.
     """
-    at = int(np.searchsorted(document.begins, quotation.begin, side="right")) - 1
+    number = int(np.searchsorted(document.begins, quotation.begin, side="right")) - 1
     if side > 0:
-        at = int(np.searchsorted(document.begins, quotation.end, side="left")) - 1
-    begin, paragraph = document.begins[at], document.paragraphs[at].text
+        number = int(np.searchsorted(document.begins, quotation.end, side="left")) - 1
+    begin, paragraph = document.begins[number], document.paragraphs[number].text
     if side < 0:
         part = _OPEN.sub("", paragraph[: max(0, quotation.begin - begin)])
     else:
         part = _CLOSE.sub("", paragraph[max(0, quotation.end - begin) :])
-    found: list[str] = []
+    sentences: list[str] = []
     while True:
-        found += split_sentences(part, lang)[::side]
-        at += side
+        sentences += split_sentences(part, lang)[::side]
+        number += side
         # A few more than needed: a sentence that is all leak is left out.
-        if len(found) >= 3 * CONTEXT or not 0 <= at < len(document.paragraphs):
-            return found
-        if document.paragraphs[at].heading:
-            return found
-        part = document.paragraphs[at].text
+        if len(sentences) >= 3 * CONTEXT or not 0 <= number < len(document.paragraphs):
+            return sentences
+        if document.paragraphs[number].heading:
+            return sentences
+        part = document.paragraphs[number].text

@@ -60,18 +60,18 @@ class Words:
     @classmethod
     def of(cls, text: str) -> Words:
         """Returns the words of a text."""
-        begins, ends, found = array("q"), array("q"), []
+        begins, ends, pieces = array("q"), array("q"), []
         for match in _WORD.finditer(text):
             word = plain(match[0])
             if word:
                 begins.append(match.start())
                 ends.append(match.end())
-                found.append(word)
-        lengths = np.fromiter(map(len, found), np.int64, len(found))
+                pieces.append(word)
+        lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
         offsets = np.concatenate([[0], np.cumsum(lengths + 1)])
-        codes = np.fromiter(map(_code, found), np.uint64, len(found))
+        codes = np.fromiter(map(_code, pieces), np.uint64, len(pieces))
         return cls(
-            " ".join(found), np.array(begins, np.int64), np.array(ends, np.int64), offsets, codes
+            " ".join(pieces), np.array(begins, np.int64), np.array(ends, np.int64), offsets, codes
         )
 
     def grams(self) -> Grams:
@@ -110,12 +110,12 @@ def grams_of(codes: Grams) -> Grams:
     count = len(codes) - GRAM + 1
     if count <= 0:
         return np.empty(0, np.uint64)
-    found = np.zeros(count, np.uint64)
+    hashes = np.zeros(count, np.uint64)
     with np.errstate(over="ignore"):
-        for at in range(GRAM):
-            found = (found * _FACTOR) ^ codes[at : at + count]
-            found ^= found >> np.uint64(29)
-    return found
+        for i in range(GRAM):
+            hashes = (hashes * _FACTOR) ^ codes[i : i + count]
+            hashes ^= hashes >> np.uint64(29)
+    return hashes
 
 
 @lru_cache(maxsize=1 << 18)

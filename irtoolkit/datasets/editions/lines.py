@@ -127,9 +127,9 @@ class Joiner:
         if mark in _SURE:
             return False
         head, tail = _HEAD.search(before), _TAIL.match(after)
-        one, other = head[0] if head else "", tail[0] if tail else ""
-        whole = self.known[f"{one}{other}".casefold()]
-        parted = self.known[f"{one}-{other}".casefold()]
+        left_word, right_word = head[0] if head else "", tail[0] if tail else ""
+        whole = self.known[f"{left_word}{right_word}".casefold()]
+        parted = self.known[f"{left_word}-{right_word}".casefold()]
         return parted > whole or (parted == whole and not self.divides)
 
 
@@ -160,8 +160,11 @@ def joiner_of(lines: Sequence[Line]) -> Joiner:
     whole = parted = 0
     for before, after in broken:
         head, tail = _HEAD.search(_BROKEN.sub("", before)), _TAIL.match(after)
-        one, other = head[0] if head else "", tail[0] if tail else ""
-        solid, divided = words[f"{one}{other}".casefold()], words[f"{one}-{other}".casefold()]
+        left_word, right_word = head[0] if head else "", tail[0] if tail else ""
+        solid, divided = (
+            words[f"{left_word}{right_word}".casefold()],
+            words[f"{left_word}-{right_word}".casefold()],
+        )
         whole += solid > divided
         parted += divided > solid
     # Without known words, many divisions say that lines were divided by a printer.

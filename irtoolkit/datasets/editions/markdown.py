@@ -31,16 +31,21 @@ _INLINE = (
 def without_markdown(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line]:
     """Returns the lines of Markdown as those of plain text; as many lines."""
     lines = _without_comments(lines, dropped)
-    found: list[Line] = []
+    read_lines_so_far: list[Line] = []
     for line in lines:
         text = line.text
-        if found and text.strip() and _UNDERLINE.fullmatch(text) and _is_title(found):
-            found[-1] = found[-1]._replace(level=1 if "=" in text else 2)
+        if (
+            read_lines_so_far
+            and text.strip()
+            and _UNDERLINE.fullmatch(text)
+            and _is_title(read_lines_so_far)
+        ):
+            read_lines_so_far[-1] = read_lines_so_far[-1]._replace(level=1 if "=" in text else 2)
             dropped.append(Dropped("mark of a heading", line.number, text))
-            found.append(Line(line.number, ""))
+            read_lines_so_far.append(Line(line.number, ""))
             continue
-        found.append(Line(line.number, _without_inline(text, line.number, dropped)))
-    return found
+        read_lines_so_far.append(Line(line.number, _without_inline(text, line.number, dropped)))
+    return read_lines_so_far
 
 
 def _is_title(lines: Sequence[Line]) -> bool:

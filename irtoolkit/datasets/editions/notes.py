@@ -87,9 +87,9 @@ class Notes:
         marks: list[str] = []
         for pattern, names in ((_MARK, self._names), (_RAISED, self._raised)):
             if names:
-                found = [match for match in pattern.finditer(text) if match["name"] in names]
-                marks += [match[0] for match in found]
-                text = _without(text, found)
+                matches = [match for match in pattern.finditer(text) if match["name"] in names]
+                marks += [match[0] for match in matches]
+                text = _without(text, matches)
         return (" ".join(text.split()) if marks else text), marks
 
 

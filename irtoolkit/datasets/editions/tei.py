@@ -165,10 +165,10 @@ def _has_other(element: Any, name: str) -> bool:
 def _header(root: Any) -> Header:
     """Returns the fields of a document's header."""
     fields: dict[str, str] = {}
-    for wanted in ("title", "author"):
-        for element in root.iter(f"{{*}}{wanted}"):
+    for tag in ("title", "author"):
+        for element in root.iter(f"{{*}}{tag}"):
             if any(_name(above) == "titleStmt" for above in element.iterancestors()):
-                fields[wanted] = " ".join("".join(element.itertext()).split())
+                fields[tag] = " ".join("".join(element.itertext()).split())
                 break
     lang = next(
         (

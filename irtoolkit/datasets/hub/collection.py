@@ -98,11 +98,11 @@ class HubCollection:
         """
         table = self._table("corpus")
         ids = self._texts(table, _IDS)
-        seen: set[str] = set()
+        seen_ids: set[str] = set()
         for name in ids:
-            if name in seen:
+            if name in seen_ids:
                 raise self._error(f"document {name} occurs twice")
-            seen.add(name)
+            seen_ids.add(name)
         if not ids:
             raise self._error("there are no documents")
         columns = {"doc_id": ids, "text": self._texts(table, _TEXTS, missing="")}

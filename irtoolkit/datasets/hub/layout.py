@@ -108,7 +108,9 @@ def _subsets(configs: Collection[str]) -> list[str]:
                 subsets.append(config.removesuffix(f"-{name}"))
             elif config.startswith(f"{name}-"):
                 subsets.append(config.removeprefix(f"{name}-"))
-    return [one for one in dict.fromkeys(subsets) if _config(configs, _PARTS["corpus"], one)]
+    return [
+        subset for subset in dict.fromkeys(subsets) if _config(configs, _PARTS["corpus"], subset)
+    ]
 
 
 def _config(configs: Collection[str], names: Sequence[str], subset: str) -> str | None:

@@ -65,7 +65,10 @@ def _load(name: str) -> Any:
     try:
         task = mteb.get_task(name)
     except Exception:  # mteb raises KeyError, and may raise others
-        names = [one.metadata.name for one in mteb.get_tasks(task_types=["Retrieval", "Reranking"])]
+        names = [
+            known_task.metadata.name
+            for known_task in mteb.get_tasks(task_types=["Retrieval", "Reranking"])
+        ]
         raise InputError(
             f"mteb has no task {name!r}",
             remedy=f"{did_you_mean(name, names)}it has {len(names)} for retrieval",

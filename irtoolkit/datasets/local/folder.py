@@ -133,14 +133,14 @@ def unused_fields(role_files: RoleFiles) -> list[str]:
 def _named(folder: Path, names: Sequence[str], role: Role) -> list[Path]:
     files: list[Path] = []
     for name in names:
-        place = next((p for p in (folder / name, Path(name).absolute()) if p.exists()), None)
-        if place is None:
+        candidate = next((p for p in (folder / name, Path(name).absolute()) if p.exists()), None)
+        if candidate is None:
             raise InputError(
                 f"no file {name!r} for --{role}", file=folder, remedy="names are relative to FOLDER"
             )
-        inside = list(_files_under(place)) if place.is_dir() else [place]
+        inside = list(_files_under(candidate)) if candidate.is_dir() else [candidate]
         if not inside:
-            raise InputError("an empty folder", file=place, remedy=f"name files with --{role}")
+            raise InputError("an empty folder", file=candidate, remedy=f"name files with --{role}")
         files.extend(inside)
     paths: set[Path] = set()
     for path in files:

@@ -99,19 +99,19 @@ def register_collection(
     if without_credentials(str(location)) != str(location):
         raise InputError("the URL has credentials", file=location, remedy="log in without them")
     local_folder = folder_at(location) or Path(location)
-    found = folders.find_role_files(local_folder, role_files)
-    found["docs"] = _divided(found["docs"], sentences)
-    lang = lang or _language(found["docs"])
-    entry, notes = examine(local_folder, found, lang, lenient=lenient)
+    role_contents = folders.find_role_files(local_folder, role_files)
+    role_contents["docs"] = _divided(role_contents["docs"], sentences)
+    lang = lang or _language(role_contents["docs"])
+    entry, notes = examine(local_folder, role_contents, lang, lenient=lenient)
     entry = replaced(entry, folder=location)
     change = registry.add_record(name, entry, replace=replace)
     if change == "replaced":
         drop_from_ir_datasets(name)
     if owner_of(name) is None:
         add_to_ir_datasets(name, entry)
-    reported = [role for role in folders.ROLES if role != "pools" or role in found]
-    lines = [_files_of(role, found.get(role)) for role in reported]
-    unused = folders.unused_fields(found["docs"])
+    reported = [role for role in folders.ROLES if role != "pools" or role in role_contents]
+    lines = [_files_of(role, role_contents.get(role)) for role in reported]
+    unused = folders.unused_fields(role_contents["docs"])
     if unused:
         lines.append(f"fields of the documents that are not used: {', '.join(unused)}")
     return Registration(entry, change, (*lines, *notes))
@@ -283,12 +283,12 @@ def _check_pools(
         raise InputError(problem, file=path, remedy=remedy)
 
 
-def _remembered(folder: Path, found: RoleFiles, count: int, record: Any) -> PartRecord:
+def _remembered(folder: Path, role_files: RoleFiles, count: int, record: Any) -> PartRecord:
     files = {
         str(path.relative_to(folder) if path.is_relative_to(folder) else path): file_hash(path)
-        for path in found.files
+        for path in role_files.files
     }
-    return PartRecord(found.form, files, count, record._fields)
+    return PartRecord(role_files.form, files, count, record._fields)
 
 
 def _cross_check(

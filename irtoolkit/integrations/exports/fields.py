@@ -82,8 +82,8 @@ def arrow_type(hint: Any) -> pa.DataType | None:
         return _PLAIN[hint]
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        known = [member for member in inner if member is not type(None)]
-        return arrow_type(known[0]) if len(known) == 1 else None
+        members_of = [member for member in inner if member is not type(None)]
+        return arrow_type(members_of[0]) if len(members_of) == 1 else None
     if origin in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Sequence)):
         members = {member for member in inner if member is not Ellipsis}
         kind = arrow_type(members.pop()) if len(members) == 1 else None
