@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from irtoolkit.base.cores import peak_memory
 from irtoolkit.base.ids import id_array
-from irtoolkit.base.memory import peak_memory
 from irtoolkit.base.tables import TextTable
 
 VOCABULARY = 60_000

@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.memory import peak_memory
+from irtoolkit.base.cores import peak_memory
 
 QUERIES, DEPTH, CANDIDATES = 9_034, 1_000, 5_041
 BOOKS, LENGTHS, PASSAGES = 79, 5, 1_500

@@ -84,7 +84,7 @@ def main(argv: list[str]) -> None:
             found = search(system, texts, folder, json.loads(rest[5]), int(rest[6]))
     except Exception as error:  # a peer may fail in its own way; the others are still measured
         found = {"failed": f"{type(error).__name__}: {error}"}
-    from irtoolkit.base.memory import peak_memory
+    from irtoolkit.base.cores import peak_memory
 
     output.write_text(json.dumps({**found, "peak MB": peak_memory() / 1e6}))
 

@@ -31,7 +31,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.memory import peak_memory
+from irtoolkit.base.cores import peak_memory
 
 PEAK_MB, RATIO = 1000, 10
 # RELiC's train.json and its 79 books, QuoteR's english.txt (Table 1 of each), KILT's ELI5,

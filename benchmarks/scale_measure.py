@@ -117,7 +117,7 @@ def search(size: int) -> Callable[[], Any]:
 
 def measured(part: str, name: str, workers: int, size: int) -> dict[str, Any]:
     """Seconds, and the memory of this process: all, and without the files that are mapped."""
-    from irtoolkit.base.memory import peak_memory
+    from irtoolkit.base.cores import peak_memory
 
     began = time.perf_counter()
     with engine(name, workers=workers if name != "local" else None) as made, Private() as private:

@@ -55,9 +55,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from irtoolkit.base.cores import peak_memory
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
-from irtoolkit.base.memory import peak_memory
 from irtoolkit.base.tables import TextTable
 from irtoolkit.datasets.cache import CACHE_VARIABLE
 from irtoolkit.runs import provenance

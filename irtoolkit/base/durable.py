@@ -1,11 +1,17 @@
-"""Files that are completely on disk before the program reports that they are written."""
+"""Files and folders that appear only when they are complete and on disk."""
 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from irtoolkit.base.files import atomic_path
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_path, refuse_unwritable
+from irtoolkit.base.targets import refuse_nul
+from irtoolkit.base.temporaries import begin_beside
 
 
 def write_durably(path: Path, data: bytes) -> None:
@@ -30,3 +36,42 @@ def sync_folder(folder: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+@contextmanager
+def atomic_folder(path: StrPath) -> Iterator[Path]:
+    """Yields a temporary sibling of a folder, which becomes the folder when the block succeeds.
+
+    When the block raises, the temporary folder is removed and nothing is left.
+
+    Raises:
+        InputError: see `refuse_filled`; or the disk is full.
+    """
+    target = refuse_filled(path)
+    temporary = begin_beside(target)
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        if target.exists():  # an empty folder; some systems do not replace one
+            target.rmdir()
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def refuse_filled(path: StrPath) -> Path:
+    """Returns the absolute path of a folder to write, which is not there yet or empty.
+
+    Raises:
+        InputError: there is something in it already, or it cannot be written.
+    """
+    refuse_nul(path, folder=True)  # an empty name would become the current folder
+    target = Path(os.path.abspath(path))
+    refuse_unwritable(target, folder=True)
+    if target.is_dir() and any(target.iterdir()):
+        raise InputError(
+            "the folder is not empty", file=path, remedy="name another, or remove this one"
+        )
+    return target

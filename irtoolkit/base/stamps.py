@@ -1,14 +1,18 @@
-"""Detection of changed files, by size, times and inode."""
+"""Detection of changed files, by size, times and inode; hashes that are computed once for each version."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath
+from irtoolkit.base.files import StrPath, sha256
+from irtoolkit.base.home import cache_home
 from irtoolkit.base.paths import is_url, on_disk
 
 Stamps = Mapping[StrPath, tuple[int, ...] | None]
@@ -51,3 +55,25 @@ def refuse_changed(before: Stamps) -> None:
             raise InputError(
                 "it changed while it was read", file=path, remedy="try again when it is complete"
             )
+
+
+# A file that changed within this time may change again without a new time stamp (git calls such a
+# file racy), so its hash is not remembered.
+_SETTLED_SECONDS = 2.0
+
+
+def content_hash(path: Path) -> str:
+    """Returns the SHA-256 of a file, cached while its size and time stamps are unchanged."""
+    status = path.stat()
+    stamp = f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}"
+    memo = cache_home() / "hashes" / hashlib.sha256(stamp.encode()).hexdigest()
+    with suppress(OSError, UnicodeDecodeError):
+        stored = memo.read_text()
+        if len(stored) == 64:
+            return stored
+    digest = sha256(path)
+    if time.time() - max(status.st_mtime, status.st_ctime) > _SETTLED_SECONDS:
+        with suppress(OSError):
+            memo.parent.mkdir(parents=True, exist_ok=True)
+            memo.write_text(digest)
+    return digest

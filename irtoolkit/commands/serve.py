@@ -194,7 +194,7 @@ def _serve(library: Library, args: argparse.Namespace) -> None:
 def _until_told(library: Library, place: socket.socket, access: Access, shown: str) -> None:
     import threading
 
-    from irtoolkit.apps.serve.server import serve
+    from irtoolkit.apps.serve.app import serve
 
     said = "the search is being compiled, which is needed once after an install"
     slow = threading.Timer(_SLOW, note, (said,))

@@ -41,7 +41,7 @@ from irtoolkit.commands._tune_fusion import add_fusion, refuse_other, tune_fusio
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.papers.held_out import HeldOut
+    from irtoolkit.papers.tune import HeldOut
     from irtoolkit.scoring.folds import Fold
 
 HELP = "search for a system's settings, or for a fusion of runs"
@@ -91,8 +91,7 @@ def execute(args: argparse.Namespace) -> None:
         tune_fusions(args)
         return
     from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.papers.held_out import held_out
-    from irtoolkit.papers.tune import parse_grid, tune
+    from irtoolkit.papers.tune import held_out, parse_grid, tune
 
     grid = parse_grid(parse_pairs(args.grid))
     dataset = Dataset.load(args.dataset)

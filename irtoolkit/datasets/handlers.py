@@ -15,7 +15,7 @@ from irtoolkit.base.records import PoolDoc
 from irtoolkit.datasets.books import Passages
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.datasets.columns import Records
-from irtoolkit.datasets.record_types import with_real_types
+from irtoolkit.datasets.registration import with_real_types
 
 
 class LazySequence:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Ints
-from irtoolkit.base.sums import content_hash
+from irtoolkit.base.stamps import content_hash
 from irtoolkit.indexes.bounds import check_length, check_numbers
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.documents import Documents

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from irtoolkit.base.durable import atomic_folder
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.folders import atomic_folder
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.models import presets
 from irtoolkit.models.foreign import read_torch

@@ -1,10 +1,11 @@
-"""Composing a report from scored runs."""
+"""Composing a report from scored runs, in its order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -13,11 +14,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.progress import tqdm
+from irtoolkit.measures.traits import traits
 from irtoolkit.reports.content import BreakdownPart, ReportContent, ReportedSystem
 from irtoolkit.reports.facts import dataset_facts, dataset_url, run_command, run_facts
 from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, threshold
-from irtoolkit.reports.order import Order, check_order, default_pair, ordered
-from irtoolkit.reports.pairs import letter, measure_column
+from irtoolkit.reports.pairs import best_first, letter, measure_column
 from irtoolkit.reports.text_choice import QueryOrder, chosen_texts
 from irtoolkit.runs.exact_ranks import Ranks, read_ranks
 from irtoolkit.scoring.pairs import refuse_unknown
@@ -228,3 +229,44 @@ def _parts(scores: Scores, breakdown: str) -> tuple[BreakdownPart, ...]:
         by_measure = {measure: tuple(f[measure] for f in figures) for measure in figures[0]}
         parts.append(BreakdownPart(name, len(queries), by_measure))
     return tuple(parts)
+
+
+Order = Literal["best", "given"]
+
+
+def check_order(order: object) -> None:
+    """Raises InputError for an order that there is not."""
+    if order not in get_args(Order):
+        raise InputError(f"{order!r} is none of {', '.join(get_args(Order))}")
+
+
+def ordered(scores: Scores, main: str, order: Order) -> Scores:
+    """Returns the scores with the main measure first and, with "best", the systems by their figures on it.
+
+    Systems with equal figures, and those without one, stay in the order given.
+    """
+    measures = {main: scores.measures[main], **scores.measures}
+    systems = scores.systems
+    if order == "best":
+        ranked = [systems[i] for i in ranking(scores, main)]
+        systems = [*ranked, *(system for system in systems if system not in ranked)]
+    return replace(
+        scores,
+        measures=measures,
+        evaluations={system: scores.evaluations[system] for system in systems},
+        runs={system: scores.runs[system] for system in systems},
+    )
+
+
+def ranking(scores: Scores, measure: str) -> list[int]:
+    """Returns the positions of the systems from the best figure to the worst, without infinite ones."""
+    figures = [evaluation.figures()[measure] for evaluation in scores.evaluations.values()]
+    return best_first(figures, lower=traits(scores.measures[measure]).lower_is_better)
+
+
+def default_pair(scores: Scores, measure: str, baseline: int | None) -> tuple[int, int]:
+    """Returns the best system and the baseline; without one, or if it is the best, the runner-up."""
+    ranked = ranking(scores, measure)
+    ranked += [i for i in range(len(scores)) if i not in ranked]
+    best, second = ranked[0], ranked[min(1, len(ranked) - 1)]
+    return best, second if baseline in (None, best) else baseline

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.base.durable import atomic_folder
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
-from irtoolkit.base.folders import atomic_folder
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.strings import reserved
 from irtoolkit.models.shards import Encodings

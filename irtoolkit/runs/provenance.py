@@ -16,9 +16,9 @@ from typing import Any
 
 import yaml
 
+from irtoolkit.base.cores import peak_memory
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, local
-from irtoolkit.base.memory import peak_memory
 from irtoolkit.base.paths import beside, named_beside, without_credentials
 from irtoolkit.base.yamls import load_yaml
 from irtoolkit.engines.engine import current

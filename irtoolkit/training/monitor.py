@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
-from irtoolkit.base.memory import peak_memory
+from irtoolkit.base.cores import peak_memory
 from irtoolkit.base.progress import tqdm
 from irtoolkit.measures.traits import traits
 from irtoolkit.models.loading import chosen_precision

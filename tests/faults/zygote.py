@@ -164,7 +164,7 @@ def become(order: dict[str, Any]) -> int:
     if "FAULTS_STOP" in order["env"]:
         _stop_when_ready(order)
     # However slow the machine is, files of the folder are too young for their hashes to be kept.
-    importlib.import_module("irtoolkit.base.sums")._SETTLED_SECONDS = 3600.0
+    importlib.import_module("irtoolkit.base.stamps")._SETTLED_SECONDS = 3600.0
     for name in FORMATS if order["version"] else ():
         importlib.import_module(name).FORMAT += order["version"]
     if order["fault"] is not None:

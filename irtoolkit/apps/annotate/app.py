@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from irtoolkit.apps.annotate.session import Session
 from irtoolkit.apps.annotate.sheet import NOTE, ConflictError, UnknownPairError
 from irtoolkit.apps.web.guard import Access, Guard, Rules
-from irtoolkit.apps.web.pages import add_page, problems
-from irtoolkit.apps.web.values import Whole
+from irtoolkit.apps.web.pages import Whole, add_page, problems
 from irtoolkit.base.errors import InputError
 from irtoolkit.version import __version__
 

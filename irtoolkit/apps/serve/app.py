@@ -1,10 +1,11 @@
-"""The HTTP application: the API, and the files of the page."""
+"""The HTTP application: the API, the files of the page, and running it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -31,6 +32,7 @@ from irtoolkit.apps.serve.models import (
 from irtoolkit.apps.serve.shelf import FullError, NoCollectionError
 from irtoolkit.apps.web.guard import Access, Guard
 from irtoolkit.apps.web.pages import add_page, problems
+from irtoolkit.apps.web.server import Patience, run
 from irtoolkit.base.errors import InputError
 from irtoolkit.version import __version__
 
@@ -268,3 +270,22 @@ def _add_judgments(app: FastAPI, library: Library) -> None:
 def _file(text: str, kind: str, name: str) -> PlainTextResponse:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return PlainTextResponse(text, media_type=kind, headers=headers)
+
+
+def serve(
+    library: Library,
+    listener: socket.socket,
+    access: Access,
+    ready: Callable[[], object],
+    ending: Callable[[], object] = lambda: None,
+) -> None:
+    """Serves a library until SIGTERM or Ctrl-C; see `irtoolkit.apps.web.server.run`."""
+    limits = library.limits
+    patience = Patience(limits.head_seconds, limits.answer_seconds, limits.connections)
+
+    def told() -> None:
+        ending()
+        # Answers that stream progress end by it.
+        library.end()
+
+    run(application(library, access), listener, patience, ready, told, library.living)

@@ -14,7 +14,7 @@ from irtoolkit.apps.serve.asking import BusyError, LateError, PreparingError
 from irtoolkit.apps.serve.collection import SystemName
 from irtoolkit.apps.serve.library import Library
 from irtoolkit.apps.serve.models import PassageModel, SearchAnswer, SearchRequest
-from irtoolkit.apps.web.values import Whole
+from irtoolkit.apps.web.pages import Whole
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.novels import LONGEST
 from irtoolkit.ranking.book_system import BOOKS

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from irtoolkit.apps.serve.collection import SystemName
 from irtoolkit.apps.serve.limits import Limits
-from irtoolkit.apps.web.values import Whole
+from irtoolkit.apps.web.pages import Whole
 from irtoolkit.datasets.novels import LONGEST
 from irtoolkit.ranking.book_system import BOOKS
 

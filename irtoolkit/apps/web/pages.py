@@ -1,12 +1,14 @@
-"""The files of a page, and the answers to bad requests."""
+"""Files of a page, values of requests, and answers to bad requests."""
 
 from __future__ import annotations
 
 from importlib.resources import files
+from typing import Annotated
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from pydantic import Strict
 from starlette.requests import ClientDisconnect
 
 _TYPES = {
@@ -58,3 +60,7 @@ def problems(app: FastAPI) -> None:
     async def left(_: Request, error: ClientDisconnect) -> JSONResponse:
         # Nobody reads it; without it the server logs a traceback.
         return JSONResponse({"detail": "the body ended too early"}, 400)
+
+
+# In JSON, true, "3" and 3.0 are no whole numbers.
+Whole = Annotated[int, Strict()]

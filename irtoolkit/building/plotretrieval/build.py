@@ -24,8 +24,14 @@ from irtoolkit.building.place import (
 from irtoolkit.building.plotretrieval.alignment import Reach
 from irtoolkit.building.plotretrieval.annotation import Thresholds
 from irtoolkit.building.plotretrieval.candidates import gather_pairs, no_sure_pair, rows_of
-from irtoolkit.building.plotretrieval.comments import SUFFIX, Catalogue, Comment, read_comments
-from irtoolkit.building.plotretrieval.criticism import CONTEXT, comments_of
+from irtoolkit.building.plotretrieval.comments import (
+    CONTEXT,
+    SUFFIX,
+    Catalogue,
+    Comment,
+    comments_of,
+    read_comments,
+)
 from irtoolkit.building.plotretrieval.filters import Filter, length_of
 from irtoolkit.building.plotretrieval.pieces import Piecework, Steps, blocks_of
 from irtoolkit.building.plotretrieval.plots import Judge, Rule, Trained, read_labelled

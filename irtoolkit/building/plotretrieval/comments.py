@@ -10,14 +10,17 @@ A line is an object with `book` and `text`, and at most one of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.building.shelves import digest
+from irtoolkit.building.relic.articles import Finder
+from irtoolkit.building.relic.build import editions
+from irtoolkit.building.shelves import TextFile, digest
 from irtoolkit.datasets.novels import slug
 from irtoolkit.datasets.strictjson import read_jsonl
 
@@ -149,3 +152,44 @@ def _place(record: Mapping[str, Any], count: int) -> dict[str, Any]:
             raise InputError(f"position {share!r}", remedy="give a share of the book, 0 to 1")
         return {"share": float(share)}
     return {}
+
+
+# Sentences before a quotation that are the comment.
+CONTEXT = 1
+
+
+def comments_of(
+    finder: Finder, works: Sequence[TextFile], context: int, left_out: Counter[str]
+) -> Iterator[Comment]:
+    """Yields a comment for each quotation with one clear source in a book.
+
+    Args:
+        finder: has found the quotations.
+        works: the works of criticism.
+        context: sentences before a quotation that are the comment.
+        left_out: counts quotations that make no comment, by the reason.
+    """
+    for file in works:
+        record = finder.record(file)
+        same = editions(record)
+        for number, (_, window) in enumerate(finder.windows(file)):
+            reason = _left_out(record, window, same, finder.matching.longest)
+            if reason:
+                left_out[reason] += 1
+                continue
+            text = " ".join(window["left"][-context:])
+            start = window["start"]
+            span = (start, start + window["length"])
+            yield Comment(window["book"], text, str(file.path), number, span=span)
+
+
+def _left_out(record: dict[str, Any], window: dict[str, Any], same: set[str], longest: int) -> str:
+    if not record["criticism"]:
+        return "in a work that is no criticism by its title"
+    if window["book"] in same:
+        return "in a work that is an edition of the book"
+    if window["places"] > 1:
+        return "a quotation of several places of the books"
+    if window["length"] > longest:
+        return f"a quotation of more than {longest} sentences"
+    return "" if window["left"] else "a quotation that nothing leads up to"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.folders import atomic_folder
+from irtoolkit.base.durable import atomic_folder
 from irtoolkit.building.relic.words import GRAM, Characters, Grams, Words, code_points
 
 Places = NDArray[np.int32]

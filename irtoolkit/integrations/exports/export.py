@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from irtoolkit.base.durable import atomic_folder
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
-from irtoolkit.base.folders import atomic_folder
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.integrations.exports import beir, hf, mteb, pyserini, tira
 from irtoolkit.integrations.exports.licences import Licence, licence_of

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from irtoolkit.base.memory import peak_memory
+from irtoolkit.base.cores import peak_memory
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="resource is Unix's")

@@ -12,6 +12,7 @@ import pytest
 
 from irtoolkit.base import copies, remote
 from irtoolkit.base.copies import copied, copies_of, uploaded
+from irtoolkit.base.durable import atomic_folder
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import (
     atomic_text,
@@ -24,7 +25,6 @@ from irtoolkit.base.files import (
     refuse_unwritable,
     sha256,
 )
-from irtoolkit.base.folders import atomic_folder
 from irtoolkit.base.remote_errors import said
 
 URL = "memory://folder/x.txt"

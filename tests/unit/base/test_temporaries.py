@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from irtoolkit.base import temporaries
+from irtoolkit.base.durable import atomic_folder
 from irtoolkit.base.files import atomic_text
-from irtoolkit.base.folders import atomic_folder
 from irtoolkit.base.temporaries import (
     is_temporary,
     remove_abandoned,
@@ -23,7 +23,7 @@ from irtoolkit.base.temporaries import (
 KILLED = """
 import os, signal, sys
 from irtoolkit.base.files import atomic_text
-from irtoolkit.base.folders import atomic_folder
+from irtoolkit.base.durable import atomic_folder
 with atomic_text("out.txt") as out, atomic_folder("made") as folder:
     print("half", file=out, flush=True)
     (folder / "half").mkdir()

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 import pytest
 
-from irtoolkit.base import sums
+from irtoolkit.base import stamps as sums
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import cache, columns
 from irtoolkit.datasets.cache import CacheWriter, cache_home, content_hash, parsed

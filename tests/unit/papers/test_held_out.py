@@ -11,8 +11,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.papers.held_out import held_out
-from irtoolkit.papers.tune import Point, tune
+from irtoolkit.papers.tune import Point, held_out, tune
 from irtoolkit.scoring.folds import folds_of
 
 DATASET = "relic/sample/val"

@@ -351,7 +351,7 @@ from pathlib import Path
 from irtoolkit.apps.serve.library import Library
 from irtoolkit.apps.serve.models import SearchRequest
 from irtoolkit.apps.serve.limits import Limits
-from irtoolkit.apps.serve.server import serve
+from irtoolkit.apps.serve.app import serve
 from irtoolkit.apps.web.server import access_for, bound
 limits = Limits(head_seconds=0.5, body_seconds=0.5, answer_seconds=0.5, index_seconds=600, seconds=600, connections=2)
 library = Library(Path(sys.argv[1]), None, limits)
