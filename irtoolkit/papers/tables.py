@@ -193,12 +193,12 @@ def _rows(path: Path, text: str, data: dict[str, Any], above: Paths) -> Iterator
     row_data = data.pop("row", [])
     if not isinstance(row_data, list) or not all(isinstance(row, dict) for row in row_data):
         raise InputError("the rows are not [[row]] tables", file=path)
-    starts = table_lines(text, "row", len(given))
+    starts = table_lines(text, "row", len(row_data))
     shared = {"view": data["view"]} if "view" in data else {}
     others = _run_as(path, data, above)
     for i, row in enumerate(row_data):
         name = f"row {row.get('system', i + 1)}"
-        place = Place(path, name, starts[i])
+        location = Place(path, name, starts[i])
         theirs = {} if row.keys() & {*_RUN_BY} else others.get(str(row.get("system")), {})
         yield location, read_record(Row, {**shared, **theirs, **row}, location)
 
@@ -218,7 +218,7 @@ def _run_as(path: Path, data: dict[str, Any], above: tuple[Path, ...]) -> dict[s
     if base_path in (path, *above):
         raise InputError("rows_of names the table itself, or one that names it", file=path)
     figures = {"reported", "spread", "doubtful"}
-    rows = load_table(other, (path, *above)).rows
+    rows = load_table(base_path, (path, *above)).rows
     as_written = TypeAdapter(Row).dump_python
     return {
         row.system: as_written(row, by_alias=True, exclude_defaults=True, exclude=figures)
@@ -226,7 +226,7 @@ def _run_as(path: Path, data: dict[str, Any], above: tuple[Path, ...]) -> dict[s
     }
 
 
-def _check_table(table: Table, place: Place) -> None:
+def _check_table(table: Table, location: Place) -> None:
     """Raises InputError if a table names a column, group or row that it does not have."""
     names = [row.system for row in table.rows]
     for name in names:

@@ -62,15 +62,19 @@ def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
             )
         filled |= values[value]
     lines = table_lines(text, "stage", len(stages))
-    made = []
+    parsed = []
     for number, (stage, line) in enumerate(zip(stages, lines, strict=True), 1):
         place = Place(path, f"stage {number}", line)
         own = parse_settings(Stage, {**shared, **single.get(number, {})}, place.name)
-        made.append(replace(_read_part(Stage, _fill(path, stage, filled), place), **own))
+        parsed.append(replace(_read_part(Stage, _fill(path, stage, filled), place), **own))
     recipe = _read_part(
-        Recipe, _fill(path, data, filled), Place(path, "the recipe"), name=path.stem,
-        stages=tuple(made), variables=tuple(sorted(chosen.items())),
-    )  # fmt: skip
+        Recipe,
+        _fill(path, data, filled),
+        Place(path, "the recipe"),
+        name=path.stem,
+        stages=tuple(parsed),
+        variables=tuple(sorted(chosen.items())),
+    )
     return replace(recipe, **parse_settings(Recipe, model, f"recipe {path.stem}"))
 
 
@@ -89,8 +93,8 @@ def _read_part(kind: type[Part], data: Mapping[str, Any], place: Place, **given:
 
 def recipe_variables(name: str) -> dict[str, tuple[str, list[str]]]:
     """Returns the variables of a recipe: the default and the values of each."""
-    found = _read(_path(name))[1].get("variables", {})
-    return {key: (str(value["default"]), list(value["values"])) for key, value in found.items()}
+    variables = _read(_path(name))[1].get("variables", {})
+    return {key: (str(value["default"]), list(value["values"])) for key, value in variables.items()}
 
 
 def _path(name: str) -> Path:

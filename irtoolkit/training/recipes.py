@@ -239,6 +239,5 @@ def check_evaluation(recipe: Recipe) -> None:
         for key in ("every", "patience", "ways"):
             if getattr(stage, key) is not None and stage.measure is None:
                 raise InputError(
-                    f"{key}{suffix} needs a measure, and none is given",
-                    remedy="for example measure=RR",
+                    f"{key}{at} needs a measure, and none is given", remedy="for example measure=RR"
                 )
