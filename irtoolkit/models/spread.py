@@ -140,7 +140,7 @@ class Spread:
             if not new:
                 lock.close()
                 continue
-            keys = [whole.keys[place] for place in new]
+            keys = [whole.keys[position] for position in new]
             self._sent.append(_Sent(b"".join(keys), b"".join(whole.keys), lock))
             self._flying.update(keys)
             yield Chunk(keys, [whole.items[position] for position in new])

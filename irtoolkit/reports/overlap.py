@@ -51,21 +51,21 @@ class Overlap:
         # A character with a longer lower case would shift all positions after it.
         if len(lowered) != len(text):
             lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-        spans, position, last = [], 0, ""
+        found, at, last = [], 0, ""
         for token in self._analyze.split(lowered):
             # Pairs of characters overlap: the second of one is the first of the next.
             start = -1
             if last and token[0] == last[-1] and len(last) == 2:
-                start = position - 1 if lowered.startswith(token, position - 1) else -1
+                start = at - 1 if lowered.startswith(token, at - 1) else -1
             if start < 0:
-                start = lowered.find(token, position)
+                start = lowered.find(token, at)
             if start < 0:  # the analyzer changed it, as it does half-width letters
                 continue
-            position, last = start + len(token), token
+            at, last = start + len(token), token
             term = self._term(token)
             if term and term not in self._common:
-                spans.append((start, position, term))
-        return spans
+                found.append((start, at, term))
+        return found
 
     def _term(self, token: str) -> str | None:
         if token not in self._terms:

@@ -81,8 +81,8 @@ def train_with(
     """
     folder = Path(out).expanduser().absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    place = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.meet")
-    ranks = [_Rank(rank, count, str(place)) for rank in range(count)]
+    meeting_file = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.meet")
+    ranks = [_Rank(rank, count, str(meeting_file)) for rank in range(count)]
     gpus = float(options.get("device") != "cpu" and engine.gpus > 0)
     try:
         work = _Training(recipe, str(folder), options)

@@ -165,9 +165,13 @@ class Library:
         with self._first():
             answers = await self.desk.ask([question(name) for name in systems])
         return SearchAnswer(
-            collection=collection.name, query=request.query, query_id=query_id(request.query),
-            length=request.length, seconds=round(time.perf_counter() - started, 4), answers=answers,
-        )  # fmt: skip
+            collection=collection.name,
+            query=request.query,
+            query_id=query_id(request.query),
+            length=request.length,
+            seconds=round(time.perf_counter() - started, 4),
+            answers=answers,
+        )
 
     def _readable(self, name: str) -> Collection:
         entry = self.shelf.get(name)
@@ -275,7 +279,7 @@ def csv_lines(answer: SearchAnswer) -> Iterator[str]:
             text = " ".join("".join(sentence.pieces) for sentence in hit.sentences)
             row = [
                 hit.rank,
-                by_system.system,
+                system_answer.system,
                 hit.score,
                 hit.id,
                 hit.title,

@@ -128,8 +128,8 @@ class Preparing:
         collection = entry.collection
         total = len(collection.sentences)
         entry.progress = Progress("words", 0, total)
-        _ = made.words, made.marks
-        made.warm_up("words")
+        _ = collection.words, collection.marks
+        collection.warm_up("words")
         if self._meaning is None or self._meaning.why_not:
             why = "" if self._meaning is None else self._meaning.why_not or ""
             entry.progress = Progress("ready", total, total, why)

@@ -71,7 +71,7 @@ def located(collection: Collection, passage: str) -> tuple[int, int, int]:
 
 def passage(
     collection: Collection, book: int, start: int, length: int, *, before: int, after: int
-) -> PassageModel:  # fmt: skip
+) -> PassageModel:
     """A passage in its surroundings."""
     plain = collection.marks.of(())
     return PassageModel(
@@ -80,9 +80,12 @@ def passage(
 
 
 def _passage(
-    collection: Collection, found: Found, before: int, after: int,
+    collection: Collection,
+    found: Found,
+    before: int,
+    after: int,
     pieces: Callable[[int, int], list[Pieces]],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Returns the fields of a passage in its surroundings; `pieces` marks terms in sentences."""
     novel, start, stop = collection.novels[found.book], found.start, found.start + found.length
     beginnings, here = collection.paragraphs[found.book], collection.firsts[found.book]
@@ -125,13 +128,16 @@ def system_answer(
     """Returns the passages that one system found, as readers see them."""
     terms = collection.telling(query)
     hits, pieces = [], collection.marks.of(terms)
-    for rank, found in enumerate(answer.found, 1):
-        fields = _passage(collection, found, context, context, pieces)
+    for rank, hit in enumerate(answer.found, 1):
+        fields = _passage(collection, hit, context, context, pieces)
         shared = _shared(collection, fields["sentences"], terms)
         hits.append(
             HitModel(
-                **fields, rank=rank, score=round(found.score, 6), shared=shared,
-                explanation=_explained(collection, system, found, shared),
+                **fields,
+                rank=rank,
+                score=round(hit.score, 6),
+                shared=shared,
+                explanation=_explained(collection, system, hit, shared),
                 grade=grades.get(fields["id"]),
             )
         )
@@ -147,14 +153,14 @@ def _shared(
     collection: Collection, sentences: Sequence[SentenceModel], terms: frozenset[str]
 ) -> list[str]:
     """The words of a passage that the query shares, each term once, the rarest first."""
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for sentence in sentences:
         for word in sentence.pieces[1::2]:
             for term in collection.marks.terms(word) & terms:
-                found.setdefault(term, word)
+                words.setdefault(term, word)
     counts = collection.marks.frequencies
-    ordered = sorted(found, key=lambda term: (counts[term], term))
-    return list(dict.fromkeys(found[term] for term in ordered))
+    ordered = sorted(words, key=lambda term: (counts[term], term))
+    return list(dict.fromkeys(words[term] for term in ordered))
 
 
 def _explained(

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Optional
 import ir_datasets
 import pytest
 from ir_datasets.commands.export import is_tuple_elip
-from irtoolkit.datasets.record_types import with_real_types
 
 from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets.registration import with_real_types
 from tests.each import each
 
 Command = Callable[..., Any]
