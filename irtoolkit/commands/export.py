@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _write_folder(args: argparse.Namespace) -> None:
-    from irtoolkit.base.folders import refuse_filled
+    from irtoolkit.base.durable import refuse_filled
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.integrations.exports.card import is_export, restate
     from irtoolkit.integrations.exports.export import export_folder

@@ -106,6 +106,6 @@ def _trec(args: argparse.Namespace) -> None:
     from irtoolkit.scoring.submit import submit_trec
 
     run = submit_trec(
-        args.dataset, args.runs[0], args.output, tag=args.tag, metadata=args.metadata, about_path=args.about
+        args.dataset, args.runs[0], args.output, tag=args.tag, metadata=args.metadata, about=args.about
     )  # fmt: skip
     note(f"{args.output}: {size_of(run)}")

@@ -79,9 +79,9 @@ def folds_of(dataset: Dataset, count: int | None = None, seed: int = 0) -> tuple
     """
     if seed < 0:
         raise InputError(f"seed {seed} is below 0")
-    own = dataset.protocol.folds
-    if count is None and len(own) > 1:
-        return tuple(tuple(fold) for fold in own)
+    folds = dataset.protocol.folds
+    if count is None and len(folds) > 1:
+        return tuple(tuple(fold) for fold in folds)
     judged, books = dataset.qrels.query_ids.tolist(), books_of(dataset)
     if count is None:
         count = min(FOLDS, len(kept_together(judged, books))) if books else FOLDS

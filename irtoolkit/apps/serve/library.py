@@ -279,7 +279,7 @@ def csv_lines(answer: SearchAnswer) -> Iterator[str]:
             text = " ".join("".join(sentence.pieces) for sentence in hit.sentences)
             row = [
                 hit.rank,
-                system_answer.system,
+                by_system.system,
                 hit.score,
                 hit.id,
                 hit.title,
