@@ -60,7 +60,7 @@ def submit_trec(
     *,
     tag: str | None = None,
     metadata: Metadata = "none",
-    about_path: StrPath | None = None,
+    about: StrPath | None = None,
 ) -> Run:
     """Checks a run as strictly as TREC does, and writes it as TREC text.
 
@@ -72,11 +72,11 @@ def submit_trec(
         metadata: where to write the ir_metadata record of how the run was made: nowhere ("none"),
             in a file "beside" the run, or in a "header" of comment lines, which trec_eval and some
             other tools do not skip.
-        about_path: a YAML file with parts of the record, for example actor and research goal, which are
+        about: a YAML file with parts of the record, for example actor and research goal, which are
             added to the run's own record or replace parts of it.
 
     Raises:
-        InputError: the first problem of the run; or there is neither a record nor `about_path`.
+        InputError: the first problem of the run; or there is neither a record nor `about`.
     """
     problems = check_run(path, dataset_id, strictness="trec", tag=tag)
     if problems:
@@ -87,7 +87,7 @@ def submit_trec(
         )
     run = Run.read(path)
     run = (run if tag is None else replace(run, tag=tag)).untied()
-    record = None if metadata == "none" else record_with(path, run.tag, about_path)
+    record = None if metadata == "none" else record_with(path, run.tag, about)
     with TemporaryDirectory() as folder:
         plain = Path(folder) / "run"
         run.write(plain)
