@@ -235,14 +235,14 @@ def collection_dataset(name: str, entry: CollectionRecord) -> ir_datasets.Datase
 def _about(name: str, collection: LocalCollection) -> Benchmark:
     return Benchmark(
         name=name,
-        title=f"{name} (registered)",
+        title=name,
         citation=NOT_STATED,
         url=NOT_STATED,
         licence=NOT_STATED,
         bibtex="",
         where=collection.where,
         howto="register its folder: irtoolkit register NAME FOLDER",
-        description="a collection registered on this machine",
+        description="a collection in files of your own",
         statistics_of=collection.statistics,
     )
 

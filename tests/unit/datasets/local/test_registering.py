@@ -695,7 +695,7 @@ def test_the_dataset_is_whole(small: Path) -> None:
     assert dataset.docs_namespace() == "t/x"
     assert ir_datasets.docs_parent_id("t/x") == "t/x"
     assert ir_datasets.queries_parent_id("t/x") == "t/x"
-    assert dataset.documentation()["pretty_name"] == "t/x (registered)"
+    assert dataset.documentation()["pretty_name"] == "t/x"
 
 
 def test_two_ids_of_one_folder_stay_apart(small: Path) -> None:
