@@ -172,10 +172,10 @@ def _halve(vectors: Singles, scales: Singles, halves: Any) -> Floats:
 
 
 def _bf16(shape: tuple[int, int]) -> Any:
-    """Returns memory for vectors in bf16; that of numpy comes in larger pages."""
+    """Returns memory for vectors in bf16."""
     import torch
 
-    return torch.from_numpy(np.empty(shape, np.int16)).view(torch.bfloat16)
+    return torch.empty(shape, dtype=torch.bfloat16)
 
 
 def _bits(rows: Any, others: Any) -> Any:

@@ -166,7 +166,7 @@ class _Table:
         used = int(self._used[0])
         known = Strings(self._arena, self._starts[: used + 1])
         if used > len(self._of):
-            fresh = self._terms.numbers(known[len(self._of) :])
+            fresh = self._terms.numbers(known.chosen(np.arange(len(self._of), used)))
             self._of = np.concatenate([self._of, np.array(fresh, np.int32)])
         most = len(self._terms)
         room = np.full(most, -1, np.int64), np.empty(most, np.int64)
