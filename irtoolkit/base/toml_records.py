@@ -1,4 +1,4 @@
-"""Records: frozen dataclasses whose fields pydantic checks, in Python and as TOML tables.
+"""Records: frozen dataclasses whose fields pydantic checks, in Python, TOML and JSON.
 
 Values have to be of the types of the fields and within their ranges, and none is converted: text is
 not a number, and true is not 1.
@@ -32,6 +32,10 @@ _WORDS = {
     "less_than_equal": "at most {le:,.15g}", "less_than": "below {lt:,.15g}",
 }  # fmt: skip
 
+_KEYS = {
+    "missing": "the key {!r} is missing", "unexpected_keyword_argument": "unknown key {!r}",
+}  # fmt: skip
+
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(kind: _Class) -> _Class:
@@ -63,8 +67,8 @@ class Record:
 def _in_words(error: ErrorDetails) -> str:
     """Returns the clause on one value that pydantic refuses."""
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])[1:]
-    if error["type"] == "missing":
-        return f"the key {key!r} is missing"
+    if error["type"] in _KEYS:
+        return _KEYS[error["type"]].format(key)
     if error["type"] not in _WORDS:
         return f"{key}: {error['msg']}"
     value = error["input"]

@@ -8,21 +8,25 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from io import FileIO
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.jsons import load_json
+from irtoolkit.base.toml_records import Record, record
 
 FILE = "judgments.jsonl"
 # Bytes that are read at once to find the end of the last line.
 _BLOCK = 1 << 12
 
 
-@dataclass(frozen=True)
-class Judgment:
+@record
+class Judgment(Record):
     """One click.
 
     Attributes:
@@ -38,7 +42,7 @@ class Judgment:
     collection: str
     query: str
     passage: str
-    grade: int | None
+    grade: Annotated[int, Field(ge=0, le=1)] | None
     system: str = ""
     rank: int = 0
     time: float = 0
@@ -78,7 +82,7 @@ class Judgments:
         for number, line in enumerate(data[:whole].splitlines(), 1):
             try:
                 self._take(Judgment(**load_json(line)))
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, InputError) as error:
                 raise InputError(
                     f"not a judgment: {error}",
                     file=self._path,

@@ -529,3 +529,21 @@ def test_queries_that_wait_are_answered_together_each_as_if_alone(library: Libra
     alone, together, largest = asyncio.run(answers())
     assert largest > 1
     assert [one.answers for one in together] == [one.answers for one in alone] * 5
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('"query": 3, "passage": "p", "grade": 1', "query=3 is not text"),
+        ('"query": "q", "passage": "p", "grade": "1"', "grade='1' is not a whole number"),
+        ('"query": "q", "passage": "p", "grade": 7', "grade=7 is not at most 1"),
+        ('"query": "q", "grade": 1', "the key 'passage' is missing"),
+        ('"query": "q", "passage": "p", "grade": 1, "note": ""', "unknown key 'note'"),
+    ],
+)
+def test_a_kept_line_that_is_no_judgment_is_named(tmp_path: Path, line: str, said: str) -> None:
+    good = '{"collection": "c", "query": "q", "passage": "p", "grade": null}'
+    (tmp_path / "judgments.jsonl").write_text(f'{good}\n{{"collection": "c", {line}}}\n', "utf-8")
+    with pytest.raises(InputError, match=f"not a judgment: {said}") as caught:
+        Judgments(tmp_path, 9)
+    assert caught.value.line == 2
