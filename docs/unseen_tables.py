@@ -24,7 +24,8 @@ and `benchmarks/unseen_books.py` repeats it.
 """
 ENCODED = """### Encoders that read a passage in its surroundings
 
-Late chunking: a window of the book goes through the encoder once, and a passage has the mean of its tokens' vectors.
+Late chunking, the setting `context` of [dense-surroundings](../reference/retrievers.md#dense-surroundings): a window of the
+book goes through the encoder once, and a passage has the mean of its tokens' vectors.
 Measured once on one H100, on RELiC's 415 queries with four sentences of context on either side, by `R@10`: each query was
 ranked by a model that was trained on other books (three folds of whole books, MiniLM, 100 steps of batches that share
 their negatives; the first of three seeds). *With windows* interpolates the passage with windows around it as

@@ -170,6 +170,10 @@ class Encoder:
         self._report_cut(rows, what)
         return rows
 
+    def lengths(self, items: Sequence[Item]) -> Ints:
+        """Returns the number of tokens of each text, special ones included."""
+        return self._model.lengths(items)
+
     def is_kept(self, items: Sequence[str]) -> bool:
         """Returns whether the model's outputs for all these texts are on disk."""
         self._store.refresh()

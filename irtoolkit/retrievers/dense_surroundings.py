@@ -8,16 +8,20 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models.encoder import Encoder
-from irtoolkit.models.presets import Kind
+from irtoolkit.models.presets import Kind, Side
 from irtoolkit.retrievers._book_windows import BookWindows, Surrounded, book_windows, incidence
+from irtoolkit.retrievers._late_chunks import read_in_chunks
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.dense import Dense, encoded
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 
+# Tokens that a model may read at once.
+_LEAST, _MOST = 16, 1 << 15
 # Windows whose vectors are made at once.
 _WINDOWS = 1 << 13
 
@@ -30,14 +34,30 @@ class DenseSurroundings(Surrounded, Dense):
     vectors, of length 1 each where they are compared by the cosine: sentences are encoded once, and
     no window is longer than the model reads. With `fade`, the query's vector is the weighted mean of
     its sentences' vectors in the same way.
+
+    Attributes:
+        context: tokens of the book that the model reads at once, so that a sentence is read with
+            those around it, and a passage has the mean of its tokens' vectors (late chunking); 0
+            reads sentences and passages by themselves.
     """
 
     name: ClassVar[str] = "dense-surroundings"
     applies: ClassVar[Kind | None] = None
     read_with: ClassVar = {"around": ()}  # the window here, whatever the cut of queries
 
+    context: int = 0
+
     def __post_init__(self) -> None:
         self.check_surroundings()
+        if self.context and not _LEAST <= self.context <= _MOST:
+            raise InputError(
+                f"setting context={self.context} is neither 0 nor from {_LEAST} to {_MOST}"
+            )
+
+    def encoding(self, side: Side) -> dict[str, Any]:
+        own = super().encoding(side)
+        in_text = self.context and side == "document"
+        return {**own, "options": (("unit", "sentences"),)} if in_text else own
 
     def index_format(self) -> IndexFormat | None:
         return None
@@ -49,17 +69,13 @@ class DenseSurroundings(Surrounded, Dense):
         windows = book_windows(task)
         asking, shown = self.encoder("query"), self.encoder("document")
         similarity = cast(Similarity, self.similarity or shown.similarity)
-        docs = encoded(shown, task.docs, "documents")
-        sentences = np.empty((0, 0), np.float32)
-        if any(size for size, _ in self.shares()):
-            made = shown.encode(windows.sentences, what="sentences", count=len(windows.sentences))
-            sentences = _scaled(made.vectors(), similarity)
+        passages, sentences = self._documents(task, windows, shown, similarity)
 
         @keep_last
         def compared(doc: Ints) -> list[tuple[float, Callable[[Vectors], ScoreMatrix], Ints]]:
             own: list[tuple[float, Callable[[Vectors], ScoreMatrix], Ints]] = []
             for size, share in self.shares():
-                vectors, which, stored = docs[doc].vectors(), np.arange(len(doc)), self.stored
+                vectors, which, stored = passages(doc), np.arange(len(doc)), self.stored
                 if size:
                     vectors, which = _window_vectors(windows, sentences, doc, size)
                     stored = "fp32"
@@ -83,6 +99,24 @@ class DenseSurroundings(Surrounded, Dense):
             return candidates
 
         return ask
+
+    def _documents(
+        self, task: Task, windows: BookWindows, shown: Encoder, similarity: Similarity
+    ) -> tuple[Callable[[Ints], Vectors], Singles]:
+        """Returns what gives the vectors of passages, and those of sentences for windows of them."""
+        if self.context:
+            vectors, lengths = read_in_chunks(shown, windows, self.context)
+            sums = vectors * lengths[:, None].astype(np.float32)
+            return (
+                lambda doc: _means(*windows.ranges(doc, 0), sums, lengths),
+                _scaled(vectors, similarity),
+            )
+        docs = encoded(shown, task.docs, "documents")
+        sentences = np.empty((0, 0), np.float32)
+        if any(size for size, _ in self.shares()):
+            made = shown.encode(windows.sentences, what="sentences", count=len(windows.sentences))
+            sentences = _scaled(made.vectors(), similarity)
+        return lambda doc: docs[doc].vectors(), sentences
 
     def _queries(self, task: Task, asking: Encoder, similarity: Similarity) -> Vectors:
         """(Q, dimensions) vectors of the queries, or of their sentences weighted by nearness."""
@@ -113,3 +147,11 @@ def _window_vectors(
         total = incidence(first, last, base, stop - base) @ sentences[base:stop]
         made[start : start + _WINDOWS] = total / (last - first)[:, None]
     return made, which.reshape(-1)
+
+
+def _means(first: Ints, last: Ints, sums: Singles, lengths: Ints) -> Vectors:
+    """The means over the tokens of stretches of sentences, given the sums over each sentence's."""
+    base, stop = int(first.min()), int(last.max())
+    over = incidence(first, last, base, stop - base)
+    mean: Vectors = (over @ sums[base:stop]) / (over @ lengths[base:stop])[:, None]
+    return mean.astype(np.float32)

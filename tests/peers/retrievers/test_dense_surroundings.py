@@ -18,6 +18,7 @@ from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import Asked
 from irtoolkit.retrievers import dense_surroundings
+from irtoolkit.retrievers._late_chunks import chunks
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.dense_surroundings import DenseSurroundings
 from irtoolkit.retrievers.task import load_task
@@ -113,3 +114,53 @@ def test_only_books_have_surroundings(model: str) -> None:
         scores_of(register(), DenseSurroundings(model))
     with pytest.raises(InputError, match="around=x is not numbers of sentences"):
         DenseSurroundings(model, around="x")
+
+
+def test_sentences_are_read_together_with_those_around_them(model: str) -> None:
+    """Against a loop over chunks, of whose tokens a passage has the mean."""
+    passages = Dataset.load(RELIC).passages()
+    assert passages is not None
+    ((book, *_), *_) = passages.groups
+    how = DenseSurroundings(model, device="cpu", context=48, weight=0.0)
+    lengths = np.array([len(one) for one in sentence_tokens(model, book.stripped)])
+    found = scores_of(RELIC, how)
+    theirs = SentenceTransformer(model, device="cpu")
+    sums = np.zeros((len(lengths), DIMENSIONS))
+    for chunk in chunks(lengths, 46):
+        text = " ".join(book.stripped[chunk.first : chunk.last])
+        states = theirs.encode(text, output_value="token_embeddings").cpu().numpy()[1:-1]
+        at = np.cumsum([0, *lengths[chunk.first : chunk.last]])
+        for n in range(chunk.begin, chunk.end):
+            # Of a sentence that is longer than the model reads, the rest counts as what is read.
+            own = states[at[n - chunk.first] : at[n - chunk.first + 1]]
+            sums[n] = own.mean(axis=0) * lengths[n]
+    task = load_task(Dataset.load(RELIC))
+    for query, text in list(zip(task.query_ids, task.queries, strict=True))[:2]:
+        asked = theirs.encode(" ".join(text))
+        for doc, score in found[query].items():
+            span = Span.parse(doc)
+            passage = sums[span.start : span.stop].sum(axis=0)
+            assert score == pytest.approx(compared("cosine", asked, passage), rel=1e-3, abs=1e-3)
+
+
+def sentence_tokens(model: str, sentences: Any) -> Any:
+    tokenizer = SentenceTransformer(model, device="cpu").tokenizer
+    return tokenizer(list(sentences), add_special_tokens=False)["input_ids"]
+
+
+@pytest.mark.parametrize("context", [1, 5, 20, 1000])
+def test_every_sentence_is_kept_once_and_read_in_its_chunk(context: int) -> None:
+    lengths = np.random.default_rng(0).integers(1, 12, 60)
+    found = list(chunks(lengths, context))
+    assert [chunk.begin for chunk in found] == [0, *(chunk.end for chunk in found[:-1])]
+    assert found[-1].end == len(lengths)
+    for chunk in found:
+        assert chunk.first <= chunk.begin < chunk.end <= chunk.last
+        assert chunk.last - chunk.first == 1 or lengths[chunk.first : chunk.last].sum() <= context
+
+
+def test_a_context_that_cannot_be(model: str) -> None:
+    with pytest.raises(InputError, match="context=3 is neither 0 nor from 16"):
+        DenseSurroundings(model, context=3)
+    with pytest.raises(InputError, match="context=4000 is more than the model reads"):
+        scores_of(RELIC, DenseSurroundings(model, device="cpu", context=4000))
