@@ -570,7 +570,7 @@ def test_a_bad_addition_to_a_record_is_refused(
             write("x.run", text(LINES)),
             tmp_path / "y",
             metadata="header",
-            about_path=about,
+            about=about,
         )
     assert (caught.value.file, caught.value.line) == (str(about), line)
 
