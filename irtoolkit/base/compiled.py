@@ -38,5 +38,5 @@ def would_load(steps: int) -> bool:
 
 
 def load() -> None:
-    """Has this process use compiled loops from now on: one that will work long."""
+    """Makes this process use compiled loops from now on; for processes that run long."""
     Work.steps = STEPS

@@ -61,7 +61,7 @@ class LogKind:
     def refuse_another(
         self, log: StrPath | None, content: Mapping[str, Any], search: Mapping[str, Any]
     ) -> None:
-        """Raises InputError if a log is of another search."""
+        """Raises InputError if a log belongs to another search."""
         # As it is in the file, where tuples are lists.
         if content and content["about"] != json.loads(json.dumps(search)):
             raise InputError(self.another, file=log, remedy="name another file")

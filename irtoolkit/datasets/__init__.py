@@ -34,7 +34,7 @@ def _add(dataset_id: str, dataset: ir_datasets.Dataset) -> None:
 
 
 def _register_plugins() -> None:
-    """Calls the register functions of other packages; one that fails only logs a warning."""
+    """Calls the register functions of other packages; a failure only logs a warning."""
     for name, plugin in plugins.of_group(plugins.DATASETS).items():
         try:
             register = plugin.load()

@@ -170,7 +170,7 @@ def _retrieved(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _number_of_queries(measure: Measure, judged: JudgedRun) -> Floats:
-    """Returns 1 for each judged query, also one that the run lacks (m_num_q.c with -c)."""
+    """Returns 1 for each judged query, even if the run lacks it (num_q of trec_eval -c)."""
     return np.ones(len(judged.query_ids))
 
 

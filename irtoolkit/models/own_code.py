@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 def check_own_code(location: str, trusted: bool = False, setting: bool = True) -> None:
-    """Refuses a model that comes with code of its own, unless it is trusted; then logs what runs.
+    """Raises InputError if a model ships Python code, unless it is trusted; then logs what runs.
 
     transformers would load such a model as a class of its own that has the same weights, and
     compute something else.
@@ -54,7 +54,7 @@ def check_own_code(location: str, trusted: bool = False, setting: bool = True) -
 
 
 def check_code_ran(location: str, model: Any, trusted: bool) -> None:
-    """Refuses a model with code of its own if none of it was used.
+    """Raises InputError if a model ships Python code and none of it was used.
 
     Raises:
         InputError: it was loaded as a class of transformers, as its code has none for this purpose.

@@ -125,7 +125,7 @@ def reader_of(
     prepare: Callable[[list[Any]], Any],
     items: Sequence[Any],
 ) -> Reader | None:
-    """Returns a reader that reads texts as a model does, or None if the model has a way of its own.
+    """Returns a reader that tokenizes texts as a model does, or None if the model does it differently.
 
     Args:
         tokenizer: the model's.

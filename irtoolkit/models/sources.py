@@ -97,7 +97,7 @@ class Source:
 
 
 def fetched_home() -> Path:
-    """Returns the cache folder of downloaded weights, each in a folder of its own."""
+    """Returns the cache folder of downloaded weights, with a subfolder for each model."""
     return cache_home() / "models"
 
 

@@ -215,7 +215,7 @@ class Shards(Sequence[Shard]):
         self._open: dict[int, Shard] = {}
 
     def numbers(self, names: Sequence[str]) -> Ints:
-        """Returns the number of each of some shards, or -1 for one that is not there."""
+        """Returns the number of each named shard; -1 if there is no such shard."""
         fresh = [name for name in names if name not in self._number]
         self._number.update(zip(fresh, range(len(self), len(self) + len(fresh)), strict=True))
         self._names += fresh

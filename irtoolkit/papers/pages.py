@@ -48,7 +48,7 @@ def read_result(path: Path) -> dict[str, Any]:
 
 
 def pages(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """File name to Markdown: a page for each benchmark, and one that lists them.
+    """Returns file name to Markdown: a page for each benchmark, and an index.
 
     Args:
         results: what `reproduce --format json` printed, of each table once.

@@ -289,7 +289,7 @@ def _same_rows(stage: Stage, reference: Stage) -> bool:
 
 
 def _refuse_shared(stage: Stage, last: Stage, queries: Ids, held_out_queries: Ids) -> None:
-    """Refuses an earlier stage that trains on queries of the last one that are held out."""
+    """Raises InputError if an earlier stage trains on held-out queries of the last stage."""
     if (stage.source, last.source) != ("dataset", "dataset"):
         return
     if stage.dataset.partition("/")[0] != last.dataset.partition("/")[0]:

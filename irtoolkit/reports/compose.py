@@ -133,7 +133,7 @@ def compose(scores: Scores, options: ReportOptions | None = None) -> ReportConte
 
 
 def _names(scores: Scores, names: Sequence[str]) -> dict[str, str]:
-    """Name of each system among the scores to the name that is shown."""
+    """Returns the label of each system in the scores."""
     keys = list(scores.evaluations)
     if names:
         if len(names) != len(keys):

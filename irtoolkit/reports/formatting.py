@@ -48,7 +48,7 @@ def places_for(values: Sequence[float]) -> int:
 
 
 def format_p_value(p: float) -> str:
-    """A p-value with four decimals; a smaller one is not shown as zero."""
+    """Formats a p-value with four decimals, or as "<.0001"."""
     return "<.0001" if p < 0.0001 else f"{p:.4f}"
 
 
@@ -75,7 +75,7 @@ def caution(report: ReportContent) -> str | None:
 
 
 def how_averaged(report: ReportContent, *, intervals: bool = True) -> str:
-    """Sentences on how figures are averaged and, where they are shown, what the intervals are."""
+    """Returns sentences on how figures are averaged and how intervals are computed."""
     sentence = f"Figures: {report.averaging}."
     if not intervals:
         return sentence

@@ -80,7 +80,7 @@ def as_latex(report: ReportContent, style: TableStyle = TableStyle()) -> str:
 
 
 def _float(tabular: Sequence[str], caption: str, key: Sequence[str] = ()) -> list[str]:
-    """A table that floats; one that is wider than the column is scaled down to it.
+    """Returns a floating table, scaled down to the column if it is wider.
 
     `key` is what its readers must know; it follows the table in small print.
     """

@@ -1,4 +1,4 @@
-"""The queries of a report that are shown with their texts: all, or a spread of those that fit."""
+"""The choice of queries whose texts a report contains: all, or an even spread of those that fit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BYTES = 640_000
 
 @dataclass(frozen=True)
 class QueryOrder:
-    """The order of queries in which some are picked to be shown.
+    """The order in which queries are chosen for display.
 
     Attributes:
         values: (Q,) the difference between the pair of systems, or one system's value.

@@ -59,7 +59,7 @@ class Text:
 
 @dataclass(frozen=True)
 class QueryTexts:
-    """The texts shown of one query.
+    """The texts of one query in a report.
 
     Attributes:
         query: the position of the query among the judged queries.
@@ -156,7 +156,7 @@ def _limit(lengths: Sequence[int]) -> int:
 
 
 def _shown(relevant: Sequence[str], tops: Sequence[Sequence[str]]) -> list[str]:
-    """Ids of the documents shown for a query, each once: relevant ones, then the systems' first."""
+    """Returns the ids of a query's documents in a report: relevant ones, then the systems' first."""
     return list(dict.fromkeys([*relevant[:TOP], *(doc for top in tops for doc in top)]))
 
 
@@ -170,7 +170,7 @@ def _judged(qrels: Qrels, chosen: Mapping[str, int]) -> dict[str, dict[str, int]
 
 
 def _relevant(dataset: Dataset, query: Any, grades: Mapping[str, int], rel: int) -> list[str]:
-    """Ids of relevant documents: the one that the dataset names for the query, then by grade."""
+    """Returns the ids of relevant documents: the gold document of the query first, then by grade."""
     benchmark = dataset.about
     named = None
     if query is not None and benchmark is not None and benchmark.gold_of is not None:

@@ -39,7 +39,7 @@ class ProcessRank:
 
 
 def is_first_process() -> bool:
-    """Returns whether this process is the one that writes files and messages."""
+    """Returns whether this process writes files and messages."""
     return ProcessRank.of_environment().rank == 0
 
 

@@ -116,7 +116,7 @@ def _finish(job: StageJob, model: Any, monitor: Any, steps: int) -> None:
 
 @contextmanager
 def _explain_memory(job: StageJob) -> Iterator[None]:
-    """Turns the libraries' errors for lack of memory into one that names the settings to lower."""
+    """Turns out-of-memory errors of libraries into an InputError that names the settings to lower."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
@@ -139,7 +139,7 @@ def _explain_memory(job: StageJob) -> Iterator[None]:
 
 @contextmanager
 def _explain_start(job: StageJob) -> Iterator[None]:
-    """Turns an out-of-memory error, before there is a model, into one that says what to lower."""
+    """Turns an out-of-memory error before the model exists into an InputError with the settings to lower."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

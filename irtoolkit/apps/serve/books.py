@@ -1,4 +1,4 @@
-"""Books that readers add, each in a folder of its own."""
+"""Books that readers add, each in a separate folder."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Books:
         self._folder = folder / FOLDER
 
     def __iter__(self) -> Iterator[KeptBook]:
-        """Yields the books; one that cannot be read says why."""
+        """Yields the books; a book that cannot be read carries the reason."""
         places = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         for path in places:
             if path.is_dir() and not path.name.startswith("."):

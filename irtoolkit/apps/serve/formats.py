@@ -20,7 +20,7 @@ _KINDS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endin
 
 
 def refuse_other_files(data: bytes, filename: str) -> None:
-    """Refuses an upload whose name says that it is of a form that is not read, or not of its own.
+    """Raises InputError for an upload whose name has an unsupported ending, or one its content denies.
 
     Raises:
         InputError: says what it is, and what is read.

@@ -216,7 +216,7 @@ class Library:
         return await self.desk.run(lambda: self.passage(name, passage_id, before, after))
 
     def passage(self, name: str, passage_id: str, before: int, after: int) -> PassageModel:
-        """A passage with as many sentences around it as are asked for, at most the limit."""
+        """Returns a passage with the requested number of sentences around it, up to the limit."""
         collection = self.shelf.get(name).collection
         book, start, length = located(collection, passage_id)
         most = self.limits.context
@@ -257,7 +257,7 @@ class Library:
 
 
 def judged(judgment: Judgment) -> JudgmentModel:
-    """A judgment as the API gives it."""
+    """Returns a judgment in the form of the API."""
     return JudgmentModel(
         collection=judgment.collection,
         query=judgment.query,

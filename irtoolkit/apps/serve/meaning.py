@@ -86,7 +86,7 @@ class Meaning:
         return retriever
 
     def _encoder(self, use: Literal["query", "document", "kept"]) -> Encoder:
-        """The encoder of queries, that of books, or one that reads what that of books has kept."""
+        """Returns the encoder of queries, of books, or one that reads the cached vectors of books."""
         with self._opening:
             if use not in self._encoders:
                 self.loading = True

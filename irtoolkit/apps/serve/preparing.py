@@ -98,7 +98,7 @@ class Preparing:
                 self._did(self._compare, (waiting or new).pop(0))
 
     def _come(self, *, wait: bool) -> Iterator[Entry]:
-        """Yields what has come to be compared by meaning since; waits for the first if told so."""
+        """Yields entries queued for comparison by meaning; can wait for the first."""
         while wait or not self._meant.empty():
             entry = self._meant.get()
             if entry is None or self._stopping.is_set():

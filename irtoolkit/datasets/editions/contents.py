@@ -128,7 +128,7 @@ def _without_part(
 
 
 def _is_prose(lines: Sequence[str]) -> bool:
-    """Returns whether the lines of a paragraph are prose: wrapped, or one that ends as prose does."""
+    """Returns whether a paragraph is prose: wrapped lines, or a single line that ends as prose does."""
     if _PAGE.search(lines[-1]):
         return False
     if any(len(line) > _ENTRY for line in lines):

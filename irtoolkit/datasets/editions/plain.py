@@ -149,7 +149,7 @@ def _without_pages(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
 
 
 def _paragraphs(lines: list[Line], dropped: list[Dropped]) -> Iterator[Paragraph]:
-    """Yields the paragraphs of lines; one that a page break interrupts is one."""
+    """Yields the paragraphs of lines; a page break does not split a paragraph."""
     joiner = joiner_of(lines)
     pending: list[Line] = []
     gap = blank = 0

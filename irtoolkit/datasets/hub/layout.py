@@ -114,7 +114,7 @@ def _subsets(configs: Collection[str]) -> list[str]:
 
 
 def _config(configs: Collection[str], names: Sequence[str], subset: str) -> str | None:
-    """Returns the configuration of a part: the subset's, or one that all subsets share."""
+    """Returns the configuration of a part: that of the subset, or the one shared by all subsets."""
     forms = [form for name in names for form in (f"{subset}-{name}", f"{name}-{subset}")]
     if subset and names is _PARTS["qrels"]:
         forms.append(subset)

@@ -256,7 +256,7 @@ class ChatClient:
         return self._shown(message_of(answer, data))[:300]
 
     def _shown(self, text: str) -> str:
-        """Returns text that may be shown: some servers repeat the key they were given."""
+        """Returns a text without the API key, which some servers repeat."""
         return without_key(text, self._server.key)
 
 
