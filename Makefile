@@ -37,19 +37,20 @@ LUCENE := .venv-lucene
 $(VENV)/installed: WITH := dev
 $(LUCENE)/installed: WITH := dev,lucene
 
+# torch first, and its CPU build: that of PyPI brings 6 GB of CUDA libraries. A wheel that pip's configuration
+# names, else PyTorch's own index; on a Mac every build is one for the CPU.
+# uv is faster than pip, but does not read pip's configuration: where it fails, pip goes on.
 $(VENV)/installed $(LUCENE)/installed: pyproject.toml constraints.txt
-	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install -q --disable-pip-version-check "$$(grep '^uv==' constraints.txt)"
-	# torch first, and its CPU build: that of PyPI brings 6 GB of CUDA libraries. A wheel that pip's configuration
-	# names, else PyTorch's own index; on a Mac every build is one for the CPU.
-	torch=$$(grep '^torch==' constraints.txt); \
+	@echo "Installing irtoolkit into $(@D); once, some minutes."
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/pip install -q --disable-pip-version-check "$$(grep '^uv==' constraints.txt)"
+	@torch=$$(grep '^torch==' constraints.txt); \
 	    $(@D)/bin/pip install -q --disable-pip-version-check "$$torch+cpu" 2> /dev/null \
 	    || $(@D)/bin/uv pip install -q --python $(@D)/bin/python --torch-backend cpu "$$torch" \
 	    || { echo "No CPU build of $$torch: install one into $(@D), and run make again." >&2; $(@D)/bin/python -c 'import torch'; }
-	# uv is faster than pip, but does not read pip's configuration: where it fails, pip goes on.
-	$(@D)/bin/uv pip install -q --python $(@D)/bin/python -c constraints.txt -e '.[$(WITH)]' \
+	@$(@D)/bin/uv pip install -q --python $(@D)/bin/python -c constraints.txt -e '.[$(WITH)]' \
 	    || $(@D)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[$(WITH)]'
-	touch $@
+	@touch $@
 
 # The published release where it is on this machine or quickly downloaded, else the invented sample.
 demo: $(VENV)/installed
