@@ -139,6 +139,19 @@ def test_the_largest_scores_are_finite(score: float) -> None:
     assert abs(next(iter(Run.from_rows([("q", "d", score)]))).score) == LARGEST
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("q1", "d1", 1.0), ("q2", "d1", 1.0), ("q2", "d1", 1.0)],
+        [("q2", "d1", 1.0), ("q2", "d2", 3.0), ("q1", "d1", 9.0), ("q2", "d1", 2.0)],
+        [("q2", "d1", 2.0), ("q2", "d2", 1.5), ("q2", "d1", 1.0)],
+    ],
+)
+def test_a_document_twice_is_refused(rows: Rows) -> None:
+    with pytest.raises(InputError, match="document d1 is listed twice for query q2"):
+        Run.from_rows(rows)
+
+
 @pytest.mark.parametrize("tag", ["", " ", "two words", "tab\tinside", "end ", " start", "a\nb"])
 def test_a_tag_is_one_word(tag: str) -> None:
     with pytest.raises(InputError, match="is not one word") as caught:
