@@ -24,9 +24,11 @@ _here = local()
 
 
 def by_rows(
-    function: Callable[[slice], T], cells: NDArray[Any], count: int | None = None,
+    function: Callable[[slice], T],
+    cells: NDArray[Any],
+    count: int | None = None,
     slices: int = _SLICES,
-) -> list[T]:  # fmt: skip
+) -> list[T]:
     """Returns the results of a function of slices of rows, on all cores if that is worth it.
 
     A call from inside such a function gets its rows in one slice, as it already runs on one of the

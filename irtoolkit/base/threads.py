@@ -24,15 +24,15 @@ def room_for(threads: int) -> None:
     Raises:
         MemoryError: there is too little.
     """
-    how = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
+    options = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
     try:
-        mmap.mmap(-1, threads * _ROOM, **how).close()
+        mmap.mmap(-1, threads * _ROOM, **options).close()
     except OSError as error:
         raise MemoryError(f"for {threads} threads") from error
 
 
 def pool(
-    threads: int, begin: Callable[..., object] | None = None, *given: Any
+    threads: int, begin: Callable[..., object] | None = None, *arguments: Any
 ) -> ThreadPoolExecutor:
     """Returns a pool of threads.
 
@@ -45,7 +45,7 @@ def pool(
         MemoryError: there is too little memory for them.
     """
     room_for(threads)
-    return ThreadPoolExecutor(threads, initializer=begin, initargs=given)
+    return ThreadPoolExecutor(threads, initializer=begin, initargs=arguments)
 
 
 @contextmanager

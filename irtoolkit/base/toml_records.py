@@ -25,16 +25,22 @@ Texts = Annotated[tuple[str, ...], Strict(False)]
 _Class = TypeVar("_Class", bound=type)
 # What a value is not, by pydantic's types of errors.
 _WORDS = {
-    "string_type": "text", "int_type": "a whole number", "float_type": "a number",
-    "finite_number": "a finite number", "bool_type": "true or false", "list_type": "a list",
-    "tuple_type": "a list", "dict_type": "a table", "literal_error": "{expected}",
-    "greater_than_equal": "at least {ge:,.15g}", "greater_than": "above {gt:,.15g}",
-    "less_than_equal": "at most {le:,.15g}", "less_than": "below {lt:,.15g}",
-}  # fmt: skip
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "literal_error": "{expected}",
+    "greater_than_equal": "at least {ge:,.15g}",
+    "greater_than": "above {gt:,.15g}",
+    "less_than_equal": "at most {le:,.15g}",
+    "less_than": "below {lt:,.15g}",
+}
 
-_KEYS = {
-    "missing": "the key {!r} is missing", "unexpected_keyword_argument": "unknown key {!r}",
-}  # fmt: skip
+_KEYS = {"missing": "the key {!r} is missing", "unexpected_keyword_argument": "unknown key {!r}"}
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

@@ -35,13 +35,13 @@ def put_off(chunks: Iterable[Chunk], settle: Callable[[Chunk], bool]) -> list[Ch
         chunks: of which no more are held than are settled at once, and one.
         settle: settles one, or says False.
     """
-    left: list[Chunk] = []
+    remaining: list[Chunk] = []
     waiting: deque[tuple[Chunk, Future[bool]]] = deque()
 
     def take_first() -> None:
         chunk, settled = waiting.popleft()
         if not settled.result():
-            left.append(chunk)
+            remaining.append(chunk)
 
     with threads.short_turns(), threads.pool(_AT_ONCE) as pool:
         for chunk in chunks:
@@ -50,4 +50,4 @@ def put_off(chunks: Iterable[Chunk], settle: Callable[[Chunk], bool]) -> list[Ch
                 take_first()
         while waiting:
             take_first()
-    return left
+    return remaining

@@ -71,14 +71,14 @@ class Batches:
             if all(outputs[at] is not None for at in batch):
                 return lambda: self._done(batch, None, done, parts)
             self.before()
-            made = self._bear([items[i] for i in batch], max(1, int(cut[batch].max())))
-            for at, output in zip(batch, made, strict=True):
+            encoded = self._bear([items[i] for i in batch], max(1, int(cut[batch].max())))
+            for at, output in zip(batch, encoded, strict=True):
                 outputs[at] = output
             wait = mark(self._model.device)
 
             def take_in() -> None:
                 wait()
-                self._done(batch, made, done, parts)
+                self._done(batch, encoded, done, parts)
 
             return take_in
 
@@ -100,11 +100,14 @@ class Batches:
         return [output for output in outputs if output is not None]
 
     def _done(
-        self, batch: Ints, made: list[Output] | None, done: Callable[[int], object],
+        self,
+        batch: Ints,
+        encoded: list[Output] | None,
+        done: Callable[[int], object],
         parts: Parts | None,
-    ) -> None:  # fmt: skip
-        if parts is not None and made is not None:
-            parts.add(batch, made)
+    ) -> None:
+        if parts is not None and encoded is not None:
+            parts.add(batch, encoded)
         done(len(batch))
 
     def _split(self, lengths: Ints) -> Iterator[Ints]:
@@ -133,8 +136,11 @@ class Batches:
 
         in_halves(
             lambda first, last: outputs.extend(self._model(items[first:last])),
-            0, len(items), refused, halved,
-        )  # fmt: skip
+            0,
+            len(items),
+            refused,
+            halved,
+        )
         return outputs
 
 

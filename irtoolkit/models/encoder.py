@@ -59,46 +59,59 @@ class Encoder:
         InputError: the libraries or the weights are not here, or the weights are not sound.
     """
 
-    def __init__(self, how: EncoderSettings) -> None:
-        self.preset = presets.find_preset(how.model, how.weights, how.query_weights)
-        presets.require_kind(self.preset, how.kind)
-        place = presets.model_folder(self.preset.side(how.side))
-        backend = chosen_backend(how.backend, place)
-        device = loading.torch_device(how.device, backend)
-        precision = loading.chosen_precision(how.precision, device, backend)
-        known = self.preset
-        saved = bool(presets.read_model_json(place, "modules.json"))
-        length = length_of(how, known, saved)
-        prompt = how.prompt
+    def __init__(self, settings: EncoderSettings) -> None:
+        self.preset = presets.find_preset(settings.model, settings.weights, settings.query_weights)
+        presets.require_kind(self.preset, settings.kind)
+        folder = presets.model_folder(self.preset.side(settings.side))
+        backend = chosen_backend(settings.backend, folder)
+        device = loading.torch_device(settings.device, backend)
+        precision = loading.chosen_precision(settings.precision, device, backend)
+        preset = self.preset
+        saved = bool(presets.read_model_json(folder, "modules.json"))
+        length = length_of(settings, preset, saved)
+        prompt = settings.prompt
         if prompt is None:
-            prompt = preset_prompt(known, how.side)
+            prompt = preset_prompt(preset, settings.side)
         # What was chosen here is not chosen again in workers.
-        self._how = replace(how, backend=cast(Backend, backend))
+        self._how = replace(settings, backend=cast(Backend, backend))
         if backend == "torch":
             self._how = replace(self._how, precision=cast(Precision, precision))
-        if how.pooling is not None and saved:
+        if settings.pooling is not None and saved:
             raise InputError(
-                f"pooling={how.pooling}: the model {how.model} says itself how it pools",
+                f"pooling={settings.pooling}: the model {settings.model} says itself how it pools",
                 remedy="leave pooling out",
             )
-        pooling = how.pooling or known.pooling
-        if how.kind == "dense" and how.side == "document" and pooling is None:
-            report_implied_pooling(known, how.model)
-        cut = how.cut
-        if known.cuts_special and not saved:
+        pooling = settings.pooling or preset.pooling
+        if settings.kind == "dense" and settings.side == "document" and pooling is None:
+            report_implied_pooling(preset, settings.model)
+        cut = settings.cut
+        if preset.cuts_special and not saved:
             cut = replace(cut or Cut(), special=True)
         chosen = AdapterSettings(
-            device, precision, pooling, prompt, length, how.options, cut, backend,
-            how.trusted, known.task(how.side),
-        )  # fmt: skip
-        self._model: Adapter = load_adapter(place, how.kind, how.side, chosen)
-        self._batches = Batches(self._model, how.batch_tokens)
+            device,
+            precision,
+            pooling,
+            prompt,
+            length,
+            settings.options,
+            cut,
+            backend,
+            settings.trusted,
+            preset.task(settings.side),
+        )
+        self._model: Adapter = load_adapter(folder, settings.kind, settings.side, chosen)
+        self._batches = Batches(self._model, settings.batch_tokens)
         decides = {
             # Of this side's weights alone: documents are not encoded again for another query encoder.
-            **asdict(how), "model": presets.weights_hash(known.side(how.side)),
-            "length": self._model.limit, "prompt": prompt, "pooling": pooling, "precision": precision,
-            "libraries": versions(backend), "form": _FORM,
-        }  # fmt: skip
+            **asdict(settings),
+            "model": presets.weights_hash(preset.side(settings.side)),
+            "length": self._model.limit,
+            "prompt": prompt,
+            "pooling": pooling,
+            "precision": precision,
+            "libraries": versions(backend),
+            "form": _FORM,
+        }
         # These move no vector by more than the last bits, or are in the fingerprint.
         for key in ("device", "batch_tokens", "weights", "query_weights", "cut", "backend"):
             del decides[key]
@@ -107,7 +120,7 @@ class Encoder:
             decides["cut"] = asdict(cut)
         if backend != "torch":
             decides["backend"] = backend
-        if not how.trusted:
+        if not settings.trusted:
             del decides["trusted"]
         if chosen.task is not None:
             decides["task"] = chosen.task
@@ -122,17 +135,17 @@ class Encoder:
         Raises:
             InputError: the model's own is not cosine, dot or l2.
         """
-        known: dict[str | None, str] = {
+        names: dict[str | None, str] = {
             theirs: ours for ours, theirs in presets.COMPARED_AS.items()
         }
-        known[None] = "cosine"
-        own = self.similarity_of_model
-        if self.preset.similarity is None and own not in known:
+        names[None] = "cosine"
+        declared = self.similarity_of_model
+        if self.preset.similarity is None and declared not in names:
             raise InputError(
-                f"the model {self._how.model} is compared by {own}",
+                f"the model {self._how.model} is compared by {declared}",
                 remedy="give similarity=cosine, dot or l2",
             )
-        return self.preset.similarity or known[own]
+        return self.preset.similarity or names[declared]
 
     @property
     def similarity_of_model(self) -> str | None:
@@ -200,21 +213,23 @@ class Encoder:
         """Returns the file of a shard with a worker's outputs for a chunk of texts."""
         chunk = unpacked(data)
         parts = Parts(self._store.folder, chunk.keys)
-        made = table_bytes(shard_table(chunk.keys, *self._made(chunk, parts, lambda _: None)))
+        content = table_bytes(shard_table(chunk.keys, *self._made(chunk, parts, lambda _: None)))
         parts.remove()
-        return made
+        return content
 
     def _settle(self, chunks: Iterable[Chunk], bar: Any) -> None:
         """Sees to it that the outputs of all chunks are on disk."""
         engine = current()
         if engine.workers > 1:
             encode = _WorkerEncoding(self._how, self._store.folder.name)
-            here = partial(self._make, bar=bar)
+            encode_here = partial(self._make, bar=bar)
             gpus = 0.0 if (self._how.device or "cuda").startswith("cpu") else 1.0
-            left = Spread(self._store, Workers(engine, encode, here, gpus), bar.update)(chunks)
+            remaining = Spread(self._store, Workers(engine, encode, encode_here, gpus), bar.update)(
+                chunks
+            )
         else:
-            left = self._settled_here(chunks, bar)
-        for chunk in left:
+            remaining = self._settled_here(chunks, bar)
+        for chunk in remaining:
             self._settled(chunk, bar, wait=True)
 
     def _settled_here(self, chunks: Iterable[Chunk], bar: Any) -> list[Chunk]:
@@ -227,16 +242,16 @@ class Encoder:
         """Sees to it that the outputs of a chunk are on disk; False when another process is at it."""
         store, keys, items = self._store, chunk.keys, chunk.items
         with self._storing:
-            found = store.has(keys)
-        if not all(found):
-            with store.locked(keys, wait) as mine:
-                if not mine:
+            stored = store.has(keys)
+        if not all(stored):
+            with store.locked(keys, wait) as acquired:
+                if not acquired:
                     return False
                 with self._storing:
                     store.refresh()  # another process may have been here before
-                    found = store.has(keys)
-                bar.update(sum(found))
-                new = [i for i, known in enumerate(found) if not known]
+                    stored = store.has(keys)
+                bar.update(sum(stored))
+                new = [i for i, is_stored in enumerate(stored) if not is_stored]
                 if new:
                     self._make(Chunk([keys[i] for i in new], [items[i] for i in new]), keys, bar)
         else:
@@ -245,8 +260,8 @@ class Encoder:
 
     def _make(self, new: Chunk, locked: list[bytes], bar: Any) -> None:
         parts = Parts(self._store.folder, new.keys)
-        made = self._made(new, parts, bar.update)
-        shard = write_shard(self._store.folder, new.keys, *made, locked)
+        outputs = self._made(new, parts, bar.update)
+        shard = write_shard(self._store.folder, new.keys, *outputs, locked)
         with self._storing:
             self._store.add(shard)
         parts.remove()
@@ -280,8 +295,12 @@ class Encoder:
         if cut:
             _log.warning(
                 "%s: %d of %d %s are longer than %d tokens and are cut",
-                self._how.model, cut, len(rows), what, limit,
-            )  # fmt: skip
+                self._how.model,
+                cut,
+                len(rows),
+                what,
+                limit,
+            )
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,9 @@ def arriving(tensor: Any) -> NDArray[Any]:
 
     if not tensor.is_cuda:
         return np.asarray(tensor.cpu().numpy())
-    made = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-    made.copy_(tensor, non_blocking=True)
-    return np.asarray(made.numpy())
+    pinned = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    pinned.copy_(tensor, non_blocking=True)
+    return np.asarray(pinned.numpy())
 
 
 def mark(device: str) -> Callable[[], object]:
@@ -59,8 +59,8 @@ def token_rows(features: dict[str, Any]) -> list[Output]:
     masks = features["attention_mask"].bool()
     counts = masks.sum(1).cpu().numpy()
     # One copy from the GPU, without padding.
-    kept = features["token_embeddings"][masks].float().cpu().numpy()
-    return [(vectors,) for vectors in np.split(kept, np.cumsum(counts)[:-1])]
+    rows = features["token_embeddings"][masks].float().cpu().numpy()
+    return [(vectors,) for vectors in np.split(rows, np.cumsum(counts)[:-1])]
 
 
 def sparse_rows(features: dict[str, Any]) -> list[Output]:
@@ -91,10 +91,10 @@ OUTPUTS: dict[Kind, Callable[[dict[str, Any]], list[Output]]] = {
 
 def static_lengths(tokenizer: Any, texts: list[str]) -> Ints:
     if hasattr(tokenizer, "encode_batch"):
-        found = [coded.ids for coded in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        encoded = [coded.ids for coded in tokenizer.encode_batch(texts, add_special_tokens=False)]
     else:
-        found = [tokenizer.tokenize(text) for text in texts]
-    return np.fromiter(map(len, found), np.int64, len(texts))
+        encoded = [tokenizer.tokenize(text) for text in texts]
+    return np.fromiter(map(len, encoded), np.int64, len(texts))
 
 
 def are_finite(outputs: Sequence[Output]) -> bool:

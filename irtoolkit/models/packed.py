@@ -18,9 +18,14 @@ import numpy as np
 
 # Encoders whose layers are BERT's, by the names that transformers has for them.
 _ENCODERS = {
-    "BertEncoder", "RobertaEncoder", "XLMRobertaEncoder", "CamembertEncoder", "ElectraEncoder",
-    "ErnieEncoder", "Data2VecTextEncoder",
-}  # fmt: skip
+    "BertEncoder",
+    "RobertaEncoder",
+    "XLMRobertaEncoder",
+    "CamembertEncoder",
+    "ElectraEncoder",
+    "ErnieEncoder",
+    "Data2VecTextEncoder",
+}
 # Of an attention head, at most, and a multiple of eight.
 _WIDEST_HEAD = 256
 
@@ -50,12 +55,12 @@ def layout_of(mask: Any, device: Any) -> Layout:
     filled = int(starts[-1]) == mask.size
 
     def there(values: Any) -> Any:
-        made = torch.from_numpy(values)
-        made = made.pin_memory() if torch.device(device).type == "cuda" else made
-        return made.to(device, non_blocking=True)
+        tensor = torch.from_numpy(values)
+        tensor = tensor.pin_memory() if torch.device(device).type == "cuda" else tensor
+        return tensor.to(device, non_blocking=True)
 
-    at = None if filled else there(np.flatnonzero(mask))
-    return Layout(mask.shape, at, there(starts), int(counts.max(initial=1)))
+    positions = None if filled else there(np.flatnonzero(mask))
+    return Layout(mask.shape, positions, there(starts), int(counts.max(initial=1)))
 
 
 def with_layout(mask: Any, values: Any) -> Any:
@@ -74,13 +79,13 @@ def pack(model: Any, precision: Any = None) -> int:
     Returns:
         How many encoders these are.
     """
-    found = [module for module in model.modules() if _is_known(module)]
-    for module in found:
+    modules = [module for module in model.modules() if _is_known(module)]
+    for module in modules:
         if not isinstance(module.forward, _Reading):
             encoder = _Packed(module.encoder, module.config, precision)
             module.encoder.forward = encoder
             module.forward = _Reading(module.forward, encoder)
-    return len(found)
+    return len(modules)
 
 
 def unpack(model: Any) -> None:
@@ -106,10 +111,10 @@ def _is_known(module: Any) -> bool:
     if config.output_hidden_states or config.output_attentions:
         return False
     for layer in encoder.layer:
-        own = parameters(layer)
-        if len(own) != len(PARAMETERS) or len(list(layer.parameters())) != len(own):
+        weights = parameters(layer)
+        if len(weights) != len(PARAMETERS) or len(list(layer.parameters())) != len(weights):
             return False
-        if not all(type(each) is Parameter and each.is_floating_point() for each in own):
+        if not all(type(weight) is Parameter and weight.is_floating_point() for weight in weights):
             return False
     return getattr(config, "position_embedding_type", None) in (None, "absolute")
 
@@ -182,11 +187,11 @@ class _Packed:
         rows = hidden.reshape(-1, width)
         tokens = rows if layout.at is None else rows.index_select(0, layout.at)
         with torch.autocast(hidden.device.type, enabled=False), _on(hidden.device):
-            found = self._layers(tokens, layout).to(hidden.dtype)
+            output = self._layers(tokens, layout).to(hidden.dtype)
         if layout.at is not None:
-            found = rows.new_zeros((len(rows), width)).index_copy(0, layout.at, found)
+            output = rows.new_zeros((len(rows), width)).index_copy(0, layout.at, output)
         return BaseModelOutputWithPastAndCrossAttentions(
-            last_hidden_state=found.view(*layout.shape, width)
+            last_hidden_state=output.view(*layout.shape, width)
         )
 
     def _layers(self, tokens: Any, layout: Layout) -> Any:
@@ -203,17 +208,22 @@ class _Packed:
             seeds = torch.randint(1 << 30, (2 * len(weights),), dtype=torch.int32, device=x.device)
         shapes = [
             packed_layer.Shape(
-                layout.starts, layout.longest, config.num_attention_heads, dropped, seeds, number,
+                layout.starts,
+                layout.longest,
+                config.num_attention_heads,
+                dropped,
+                seeds,
+                number,
                 last=number == len(weights) - 1,
             )
             for number in range(len(weights))
-        ]  # fmt: skip
+        ]
         if torch.is_grad_enabled():
             return cast(Any, packed_layer.Layers).apply(
                 x, weights, shapes, *self._weights.parameters()
             )
-        for own, shape in zip(weights, shapes, strict=True):
-            x, _ = packed_layer.forwards(x, own, shape, keep=False)
+        for layer_weights, shape in zip(weights, shapes, strict=True):
+            x, _ = packed_layer.forwards(x, layer_weights, shape, keep=False)
         return x
 
 
@@ -250,12 +260,12 @@ class LayerWeights:
         import torch
 
         first = self._parameters[0][0]
-        place = first.data_ptr(), first.device, first.dtype
+        location = first.data_ptr(), first.device, first.dtype
         training = torch.is_grad_enabled()
         with self._lock, torch.inference_mode(False), torch.no_grad():
-            if self._place != place:
+            if self._place != location:
                 self._make()
-                self._place = place
+                self._place = location
             versions = sum(weights._version for weights in self._originals)
             if training or self._versions != versions:
                 torch._foreach_copy_(self._copies, self._originals)
@@ -275,13 +285,17 @@ class LayerWeights:
         from irtoolkit.models.packed_layer import Weights
 
         self._made, self._copies, self._originals = [], [], []
-        for layer, own in zip(self._encoder.layer, self._parameters, strict=True):
-            kind = self._precision or own[0].dtype
-            made: list[Any] = []
-            for group in (own[:3], own[3:6], *([own[i]] for i in (6, 7, 10, 11, 12, 13))):
-                made.append(torch.cat([part.detach() for part in group]).to(kind))
-                self._copies += made[-1].split([len(part) for part in group])
+        for layer, weights in zip(self._encoder.layer, self._parameters, strict=True):
+            kind = self._precision or weights[0].dtype
+            layers: list[Any] = []
+            for group in (
+                weights[:3],
+                weights[3:6],
+                *([weights[i]] for i in (6, 7, 10, 11, 12, 13)),
+            ):
+                layers.append(torch.cat([part.detach() for part in group]).to(kind))
+                self._copies += layers[-1].split([len(part) for part in group])
                 self._originals += [part.detach() for part in group]
             epsilon = layer.output.LayerNorm.eps
-            norms = [(own[at].detach(), own[at + 1].detach(), epsilon) for at in (8, 14)]
-            self._made.append(Weights(*made, norms=(norms[0], norms[1])))  # type: ignore[misc]
+            norms = [(weights[at].detach(), weights[at + 1].detach(), epsilon) for at in (8, 14)]
+            self._made.append(Weights(*layers, norms=(norms[0], norms[1])))  # type: ignore[misc]

@@ -105,48 +105,71 @@ def forwards(x: Any, weights: Weights, shape: Shape, keep: bool) -> tuple[Any, K
     )
 
 
-def backwards(grad: Any, weights: Weights, shape: Shape, kept: Kept) -> tuple[Any, list[Any]]:
+def backwards(grad: Any, weights: Weights, shape: Shape, saved: Kept) -> tuple[Any, list[Any]]:
     """Gradients of a layer's tokens and of its weights, in the order of `PARAMETERS`."""
     kernels, dropped, number = _kernels(grad.device.type), shape.dropped[1], 2 * shape.number
     narrow, middle, sums = kernels.add_norm_back(
-        grad.contiguous(), kept.last_normed, kept.last_scales, weights.norms[1][0], dropped,
-        shape.seeds, number + 1,
-    )  # fmt: skip
+        grad.contiguous(),
+        saved.last_normed,
+        saved.last_scales,
+        weights.norms[1][0],
+        dropped,
+        shape.seeds,
+        number + 1,
+    )
     last_weight, last_bias, narrow_bias = sums.unbind()
     # Without dropout the two gradients are one, which is written over next.
-    of_narrow = _of_weights(narrow, kept.acted)
-    wide = torch.ops.aten.gelu_backward(narrow @ weights.narrow, kept.wide)
+    of_narrow = _of_weights(narrow, saved.acted)
+    wide = torch.ops.aten.gelu_backward(narrow @ weights.narrow, saved.wide)
     middle = middle.addmm_(wide, weights.wide)
     joined, x, sums = kernels.add_norm_back(
-        middle, kept.normed, kept.scales, weights.norms[0][0], dropped, shape.seeds, number
+        middle, saved.normed, saved.scales, weights.norms[0][0], dropped, shape.seeds, number
     )
     first_weight, first_bias, joined_bias = sums.unbind()
-    context = kept.attended[0].reshape(x.shape)
-    qkv = _attention(x).backwards(joined @ weights.joined, kept.qkv, kept.attended, shape)
-    found = [
-        *_of_weights(qkv, kept.x).chunk(3), *qkv.sum(0, dtype=torch.float32).chunk(3),
-        _of_weights(joined, context), joined_bias, first_weight, first_bias,
-        _of_weights(wide, kept.middle), wide.sum(0, dtype=torch.float32),
-        of_narrow, narrow_bias, last_weight, last_bias,
-    ]  # fmt: skip
-    return x.addmm_(qkv, weights.qkv), found
+    context = saved.attended[0].reshape(x.shape)
+    qkv = _attention(x).backwards(joined @ weights.joined, saved.qkv, saved.attended, shape)
+    gradients = [
+        *_of_weights(qkv, saved.x).chunk(3),
+        *qkv.sum(0, dtype=torch.float32).chunk(3),
+        _of_weights(joined, context),
+        joined_bias,
+        first_weight,
+        first_bias,
+        _of_weights(wide, saved.middle),
+        wide.sum(0, dtype=torch.float32),
+        of_narrow,
+        narrow_bias,
+        last_weight,
+        last_bias,
+    ]
+    return x.addmm_(qkv, weights.qkv), gradients
 
 
 # Of a layer of BERT, as `backwards` gives their gradients.
 PARAMETERS = (
-    "attention.self.query.weight", "attention.self.key.weight", "attention.self.value.weight",
-    "attention.self.query.bias", "attention.self.key.bias", "attention.self.value.bias",
-    "attention.output.dense.weight", "attention.output.dense.bias",
-    "attention.output.LayerNorm.weight", "attention.output.LayerNorm.bias",
-    "intermediate.dense.weight", "intermediate.dense.bias", "output.dense.weight",
-    "output.dense.bias", "output.LayerNorm.weight", "output.LayerNorm.bias",
-)  # fmt: skip
+    "attention.self.query.weight",
+    "attention.self.key.weight",
+    "attention.self.value.weight",
+    "attention.self.query.bias",
+    "attention.self.key.bias",
+    "attention.self.value.bias",
+    "attention.output.dense.weight",
+    "attention.output.dense.bias",
+    "attention.output.LayerNorm.weight",
+    "attention.output.LayerNorm.bias",
+    "intermediate.dense.weight",
+    "intermediate.dense.bias",
+    "output.dense.weight",
+    "output.dense.bias",
+    "output.LayerNorm.weight",
+    "output.LayerNorm.bias",
+)
 
 
 def parameters(layer: Any) -> list[Any]:
     """Returns a layer's parameters in the order of `PARAMETERS`, without those that it lacks."""
-    known = dict(layer.named_parameters())
-    return [known[name] for name in PARAMETERS if name in known]
+    by_name = dict(layer.named_parameters())
+    return [by_name[name] for name in PARAMETERS if name in by_name]
 
 
 class Layers(torch.autograd.Function):
@@ -177,11 +200,11 @@ class Layers(torch.autograd.Function):
         )
 
 
-def _of_weights(grad: Any, given: Any) -> Any:
-    """Returns the gradient of weights that `given` was multiplied by, in fp32."""
+def _of_weights(grad: Any, inputs: Any) -> Any:
+    """Returns the gradient of weights that `inputs` was multiplied by, in fp32."""
     if grad.is_cuda and grad.dtype != torch.float32:
-        return torch.mm(grad.T, given, out_dtype=torch.float32)
-    return (grad.T @ given).float()
+        return torch.mm(grad.T, inputs, out_dtype=torch.float32)
+    return (grad.T @ inputs).float()
 
 
 @cache
@@ -210,21 +233,41 @@ class _Flash:
     @staticmethod
     def forwards(qkv: Any, shape: Shape) -> tuple[Any, ...]:
         q, k, v = _apart(qkv, shape)
-        made = torch.ops.aten._flash_attention_forward(
-            q, k, v, shape.starts, shape.starts, shape.longest, shape.longest, shape.dropped[0],
-            False, False,
-        )  # fmt: skip
-        return tuple(made[:4])
+        output = torch.ops.aten._flash_attention_forward(
+            q,
+            k,
+            v,
+            shape.starts,
+            shape.starts,
+            shape.longest,
+            shape.longest,
+            shape.dropped[0],
+            False,
+            False,
+        )
+        return tuple(output[:4])
 
     @staticmethod
     def backwards(grad: Any, qkv: Any, attended: tuple[Any, ...], shape: Shape) -> Any:
         q, k, v = _apart(qkv, shape)
         out, sums, state, unused = attended
-        made = torch.ops.aten._flash_attention_backward(
-            grad.view(out.shape), q, k, v, out, sums, shape.starts, shape.starts, shape.longest,
-            shape.longest, shape.dropped[0], False, state, unused,
-        )  # fmt: skip
-        return torch.stack(made, 1).view(len(qkv), -1)
+        output = torch.ops.aten._flash_attention_backward(
+            grad.view(out.shape),
+            q,
+            k,
+            v,
+            out,
+            sums,
+            shape.starts,
+            shape.starts,
+            shape.longest,
+            shape.longest,
+            shape.dropped[0],
+            False,
+            state,
+            unused,
+        )
+        return torch.stack(output, 1).view(len(qkv), -1)
 
 
 class _Plain:

@@ -20,8 +20,8 @@ class FastReading:
         own: its own `preprocess`, for all other inputs.
     """
 
-    def __init__(self, model: Any, kind: Kind, own: Callable[..., dict[str, Any]]) -> None:
-        self._model, self._kind, self._own = model, kind, own
+    def __init__(self, model: Any, kind: Kind, original: Callable[..., dict[str, Any]]) -> None:
+        self._model, self._kind, self._own = model, kind, original
         self._readers: dict[tuple[Any, ...], Reader | None] = {}
 
     @property
@@ -33,22 +33,26 @@ class FastReading:
         self, texts: Sequence[Any], prompt: str | None = None, task: str | None = None, **more: Any
     ) -> dict[str, Any]:
         """Returns the features of a batch of texts; see sentence-transformers."""
-        own = partial(self._own, prompt=prompt, task=task, **more)
+        original = partial(self._own, prompt=prompt, task=task, **more)
         key = prompt, task, tuple(sorted(more.items()))
         if key not in self._readers:
-            self._readers[key] = self._reader(texts, prompt, task, more, own)
+            self._readers[key] = self._reader(texts, prompt, task, more, original)
         reader = self._readers[key]
         if reader is None:
-            return own(list(texts))
+            return original(list(texts))
         return reader.features(reader(texts)[0], "cpu")
 
     def _reader(
-        self, texts: Sequence[Any], prompt: str | None, task: str | None, more: dict[str, Any],
-        own: Callable[[list[Any]], Any],
-    ) -> Reader | None:  # fmt: skip
+        self,
+        texts: Sequence[Any],
+        prompt: str | None,
+        task: str | None,
+        more: dict[str, Any],
+        original: Callable[[list[Any]], Any],
+    ) -> Reader | None:
         if not all(isinstance(text, str) for text in texts) or more.keys() - {"max_length"}:
             return None
         side: Side = "query" if task == "query" else "document"
         part = limits.reader_of(self._model, self._kind, side)
         limit = more.get("max_length") or limits.own_limit(part, self._kind, side)
-        return reader_of(part.tokenizer, limit, prompt or "", own, texts)
+        return reader_of(part.tokenizer, limit, prompt or "", original, texts)

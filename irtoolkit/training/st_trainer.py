@@ -96,9 +96,13 @@ class _OwnBatches:
     reading: FastReading | None = None
 
     def __init__(
-        self, job: StageJob, form: Form, batches: BatchSampler, monitor: TrainingMonitor,
+        self,
+        job: StageJob,
+        form: Form,
+        batches: BatchSampler,
+        monitor: TrainingMonitor,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._job, self.form, self._batches, self._monitor = job, form, batches, monitor
         super().__init__(**kwargs)
         # torch's wrapper for several processes allows one call of the model in a step; here there
@@ -155,9 +159,9 @@ class _OwnBatches:
     def compute_loss(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         rows = inputs.pop(ROWS)
         self._monitor.count_rows(len(rows) * world_size())
-        found = super().compute_loss(model, inputs, *args, **kwargs)  # type: ignore[misc]
-        self._computed = rows, Awaited(found[0] if isinstance(found, tuple) else found)
-        return found
+        loss = super().compute_loss(model, inputs, *args, **kwargs)  # type: ignore[misc]
+        self._computed = rows, Awaited(loss[0] if isinstance(loss, tuple) else loss)
+        return loss
 
     def training_step(self, model: Any, *args: Any, **kwargs: Any) -> Any:
         loss = super().training_step(model, *args, **kwargs)  # type: ignore[misc]
@@ -207,11 +211,20 @@ def make_trainer(job: StageJob, form: Form, monitor: TrainingMonitor) -> Any:
     batches = _batches(job, loss.shared and stage.apart)
     form.pack(recipe)
     matrix = _documents(job, model) if loss.matrix else None
-    made = make_loss(model, stage, recipe.kind, matrix, job.doc_texts() if loss.corpus else ())
+    loss_module = make_loss(
+        model, stage, recipe.kind, matrix, job.doc_texts() if loss.corpus else ()
+    )
     trainer = _trainer_class(recipe.kind)(
-        job, form, batches, monitor, model=model, args=arguments,
-        train_dataset=_RowNumbers(len(job.rows)), loss=made, callbacks=[monitor],
-    )  # fmt: skip
+        job,
+        form,
+        batches,
+        monitor,
+        model=model,
+        args=arguments,
+        train_dataset=_RowNumbers(len(job.rows)),
+        loss=loss_module,
+        callbacks=[monitor],
+    )
     inner = trainer.data_collator
     if recipe.kind != "cross":
         _route_columns(job, model, inner)
@@ -229,9 +242,13 @@ def make_trainer(job: StageJob, form: Form, monitor: TrainingMonitor) -> Any:
 def _batches(job: StageJob, apart: bool) -> BatchSampler:
     stage, rows = job.stage, job.rows
     batches = BatchSampler(
-        rows, stage.batch, grouped=stage.grouped, apart=apart, seed=job.recipe.seed,
+        rows,
+        stage.batch,
+        grouped=stage.grouped,
+        apart=apart,
+        seed=job.recipe.seed,
         process=ProcessRank.of_environment(),
-    )  # fmt: skip
+    )
     if len(batches) == 0:
         raise InputError(
             f"the {len(rows)} rows of {rows.what} make no batch for {world_size()} processes",
@@ -240,8 +257,11 @@ def _batches(job: StageJob, apart: bool) -> BatchSampler:
     if batches.left_out and is_first_process():
         _log.warning(
             "%d of the %d rows of %s are never trained on: %d processes cannot share their groups",
-            batches.left_out, len(rows), rows.what, world_size(),
-        )  # fmt: skip
+            batches.left_out,
+            len(rows),
+            rows.what,
+            world_size(),
+        )
     check_contrast(stage, rows, batches)
     return batches
 
