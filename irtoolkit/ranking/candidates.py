@@ -13,6 +13,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run
+from irtoolkit.runs.order import IN_WORDS
 
 # Rows kept of a ranking of a whole corpus; candidate pools are ranked whole.
 CORPUS_DEPTH = 1000
@@ -99,7 +100,7 @@ def unmatched_line(run: Run, ties: str) -> str | None:
     if not names:
         return None
     shown = _shown(names)
-    order = "in descending order of document ids" if ties == "trec" else "in no order of relevance"
+    order = IN_WORDS if ties == "trec" else "in no order of relevance"
     if len(names) == 1:
         return f"warning: query {shown} matches no document; its rows are {order}"
     return f"warning: {len(names):,} queries match no document ({shown}); their rows are {order}"

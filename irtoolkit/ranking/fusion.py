@@ -49,7 +49,7 @@ def fuse(
 ) -> Run:
     """Fuses runs into one.
 
-    Scores are added in double precision and decide the order, ties by document id descending. A
+    Scores are added in double precision and decide the order, ties as in every run. A
     score that differs from the one before in double precision only is lowered by the fewest float32
     steps that keep this order for a reader of the run.
 

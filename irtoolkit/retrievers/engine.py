@@ -77,7 +77,7 @@ def rank_and_locate(
         retriever: what scores them; its name is the run's tag.
         wanted: query id to the ids of documents whose exact rank is wanted.
         depth: number of rows kept for each query; None keeps all.
-        ties: order of equally scored documents: "trec" is trec_eval's, document id descending;
+        ties: order of equally scored documents: "trec" is trec_eval's, see `irtoolkit.runs.order`;
             "pool" is the order of the candidates in the dataset; "best" lists them as "trec" does,
             and gives each the best of their exact ranks, as if all others came after it. Where
             scores that differ in double precision, or tied scores under "pool", would be reordered

@@ -23,6 +23,8 @@ FORMAT = 2
 Ties = Literal["trec", "pool", "best"]
 # Whether the later id comes first, in the byte order of UTF-8.
 LATER_FIRST = True
+# The same for messages.
+IN_WORDS = "in descending order of document ids"
 
 Keys = NDArray[np.integer[Any]]
 # Gives the keys of some documents or positions; it is called for those alone that tie.

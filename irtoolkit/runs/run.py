@@ -31,7 +31,7 @@ _SHOWN = 5
 class Run:
     """A ranking of documents for each of a set of queries.
 
-    Rows are grouped by query and are in trec_eval's order: score descending, ties by document id
+    Rows are grouped by query and are in trec_eval's order (`irtoolkit.runs.order`): score descending, ties by document id
     descending. The rows of query i are `offsets[i]:offsets[i + 1]`.
 
     Attributes:

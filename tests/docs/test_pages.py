@@ -285,7 +285,9 @@ def test_every_retriever_and_measure_has_a_section_written_by_hand() -> None:
     ):  # fmt: skip
         written = sections((REFERENCE / page).read_text("utf-8"))
         for name in made:
-            text = written[shared.get(name, name)]
+            heading = shared.get(name, name)
+            assert heading in written, f"docs/reference/{page} has no section {heading}"
+            text = written[heading]
             said = re.sub(r"<!-- table: .*?<!-- end of table -->", "", text, flags=re.DOTALL)
             assert len(said.split()) > 10, name
     assert {"bm25", "dense"} <= generate.retriever_blocks().keys()

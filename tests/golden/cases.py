@@ -14,11 +14,6 @@ RELEASES = ("csfcube",)
 # Releases are ranked without models, and the 1,485 passages of RELiC's sample by these alone.
 _OF_RELIC = ("dense", "dense-surroundings")
 BOOKS = ("relic", "plotretrieval")
-# Systems whose indexes can be in a folder.
-_KEPT = {
-    "bm25", "bm25-anserini", "ql", "tfidf", "rm3", "rocchio", "dense", "sentence-max", "late", "sparse",
-    "faiss", "plaid",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,11 +39,6 @@ class Case:
         """The system and its settings, as the shell has them."""
         settings = " ".join(f"{key}={value}" for key, value in self.settings.items())
         return f"{self.system} {settings}".strip()
-
-    @property
-    def keeps(self) -> bool:
-        """Whether its index can be in a folder."""
-        return self.system in _KEPT
 
     def ranks(self, dataset_id: str) -> bool:
         """Whether the case is of a dataset."""

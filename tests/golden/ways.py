@@ -14,6 +14,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.cli import main
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
 from tests.golden.cases import Case
@@ -50,7 +51,7 @@ class Ways:
                 "memory": lambda: self._retrieve(self._in_memory, case.system, settings),
                 "one by one": lambda: self._one_by_one(case.system, settings),
             }
-            if case.keeps:
+            if find_system(case.system, settings).retriever.index_format() is not None:
                 ways |= {
                     "1 shard": lambda: self._from_folder(case.system, settings, 1),
                     "4 shards": lambda: self._from_folder(case.system, settings, SHARDS),
