@@ -66,10 +66,10 @@ class Documents(Sequence[tuple[str, ...]]):
 
 
 def task_of(docs: Sequence[tuple[str, ...]], queries: Sequence[str], groups: Any) -> Any:
-    from irtoolkit.retrievers.task import Group, Task
+    from irtoolkit.retrievers.task import QueryGroup, Task
     from irtoolkit.retrievers.texts import GivenTexts
 
-    made = tuple(Group(np.array(members), np.array(pool)) for members, pool in groups)
+    made = tuple(QueryGroup(np.array(members), np.array(pool)) for members, pool in groups)
     ids = (
         id_array([f"q{i}" for i in range(len(queries))]),
         id_array([str(i) for i in range(len(docs))]),

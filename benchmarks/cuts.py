@@ -18,13 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from irtoolkit.base.ids import Segments
 from irtoolkit.base.tables import TextTable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import rank_dataset
 from irtoolkit.ranking.systems import system_of
 from irtoolkit.retrievers.dense import Dense, encoded
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments
 from irtoolkit.scoring.score import score
 
 MODEL, LENGTH = "all-MiniLM-L6-v2", 256

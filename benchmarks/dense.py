@@ -37,7 +37,7 @@ from irtoolkit.indexes.rounding import rounded
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.retrievers.base import Retriever, Scorer
 from irtoolkit.retrievers.engine import rank_and_locate
-from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.task import QueryGroup, Task
 
 DIMENSIONS = 384
 # Queries of each size: products of some 10 to 80 GFLOP, and matrices of at most 800 MB.
@@ -84,7 +84,7 @@ def measure(size: int, count: int, depth: int, turns: int) -> dict[str, Any]:
     docs = draw.standard_normal((size, DIMENSIONS), np.float32)
     queries = draw.standard_normal((count, DIMENSIONS), np.float32)
     names = id_array([f"q{i}" for i in range(count)]), id_array([f"{i:07}" for i in range(size)])
-    task = Task("benchmark", names[0], names[1], (Group(np.arange(count), np.arange(size)),))
+    task = Task("benchmark", names[0], names[1], (QueryGroup(np.arange(count), np.arange(size)),))
     wanted = {f"q{i}": [f"{i * 7919 % size:07}"] for i in range(count)}
     retriever, indexed = Given(queries, docs), Given(queries, docs, searching(docs))
     rows = min(count, max(128, (1 << 25) // size))

@@ -173,7 +173,7 @@ def engine(scale: float) -> dict[str, Any]:
     from irtoolkit.base.ids import id_array
     from irtoolkit.retrievers.base import Retriever
     from irtoolkit.retrievers.engine import rank_and_locate
-    from irtoolkit.retrievers.task import Group, Task
+    from irtoolkit.retrievers.task import QueryGroup, Task
     from irtoolkit.runs import Qrels
     from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
@@ -185,7 +185,7 @@ def engine(scale: float) -> dict[str, Any]:
         for start in range(CANDIDATES)
     ]
     groups = tuple(
-        Group(np.arange(pool, queries, pools), np.arange(CANDIDATES) + pool * CANDIDATES)
+        QueryGroup(np.arange(pool, queries, pools), np.arange(CANDIDATES) + pool * CANDIDATES)
         for pool in range(pools)
     )
     query_ids = [f"q{number}" for number in range(queries)]

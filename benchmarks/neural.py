@@ -204,13 +204,13 @@ class Vectors(Retriever):
 def ranking(size: int, count: int) -> dict[str, Any]:
     """Time per query of a ranking to depth 100 with one gold rank each, and of the product alone."""
     from irtoolkit.retrievers.engine import BLOCK_CELLS, rank_and_locate
-    from irtoolkit.retrievers.task import Group, Task
+    from irtoolkit.retrievers.task import QueryGroup, Task
 
     draw = np.random.default_rng(1)
     docs = draw.standard_normal((size, DIMENSIONS), np.float32)
     queries = draw.standard_normal((count, DIMENSIONS), np.float32)
     names = id_array([f"d{i}" for i in range(size)]), id_array([f"q{i}" for i in range(count)])
-    task = Task("benchmark", names[1], names[0], (Group(np.arange(count), np.arange(size)),))
+    task = Task("benchmark", names[1], names[0], (QueryGroup(np.arange(count), np.arange(size)),))
     wanted = {f"q{i}": [f"d{i * 7919 % size}"] for i in range(count)}
     step = max(1, BLOCK_CELLS // size)
 

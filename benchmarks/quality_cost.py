@@ -17,7 +17,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System, find_system
-from irtoolkit.ranking.texts import Asked
+from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.runs import Run
 
 # Queries that are timed of each system, after one that is not.
@@ -112,7 +112,7 @@ def milliseconds(table: Table, stage: Stage) -> float:
     return statistics.median(taken[1:])
 
 
-def _asked(system: System, dataset: Dataset, table: Table, stage: Stage) -> list[Asked]:
+def _asked(system: System, dataset: Dataset, table: Table, stage: Stage) -> list[TextQuery]:
     task = system.load(dataset)
     first = None
     if stage.first:
@@ -125,5 +125,5 @@ def _asked(system: System, dataset: Dataset, table: Table, stage: Stage) -> list
         docs = None
         if first is not None:
             docs = [row.doc_id for row in first.ranking(name)[: stage.depth]]
-        asked.append(Asked(name, f"{' '.join(task.queries[place])} {token_hex(2)}", docs))
+        asked.append(TextQuery(name, f"{' '.join(task.queries[place])} {token_hex(2)}", docs))
     return asked

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit.indexes.merged import Part, merged
+from irtoolkit.indexes.merged import ShardHits, merged
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.runs.order import TopDocuments
 
@@ -31,7 +31,7 @@ DOCUMENTS, QUERIES, LEVELS = 100_000, 16, 10_000_000
 MIXED, DIGITS = 10_007, 11
 
 
-def part(shard: int, depth: int) -> Part:
+def part(shard: int, depth: int) -> ShardHits:
     """What a shard finds."""
     draw = np.random.default_rng([shard, depth])
     gaps = draw.exponential(1 / DOCUMENTS, (QUERIES, depth))
@@ -42,7 +42,7 @@ def part(shard: int, depth: int) -> Part:
     docs = docs + shard * (DOCUMENTS + 1_000)
     numbers = np.unique(docs)
     offsets = np.arange(QUERIES + 1) * depth
-    return Part(TopDocuments(offsets, docs.ravel(), scores.ravel()), numbers, names(numbers))
+    return ShardHits(TopDocuments(offsets, docs.ravel(), scores.ravel()), numbers, names(numbers))
 
 
 def keys(numbers: Any) -> Any:
@@ -63,7 +63,7 @@ def measure(shards: int, depth: int) -> dict[str, Any]:
     spent = sent = 0.0
     rows: list[tuple[Any, Any]] = []
 
-    def arriving() -> Iterator[Part]:
+    def arriving() -> Iterator[ShardHits]:
         nonlocal spent, sent
         for shard in range(shards):
             made = part(shard, depth)

@@ -16,7 +16,8 @@ Floats = NDArray[np.float64]
 Grades = NDArray[Any]
 Singles = NDArray[np.float32]
 Ids = NDArray[np.object_]
-
+# A text in parts: the sentences of an abstract, or one part for a text that is not divided.
+Segments = tuple[str, ...]
 
 # What separates the fields of TREC text.
 SPACE = re.compile(r"[ \t\f\v\r\n]+")

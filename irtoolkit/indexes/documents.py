@@ -19,7 +19,7 @@ from irtoolkit.runs.order import id_keys
 # Ids up to so many bytes are sorted as rows of an array.
 _SHORT = 64
 
-Hashes = NDArray[np.uint64]
+IdHashes = NDArray[np.uint64]
 # The constants of FNV-1a.
 _OFFSET, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 
@@ -51,7 +51,7 @@ class Documents:
         return mapped(self.folder / "order.npy")
 
     @cached_property
-    def hashes(self) -> Hashes:
+    def hashes(self) -> IdHashes:
         """(d,) a hash of each id, in ascending order."""
         return mapped(self.folder / "hashes.npy")
 
@@ -104,7 +104,7 @@ class MemoryDocuments(Documents):
         return sorted_ids(self.ids)
 
     @cached_property
-    def hashes(self) -> Hashes:
+    def hashes(self) -> IdHashes:
         """(d,) a hash of each id, in ascending order."""
         return np.sort(hashes(self.ids))
 
@@ -159,7 +159,7 @@ def _column(ids: Sequence[str], texts: Sequence[str]) -> Strings:
         raise
 
 
-def hashes(ids: Strings) -> Hashes:
+def hashes(ids: Strings) -> IdHashes:
     """(n,) a hash of each id."""
     codes = np.full(len(ids), _OFFSET)
     widths = np.diff(ids.starts)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard as OpenShard
-from irtoolkit.indexes.writer import Segments, ShardMaker
+from irtoolkit.indexes.writer import ShardMaker
 from irtoolkit.runs.order import TopDocuments
 
 

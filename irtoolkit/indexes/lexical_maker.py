@@ -9,9 +9,10 @@ from pathlib import Path
 from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer
 from irtoolkit.base.compiled import is_worth_loading, would_load
 from irtoolkit.base.cores import cores
+from irtoolkit.base.ids import Segments
 from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
 from irtoolkit.indexes.tokens import Counted, Counter, split_steps
-from irtoolkit.indexes.writer import MEMORY, Segments
+from irtoolkit.indexes.writer import MEMORY
 
 # Bytes that a byte of text and a document take while their shard is made.
 _TEXT, _DOCUMENT = 4, 128

@@ -200,10 +200,10 @@ def seal(folder: Path, documents: int) -> str:
 
 
 # Gives the SHA-256 of a file.
-Reader = Callable[[Path], str]
+FileHash = Callable[[Path], str]
 
 
-def check_shard(folder: Path, entry: ShardEntry, *, read: Reader | None = None) -> None:
+def check_shard(folder: Path, entry: ShardEntry, *, read: FileHash | None = None) -> None:
     """Refuses a shard whose files are not those that were written.
 
     Args:

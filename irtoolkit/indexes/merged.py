@@ -13,7 +13,7 @@ from irtoolkit.indexes.strings import Strings
 from irtoolkit.runs.order import TopDocuments, merge
 
 
-class Part(NamedTuple):
+class ShardHits(NamedTuple):
     """The best documents of a set of shards.
 
     Attributes:
@@ -27,15 +27,15 @@ class Part(NamedTuple):
     ids: Strings
 
 
-def merged(parts: Iterable[Part], depth: int) -> TopDocuments:
+def merged(parts: Iterable[ShardHits], depth: int) -> TopDocuments:
     """Returns the best of sets of shards that come in the order of their documents' numbers."""
-    best = Best(depth)
+    best = BestOfShards(depth)
     for part in parts:
         best.add(part)
     return best.found()
 
 
-class Best:
+class BestOfShards:
     """The best documents so far, while sets of shards come one after another.
 
     What is worse than the best so far is dropped as it comes. The rest waits until it is as much as
@@ -48,12 +48,12 @@ class Best:
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
-        self._parts: list[Part] = []
+        self._parts: list[ShardHits] = []
         self._size = self._most = 0
         # (q,) the score that a document needs.
         self._least: Any = None
 
-    def add(self, part: Part) -> None:
+    def add(self, part: ShardHits) -> None:
         """Takes in the best of the next set of shards."""
         found = part.found
         counts = np.diff(found.offsets)
@@ -100,8 +100,8 @@ class Best:
             self._least[full] = scores[offsets[full] + self._depth - 1]
 
 
-def _part(found: TopDocuments, numbers: Ints, ids: Strings) -> Part:
+def _part(found: TopDocuments, numbers: Ints, ids: Strings) -> ShardHits:
     """Returns documents with the ids of those alone; `numbers` and `ids` hold more."""
     used = np.zeros(len(numbers), bool)
     used[np.searchsorted(numbers, found.documents)] = True
-    return Part(found, numbers[used], ids.taken(np.flatnonzero(used)))
+    return ShardHits(found, numbers[used], ids.taken(np.flatnonzero(used)))

@@ -66,7 +66,7 @@ class ScannedShard:
     own: Floats
 
 
-class Scan(Sharded):
+class PostingsScan(Sharded):
     """Shards that are searched as one.
 
     Args:

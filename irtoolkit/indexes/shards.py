@@ -21,8 +21,8 @@ from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.manifest import (
     REPLACEMENT,
+    FileHash,
     Manifest,
-    Reader,
     ShardEntry,
     check_shard,
     seal,
@@ -64,7 +64,7 @@ def opened(folder: Path, manifest: Manifest) -> list[OpenShard]:
 
 
 def opened_shards(
-    folder: Path, entries: Iterable[ShardEntry], *, read: Reader | None = None
+    folder: Path, entries: Iterable[ShardEntry], *, read: FileHash | None = None
 ) -> list[OpenShard]:
     """Some shards of an index; see `check_shard`."""
     shards = []

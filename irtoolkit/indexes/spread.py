@@ -20,7 +20,7 @@ from irtoolkit.base.paths import StrPath, on_disk, url_of
 from irtoolkit.engines.engine import current
 from irtoolkit.indexes.documents import keys_of
 from irtoolkit.indexes.manifest import Manifest, ShardEntry
-from irtoolkit.indexes.merged import Part, merged
+from irtoolkit.indexes.merged import ShardHits, merged
 from irtoolkit.indexes.remote import is_index, local_index
 from irtoolkit.indexes.sharded import Sharded, Targets
 from irtoolkit.indexes.shards import OpenShard, deleted, opened_shards
@@ -116,7 +116,7 @@ class _Call:
         return self.work(_opened(self.opener, bundle), *self.given, *own)
 
 
-class Spread:
+class SpreadShards:
     """Shards that workers search as one; a `CountedShardSet`.
 
     Args:
@@ -236,11 +236,11 @@ def _contents(shards: Any, documents: Ints) -> Any:
     return shards.contents(documents)
 
 
-def _best(shards: Any, asked: Any, depth: int, every: bool) -> Part:
+def _best(shards: Any, asked: Any, depth: int, every: bool) -> ShardHits:
     found = shards.best(asked, depth, every)
     first = int(shards.bases[0])
     numbers = distinct_numbers(found.documents - first)[0] + first
-    return Part(found, numbers, shards.column(numbers))
+    return ShardHits(found, numbers, shards.column(numbers))
 
 
 def _first_of_equals(shards: Sharded, count: int) -> tuple[Ints, Strings]:

@@ -19,7 +19,7 @@ from irtoolkit.indexes.bounds import check_starts
 from irtoolkit.indexes.damage import DamagedIndexError
 
 Bytes = NDArray[np.uint8]
-Order = NDArray[np.integer[Any]]
+SortingOrder = NDArray[np.integer[Any]]
 # Bytes of a text, on average, up to which several are read together.
 _SHORT = 64
 # Texts up to which it is not worth while to copy them together.
@@ -141,7 +141,7 @@ class Strings(Sequence[str]):
         find_each(self.data, self.starts, texts.data, texts.starts, places)
         return places
 
-    def below(self, text: bytes, order: Order | None = None) -> int:
+    def below(self, text: bytes, order: SortingOrder | None = None) -> int:
         """How many texts are before one in byte order; `order` sorts them, else they are sorted."""
         low, high = 0, len(self)
         while low < high:
@@ -152,7 +152,7 @@ class Strings(Sequence[str]):
                 high = middle
         return low
 
-    def place(self, text: str, order: Order | None = None) -> int | None:
+    def place(self, text: str, order: SortingOrder | None = None) -> int | None:
         """Where a text is, or None; see `below`."""
         coded = text.encode(errors="surrogatepass")
         low = self.below(coded, order)

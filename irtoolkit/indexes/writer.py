@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Segments
 from irtoolkit.base.locks import locked
 from irtoolkit.base.progress import tqdm
 from irtoolkit.indexes.documents import Documents, DocumentsWriter, RepeatedDocumentError, hashes
@@ -26,8 +27,6 @@ from irtoolkit.indexes.shards import (
     written,
 )
 
-# A text in parts, such as the sentences of an abstract.
-Segments = tuple[str, ...]
 # Bytes that the postings of a shard may take while they are made.
 MEMORY = 1 << 30
 

@@ -11,7 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
 from irtoolkit.engines.work import WorkerKilledError
-from irtoolkit.ranking.produce import Ranked, rank_dataset, ranks_wanted
+from irtoolkit.ranking.produce import MakeRanking, rank_dataset, ranks_wanted
 from irtoolkit.ranking.sent import SentSystem
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.engine import Ranking
@@ -60,7 +60,7 @@ class RunsAhead:
         self._made: Iterator[_Made] | None = None
         self._failed: dict[Path, InputError] = {}
 
-    def of(self, path: Path) -> Ranked | None:
+    def of(self, path: Path) -> MakeRanking | None:
         """Returns a function that returns the ranking for a run's path.
 
         None if it is not made ahead.

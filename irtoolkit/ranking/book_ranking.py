@@ -14,7 +14,7 @@ from irtoolkit.ranking.book_words import BookWords
 from irtoolkit.runs.order import best_first, keys
 
 
-class Found(NamedTuple):
+class RankedPassage(NamedTuple):
     """A passage in an answer.
 
     Attributes:
@@ -105,9 +105,9 @@ def standardised(scores: Floats) -> Floats:
 
 def best_passages(
     words: BookWords, scores: BookScores, length: int, depth: int, cosines: Floats | None = None
-) -> tuple[Found, ...]:
+) -> tuple[RankedPassage, ...]:
     """Returns the best passages; of those that share a sentence, the best one alone."""
-    chosen: list[Found] = []
+    chosen: list[RankedPassage] = []
     layout = words.layout
     taken = np.zeros(layout.size, bool)
     ranked = _ranked(words, scores, length, depth)
@@ -143,10 +143,10 @@ def _found(
     number: int,
     passage: tuple[int, int, int],
     cosines: Floats | None,
-) -> Found:
+) -> RankedPassage:
     book, start, size = passage
     first = int(words.layout.lengths[:book].sum()) + start
     own = np.empty(0) if cosines is None else cosines[first : first + size]
     similar = () if np.isnan(own).any() else tuple(own.tolist())
     parts = {name: float(values[number]) for name, values in scores.parts.items()}
-    return Found(book, start, size, float(scores.total[number]), parts, similar)
+    return RankedPassage(book, start, size, float(scores.total[number]), parts, similar)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from irtoolkit.base import analysis
+from irtoolkit.base.ids import Segments
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments
 from irtoolkit.runs import order, provenance
 from irtoolkit.version import __version__
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
-from irtoolkit.base.ids import id_array
+from irtoolkit.base.ids import Segments, id_array
 from irtoolkit.base.launch import launch
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.build_index import build, folder_index
@@ -22,7 +22,7 @@ from irtoolkit.ranking.produce import is_shared
 from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
 from irtoolkit.retrievers.base import parse_settings
 from irtoolkit.retrievers.stored_index import StoredIndex
-from irtoolkit.retrievers.texts import Segments, view
+from irtoolkit.retrievers.texts import view
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.publish import publish
 from irtoolkit.version import __version__

@@ -13,7 +13,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
-from irtoolkit.ranking.texts import Asked
+from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers.hits import MatchedPlaces
 from irtoolkit.retrievers.index import Index
 from irtoolkit.retrievers.stored_search import best_documents, found_run
@@ -61,7 +61,7 @@ class MemoryIndex(Index):
                 fill=False,
                 name=self.system.name,
             )
-        found = self._session.rank([Asked(*query) for query in asked.items()], depth=depth)
+        found = self._session.rank([TextQuery(*query) for query in asked.items()], depth=depth)
         return Run.from_rows(
             (
                 (query_id, str(doc_id), score)

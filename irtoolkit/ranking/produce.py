@@ -31,7 +31,7 @@ from irtoolkit.runs.publish import publish
 
 Relevant = Mapping[str, list[str]]
 # Gives a ranking and the seconds that it took.
-Ranked = Callable[[], tuple[Ranking, float]]
+MakeRanking = Callable[[], tuple[Ranking, float]]
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def produce(
     progress: bool = True,
     reuse: bool = False,
     among: Among | None = None,
-    ranked: Ranked | None = None,
+    ranked: MakeRanking | None = None,
 ) -> tuple[Run, bool]:
     """Ranks a dataset, writes the run and the record of how it was made.
 

@@ -18,12 +18,12 @@ from irtoolkit.base.ids import Ids, Ints, id_array, rank_ids
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System
-from irtoolkit.ranking.texts import Asked, Found, rank_found
+from irtoolkit.ranking.texts import TextQuery, TextRanking, rank_found
 from irtoolkit.retrievers.asking import Asking
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer, keep_last
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.neural import Neural
-from irtoolkit.retrievers.task import Group, Task, corpus_task
+from irtoolkit.retrievers.task import QueryGroup, Task, corpus_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, view
 from irtoolkit.runs import Run
 
@@ -83,8 +83,8 @@ class Session:
             self._asks[False] = self._system.retriever.prepare(self._task)
 
     def rank(
-        self, asked: Sequence[Asked], *, depth: int | None = None, progress: bool = False
-    ) -> list[Found]:
+        self, asked: Sequence[TextQuery], *, depth: int | None = None, progress: bool = False
+    ) -> list[TextRanking]:
         """The ranking of each query, in their order.
 
         Args:
@@ -104,7 +104,7 @@ class Session:
                 query._replace(doc_ids=found.doc_ids.tolist())
                 for query, found in zip(asked, shown, strict=True)
             ]
-        results: dict[str, Found] = {}
+        results: dict[str, TextRanking] = {}
         own = [self._is_own(query) for query in asked]
         for known in (True, False):
             part = [query for query, is_own in zip(asked, own, strict=True) if is_own == known]
@@ -112,7 +112,7 @@ class Session:
                 results |= self._rank_alike(part, known, depth, progress)
         return [results[query.query_id] for query in asked]
 
-    def _is_own(self, query: Asked) -> bool:
+    def _is_own(self, query: TextQuery) -> bool:
         """Whether this is the dataset's own text of the query."""
         place = self._place.get(query.query_id)
         if place is None:
@@ -122,8 +122,8 @@ class Session:
         return _squeezed(query.text) in map(_squeezed, texts)
 
     def _rank_alike(
-        self, asked: Sequence[Asked], own: bool, depth: int | None, progress: bool
-    ) -> dict[str, Found]:
+        self, asked: Sequence[TextQuery], own: bool, depth: int | None, progress: bool
+    ) -> dict[str, TextRanking]:
         """Ranks queries that are either all the dataset's own or all free texts."""
         task, docs = self._narrowed(asked, own)
         picked = asked[0].doc_ids is not None
@@ -140,7 +140,7 @@ class Session:
         system = self._system.filled() if picked else self._system
         return rank_found(task, retriever, system, depth, progress)
 
-    def _narrowed(self, asked: Sequence[Asked], own: bool) -> tuple[Task, Ints]:
+    def _narrowed(self, asked: Sequence[TextQuery], own: bool) -> tuple[Task, Ints]:
         """The task of these queries alone, and the index of each of its documents in the whole task."""
         groups = self._groups(asked)
         places = [self._rank[group.docs] for group in groups]
@@ -154,19 +154,19 @@ class Session:
         task = self._asking(asked, own, groups, self._sorted[kept], picked=True)
         return task, self._order[kept]
 
-    def _groups(self, asked: Sequence[Asked]) -> tuple[Group, ...]:
+    def _groups(self, asked: Sequence[TextQuery]) -> tuple[QueryGroup, ...]:
         """The queries grouped by the documents of the whole task that they may rank."""
         pools = [self._pool(query) for query in asked]
         members: dict[int, list[int]] = {}
         for place, pool in enumerate(pools):
             members.setdefault(id(pool), []).append(place)
-        return tuple(Group(np.array(places), pools[places[0]]) for places in members.values())
+        return tuple(QueryGroup(np.array(places), pools[places[0]]) for places in members.values())
 
-    def _pool(self, query: Asked) -> Ints:
+    def _pool(self, query: TextQuery) -> Ints:
         place = self._place.get(query.query_id)
         return self._whole if place is None else self._pools[place]
 
-    def _check_strange(self, asked: Sequence[Asked]) -> None:
+    def _check_strange(self, asked: Sequence[TextQuery]) -> None:
         """Warns of queries that are not the dataset's and rank all candidates of its own.
 
         Raises:
@@ -202,7 +202,7 @@ class Session:
         at = np.minimum(np.searchsorted(self._sorted, doc_ids), len(self._sorted) - 1)
         return np.where(self._sorted[at] == doc_ids, self._order[at], -1)
 
-    def _refuse_strange(self, query: Asked) -> None:
+    def _refuse_strange(self, query: TextQuery) -> None:
         """Refuses candidates that the query does not have in the dataset."""
         doc_ids = id_array(query.doc_ids or ())
         numbers, pool = self._numbers(doc_ids), self._pool(query)
@@ -221,9 +221,9 @@ class Session:
 
     def _asking(
         self,
-        asked: Sequence[Asked],
+        asked: Sequence[TextQuery],
         own: bool,
-        groups: tuple[Group, ...],
+        groups: tuple[QueryGroup, ...],
         doc_ids: Ids,
         picked: bool,
     ) -> Task:
@@ -244,7 +244,9 @@ class Session:
             texts=DatasetTexts(self._dataset, records),
         )
 
-    def _prepared(self, asked: Sequence[Asked], own: bool, picked: bool, docs: Ints) -> Retriever:
+    def _prepared(
+        self, asked: Sequence[TextQuery], own: bool, picked: bool, docs: Ints
+    ) -> Retriever:
         """The retriever with its documents prepared, for a task with these documents."""
         if own:
             if picked not in self._scorers:
@@ -289,7 +291,7 @@ def _load(system: System, dataset: Dataset) -> Task:
         return corpus_task(dataset, query=system.task.query, doc=system.task.doc)
 
 
-def _run_of(asked: Sequence[Asked]) -> Run:
+def _run_of(asked: Sequence[TextQuery]) -> Run:
     """The candidates as a run, in their order."""
     return Run.from_rows(
         (

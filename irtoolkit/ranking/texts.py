@@ -17,14 +17,14 @@ from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.retrievers.texts import DatasetTexts
 
 # The name of a dataset that has no id.
 FRAME = "the frame"
 
 
-class Asked(NamedTuple):
+class TextQuery(NamedTuple):
     """A query to be ranked; `doc_ids` are its candidates, or None for the dataset's own."""
 
     query_id: str
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     doc_ids: Sequence[str] | None = None
 
 
-class Found(NamedTuple):
+class TextRanking(NamedTuple):
     """The ranking of a query, best first: (n,) ids and (n,) scores, as a run has them."""
 
     doc_ids: Ids
@@ -41,11 +41,11 @@ class Found(NamedTuple):
 
 def rank_texts(
     system: System,
-    asked: Sequence[Asked],
+    asked: Sequence[TextQuery],
     texts: Sequence[Sequence[str]],
     *,
     progress: bool = False,
-) -> list[Found]:
+) -> list[TextRanking]:
     """Ranks texts that come with their queries; their corpus is what is asked at once.
 
     Args:
@@ -64,7 +64,7 @@ def rank_texts(
     for place, (query, shown) in enumerate(zip(asked, texts, strict=True)):
         keys = zip(query.doc_ids or (), shown, strict=True)
         docs = [index.setdefault(names[key], len(index)) for key in keys]
-        groups.append(Group(np.array([place]), np.array(docs, dtype=np.int64)))
+        groups.append(QueryGroup(np.array([place]), np.array(docs, dtype=np.int64)))
     records = {name: GenericDoc(name, text) for (_, text), name in names.items()}
     docs_handler = DocsHandler(lambda: records, GenericDoc, FRAME, None)
     task = Task(
@@ -84,13 +84,13 @@ def rank_texts(
     found = rank_found(task, system.retriever, system.filled(), None, progress)
     plain = {name: doc_id for (doc_id, _), name in names.items()}
     return [
-        Found(id_array([plain[name] for name in one.doc_ids]), one.scores)
+        TextRanking(id_array([plain[name] for name in one.doc_ids]), one.scores)
         for one in (found[query.query_id] for query in asked)
     ]
 
 
 def _distinct_names(
-    asked: Sequence[Asked], texts: Sequence[Sequence[str]]
+    asked: Sequence[TextQuery], texts: Sequence[Sequence[str]]
 ) -> dict[tuple[str, str], str]:
     """(Document id, text) to a name of its own: one document may have several texts."""
     names: dict[tuple[str, str], str] = {}
@@ -106,9 +106,9 @@ def _distinct_names(
 
 def rank_found(
     task: Task, retriever: Retriever, system: System, depth: int | None, progress: bool
-) -> dict[str, Found]:
+) -> dict[str, TextRanking]:
     if not any(len(group.docs) for group in task.groups):
-        nothing = Found(id_array([]), np.empty(0, np.float32))
+        nothing = TextRanking(id_array([]), np.empty(0, np.float32))
         return dict.fromkeys(task.query_ids, nothing)
     run = rank(
         task,
@@ -122,6 +122,6 @@ def rank_found(
     run = run.untied()  # as in a file: any tool that sorts again finds this order
     bounds = zip(run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True)
     return {
-        query_id: Found(run.doc_ids[run.docs[start:end]], run.scores[start:end])
+        query_id: TextRanking(run.doc_ids[run.docs[start:end]], run.scores[start:end])
         for query_id, start, end in bounds
     }

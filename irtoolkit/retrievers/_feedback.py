@@ -13,14 +13,13 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from irtoolkit.base.analysis import Analysis, analysis_of
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.indexes.contents import DocumentTerms
 from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.base import Matches
 from irtoolkit.retrievers.lexical import Lexical
 from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher
@@ -33,9 +32,7 @@ _QUERIES = 1 << 9
 _NONE = np.empty(0, np.int64)
 
 # Terms with their weights.
-Weights = Mapping[str, float]
-# Terms of a document, with how often they occur, to the weights that it gives them as feedback.
-Reader = Callable[[Mapping[str, int]], Weights]
+TermWeights = Mapping[str, float]
 
 
 class FeedbackDocument(NamedTuple):
@@ -47,7 +44,7 @@ class FeedbackDocument(NamedTuple):
     """
 
     score: float
-    weights: Weights
+    weights: TermWeights
 
 
 @dataclass(frozen=True)
@@ -86,11 +83,11 @@ class Feedback(Lexical, ABC):
         return list(range(min(count, self.fb_docs)))
 
     @abstractmethod
-    def weights(self, counts: Mapping[str, int]) -> Weights:
+    def weights(self, counts: Mapping[str, int]) -> TermWeights:
         """Returns the weights that a document gives its terms; terms that feedback does not take are left out."""
 
     @abstractmethod
-    def expand(self, query: Weights, ranking: Sequence[FeedbackDocument]) -> Weights:
+    def expand(self, query: TermWeights, ranking: Sequence[FeedbackDocument]) -> TermWeights:
         """The weights of the terms of the second search.
 
         Args:
@@ -204,7 +201,7 @@ class FeedbackSearcher:
             ]
         )
 
-    def _rows(self, asked: CountedQueries) -> list[Weights]:
+    def _rows(self, asked: CountedQueries) -> list[TermWeights]:
         """Some queries with the terms that feedback gives them."""
         found = self._searcher.feedback(asked, self._feedback.ranked)
         bounds = pairwise(found.offsets.tolist())
@@ -221,7 +218,7 @@ class FeedbackSearcher:
             rows.append(self._feedback.expand(query, ranking))
         return rows
 
-    def _read(self, contents: DocumentTerms) -> Callable[[int], Weights]:
+    def _read(self, contents: DocumentTerms) -> Callable[[int], TermWeights]:
         """Returns a function from a document's position to the weights of its terms."""
         feedback, names = self._feedback, list(contents.terms)
         takes = feedback.takes(analysis_of(feedback.settings()))
@@ -230,7 +227,7 @@ class FeedbackSearcher:
         taken = np.array([bool(takes(name)) for name in names], bool) & ~common
 
         @lru_cache(None)
-        def read(place: int) -> Weights:
+        def read(place: int) -> TermWeights:
             own = slice(int(contents.starts[place]), int(contents.starts[place + 1]))
             numbers, counts = contents.numbers[own], contents.counts[own]
             kept = taken[numbers]
@@ -241,7 +238,7 @@ class FeedbackSearcher:
         return read
 
 
-def heaviest(weights: Weights, count: int) -> dict[str, float]:
+def heaviest(weights: TermWeights, count: int) -> dict[str, float]:
     """The terms of the greatest weights, at most so many, in order of the terms.
 
     Weights are compared in single precision, so that their last bits decide nothing; ties are in order

@@ -9,10 +9,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Segments
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments, view
+from irtoolkit.retrievers.texts import view
 
 
 def known_contexts(task: Task, train: str) -> tuple[list[Segments], Any]:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers._qdrant_points import Filter, compared, id_of, point_of
-from irtoolkit.retrievers._server_candidates import Found
+from irtoolkit.retrievers._qdrant_points import IdFilter, compared, id_of, point_of
+from irtoolkit.retrievers._server_candidates import ServerHits
 from irtoolkit.retrievers._servers import unanswered, without_secrets
 
 _DISTANCES = {"cosine": "Cosine", "dot": "Dot", "l2": "Euclid"}
@@ -21,7 +21,7 @@ _BUSY = (429, 502, 503, 504)
 T = TypeVar("T")
 
 
-class Collection:
+class QdrantCollection:
     """A collection.
 
     Args:
@@ -115,7 +115,7 @@ class Collection:
             )
         return isinstance(payload[field], int)
 
-    def present(self, known: Filter, ids: list[str], most: int) -> list[str]:
+    def present(self, known: IdFilter, ids: list[str], most: int) -> list[str]:
         """The documents of the points that some documents have, of at most so many points."""
         points, _ = self._ask(
             lambda: self._client.scroll(
@@ -143,11 +143,11 @@ class Collection:
         vectors: Sequence[list[float]],
         limit: int,
         only: Any,
-        known: Filter,
+        known: IdFilter,
         *,
         exact: bool,
         ef: int | None = None,
-    ) -> list[Found]:
+    ) -> list[ServerHits]:
         """The nearest documents of each vector, best first."""
         from qdrant_client import models
 

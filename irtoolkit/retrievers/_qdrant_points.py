@@ -16,7 +16,7 @@ _SPACE = uuid.UUID("6f1bb3f0-4a0e-5c53-9a4e-8d0a57f6d1c2")
 
 
 @dataclass(frozen=True)
-class Filter:
+class IdFilter:
     """How documents are picked by their ids.
 
     Attributes:
@@ -82,5 +82,5 @@ def _own(doc_id: str) -> int | str | None:
         return None
 
 
-def id_of(point: Any, known: Filter) -> str:
+def id_of(point: Any, known: IdFilter) -> str:
     return str(point.id if known.field == "_id" else (point.payload or {}).get(known.field))

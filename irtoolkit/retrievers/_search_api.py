@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers._search_client import Client, RefusedError, reason_of
-from irtoolkit.retrievers._server_candidates import Found
+from irtoolkit.retrievers._server_candidates import ServerHits
 from irtoolkit.retrievers._servers import no_such_index
 
 # Queries in one request.
@@ -214,7 +214,7 @@ class SearchApi:
             )
 
 
-def pairs_of(hits: Sequence[Mapping[str, Any]], id_field: str) -> Found:
+def pairs_of(hits: Sequence[Mapping[str, Any]], id_field: str) -> ServerHits:
     """Ids and scores of hits."""
     found = []
     for hit in hits:

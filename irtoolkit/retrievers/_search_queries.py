@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._search_api import AT_ONCE, Described, SearchApi, pairs_of
-from irtoolkit.retrievers._server_candidates import CHUNK, Candidates, Found
+from irtoolkit.retrievers._server_candidates import CHUNK, ServerCandidates, ServerHits
 
 # Rows that are wanted of a search, and a filter of documents.
-Part = tuple[int, dict[str, Any] | None]
+WeightedClause = tuple[int, dict[str, Any] | None]
 
 
 class Dialect(Protocol):
@@ -39,27 +39,29 @@ class Dialect(Protocol):
     def compared(self, mapping: dict[str, Any]) -> str: ...
 
 
-class Search:
+class ServerSearch:
     """Searches an index with a retriever's settings."""
 
     def __init__(self, settings: Dialect, api: SearchApi, there: Described) -> None:
         self._settings, self._api, self._window = settings, api, min(there.window, CHUNK)
         self._mapping = there.fields.get(settings.vector_field, {})
 
-    def __call__(self, asked: list[Any], among: Candidates) -> list[Found]:
+    def __call__(self, asked: list[Any], among: ServerCandidates) -> list[ServerHits]:
         """Returns the hits of each query among some candidates."""
         if among.only:
             ids = among.ids.tolist()
             filters = [ids[i : i + self._window] for i in range(0, len(ids), self._window)]
-            parts: list[Part] = [(len(part), self._settings.filter(part)) for part in filters]
+            parts: list[WeightedClause] = [
+                (len(part), self._settings.filter(part)) for part in filters
+            ]
         else:
             without = {"bool": {"must_not": [self._settings.filter(among.without)]}}
             parts = [(self._settings.hits, without if among.without else None)]
         return [row for rows in self._batches(asked, among, parts) for row in rows]
 
     def _batches(
-        self, asked: list[Any], among: Candidates, parts: list[Part]
-    ) -> Iterator[list[Found]]:
+        self, asked: list[Any], among: ServerCandidates, parts: list[WeightedClause]
+    ) -> Iterator[list[ServerHits]]:
         few = len(asked) <= AT_ONCE
         name = f"asking {self._settings.name}"
         with tqdm(
@@ -67,7 +69,7 @@ class Search:
         ) as bar:
             for start in range(0, len(asked), AT_ONCE):
                 some = asked[start : start + AT_ONCE]
-                rows: list[Found] = [[] for _ in some]
+                rows: list[ServerHits] = [[] for _ in some]
                 for size, only in parts:
                     for row, more in zip(rows, self._part(some, size, only, among), strict=True):
                         row.extend(more)
@@ -75,8 +77,8 @@ class Search:
                 bar.update(len(some))
 
     def _part(
-        self, asked: list[Any], most: int, only: dict[str, Any] | None, among: Candidates
-    ) -> list[Found]:
+        self, asked: list[Any], most: int, only: dict[str, Any] | None, among: ServerCandidates
+    ) -> list[ServerHits]:
         s = self._settings
         nearest = bool(s.model) and not among.only and not s.exact
         if nearest:
@@ -111,7 +113,7 @@ class Search:
         }
         return {"script_score": {"query": {"bool": {"filter": there}}, "script": script}}
 
-    def _refuse_vectorless(self, found: list[Found], most: int) -> None:
+    def _refuse_vectorless(self, found: list[ServerHits], most: int) -> None:
         lacking = [most - len(row) for row in found if len(row) < most]
         if self._settings.model and lacking:
             raise InputError(
@@ -120,9 +122,9 @@ class Search:
                 remedy="index them with their vectors",
             )
 
-    def _deep(self, body: dict[str, Any], most: int) -> Found:
+    def _deep(self, body: dict[str, Any], most: int) -> ServerHits:
         """The best documents of a query, and all that score like the last one of them."""
-        found: Found = []
+        found: ServerHits = []
         for hits in self._api.pages(body, self._window):
             found += pairs_of(hits, self._settings.id_field)
             if _is_settled(found, most):
@@ -130,6 +132,6 @@ class Search:
         return found
 
 
-def _is_settled(row: Found, most: int) -> bool:
+def _is_settled(row: ServerHits, most: int) -> bool:
     """Whether no document that comes later can be among the best."""
     return len(row) > most and row[-1][1] < row[most - 1][1]

@@ -13,8 +13,8 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._search_api import Described, SearchApi, pairs_of
 from irtoolkit.retrievers._search_client import Client
-from irtoolkit.retrievers._search_queries import Search
-from irtoolkit.retrievers._server_candidates import CHUNK, Candidates, refuse_absent
+from irtoolkit.retrievers._search_queries import ServerSearch
+from irtoolkit.retrievers._server_candidates import CHUNK, ServerCandidates, refuse_absent
 from irtoolkit.retrievers._server_contents import Contents, contents_of, vectors_of
 from irtoolkit.retrievers._servers import ServerRetriever
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
@@ -130,14 +130,14 @@ class SearchServer(ServerRetriever):
                 blank_too=bool(self.model),
                 step=max(1, min(there.window - 1, CHUNK)),
             )
-        search = Search(self, api, there)
+        search = ServerSearch(self, api, there)
 
         def ask(other: Task) -> Scorer:
             vectors = None
             if self.model:
                 vectors = encoded(encoder_of(self, "query"), self.asked(other), "queries").vectors()
                 self._refuse_width(vectors.shape[1], there, api)
-            candidates = keep_last(lambda docs: Candidates.of(other, docs))
+            candidates = keep_last(lambda docs: ServerCandidates.of(other, docs))
 
             def prepared(docs: Ints) -> Block:
                 among = candidates(docs)

@@ -18,11 +18,11 @@ from irtoolkit.runs.order import tie_order
 # Ids in one filter.
 CHUNK = 10_000
 # Id and score of the documents that a query finds, best first.
-Found = list[tuple[str, float]]
+ServerHits = list[tuple[str, float]]
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class ServerCandidates:
     """Candidates as a server is asked for them.
 
     Attributes:
@@ -38,7 +38,7 @@ class Candidates:
     without: list[str]
 
     @classmethod
-    def of(cls, task: Task, docs: Ints) -> Candidates:
+    def of(cls, task: Task, docs: Ints) -> ServerCandidates:
         """The candidates that a task's documents at some places are."""
         ids = task.doc_ids[docs]
         left = np.ones(len(task.doc_ids), bool)
@@ -64,7 +64,7 @@ class Candidates:
             )
         return places
 
-    def hits(self, found: Sequence[Found], most: int, where: str, rest: float | None) -> Hits:
+    def hits(self, found: Sequence[ServerHits], most: int, where: str, rest: float | None) -> Hits:
         """Hits of queries.
 
         Args:

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from irtoolkit.base.analysis import Analyzer
-from irtoolkit.base.ids import Ints
-from irtoolkit.retrievers.texts import Segments
+from irtoolkit.base.ids import Ints, Segments
 
 # Segments whose terms are remembered: the sentences of a book come again in many passages.
 _REMEMBERED = 1 << 16
@@ -32,7 +31,7 @@ class Numbers(dict[str, int]):
         return number
 
 
-class Vocabulary:
+class TermNumbers:
     """Term numbers, given out as terms appear, and count matrices over them."""
 
     def __init__(self, analyze: Analyzer) -> None:

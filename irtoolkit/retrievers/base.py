@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.indexes.index_format import IndexFormat
-from irtoolkit.indexes.writer import Segments
 from irtoolkit.runs.order import TopDocuments
 from irtoolkit.runs.top_k import TieOrder
 

@@ -17,7 +17,7 @@ Lengths = Literal["exact", "lucene"]
 _LUCENE_EXACT, _LUCENE_DIGITS = 24, 4
 
 
-class Form(NamedTuple):
+class BM25Form(NamedTuple):
     """One published form of BM25.
 
     Attributes:
@@ -70,26 +70,26 @@ def _shifted(tf: Floats, norm: Floats, k1: float, delta: float) -> Floats:
 
 
 FORMS = {
-    "okapi": Form(_okapi_idf, _saturated),
-    "lucene": Form(
+    "okapi": BM25Form(_okapi_idf, _saturated),
+    "lucene": BM25Form(
         lambda size, found, _: np.log1p((size - found + 0.5) / (found + 0.5)),
         lambda tf, norm, k1, _: tf / (tf + k1 * norm),
         k1=0.9,
         b=0.4,
     ),
-    "atire": Form(lambda size, found, _: np.log(size / found), _saturated),
-    "bm25l": Form(
+    "atire": BM25Form(lambda size, found, _: np.log(size / found), _saturated),
+    "bm25l": BM25Form(
         lambda size, found, _: np.log(size + 1) - np.log(found + 0.5),
         _shifted,
         lambda k1, delta: (k1 + 1) * delta / (k1 + delta),
         delta=0.5,
     ),
-    "rank-bm25l": Form(
+    "rank-bm25l": BM25Form(
         lambda size, found, _: np.log(size + 1) - np.log(found + 0.5),
         lambda tf, norm, k1, delta: tf * _shifted(tf, norm, k1, delta),
         delta=0.5,
     ),
-    "bm25+": Form(
+    "bm25+": BM25Form(
         lambda size, found, _: np.log(size + 1) - np.log(found),
         lambda tf, norm, k1, delta: delta + _saturated(tf, norm, k1, delta),
         lambda _, delta: delta,

@@ -12,7 +12,7 @@ from weakref import finalize
 
 import numpy as np
 
-from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.base.ids import Ids, Ints, Segments, Singles
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.nearest import Searched, ShardSearch
@@ -22,13 +22,12 @@ from irtoolkit.models.presets import Side
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scored, Scorer, keep_last
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments
 from irtoolkit.retrievers.vector_index import Encode, Sides, VectorIndex
 
 # The vectors of some texts end to end, and how many each has.
-Rows = tuple[Singles, Ints]
+CountedVectors = tuple[Singles, Ints]
 # Reads those of the texts at some places.
-Read = Callable[[Ints], Rows]
+Read = Callable[[Ints], CountedVectors]
 # Compares candidates with queries, given by their vectors.
 Compare = Callable[[Singles, Ints], Scored]
 # Documents whose vectors are read at once.
@@ -119,7 +118,7 @@ class BiEncoder(Retriever):
         """Returns what an index has to know of the vectors."""
 
         def side(name: Side) -> Encode:
-            def encode(texts: Sequence[Segments]) -> Rows:
+            def encode(texts: Sequence[Segments]) -> CountedVectors:
                 return self.read(encoder_of(self, name), texts, "texts")(np.arange(len(texts)))
 
             return encode
@@ -130,7 +129,7 @@ class BiEncoder(Retriever):
 
 
 @dataclass(frozen=True)
-class Compared(TwoSided, BiEncoder):
+class ModelBiEncoder(TwoSided, BiEncoder):
     """A retriever that compares what a model makes of queries and documents."""
 
     stored: Stored = "fp32"

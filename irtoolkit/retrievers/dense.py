@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.base.ids import Ids, Ints, Segments, Singles
 from irtoolkit.indexes.comparison import Comparison
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.vectors import gathered
@@ -18,10 +18,9 @@ from irtoolkit.models.loading import torch_device
 from irtoolkit.models.pooling import implied_pooling
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
-from irtoolkit.retrievers.compared import Compare, Compared, Read
+from irtoolkit.retrievers.compared import Compare, ModelBiEncoder, Read
 from irtoolkit.retrievers.gpu_search import SEARCHED, searching
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
-from irtoolkit.retrievers.texts import Segments
 from irtoolkit.retrievers.vector_index import Encode, Sides, VectorIndex
 from irtoolkit.retrievers.vectors import Similarity, prepared
 
@@ -56,7 +55,7 @@ class VectorRetriever(TwoSided):
 
 
 @dataclass(frozen=True)
-class Dense(VectorRetriever, Compared):
+class Dense(VectorRetriever, ModelBiEncoder):
     """Similarity of one vector for the query and one for the document.
 
     Exact: every candidate is compared. Equal documents have equal scores, whatever candidates
@@ -104,7 +103,7 @@ class Dense(VectorRetriever, Compared):
 
 
 @dataclass(frozen=True)
-class SentenceMax(VectorRetriever, Compared):
+class SentenceMax(VectorRetriever, ModelBiEncoder):
     """Greatest cosine between any sentence of the query and any sentence of the document.
 
     The form of CSFCube's sentence-level baselines (§5). Sentences are the segments of the task's

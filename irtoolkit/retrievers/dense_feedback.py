@@ -10,13 +10,12 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.base.ids import Ids, Ints, Segments, Singles
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.rounding import packed
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.vectors import VectorShard
-from irtoolkit.indexes.writer import Segments
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.base import Scored, scores_of
 from irtoolkit.retrievers.compared import Compare, Read

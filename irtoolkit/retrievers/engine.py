@@ -12,7 +12,7 @@ from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.gpu_search import QUERIES
 from irtoolkit.retrievers.listing import Listing, Locator
-from irtoolkit.retrievers.parts import Part, Ranker
+from irtoolkit.retrievers.parts import QueryPart, Ranker
 from irtoolkit.retrievers.spread import RankParts, spread
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import DEFAULT_TAG, Run
@@ -123,7 +123,7 @@ def rank_and_locate(
     return Ranking(replace(run, exact_ranks=ranks or None), ranks)
 
 
-def _parts(task: Task, retriever: Retriever, listing: Listing) -> list[Part]:
+def _parts(task: Task, retriever: Retriever, listing: Listing) -> list[QueryPart]:
     """The parts that are scored at once; they are the same wherever that is done."""
     found, most = [], retriever.most()
     for number, group in enumerate(task.groups):
@@ -134,5 +134,5 @@ def _parts(task: Task, retriever: Retriever, listing: Listing) -> list[Part]:
         if listing.is_short(len(group.docs)) and retriever.searches(len(group.docs)):
             step = QUERIES
         count = len(group.queries)
-        found += [Part(number, i, min(i + step, count)) for i in range(0, count, step)]
+        found += [QueryPart(number, i, min(i + step, count)) for i in range(0, count, step)]
     return found

@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Segments
 from irtoolkit.models import loading, presets
 from irtoolkit.models.limits import position_limit
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.own_code import check_own_code
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.lexical import BM25
-from irtoolkit.retrievers.texts import Segments
 from irtoolkit.runs.order import best_first
 
 # What a piece of a word begins with that is not its first.

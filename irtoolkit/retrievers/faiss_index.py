@@ -9,13 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.ids import Ints, Segments, Singles
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import VectorShard
-from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.vector_index import ArrangedIndex, Finding, Sides
 from irtoolkit.retrievers.vectors import Similarity, unit
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import exp, fsum, sqrt
 from typing import ClassVar, Literal
 
-from irtoolkit.retrievers._feedback import Feedback, FeedbackDocument, Weights, heaviest
+from irtoolkit.retrievers._feedback import Feedback, FeedbackDocument, TermWeights, heaviest
 from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
 
 _COMMON = {"fb_docs": (1, 1e6), "fb_terms": (1, 1e6), "max_df": (0, 1)}
@@ -41,7 +41,7 @@ class RelevanceModel(Feedback):
     def is_off(self) -> bool:
         return self.original_query_weight == 1
 
-    def weights(self, counts: Mapping[str, int]) -> Weights:
+    def weights(self, counts: Mapping[str, int]) -> TermWeights:
         taken = heaviest(counts, self.doc_terms or self.fb_terms)
         total = sum(taken.values())
         return {term: count / total for term, count in taken.items()}
@@ -50,7 +50,7 @@ class RelevanceModel(Feedback):
     def shares(self, scores: Sequence[float], length: float) -> list[float]:
         """The weight of each feedback document, up to a factor; `length` is the query's, in terms."""
 
-    def expand(self, query: Weights, ranking: Sequence[FeedbackDocument]) -> Weights:
+    def expand(self, query: TermWeights, ranking: Sequence[FeedbackDocument]) -> TermWeights:
         every: dict[str, float] = {}
         length = sum(query.values())
         shares = self.shares([doc.score for doc in ranking], length)
@@ -163,10 +163,10 @@ class Rocchio(Feedback, BM25):
         last = range(max(self.fb_docs, count - self.bottom_fb_docs), count) if self.gamma else ()
         return [*super().read(count), *last]
 
-    def weights(self, counts: Mapping[str, int]) -> Weights:
+    def weights(self, counts: Mapping[str, int]) -> TermWeights:
         return _unit(counts)
 
-    def expand(self, query: Weights, ranking: Sequence[FeedbackDocument]) -> Weights:
+    def expand(self, query: TermWeights, ranking: Sequence[FeedbackDocument]) -> TermWeights:
         good, rest = ranking[: self.fb_docs], ranking[self.fb_docs :]
         near = _mean(good, self.fb_terms)
         far = _mean(rest, self.bottom_fb_terms)
@@ -182,7 +182,7 @@ class Rocchio(Feedback, BM25):
         )
 
 
-def _mean(docs: Sequence[FeedbackDocument], count: int) -> Weights:
+def _mean(docs: Sequence[FeedbackDocument], count: int) -> TermWeights:
     """The mean of vectors, cut to its greatest terms, and scaled to length 1."""
     total: dict[str, float] = {}
     for doc in docs:
@@ -191,11 +191,11 @@ def _mean(docs: Sequence[FeedbackDocument], count: int) -> Weights:
     return _unit(heaviest(total, count))
 
 
-def _unit(weights: Weights) -> Weights:
+def _unit(weights: TermWeights) -> TermWeights:
     """Weights scaled to length 1."""
     length = sqrt(fsum(weight * weight for weight in weights.values()))
     return {term: weight / length for term, weight in weights.items()}
 
 
-def _positive(weights: Weights) -> Weights:
+def _positive(weights: TermWeights) -> TermWeights:
     return {term: weight for term, weight in weights.items() if weight > 0}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Segments
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.generator import FILTERED, LENGTH, Completion
 from irtoolkit.models.presets import Kind
@@ -19,7 +20,6 @@ from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.asking import Asking, query_field
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments
 
 # Queries named in an error.
 _SHOWN = 5

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.ids import Ints, Segments, Singles
 from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts, places_of
 from irtoolkit.indexes.index_format import LocalFormat, OpenShard
-from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
+from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard, filled
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.writer import Segments
 from irtoolkit.runs.order import TopDocuments
 
 
@@ -82,11 +81,11 @@ class ImpactIndex(LocalFormat):
         """Makes shards of term weights."""
         return ImpactsMaker(self._document, memory)
 
-    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> Scan:
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> PostingsScan:
         """Shards of term weights as one."""
-        return Scan([_scanned(shard) for shard in shards], "weight", first=first)
+        return PostingsScan([_scanned(shard) for shard in shards], "weight", first=first)
 
-    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> Scan:
+    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> PostingsScan:
         """Returns documents as a shard of term weights in memory."""
         return in_memory(self._document(list(texts)), ids)
 
@@ -153,7 +152,7 @@ def weighted_queries(impacts: Impacts) -> list[ScannedQuery]:
     return made
 
 
-def in_memory(impacts: Impacts, ids: Sequence[str]) -> Scan:
+def in_memory(impacts: Impacts, ids: Sequence[str]) -> PostingsScan:
     """Returns the term weights of documents as a shard in memory."""
     order = np.argsort(impacts.terms, kind="stable")
     terms, frequencies = np.unique(impacts.terms, return_counts=True)
@@ -162,7 +161,7 @@ def in_memory(impacts: Impacts, ids: Sequence[str]) -> Scan:
     docs = OpenShard(MemoryDocuments(Strings.of(ids)), np.empty(0, np.int64))
     arrays = starts, owners[order], impacts.weights.astype(np.float32)[order], docs.live
     places = partial(places_of, terms.astype(np.int64))
-    return Scan([ScannedShard(docs, arrays, places, np.empty(0), np.empty(0))], "weight")
+    return PostingsScan([ScannedShard(docs, arrays, places, np.empty(0), np.empty(0))], "weight")
 
 
 def _scanned(shard: OpenShard) -> ScannedShard:

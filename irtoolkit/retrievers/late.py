@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.base.ids import Ids, Ints, Segments, Singles
 from irtoolkit.indexes.comparison import Comparison
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models.encoder import Encoder
@@ -18,10 +18,16 @@ from irtoolkit.models.loading import chosen_precision, torch_device
 from irtoolkit.models.presets import Kind, Side, place_of, said_kind
 from irtoolkit.models.settings import EncoderSettings
 from irtoolkit.models.shards import Encodings
-from irtoolkit.retrievers.compared import DOCS, Compare, Compared, Read, Rows, starts_of
+from irtoolkit.retrievers.compared import (
+    DOCS,
+    Compare,
+    CountedVectors,
+    ModelBiEncoder,
+    Read,
+    starts_of,
+)
 from irtoolkit.retrievers.gpu_maxsim import GpuTokens, fits
 from irtoolkit.retrievers.runs_of_texts import runs_of_texts
-from irtoolkit.retrievers.texts import Segments
 from irtoolkit.retrievers.vector_index import VectorIndex
 
 # Tokens of queries compared at once.
@@ -31,7 +37,7 @@ _CELLS_ON_GPU = 1 << 28
 
 
 @dataclass(frozen=True)
-class Late(Compared):
+class Late(ModelBiEncoder):
     """MaxSim (Khattab and Zaharia 2020, §3.2) over candidate sets, exact.
 
     The score is the sum over the query's tokens of the greatest similarity with any token of the
@@ -98,7 +104,7 @@ class Late(Compared):
     def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
         made = encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
 
-        def chosen(some: Ints) -> Rows:
+        def chosen(some: Ints) -> CountedVectors:
             vectors, starts = tokens(made[some])
             return vectors, np.diff(starts)
 
@@ -128,7 +134,7 @@ class TokensOnGpu:
     """The token vectors of a candidate set, which a GPU compares with those of queries.
 
     Args:
-        read, doc, how: see `Compared.compared`.
+        read, doc, how: see `ModelBiEncoder.compared`.
         device: the GPU.
         half: whether they are compared in half precision; then they stay there if there is room.
     """

@@ -17,6 +17,7 @@ from irtoolkit.base.analysis import (
     missing_tokenizer,
 )
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Segments
 from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.retrievers.base import Ask, Retriever, Scorer
@@ -24,12 +25,11 @@ from irtoolkit.retrievers.bm25_forms import FORMS, BM25Weighting, Lengths
 from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.term_index import term_index
-from irtoolkit.retrievers.texts import Segments
 from irtoolkit.retrievers.weighted_postings import WeightedIndex
 
 # The settings that say how texts become terms.
 ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
-Statistics = Literal["candidates", "corpus"]
+StatisticsSource = Literal["candidates", "corpus"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Lexical(Retriever):
         stem: Porter's stemmer, or none; "auto" is the analyzer's.
     """
 
-    statistics: Statistics = "corpus"
+    statistics: StatisticsSource = "corpus"
     analyzer: Literal["auto", AnalyzerName] = "auto"
     tokenizer: Literal["auto", Tokenizer] = "auto"
     stop: Literal["auto", StopWords] = "auto"

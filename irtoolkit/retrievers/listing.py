@@ -24,10 +24,10 @@ _LOOKED_UP = 64
 _FEW = 8
 
 # (query, document, rank, best rank among equal scores); query and document as places in a task.
-Found = tuple[int, int, int, int]
+LocatedRank = tuple[int, int, int, int]
 
 
-class Rows(NamedTuple):
+class RankingRows(NamedTuple):
     """The rows of some queries.
 
     Attributes:
@@ -110,7 +110,7 @@ class Listing:
         self._short = self._short or bool((self._counts[queries] > width).any())
         self._counts[queries] = width
 
-    def put(self, rows: Rows) -> None:
+    def put(self, rows: RankingRows) -> None:
         """Lists what another listing has of some queries."""
         begins = self._offsets[rows.queries] - np.cumsum(rows.counts) + rows.counts
         here = np.repeat(begins, rows.counts) + np.arange(len(rows.docs))
@@ -118,11 +118,11 @@ class Listing:
         self._short = self._short or bool((self._counts[rows.queries] > rows.counts).any())
         self._counts[rows.queries] = rows.counts
 
-    def rows(self) -> Rows:
+    def rows(self) -> RankingRows:
         """All that was listed, of the queries that have candidates."""
         queries = np.flatnonzero(np.diff(self._offsets))
         _, docs, scores = self._listed()
-        return Rows(queries, self._counts[queries], docs, scores)
+        return RankingRows(queries, self._counts[queries], docs, scores)
 
     def run(self, tag: str) -> Run:
         """The run of all that was listed."""
@@ -146,7 +146,7 @@ class Locator:
     def __init__(
         self, task: Task, wanted: Mapping[str, Collection[str]], id_keys: Ints, ties: Ties
     ) -> None:
-        self.found: list[Found] = []
+        self.found: list[LocatedRank] = []
         self._task, self._keys, self._ties = task, id_keys, ties
         self.shown = self._order = self._sorted = np.empty(0, np.int64)
         index = _places_of({doc_id for some in wanted.values() for doc_id in some}, task, id_keys)
@@ -161,7 +161,7 @@ class Locator:
             self.shown, self._order = docs, np.argsort(docs, kind="stable")
             self._sorted = docs[self._order]
 
-    def find(self, queries: Ints, scores: ScoreMatrix) -> list[Found]:
+    def find(self, queries: Ints, scores: ScoreMatrix) -> list[LocatedRank]:
         """The ranks of wanted documents, given (q, c) scores."""
         docs = self.shown
         rows, at = self.targets(queries)
@@ -183,17 +183,17 @@ class Locator:
         candidate = docs[at] == golds
         return rows[candidate], at[candidate]
 
-    def ranked(self, queries: Ints, rows: Ints, places: Ints, best: Best) -> list[Found]:
+    def ranked(self, queries: Ints, rows: Ints, places: Ints, best: Best) -> list[LocatedRank]:
         """The ranks of wanted documents that a search has found."""
         which = queries[rows].tolist(), self.shown[places].tolist()
         return list(zip(*which, best.ranks.tolist(), (best.above + 1).tolist(), strict=True))
 
-    def listed(self, queries: Ints, rows: Ints, places: Ints, ranks: Ints) -> list[Found]:
+    def listed(self, queries: Ints, rows: Ints, places: Ints, ranks: Ints) -> list[LocatedRank]:
         """The exact ranks of wanted documents, which an index counted."""
         which = queries[rows].tolist(), self.shown[places].tolist()
         return list(zip(*which, ranks.tolist(), ranks.tolist(), strict=True))
 
-    def take(self, found: list[Found]) -> None:
+    def take(self, found: list[LocatedRank]) -> None:
         """Notes what has been found."""
         self.found += found
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, ClassVar, Protocol, Self
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Segments
 from irtoolkit.engines.engine import current
 from irtoolkit.models import loading, presets
 from irtoolkit.models.cuts import Cut, CutOff
@@ -19,7 +20,7 @@ from irtoolkit.models.prompts import PROMPT_SETTINGS, Prompts, Template, leaves_
 from irtoolkit.retrievers.asking import query_field
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments, mask_of
+from irtoolkit.retrievers.texts import mask_of
 
 
 @dataclass(frozen=True)

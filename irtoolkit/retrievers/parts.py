@@ -23,8 +23,8 @@ from irtoolkit.retrievers.base import (
     is_searched,
     scores_of,
 )
-from irtoolkit.retrievers.listing import Found, Listing, Locator
-from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.listing import Listing, LocatedRank, Locator
+from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs.top_k import first_unwritable
 
 # Scores of a block that are looked through at once: 2^20 floats are 4 MiB.
@@ -35,7 +35,7 @@ class NotFiniteError(InputError):
     """The error for a score that is no finite single-precision number."""
 
 
-class Part(NamedTuple):
+class QueryPart(NamedTuple):
     """Queries that are scored at once.
 
     Attributes:
@@ -64,7 +64,7 @@ class Ranker:
 
     def rank(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[QueryPart],
         listing: Listing,
         locate: Locator,
         done: Callable[[int], object],
@@ -161,7 +161,7 @@ def _use(
     queries: Ints,
     scores: ScoreMatrix,
     rows: slice,
-) -> list[Found]:
+) -> list[LocatedRank]:
     """Lists and locates the documents of some rows; returns what `Locator.find` does."""
     found = []
     # Few rows at a time stay in a core's cache while they are looked through.
@@ -187,7 +187,7 @@ def _scored(
         yield queries[at : at + 1], docs[places[here]], scores[here][None, :]
 
 
-def _refuse_twins(task: Task, group: Group) -> None:
+def _refuse_twins(task: Task, group: QueryGroup) -> None:
     seen = np.bincount(group.docs)
     if seen.max() > 1:
         twin, query = task.doc_ids[np.argmax(seen)], task.query_ids[group.queries[0]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from irtoolkit.base import analysis
 from irtoolkit.base.analysis import Analysis
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.index_format import LocalFormat, OpenShard
 from irtoolkit.indexes.postings import PostingsShard
@@ -20,7 +20,7 @@ from irtoolkit.indexes.queries import CountedQueries, counted
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import BLOCK
-from irtoolkit.indexes.writer import MEMORY, Segments
+from irtoolkit.indexes.writer import MEMORY
 from irtoolkit.retrievers.base import Matches
 from irtoolkit.runs.order import TopDocuments
 

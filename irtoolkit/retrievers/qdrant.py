@@ -13,9 +13,14 @@ from weakref import WeakValueDictionary
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.progress import tqdm
-from irtoolkit.retrievers._qdrant import Collection
-from irtoolkit.retrievers._qdrant_points import Filter
-from irtoolkit.retrievers._server_candidates import CHUNK, Candidates, Found, refuse_absent
+from irtoolkit.retrievers._qdrant import QdrantCollection
+from irtoolkit.retrievers._qdrant_points import IdFilter
+from irtoolkit.retrievers._server_candidates import (
+    CHUNK,
+    ServerCandidates,
+    ServerHits,
+    refuse_absent,
+)
 from irtoolkit.retrievers._server_contents import Contents, contents_of, in_chunks, vectors_of
 from irtoolkit.retrievers._servers import ServerRetriever, no_such_index, secret
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
@@ -93,7 +98,7 @@ class Qdrant(ServerRetriever):
             _close(str(self.path))
             _, collection = self._look(task)
         field = "id" if contents is not None else self.id_field
-        known = Filter(field, ours=contents is not None, number=collection.has_numbers(field))
+        known = IdFilter(field, ours=contents is not None, number=collection.has_numbers(field))
         if contents is None:
             present = partial(collection.present, known)
             refuse_absent(task, collection.where, present, blank_too=True)
@@ -102,7 +107,7 @@ class Qdrant(ServerRetriever):
         def ask(other: Task) -> Scorer:
             queries = encoded(encoder_of(self, "query"), self.asked(other), "queries").vectors()
             collection.refuse_width(queries.shape[1], self.model, self.similarity)
-            candidates = keep_last(lambda docs: Candidates.of(other, docs))
+            candidates = keep_last(lambda docs: ServerCandidates.of(other, docs))
 
             def prepared(docs: Ints) -> Block:
                 among = candidates(docs)
@@ -119,13 +124,13 @@ class Qdrant(ServerRetriever):
 
     # -- the collection ------------------------------------------------------------------------------
 
-    def _look(self, task: Task) -> tuple[Contents | None, Collection]:
+    def _look(self, task: Task) -> tuple[Contents | None, QdrantCollection]:
         """Returns the contents of the collection if irtoolkit makes it, and the collection."""
         place = self.path or self.url or "http://localhost:6333"
         client = _client(place, self.path is not None, self.timeout)
         contents = None
         if self.index is not None:
-            named = Collection(client, place, self.index, self.vector, self.retries)
+            named = QdrantCollection(client, place, self.index, self.vector, self.retries)
             there = named.exists()
             if there and not named.note():
                 return None, named
@@ -134,13 +139,13 @@ class Qdrant(ServerRetriever):
         similarity = self.similarity or encoder_of(self, "document").similarity
         contents = contents_of(task, {"similarity": similarity, **self.index_settings()})
         name = self.index or contents.name(task.dataset_id)
-        collection = Collection(client, place, name, None, self.retries)
+        collection = QdrantCollection(client, place, name, None, self.retries)
         if collection.exists() and collection.note():
             usual = ["similarity"] if self.similarity is None else []
             contents.refuse_other(collection.note(), collection.where, usual)
         return contents, collection
 
-    def _build(self, task: Task, contents: Contents, collection: Collection) -> bool:
+    def _build(self, task: Task, contents: Contents, collection: QdrantCollection) -> bool:
         """Makes the collection of a dataset, or completes it; whether there was something to do."""
         done = 0
         if not collection.exists():
@@ -236,12 +241,12 @@ def _opened(place: str, local: bool, timeout: float) -> Any:
 class _Search:
     """Searches a collection with a retriever's settings."""
 
-    def __init__(self, settings: Qdrant, collection: Collection, known: Filter) -> None:
+    def __init__(self, settings: Qdrant, collection: QdrantCollection, known: IdFilter) -> None:
         self._settings, self._collection, self._known = settings, collection, known
 
-    def __call__(self, asked: list[list[float]], among: Candidates) -> list[Found]:
+    def __call__(self, asked: list[list[float]], among: ServerCandidates) -> list[ServerHits]:
         """Returns the hits of each query among some candidates."""
-        rows: list[Found] = []
+        rows: list[ServerHits] = []
         few = len(asked) <= _AT_ONCE or None
         with tqdm(
             total=len(asked), desc="asking qdrant", unit="query", leave=None, disable=few
@@ -251,8 +256,8 @@ class _Search:
                 bar.update(len(part))
         return rows
 
-    def _pool(self, asked: list[list[float]], among: Candidates) -> list[Found]:
-        rows: list[Found] = [[] for _ in asked]
+    def _pool(self, asked: list[list[float]], among: ServerCandidates) -> list[ServerHits]:
+        rows: list[ServerHits] = [[] for _ in asked]
         for ids in in_chunks(iter(among.ids.tolist()), CHUNK):
             only = self._known.of(ids)
             found = self._collection.search(asked, len(ids), only, self._known, exact=True)
@@ -265,12 +270,12 @@ class _Search:
                 row.extend(more)
         return rows
 
-    def _corpus(self, asked: list[list[float]], among: Candidates) -> list[Found]:
+    def _corpus(self, asked: list[list[float]], among: ServerCandidates) -> list[ServerHits]:
         s = self._settings
         without = self._known.of(among.without, but=True) if among.without else None
         most = min(s.hits, len(among.ids))
         limit, waiting = most + 1, list(range(len(asked)))
-        rows: list[Found] = [[] for _ in asked]
+        rows: list[ServerHits] = [[] for _ in asked]
         while waiting:
             found = self._collection.search(
                 [asked[at] for at in waiting], limit, without, self._known, exact=s.exact, ef=s.ef

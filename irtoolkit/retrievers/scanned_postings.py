@@ -14,7 +14,7 @@ from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
-from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
+from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard, filled
 from irtoolkit.indexes.searched_shard import SearchedShard
 from irtoolkit.indexes.sharded import CountedShardSet, Targets
 from irtoolkit.indexes.strings import Strings
@@ -29,7 +29,7 @@ _CLASSES = 1 << 16
 class ScannedPostings(Postings):
     """Shards of postings all of whose documents are scored; a `ShardSet` but for the formula."""
 
-    def scan(self, asked: Any) -> tuple[Scan, Sequence[ScannedQuery]]:
+    def scan(self, asked: Any) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
         """The shards under the formula, and the queries."""
         raise NotImplementedError
 
@@ -117,7 +117,7 @@ class LikelihoodShards(ScannedPostings):
         return made
 
     @cached_property
-    def _scan(self) -> Scan:
+    def _scan(self) -> PostingsScan:
         if self.mu is None:
             made = [
                 _scanned(part, part.shard.class_counts / part.shard.class_lengths, np.empty(0))
@@ -130,9 +130,9 @@ class LikelihoodShards(ScannedPostings):
                 )
                 for part in self.parts
             ]
-        return Scan(made, "logarithm", first=int(self.bases[0]))
+        return PostingsScan(made, "logarithm", first=int(self.bases[0]))
 
-    def scan(self, asked: Sequence[ScannedQuery]) -> tuple[Scan, Sequence[ScannedQuery]]:
+    def scan(self, asked: Sequence[ScannedQuery]) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
         """The shards under the formula, and the queries."""
         return self._scan, asked
 
@@ -224,9 +224,9 @@ class CosineShards(ScannedPostings):
     The lengths of the vectors are those of the first queries' statistics: of an index as it is.
     """
 
-    _scan: Scan | None = None
+    _scan: PostingsScan | None = None
 
-    def scan(self, asked: CosineQueries) -> tuple[Scan, Sequence[ScannedQuery]]:
+    def scan(self, asked: CosineQueries) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
         """The shards under the formula, and the queries."""
         if self._scan is None:
             made = []
@@ -234,7 +234,7 @@ class CosineShards(ScannedPostings):
                 idf = asked.idf.of(asked.vocabulary.of(part.shard.terms))
                 norms = _norms(_scanned(part, part.shard.class_counts, np.empty(0)), idf)
                 made.append(_scanned(part, part.shard.class_counts, norms))
-            self._scan = Scan(made, "class", divided=True, first=int(self.bases[0]))
+            self._scan = PostingsScan(made, "class", divided=True, first=int(self.bases[0]))
         return self._scan, asked.queries
 
 

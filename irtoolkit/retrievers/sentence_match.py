@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.base.ids import Ids, Ints, Segments, Singles
 from irtoolkit.base.sentences import split_sentences
 from irtoolkit.models.adapters import Item
 from irtoolkit.models.encoder import Encoder
@@ -24,7 +24,6 @@ from irtoolkit.retrievers.dense import VectorRetriever
 from irtoolkit.retrievers.late import tokens
 from irtoolkit.retrievers.runs_of_texts import runs_of_texts
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments
 from irtoolkit.retrievers.vectors import prepared
 
 # Sentences of documents whose vectors are in memory at once: 1.5 GiB at 384 dimensions.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
@@ -24,7 +24,6 @@ from irtoolkit.retrievers.impact_index import (
 )
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,17 @@ import numpy as np
 from irtoolkit.base.ids import Ints
 from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
-from irtoolkit.retrievers.listing import Found, Listing, Locator, Rows
-from irtoolkit.retrievers.parts import Part, Ranker
+from irtoolkit.retrievers.listing import Listing, LocatedRank, Locator, RankingRows
+from irtoolkit.retrievers.parts import QueryPart, Ranker
 from irtoolkit.retrievers.sent import Sent, refuse_other_cache, shares_cache
-from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs.order import Ties
 
 # Bundles for each worker: a node that is slower than others does fewer of them.
 _BUNDLES = 4
 
 
-class Ranked(NamedTuple):
+class RankedParts(NamedTuple):
     """The rankings of some parts, as a worker returns them.
 
     Attributes:
@@ -33,8 +33,8 @@ class Ranked(NamedTuple):
         queries: how many queries were ranked.
     """
 
-    rows: Rows
-    found: list[Found]
+    rows: RankingRows
+    found: list[LocatedRank]
     queries: int
 
 
@@ -63,7 +63,7 @@ class RankParts:
         self.retriever = self._sent.retriever
         self._cache = shares_cache(self.retriever)
 
-    def __call__(self, parts: Sequence[Part]) -> Ranked:
+    def __call__(self, parts: Sequence[QueryPart]) -> RankedParts:
         if self._ranker is None:
             retriever = self._sent.here()
             refuse_other_cache(retriever, self._cache)
@@ -77,11 +77,11 @@ class RankParts:
         wanted = {query: self.wanted[query] for query in asked if query in self.wanted}
         locate = Locator(self.task, wanted, self.id_keys, self.ties)
         self._ranker.rank(parts, listing, locate, lambda count: None)
-        return Ranked(listing.rows(), locate.found, len(queries))
+        return RankedParts(listing.rows(), locate.found, len(queries))
 
-    def _group(self, part: Part) -> Group:
+    def _group(self, part: QueryPart) -> QueryGroup:
         group = self.task.groups[part.group]
-        return Group(group.queries[part.start : part.stop], group.docs)
+        return QueryGroup(group.queries[part.start : part.stop], group.docs)
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def _unheard(prepared: bool) -> Iterator[None]:
 
 def spread(
     work: RankParts,
-    parts: Sequence[Part],
+    parts: Sequence[QueryPart],
     listing: Listing,
     locate: Locator,
     done: Callable[[int], object],
@@ -119,7 +119,7 @@ def spread(
         done(ranked.queries)
 
 
-def bundled(task: Task, parts: Sequence[Part], count: int) -> list[tuple[Part, ...]]:
+def bundled(task: Task, parts: Sequence[QueryPart], count: int) -> list[tuple[QueryPart, ...]]:
     """Parts in about so many bundles of like cost, in order: parts of a group stay together."""
     cells = [(part.stop - part.start) * len(task.groups[part.group].docs) for part in parts]
     ends = np.cumsum(cells)

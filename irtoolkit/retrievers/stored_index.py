@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
-from irtoolkit.base.ids import id_array
+from irtoolkit.base.ids import Segments, id_array
 from irtoolkit.base.paths import StrPath, place_of, shown
 from irtoolkit.engines.engine import current
 from irtoolkit.indexes import changes, shards, writer
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from irtoolkit.retrievers.base import Retriever
 
 T = TypeVar("T")
-Segments = tuple[str, ...]
 # Settings of documents that retrievers which match terms share.
 _ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
 

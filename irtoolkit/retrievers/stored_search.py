@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import distinct_numbers, id_array
+from irtoolkit.base.ids import Segments, distinct_numbers, id_array
 from irtoolkit.base.paths import StrPath
 from irtoolkit.indexes.index_format import IndexFormat, Searcher
 from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard
-from irtoolkit.indexes.spread import Spread
+from irtoolkit.indexes.spread import SpreadShards
 from irtoolkit.runs import Run
 from irtoolkit.runs.order import separate
-
-Segments = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class OpenedBy:
 def spread_searcher(place: StrPath, manifest: Manifest, retriever: Any, workers: int) -> Searcher:
     """Returns a searcher of an index in several workers."""
     opener = OpenedBy(retriever)
-    return opener.form.searcher(Spread(place, manifest, opener, workers))
+    return opener.form.searcher(SpreadShards(place, manifest, opener, workers))
 
 
 def best_documents(searcher: Searcher, query: str, depth: int) -> tuple[list[str], list[float]]:

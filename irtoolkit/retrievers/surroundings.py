@@ -25,7 +25,7 @@ from irtoolkit.retrievers._book_windows import (
     incidence,
 )
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer
-from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood, Statistics
+from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood, StatisticsSource
 from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import BLOCK_DOCS
@@ -46,7 +46,7 @@ class LexicalSurroundings(Surrounded, Lexical):
             the query's candidates, or around all passages of the corpus.
     """
 
-    statistics: Statistics = "candidates"
+    statistics: StatisticsSource = "candidates"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,12 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ids, Ints, id_array, translate
+from irtoolkit.base.ids import Ids, Ints, Segments, id_array, translate
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.texts import (
     DEFAULT_VIEW,
     DatasetTexts,
-    Segments,
     SomeQueries,
     TextSource,
     own_document,
@@ -25,7 +24,7 @@ from irtoolkit.runs import Run
 
 
 @dataclass(frozen=True)
-class Group:
+class QueryGroup:
     """Queries that rank the same candidates.
 
     Attributes:
@@ -60,7 +59,7 @@ class Task:
     dataset_id: str
     query_ids: Ids
     doc_ids: Ids
-    groups: tuple[Group, ...]
+    groups: tuple[QueryGroup, ...]
     query_view: str = DEFAULT_VIEW
     doc_view: str = DEFAULT_VIEW
     drop_self: bool = False
@@ -130,7 +129,7 @@ class Task:
         place[kept] = np.arange(len(kept))
         members = ((place[group.queries], group.docs) for group in self.groups)
         groups = tuple(
-            Group(found[found >= 0], docs) for found, docs in members if (found >= 0).any()
+            QueryGroup(found[found >= 0], docs) for found, docs in members if (found >= 0).any()
         )
         texts = SomeQueries(self._texts, kept)
         return replace(self, query_ids=self.query_ids[kept], groups=groups, texts=texts)
@@ -176,7 +175,7 @@ class Task:
         kept, places = np.unique(np.concatenate(pools), return_inverse=True)
         cuts = np.cumsum([len(pool) for pool in pools])[:-1]
         groups = tuple(
-            Group(np.array([query]), docs) for query, docs in enumerate(np.split(places, cuts))
+            QueryGroup(np.array([query]), docs) for query, docs in enumerate(np.split(places, cuts))
         )
         return replace(self, doc_ids=self.doc_ids[kept], groups=groups, picked=True, ordered=True)
 
@@ -249,7 +248,7 @@ def corpus_task(data: Dataset | str, *, query: str = DEFAULT_VIEW, doc: str = DE
         dataset.id,
         id_array([]),
         id_array(doc_ids),
-        (Group(np.empty(0, np.int64), np.arange(len(doc_ids))),),
+        (QueryGroup(np.empty(0, np.int64), np.arange(len(doc_ids))),),
         query,
         doc,
         texts=DatasetTexts(dataset),
@@ -291,7 +290,7 @@ def _without(pool: list[int], doc: int | None) -> list[int]:
     return [candidate for candidate in pool if candidate != doc]
 
 
-def _groups(pools: Iterable[list[int]]) -> tuple[Group, ...]:
+def _groups(pools: Iterable[list[int]]) -> tuple[QueryGroup, ...]:
     """Groups queries by their candidate list, which its identity or its content tells."""
     members: dict[bytes, list[int]] = {}
     arrays: dict[bytes, Ints] = {}
@@ -303,4 +302,4 @@ def _groups(pools: Iterable[list[int]]) -> tuple[Group, ...]:
             keys[id(pool)] = array.tobytes()
             arrays[array.tobytes()] = array
         members.setdefault(keys[id(pool)], []).append(query)
-    return tuple(Group(np.array(queries), arrays[key]) for key, queries in members.items())
+    return tuple(QueryGroup(np.array(queries), arrays[key]) for key, queries in members.items())

@@ -8,9 +8,9 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.base.ids import Segments
 from irtoolkit.datasets.local.formats import DOC_TEXTS
 from irtoolkit.datasets.strictjson import read_jsonl
-from irtoolkit.retrievers.texts import Segments
 
 # Fields of a JSON object that hold its text; the first one that the first object has is used.
 FIELDS = (*DOC_TEXTS, "abstract")

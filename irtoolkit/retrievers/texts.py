@@ -11,14 +11,12 @@ from typing import Any, Protocol, overload
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ids, Ints
+from irtoolkit.base.ids import Ids, Ints, Segments
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.books import BLOCK_VIEWS
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.node import SHARE
 
-# A text in parts: the sentences of an abstract, or one part for a text that is not divided.
-Segments = tuple[str, ...]
 DEFAULT_VIEW = "default"
 # The view in which a token takes the place of what was removed from a text, and the usual token.
 MASKED, MASKED_LEFT, MASK_TOKEN = "masked", "masked-left", "[MASK]"

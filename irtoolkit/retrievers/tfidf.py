@@ -10,7 +10,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.retrievers._file_statistics import FileStatistics
-from irtoolkit.retrievers.lexical import Lexical, Statistics
+from irtoolkit.retrievers.lexical import Lexical, StatisticsSource
 from irtoolkit.retrievers.task import Task
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class TFIDF(Lexical):
 
     @property
     def _file(self) -> Path | None:
-        return None if self.statistics in get_args(Statistics) else Path(self.statistics)
+        return None if self.statistics in get_args(StatisticsSource) else Path(self.statistics)
 
     def outside(self, task: Task) -> Any:
         lacking = self.missing()

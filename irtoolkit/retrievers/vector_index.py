@@ -9,14 +9,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.ids import Ints, Segments, Singles
 from irtoolkit.indexes.comparison import Comparison, QueryVectors
 from irtoolkit.indexes.index_format import LocalFormat, OpenShard
 from irtoolkit.indexes.rounding import Stored
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import VectorShard, VectorsWriter, merge_vectors
-from irtoolkit.indexes.writer import Segments
 from irtoolkit.runs.order import TopDocuments
 
 # Texts to their vectors end to end, and how many each has.

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.analysis import Analysis, StopWords, Tokenizer, analyzer
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.retrievers._file_statistics import FileStatistics
-from irtoolkit.retrievers._terms import Frequencies, Vocabulary, widen
+from irtoolkit.retrievers._terms import Frequencies, TermNumbers, widen
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.text_files import file_texts
-from irtoolkit.retrievers.texts import BLOCK_DOCS, Segments
+from irtoolkit.retrievers.texts import BLOCK_DOCS
 from irtoolkit.retrievers.vectors import prepared
 
 
@@ -99,7 +99,7 @@ class Word2Vec(Retriever):
             if getattr(self, name) < 1:
                 raise InputError(f"setting {name}={getattr(self, name)} is not at least 1")
         analyze = analyzer(self.tokenizer, self.stop)
-        vocabulary, trained = Vocabulary(analyze), Frequencies()
+        vocabulary, trained = TermNumbers(analyze), Frequencies()
         with tempfile.TemporaryDirectory() as folder:
             texts = TokenLines(Path(folder, "tokens"))
             texts.write(map(analyze, self._training_texts(task)))
@@ -171,7 +171,7 @@ class _Means:
         weights: of the first words of the vocabulary, all of the training text among them.
     """
 
-    def __init__(self, vocabulary: Vocabulary, vectors: Any, weights: NDArray[np.float64]) -> None:
+    def __init__(self, vocabulary: TermNumbers, vectors: Any, weights: NDArray[np.float64]) -> None:
         self._vocabulary, self._vectors, self._weights = vocabulary, vectors, weights
 
     def __call__(self, texts: Iterable[Segments]) -> NDArray[np.float64]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Segments
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.word_overlap import WordSets, word_overlap
-from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, Segments
+from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts
 
 # Judgments whose documents are read at once.
 _BLOCK = 1 << 12

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.engine import rank_and_locate
-from irtoolkit.retrievers.task import Group, Task, load_task
-from irtoolkit.retrievers.texts import GivenTexts, Segments
+from irtoolkit.retrievers.task import QueryGroup, Task, load_task
+from irtoolkit.retrievers.texts import GivenTexts
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.score import score
@@ -181,7 +181,7 @@ def _narrowed(task: Task, qrels: Qrels, ways: int | None) -> Task:
     """
     if ways is None:
         return task
-    relevant, groups = _relevant(qrels), list[Group]()
+    relevant, groups = _relevant(qrels), list[QueryGroup]()
     number_of = {name: number for number, name in enumerate(task.doc_ids.tolist())}
     for group in task.groups:
         for query in group.queries.tolist():
@@ -196,7 +196,7 @@ def _narrowed(task: Task, qrels: Qrels, ways: int | None) -> Task:
             drawn = random_generator(_WAYS, query).choice(group.docs, count, replace=False)
             others = drawn[~np.isin(drawn, golds)][: max(0, ways - len(golds))]
             docs = np.sort(np.concatenate([golds, others]))
-            groups.append(Group(np.array([query]), docs))
+            groups.append(QueryGroup(np.array([query]), docs))
     return replace(task, groups=tuple(groups), picked=True)
 
 
@@ -211,7 +211,7 @@ def _held_out(rows: TrainingSet, grouped: bool) -> Task:
     for group in np.unique(rows.groups) if grouped else [None]:
         members = np.flatnonzero(rows.groups == group) if grouped else np.arange(len(rows))
         numbers = np.flatnonzero(np.isin(first, members))
-        groups.append(Group(numbers, np.unique(rows.golds[members])))
+        groups.append(QueryGroup(numbers, np.unique(rows.golds[members])))
     return Task(
         rows.what,
         query_ids,

@@ -16,7 +16,7 @@ from irtoolkit.apps.serve.marks import Marks
 from irtoolkit.apps.serve.meaning import Meaning
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.novels import Novel, novel_of
-from irtoolkit.ranking.book_ranking import Found, best_passages, score_passages
+from irtoolkit.ranking.book_ranking import RankedPassage, best_passages, score_passages
 from irtoolkit.ranking.book_system import BOOK_SYSTEMS, BOOKS, BookSystemName, best_system
 from irtoolkit.ranking.book_words import BookWords
 from irtoolkit.reports.overlap import Overlap
@@ -36,7 +36,7 @@ class Answer:
         curve: for each book, the greatest similarity in each of equal parts; empty by words.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[RankedPassage, ...]
     curve: tuple[tuple[float, ...], ...] = ()
 
 

@@ -19,7 +19,7 @@ from irtoolkit.apps.serve.models import (
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.novels import LONGEST
-from irtoolkit.ranking.book_ranking import Found
+from irtoolkit.ranking.book_ranking import RankedPassage
 from irtoolkit.reports.overlap import Pieces
 
 # What marks the place of the quotation that is sought.
@@ -75,13 +75,13 @@ def passage(
     """A passage in its surroundings."""
     plain = collection.marks.of(())
     return PassageModel(
-        **_passage(collection, Found(book, start, length, 0.0), before, after, plain)
+        **_passage(collection, RankedPassage(book, start, length, 0.0), before, after, plain)
     )
 
 
 def _passage(
     collection: Collection,
-    found: Found,
+    found: RankedPassage,
     before: int,
     after: int,
     pieces: Callable[[int, int], list[Pieces]],
@@ -164,7 +164,7 @@ def _shared(
 
 
 def _explained(
-    collection: Collection, system: SystemName, passage: Found, shared: Sequence[str]
+    collection: Collection, system: SystemName, passage: RankedPassage, shared: Sequence[str]
 ) -> str:
     """A score in words."""
     if system == "words":

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.analysis import ANALYZERS, analyzer, analyzer_for
-from irtoolkit.base.ids import Floats, Ints, id_array
-from irtoolkit.indexes.writer import Segments
+from irtoolkit.base.ids import Floats, Ints, Segments, id_array
 from irtoolkit.retrievers.base import Ask, Retriever, scores_of
-from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.retrievers.texts import GivenTexts
 
 # Raised when the same texts are aligned otherwise.
@@ -101,7 +100,7 @@ class BookScores:
             "the comments",
             id_array([str(n) for n in numbers]),
             id_array([str(n) for n in everything]),
-            (Group(numbers, everything),),
+            (QueryGroup(numbers, everything),),
             texts=GivenTexts([(text,) for text in comments], self._rows),
         )
 

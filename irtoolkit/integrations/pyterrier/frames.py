@@ -12,16 +12,16 @@ from irtoolkit.integrations.pyterrier._pyterrier import Frame, pd, pt
 
 if TYPE_CHECKING:
     from irtoolkit.base.ids import Ints
-    from irtoolkit.ranking.texts import Asked, Found
+    from irtoolkit.ranking.texts import TextQuery, TextRanking
 
 # What a ranking gives each row.
 RANKED = ["docno", "score", "rank"]
 
 
-def asked_in(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
+def asked_in(inp: Frame) -> Iterator[tuple[TextQuery, Ints]]:
     """Yields each query of a frame in order of appearance, with the numbers of its rows."""
     from irtoolkit.base.ids import encode, offsets_of
-    from irtoolkit.ranking.texts import Asked
+    from irtoolkit.ranking.texts import TextQuery
 
     ids, codes = encode(inp["qid"].astype(str))
     texts = [text_in(value, "query") for value in inp["query"]]
@@ -33,10 +33,10 @@ def asked_in(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
         different = next((texts[row] for row in rows if texts[row] != first), None)
         if different is not None:
             raise InputError(f"query {query_id} has two texts, {first!r} and {different!r}")
-        yield Asked(query_id, first), rows
+        yield TextQuery(query_id, first), rows
 
 
-def asked_once(inp: Frame) -> list[Asked]:
+def asked_once(inp: Frame) -> list[TextQuery]:
     """Returns the queries of a frame in which each has one row.
 
     Raises:
@@ -69,7 +69,7 @@ def ranked_rows(inp: Frame, doc_ids: Any, rows: Ints) -> Ints:
     return best
 
 
-def ranked_frame(rows: Frame, places: Ints, results: Sequence[Found]) -> Frame:
+def ranked_frame(rows: Frame, places: Ints, results: Sequence[TextRanking]) -> Frame:
     """Returns some rows with their hits."""
     doc_ids = [doc_id for result in results for doc_id in result.doc_ids]
     scores = [result.scores for result in results]

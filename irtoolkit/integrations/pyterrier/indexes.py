@@ -15,7 +15,7 @@ from irtoolkit.integrations.pyterrier._pyterrier import Frame, Named, pd, pt
 from irtoolkit.integrations.pyterrier.frames import RANKED, asked_once, ranked_frame
 
 if TYPE_CHECKING:
-    from irtoolkit.ranking.texts import Found
+    from irtoolkit.ranking.texts import TextRanking
     from irtoolkit.retrievers.index import Index as Prepared
 
 _MANIFEST = "manifest.json"
@@ -137,10 +137,10 @@ class IndexRetriever(Named, pt.Transformer):
         frame = ranked_frame(rows, np.repeat(np.arange(len(sizes)), sizes), results)
         return _with_texts(frame, self._searched) if self.include_text else frame
 
-    def _ranked(self, queries: dict[str, str]) -> list[Found]:
+    def _ranked(self, queries: dict[str, str]) -> list[TextRanking]:
         """Returns the hits of each query, as a run has them."""
         from irtoolkit.base.ids import id_array
-        from irtoolkit.ranking.texts import Found
+        from irtoolkit.ranking.texts import TextRanking
 
         run = self._searched.search_many(queries, self.num_results)
         row_of = {str(query_id): row for row, query_id in enumerate(run.query_ids)}
@@ -150,7 +150,7 @@ class IndexRetriever(Named, pt.Transformer):
             if query_id in row_of:
                 start, end = run.offsets[row_of[query_id]], run.offsets[row_of[query_id] + 1]
             ids = id_array(run.doc_ids[run.docs[start:end]].tolist())
-            results.append(Found(ids, run.scores[start:end]))
+            results.append(TextRanking(ids, run.scores[start:end]))
         return results
 
     def fuse_rank_cutoff(self, k: int) -> pt.Transformer | None:

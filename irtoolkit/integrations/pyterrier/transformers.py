@@ -20,7 +20,7 @@ from irtoolkit.integrations.pyterrier.frames import (
 if TYPE_CHECKING:
     from irtoolkit.ranking.session import Session
     from irtoolkit.ranking.systems import System
-    from irtoolkit.ranking.texts import Asked, Found
+    from irtoolkit.ranking.texts import TextQuery, TextRanking
 
 
 class _Transformer(Named, pt.Transformer):
@@ -231,7 +231,7 @@ class Reranker(_Transformer):
         pt.validate.result_frame(inp, ["query", "text"] if bare else ["query"])
         rows = inp.drop(columns=["score", "rank"], errors="ignore")
         doc_ids = inp["docno"].astype(str).to_numpy(object)
-        queries: list[Asked] = []
+        queries: list[TextQuery] = []
         row_maps: list[dict[str, int]] = []
         for query, own_rows in asked_in(inp):
             # In the order they come with, which a system may keep among equals.
@@ -241,7 +241,7 @@ class Reranker(_Transformer):
             if len(row_maps[-1]) < len(best):
                 twice = next(d for d in doc_ids[best] if np.count_nonzero(doc_ids[best] == d) > 1)
                 raise InputError(f"document {twice} stands twice for query {query.query_id}")
-        results: list[Found] = []
+        results: list[TextRanking] = []
         if bare and queries:
             texts = [text_in(value, "text") for value in inp["text"]]
             documents = [[texts[row] for row in rows_of.values()] for rows_of in row_maps]

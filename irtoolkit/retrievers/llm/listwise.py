@@ -12,7 +12,7 @@ import numpy as np
 from irtoolkit.models.llm.generator import FILTERED, LENGTH, Completion
 from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.llm.permutation import read_order, windows
-from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores, scores_of_order
+from irtoolkit.retrievers.llm.reranker import AskedQuery, PassageScores, Reranker, scores_of_order
 from irtoolkit.retrievers.llm.rounds import Steps
 
 _PROMPT = """Order passages by how relevant they are to a query.
@@ -68,7 +68,9 @@ class Listwise(Reranker):
     def shorter(self) -> str:
         return f"{super().shorter()}, or take a smaller window than window={self.window}"
 
-    def scored(self, template: Template, query: AskedQuery, docs: Sequence[str]) -> Steps[Scores]:
+    def scored(
+        self, template: Template, query: AskedQuery, docs: Sequence[str]
+    ) -> Steps[PassageScores]:
         order = np.arange(len(docs))
         for window in windows(len(docs), self.window, self.step):
             shown = order[window]

@@ -14,8 +14,8 @@ from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.llm.choice import read_choice
 from irtoolkit.retrievers.llm.reranker import (
     AskedQuery,
+    PassageScores,
     Reranker,
-    Scores,
     ordered_scores,
     scores_of_order,
 )
@@ -74,7 +74,9 @@ class Pairwise(Reranker):
     def needs_order(self) -> bool:
         return self.method != "allpair"
 
-    def scored(self, template: Template, query: AskedQuery, docs: Sequence[str]) -> Steps[Scores]:
+    def scored(
+        self, template: Template, query: AskedQuery, docs: Sequence[str]
+    ) -> Steps[PassageScores]:
         pairs = _Pairs(template, query, docs)
         if self.method == "allpair":
             return (yield from _all_pairs(pairs, len(docs)))
@@ -120,7 +122,7 @@ class _Pairs:
         return self.preferred(answers)
 
 
-def _all_pairs(pairs: _Pairs, count: int) -> Steps[Scores]:
+def _all_pairs(pairs: _Pairs, count: int) -> Steps[PassageScores]:
     """Scores of all documents, each compared with each."""
     compared = list(combinations(range(count), 2))
     answers = (

@@ -70,7 +70,7 @@ _ID_KEY = re.compile(
 _SCORE_KEY = re.compile(r"score|relevance|rating|grade", re.IGNORECASE)
 
 
-class Order(NamedTuple):
+class AnsweredOrder(NamedTuple):
     """An order of n passages.
 
     Attributes:
@@ -83,7 +83,7 @@ class Order(NamedTuple):
     reading: Literal["whole", "repaired", "none"]
 
 
-def read_order(text: str, count: int) -> Order:
+def read_order(text: str, count: int) -> AnsweredOrder:
     """Returns the order that an answer such as "[2] > [1] > [3]" gives to passages 1 to `count`.
 
     An order is a chain with ">", a list on lines of its own or under a label ("Order: 2, 1, 3"),
@@ -100,8 +100,8 @@ def read_order(text: str, count: int) -> Order:
     rest = [place for place in range(count) if place not in set(known)]
     # Numbers that begin with 0 are other passages'.
     if not known or (-1 in named and count - 1 not in named):
-        return Order(list(range(count)), "none")
-    return Order([*known, *rest], "whole" if named == known and not rest else "repaired")
+        return AnsweredOrder(list(range(count)), "none")
+    return AnsweredOrder([*known, *rest], "whole" if named == known and not rest else "repaired")
 
 
 def windows(count: int, size: int, step: int) -> Iterator[slice]:

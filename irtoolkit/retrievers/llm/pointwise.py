@@ -14,7 +14,7 @@ from irtoolkit.models.llm.alternatives import log_odds
 from irtoolkit.models.llm.generator import FILTERED, Completion, TextGenerator
 from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.llm.grade import read_grade
-from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores, ordered_scores
+from irtoolkit.retrievers.llm.reranker import AskedQuery, PassageScores, Reranker, ordered_scores
 from irtoolkit.retrievers.llm.rounds import Steps
 
 _YES_NO = """Passage: {document}
@@ -111,7 +111,9 @@ class Pointwise(Reranker):
             return InputError(error.found, remedy="set answer=grade, which needs none")
         return super().refused(error)
 
-    def scored(self, template: Template, query: AskedQuery, docs: Sequence[str]) -> Steps[Scores]:
+    def scored(
+        self, template: Template, query: AskedQuery, docs: Sequence[str]
+    ) -> Steps[PassageScores]:
         answers = yield [template.filled({**query.fields, "document": doc}) for doc in docs]
         values = np.full(len(docs), np.nan)
         for place, answer in enumerate(answers):

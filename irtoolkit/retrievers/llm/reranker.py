@@ -23,11 +23,11 @@ from irtoolkit.retrievers.asking import QUERY, Asking, query_field
 from irtoolkit.retrievers.base import Block, Scorer, keep_last
 from irtoolkit.retrievers.llm.rounds import Steps, together
 from irtoolkit.retrievers.llm.tally import ENOUGH, AnswerCounts
-from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs.order import best_first, separate
 
 T = TypeVar("T")
-Scores = NDArray[np.float64]
+PassageScores = NDArray[np.float64]
 # Prompts of a round for each that is answered at once: few enough to hold, and enough that the last
 # answers of a round keep nobody waiting for long.
 _ROUND = 32
@@ -111,7 +111,9 @@ class Reranker(Asking):
         """Whether it improves an order that a first stage has found, and has none of its own."""
 
     @abstractmethod
-    def scored(self, template: Template, query: AskedQuery, docs: Sequence[str]) -> Steps[Scores]:
+    def scored(
+        self, template: Template, query: AskedQuery, docs: Sequence[str]
+    ) -> Steps[PassageScores]:
         """Scores the documents of a query, in rounds of prompts.
 
         Args:
@@ -184,7 +186,7 @@ class Reranker(Asking):
                 remedy=f"rank them by another system, {rerank}",
             )
 
-    def _jobs(self, task: Task, tally: AnswerCounts) -> Iterator[Steps[Scores]]:
+    def _jobs(self, task: Task, tally: AnswerCounts) -> Iterator[Steps[PassageScores]]:
         template = self.template()
         fields = {name: query_field(task, name) for name in self._fields(template)}
 
@@ -204,7 +206,9 @@ class Reranker(Asking):
                 mine = {name: values[number] for name, values in fields.items()}
                 yield self._job(template, AskedQuery(mine, task.ordered, tally), read, group)
 
-    def _job(self, template: Template, query: AskedQuery, read: Any, group: Group) -> Steps[Scores]:
+    def _job(
+        self, template: Template, query: AskedQuery, read: Any, group: QueryGroup
+    ) -> Steps[PassageScores]:
         """The job of a query, whose documents are read when it begins."""
         query.tally.queries += 1
         return (yield from self.scored(template, query, read(group.docs)))
@@ -263,14 +267,14 @@ def cut_words(text: str, most: int | None) -> tuple[str, bool]:
     return line, False
 
 
-def scores_of_order(order: Sequence[int] | Ints) -> Scores:
+def scores_of_order(order: Sequence[int] | Ints) -> PassageScores:
     """(c,) scores under which documents stand in an order, best first: how many come from each on."""
     scores = np.empty(len(order))
     scores[order] = np.arange(len(order), 0, -1)
     return scores
 
 
-def ordered_scores(values: Scores, query: AskedQuery) -> Scores:
+def ordered_scores(values: PassageScores, query: AskedQuery) -> PassageScores:
     """Scores under which documents with equal values keep the order of the first stage, if any.
 
     Args:

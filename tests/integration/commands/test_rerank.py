@@ -37,7 +37,7 @@ from irtoolkit.retrievers.base import scores_of
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.random import Random
-from irtoolkit.retrievers.task import Group, Task, load_task
+from irtoolkit.retrievers.task import QueryGroup, Task, load_task
 from irtoolkit.runs import Run
 from tests.conftest import Answer
 from tests.tiny import save, save_colbert
@@ -380,7 +380,9 @@ def cases(draw: st.DrawFn) -> tuple[Task, Run, dict[str, list[str]]]:
         "some/dataset",
         id_array([f"q{i}" for i in range(len(pools))]),
         id_array(ids),
-        tuple(Group(np.array(asked), np.array(pool, np.int64)) for pool, asked in groups.items()),
+        tuple(
+            QueryGroup(np.array(asked), np.array(pool, np.int64)) for pool, asked in groups.items()
+        ),
     )
     listed = {
         f"q{query}": draw(st.permutations([ids[doc] for doc in pool]).map(lambda x: x[:5]))

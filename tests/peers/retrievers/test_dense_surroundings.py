@@ -16,7 +16,7 @@ from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
-from irtoolkit.ranking.texts import Asked
+from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers import dense_surroundings
 from irtoolkit.retrievers._late_chunks import chunks
 from irtoolkit.retrievers.dense import Dense
@@ -103,7 +103,7 @@ def test_texts_that_are_typed_are_taken_as_they_are(model: str) -> None:
     for fade in (1.0, 0.5):
         how = {**settings, "fade": fade}
         session = Session(System.make("s", "dense-surroundings", how), RELIC)
-        rankings.append(session.rank([Asked("mine", "a house by the sea")]))
+        rankings.append(session.rank([TextQuery("mine", "a house by the sea")]))
     [[whole], [faded]] = rankings
     assert whole.doc_ids.tolist() == faded.doc_ids.tolist()
     assert whole.scores.tolist() == faded.scores.tolist()

@@ -20,7 +20,7 @@ from irtoolkit.retrievers.base import Block, Hits, Retriever, Scorer
 from irtoolkit.retrievers.dense import Dense, VectorRetriever
 from irtoolkit.retrievers.engine import Ties, rank, rank_and_locate
 from irtoolkit.retrievers.faiss import Faiss
-from irtoolkit.retrievers.task import Group, Task, load_task
+from irtoolkit.retrievers.task import QueryGroup, Task, load_task
 from tests.datasets import Known, register, table
 
 Vectors = NDArray[np.float32]
@@ -233,7 +233,7 @@ class Found(Retriever):
 
 def hits_task(docs: list[int], queries: int) -> Task:
     """One group, whose candidates are some of the documents a to f."""
-    group = Group(np.arange(queries), np.array(docs, np.int64))
+    group = QueryGroup(np.arange(queries), np.array(docs, np.int64))
     ids = id_array([f"q{i}" for i in range(queries)])
     return Task("some/dataset", ids, id_array([*"abcdef"]), (group,))
 

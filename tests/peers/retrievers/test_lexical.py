@@ -35,7 +35,7 @@ import irtoolkit as ir
 from irtoolkit.base.analysis import analyzer, stop_words
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import word2vec
-from irtoolkit.retrievers._terms import Vocabulary
+from irtoolkit.retrievers._terms import TermNumbers
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
@@ -116,7 +116,7 @@ def test_stop_words_are_scikit_learns_or_none() -> None:
 
 
 def test_a_vocabulary_counts_and_grows() -> None:
-    vocabulary = Vocabulary(analyzer("whitespace", "none"))
+    vocabulary = TermNumbers(analyzer("whitespace", "none"))
     counts = vocabulary.count([("a b", "a"), (), ("c",)])
     assert counts.toarray().tolist() == [[2, 1, 0], [0, 0, 0], [0, 0, 1]]
     assert vocabulary.names() == ["a", "b", "c"]

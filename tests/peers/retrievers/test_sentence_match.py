@@ -21,7 +21,7 @@ from irtoolkit.models.presets import Preset
 from irtoolkit.ranking.decided import made_of
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
-from irtoolkit.ranking.texts import Asked
+from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers import sentence_match
 from irtoolkit.retrievers._transport import Transport
 from irtoolkit.retrievers.registry import create_retriever
@@ -244,7 +244,7 @@ def test_a_text_that_is_typed_is_compared_as_a_whole(folders: dict[str, Path]) -
     """It has no view that could name some of its sentences; those of documents are named as before."""
     settings = {"model": str(folders["mean"]), "device": "cpu", **VIEWS, **PARTS}
     session = Session(System.make("s", "sentence-match", settings), register())
-    [found] = session.rank([Asked("mine", typed := "the sea and the sun")])
+    [found] = session.rank([TextQuery("mine", typed := "the sea and the sun")])
     one = vectors(folders["plain"], [typed], [typed])
     expected = {
         paper.doc_id: compared("cosine", one, sides(folders["plain"], paper, paper.sentences)).max()

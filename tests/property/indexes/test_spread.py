@@ -18,7 +18,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines.engine import Engine, using
 from irtoolkit.engines.work import pack, unpack
-from irtoolkit.indexes.merged import Part, merged
+from irtoolkit.indexes.merged import ShardHits, merged
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.ranking import build_index
 from irtoolkit.ranking.systems import find_system
@@ -168,13 +168,13 @@ def test_parts_are_merged_by_score_and_then_by_id(seed: int, depth: int, count: 
         there = [doc for doc in range(first, last) if scores[query, doc] > 0]
         return sorted(there, key=lambda doc: (scores[query, doc], ids[doc]), reverse=True)[:depth]
 
-    def part(first: int, last: int) -> Part:
+    def part(first: int, last: int) -> ShardHits:
         rows = [best(query, first, last) for query in range(queries)]
         docs = np.array([doc for row in rows for doc in row], np.int64)
         own = np.array([scores[q, doc] for q, row in enumerate(rows) for doc in row], np.int64)
         numbers = np.unique(docs)
         offsets = np.cumsum([0, *map(len, rows)])
-        return Part(
+        return ShardHits(
             TopDocuments(offsets, docs, own), numbers, Strings.of([ids[n] for n in numbers])
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from irtoolkit.base.ids import id_array, rank_ids
-from irtoolkit.indexes.merged import Part, merged
+from irtoolkit.indexes.merged import ShardHits, merged
 from irtoolkit.indexes.sharded import Sharded, Targets, least_keys
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.runs.order import TopDocuments
@@ -55,7 +55,7 @@ class Corpus:
             found.append(SimpleNamespace(documents=documents, deleted=()))
         return found
 
-    def parts(self, depth: int) -> Iterator[Part]:
+    def parts(self, depth: int) -> Iterator[ShardHits]:
         """What each shard finds."""
         for first in range(0, self.size, EACH):
             rows = []
@@ -66,14 +66,14 @@ class Corpus:
             offsets = np.cumsum([0, *(len(own) for own, _ in rows)])
             numbers = np.unique(docs)
             ids = Strings.of([self.ids[number] for number in numbers])
-            yield Part(TopDocuments(offsets, docs, scores), numbers, ids)
+            yield ShardHits(TopDocuments(offsets, docs, scores), numbers, ids)
 
 
 corpus_of = cache(Corpus)
 
 
 @cache
-def parts_of(levels: int, kind: Any, each: int) -> list[Part]:
+def parts_of(levels: int, kind: Any, each: int) -> list[ShardHits]:
     return list(corpus_of(levels, kind).parts(each))
 
 

@@ -17,7 +17,7 @@ from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import engine
 from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer
 from irtoolkit.retrievers.engine import Ties, rank, rank_and_locate
-from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs.columns import TiedRank
 
 Ranks = dict[str, dict[str, int]]
@@ -52,7 +52,7 @@ class Case:
     def task(self) -> Task:
         queries = id_array([f"q{q}" for q in range(len(self.scores))])
         groups = tuple(
-            Group(np.array(members, np.int64), np.array(pool, np.int64))
+            QueryGroup(np.array(members, np.int64), np.array(pool, np.int64))
             for members, pool in self.groups
         )
         return Task("some/dataset", queries, id_array(self.ids), groups)

@@ -19,7 +19,7 @@ from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import create_retriever, engine, retrievers
 from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer, parse_settings
 from irtoolkit.retrievers.engine import rank, rank_and_locate
-from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs import DEFAULT_TAG, Run
 from irtoolkit.runs.order import Ties, separate
 
@@ -53,7 +53,9 @@ class Case:
     scores: NDArray[Any]
 
     def task(self) -> Task:
-        groups = [Group(np.array([q]), np.array(p, np.int64)) for q, p in enumerate(self.pools)]
+        groups = [
+            QueryGroup(np.array([q]), np.array(p, np.int64)) for q, p in enumerate(self.pools)
+        ]
         queries = [f"q{q}" for q in range(len(self.pools))]
         return Task("some/dataset", id_array(queries), id_array(self.ids), tuple(groups))
 
@@ -215,9 +217,9 @@ def test_there_may_be_nothing_to_separate(size: int) -> None:
 def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = np.random.default_rng(7).integers(0, 4, (5, 6)).astype(float)
     groups = (
-        Group(np.array([3, 0, 1]), np.arange(6)),
-        Group(np.array([4]), np.array([5, 2])),
-        Group(np.array([2]), np.arange(6)[::-1]),
+        QueryGroup(np.array([3, 0, 1]), np.arange(6)),
+        QueryGroup(np.array([4]), np.array([5, 2])),
+        QueryGroup(np.array([2]), np.arange(6)[::-1]),
     )
     task = Task("x", id_array(list("vwxyz")), id_array(list("fbdeca")), groups)
     whole = rank(task, Table(scores, []), progress=False)
@@ -232,7 +234,7 @@ def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_queries_that_share_candidates_are_scored_together() -> None:
     task = Task(
-        "x", id_array(["q", "r"]), id_array(["a"]), (Group(np.array([0, 1]), np.array([0])),)
+        "x", id_array(["q", "r"]), id_array(["a"]), (QueryGroup(np.array([0, 1]), np.array([0])),)
     )
     table = Table(np.ones((2, 1)), [])
     rank(task, table, progress=False)

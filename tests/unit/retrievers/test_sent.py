@@ -12,7 +12,7 @@ from irtoolkit.base.ids import rank_ids
 from irtoolkit.engines import work
 from irtoolkit.models import loading
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers.parts import Part
+from irtoolkit.retrievers.parts import QueryPart
 from irtoolkit.retrievers.registry import create_retriever
 from irtoolkit.retrievers.sent import Sent, refuse_other_cache, shares_cache
 from irtoolkit.retrievers.spread import RankParts
@@ -28,13 +28,13 @@ def test_another_file_at_the_same_path_is_refused(tmp_path: Path) -> None:
     task = system.load(data)
     parts = RankParts(task, system.retriever, {}, rank_ids(task.doc_ids), "trec", None, True)
     packed = work.pack(parts)
-    assert work.unpack(packed)([Part(0, 0, 1)]).queries == 1
+    assert work.unpack(packed)([QueryPart(0, 0, 1)]).queries == 1
     stats.write_text("a sea\nthe sea\na house\n")
     with pytest.raises(InputError, match=r"the files of tfidf .* are not those of the driver"):
-        work.unpack(packed)([Part(0, 0, 1)])
+        work.unpack(packed)([QueryPart(0, 0, 1)])
     stats.unlink()
     with pytest.raises(InputError, match=r"stats.txt is not there"):
-        work.unpack(packed)([Part(0, 0, 1)])
+        work.unpack(packed)([QueryPart(0, 0, 1)])
 
 
 def test_other_queries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

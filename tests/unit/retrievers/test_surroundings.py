@@ -15,7 +15,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.decided import made_of
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
-from irtoolkit.ranking.texts import Asked
+from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers import surroundings
 from irtoolkit.retrievers._book_windows import Surrounded
 from irtoolkit.retrievers.base import Retriever
@@ -166,7 +166,7 @@ def test_texts_that_are_typed_are_taken_as_they_are(
     monkeypatch.setattr(surroundings, "book_windows", None)
     queries = [query.query_id for query in Dataset.load(name).queries_iter()]
     for typed in ("a house by the sea", "a house that nobody else wrote of: xyzzy"):
-        found = session.rank([Asked(query, typed) for query in queries])
+        found = session.rank([TextQuery(query, typed) for query in queries])
         table = {
             query: dict(zip(one.doc_ids.tolist(), one.scores.tolist(), strict=True))
             for query, one in zip(queries, found, strict=True)

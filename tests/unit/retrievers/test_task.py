@@ -21,10 +21,11 @@ from ir_datasets.formats import (
 )
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Segments
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.task import Task, load_task
-from irtoolkit.retrievers.texts import Segments, view
+from irtoolkit.retrievers.texts import view
 from tests.conftest import SAMPLE
 from tests.datasets import Candidates, Docs, Grades, Queries
 from tests.datasets import register_parts as register

@@ -10,7 +10,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers.llm.listwise import Listwise
-from irtoolkit.retrievers.llm.permutation import Order, read_order, windows
+from irtoolkit.retrievers.llm.permutation import AnsweredOrder, read_order, windows
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import register, scores_of
 from tests.llm_server import Stub
@@ -61,7 +61,7 @@ def retriever(stub: Stub) -> Listwise:
     ],
 )
 def test_what_an_answer_says(text: str, places: list[int], reading: Any) -> None:
-    assert read_order(text, 3) == Order(places, reading)
+    assert read_order(text, 3) == AnsweredOrder(places, reading)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from irtoolkit.ranking.decided import made_of
 from irtoolkit.ranking.produce import Among, rank_dataset
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System, find_system, with_first
-from irtoolkit.ranking.texts import Asked, rank_texts
+from irtoolkit.ranking.texts import TextQuery, rank_texts
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.llm.listwise import Listwise
 from irtoolkit.retrievers.llm.reranker import Reranker, cut_words
@@ -254,13 +254,13 @@ def test_a_first_stage_gives_the_order(stub: Stub, listwise: Reranker) -> None:
     system = with_first(System("llm", listwise), bm25, 3)
     assert list(rank_dataset(dataset, system).run.as_dict()["q1"]) == list(alone)
     session = Session(system, dataset)
-    [found] = session.rank([Asked("free", "house")])
+    [found] = session.rank([TextQuery("free", "house")])
     assert len(found.doc_ids) == 3
     assert len(stub.bodies) == 2
 
 
 def test_texts_that_come_with_their_queries(stub: Stub, retriever: Reranker) -> None:
-    asked = [Asked(q, text, [*DOCS]) for q, text in QUERIES.items()]
+    asked = [TextQuery(q, text, [*DOCS]) for q, text in QUERIES.items()]
     found = rank_texts(System("llm", retriever), asked, [list(DOCS.values())] * 2)
     assert [one.doc_ids.tolist() for one in found] == [BEST["q1"], BEST["q2"]]
 
