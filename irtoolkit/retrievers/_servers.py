@@ -16,6 +16,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models.llm.redaction import SHOWN, without_key
+from irtoolkit.retrievers.base import Stores
 from irtoolkit.retrievers.dense import VectorRetriever
 from irtoolkit.retrievers.vectors import Similarity
 
@@ -73,8 +74,8 @@ class ServerRetriever(VectorRetriever):
     def fingerprint(self) -> str | None:
         return super().fingerprint() if self.model else None
 
-    def leaves_on_disk(self) -> bool:
-        return True  # the index, on the server's disk
+    def stores(self) -> Stores:
+        return "vectors"  # and the index, on the server's disk
 
     def computed(self) -> dict[str, Any]:
         return super().computed() if self.model else {}

@@ -9,7 +9,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.endpoint import Endpoint
 from irtoolkit.models.llm.generator import TextGenerator
 from irtoolkit.models.llm.local import LocalGenerator
-from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.base import Retriever, Stores
 from irtoolkit.retrievers.task import Task
 
 # The query itself in a prompt; any other name is a field of its record.
@@ -63,8 +63,8 @@ class Asking(Retriever):
     def missing(self) -> str | None:
         return super().missing() or self.generator().missing()
 
-    def keeps_answers(self) -> bool:
-        return True
+    def stores(self) -> Stores:
+        return "answers"
 
     def asks_others(self) -> bool:
         return self.generator().is_remote()

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 ScoreMatrix = NDArray[np.floating[Any]]
 
 
+# What preparing stores: vectors of a model or an index on a server, which a URL can share; or what a
+# language model writes, in the cache folder, which no URL shares.
+Stores = Literal["nothing", "vectors", "answers"]
 # Settings that a message lists where it has a guess.
 _LISTED = 20
 
@@ -235,13 +238,9 @@ class Retriever:
         """Whether it sends texts to a service on another machine, which may charge for it."""
         return False
 
-    def leaves_on_disk(self) -> bool:
-        """Whether preparing a task leaves on disk what other processes then find, such as vectors."""
-        return False
-
-    def keeps_answers(self) -> bool:
-        """Whether what a language model writes is kept in the cache folder, which no URL shares."""
-        return False
+    def stores(self) -> Stores:
+        """Returns what preparing a task stores, so that other processes find it."""
+        return "nothing"
 
     def encode_ahead(self, blocks: Iterable[Sequence[Segments]]) -> None:
         """Encodes documents by the workers of the engine, before an index of them is built.

@@ -104,7 +104,7 @@ def rank_and_locate(
     parts = _parts(task, retriever, listing)
     rank_all: Callable[..., None]
     if current().workers > 1 and len(parts) > 1 and not retriever.stays_here():
-        if retriever.leaves_on_disk():
+        if retriever.stores() != "nothing":
             retriever.scorer(task)  # once, and not in each worker
         work = RankParts(task, retriever, wanted, id_keys, ties, depth, fill)
         rank_all = partial(spread, work)

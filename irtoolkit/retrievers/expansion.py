@@ -18,6 +18,7 @@ from irtoolkit.models.limits import position_limit
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.own_code import check_own_code
 from irtoolkit.models.presets import Kind
+from irtoolkit.retrievers.base import Stores
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.runs.order import best_first
 
@@ -53,11 +54,8 @@ class Rewritten(BM25, ABC):
     def fingerprint(self) -> str | None:
         return presets.weights_hash(self.preset())
 
-    def leaves_on_disk(self) -> bool:
-        return True  # the answers
-
-    def keeps_answers(self) -> bool:
-        return True
+    def stores(self) -> Stores:
+        return "answers"
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterator[Segments]:
         lacking = self.missing()

@@ -18,7 +18,7 @@ from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.prompts import PROMPT_SETTINGS, Prompts, Template, leaves_out_prompt
 from irtoolkit.retrievers.asking import query_field
-from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.base import Retriever, Stores
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import mask_of
 
@@ -89,8 +89,8 @@ class Neural(Retriever):
     def fingerprint(self) -> str | None:
         return presets.weights_hash(self.preset())
 
-    def leaves_on_disk(self) -> bool:
-        return True
+    def stores(self) -> Stores:
+        return "vectors"
 
     def also_reads(self, task: Task) -> Iterable[str]:
         yield from super().also_reads(task)

@@ -47,10 +47,9 @@ class Sent:
 
 def shares_cache(retriever: Retriever) -> str:
     """Returns the mark of the cache that workers must share, if models have filled it, else ""."""
-    if retriever.keeps_answers():
-        return cache_mark()
-    encoded = retriever.leaves_on_disk() and retriever.computed()
-    return cache_mark() if encoded and shared_cache() is None else ""
+    stored = retriever.stores()
+    encoded = stored == "vectors" and retriever.computed() and shared_cache() is None
+    return cache_mark() if encoded or stored == "answers" else ""
 
 
 def refuse_other_cache(retriever: Retriever, mark: str) -> None:
@@ -64,7 +63,7 @@ def refuse_other_cache(retriever: Retriever, mark: str) -> None:
         InputError: the cache here is another one.
     """
     if mark and cache_mark() != mark:
-        or_url = "" if retriever.keeps_answers() else ", or to a URL"
+        or_url = "" if retriever.stores() == "answers" else ", or to a URL"
         raise InputError(
             "this folder is not the driver's, in which its model's work is",
             file=cache_home(),

@@ -67,7 +67,7 @@ class RankParts:
         if self._ranker is None:
             retriever = self._sent.here()
             refuse_other_cache(retriever, self._cache)
-            with _unheard(retriever.leaves_on_disk()):
+            with _unheard(retriever.stores() != "nothing"):
                 self._ranker = Ranker(self.task, retriever.scorer(self.task), self.fill)
         groups = tuple(self._group(part) for part in parts)
         here = replace(self.task, groups=groups)
