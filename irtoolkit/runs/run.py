@@ -25,6 +25,8 @@ from irtoolkit.runs.precision import Precision, compared_in
 DEFAULT_TAG = "irtoolkit"
 # Rows that a notebook shows.
 _SHOWN = 5
+# The smallest normal float32.
+_TINY = float(np.finfo(np.float32).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +241,8 @@ class Run:
         queries, depth = len(self.query_ids), int(np.diff(self.offsets).max(initial=0))
         caption = f"Run {self.tag}: {queries:,} queries, {len(self):,} rows, depth {depth:,}"
         rows = [
-            (row.query_id, rank, row.doc_id, row.score)
+            # Steps this small only separate equal scores.
+            (row.query_id, rank, row.doc_id, row.score if abs(row.score) >= _TINY else 0.0)
             for query_id in self.query_ids[:1]
             for rank, row in enumerate(self.ranking(query_id)[:_SHOWN], 1)
         ]

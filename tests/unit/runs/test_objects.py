@@ -280,3 +280,6 @@ def test_a_run_in_a_notebook() -> None:
 
 def test_an_empty_run_in_a_notebook() -> None:
     assert "0 queries, 0 rows, depth 0" in Run.of({})._repr_html_()
+    # Equal scores that were separated by the smallest steps are shown as equal.
+    separated = Run.of([("q", doc, 0.0) for doc in "abc"]).untied()._repr_html_()
+    assert "e-4" not in separated
