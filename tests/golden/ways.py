@@ -80,7 +80,9 @@ class Ways:
         return Run.from_rows(rows, system)
 
     def _from_folder(self, system: str, settings: dict[str, Any], shards: int) -> Run:
-        digest = hashlib.sha256(json.dumps([self.id, system, settings, shards]).encode())
+        # Errors name the folder, which is the same wherever the models are.
+        decides = json.dumps([self.id, system, settings, shards]).replace(str(self.home), "~")
+        digest = hashlib.sha256(decides.encode())
         folder = self.home / "indexes" / digest.hexdigest()[:16]
         names = sorted(self._texts)
         parts = [{name: self._texts[name] for name in names[i::shards]} for i in range(shards)]
