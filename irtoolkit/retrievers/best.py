@@ -11,7 +11,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer, scores_of
+from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer, Stores, scores_of
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.surroundings import BM25Surroundings
@@ -56,8 +56,8 @@ class Best(Retriever):
             return [BM25Surroundings()]
         return [BM25(), *self.encoders()]
 
-    def leaves_on_disk(self) -> bool:
-        return True
+    def stores(self) -> Stores:
+        return "vectors"
 
     def fingerprint(self) -> str | None:
         found = [one.fingerprint() or "" for one in self.encoders() if one.missing() is None]
