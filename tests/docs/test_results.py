@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.reports.test_reproduction import Cells
 
 from irtoolkit.papers.catalogue import FOLDER as TABLES
 from irtoolkit.papers.catalogue import find_table
@@ -17,6 +16,7 @@ from irtoolkit.papers.reproduce import survey
 from irtoolkit.papers.result_json import as_json
 from irtoolkit.papers.row_commands import row_commands
 from tests.conftest import ROOT
+from tests.unit.papers.test_pages import Cells
 
 FOLDER = ROOT / "benchmarks" / "results" / "reproduce"
 PAGES = ROOT / "docs" / "results"

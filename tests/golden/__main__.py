@@ -27,8 +27,11 @@ def main() -> int:
     )
     parser.add_argument("action", choices=["write", "compare"])
     parser.add_argument("--releases", action="store_true", help="the releases, too")
-    parser.add_argument("--dataset", nargs="+", help="default: all")
-    parser.add_argument("--only", nargs="+", metavar="SYSTEM", help="default: all")
+    parser.add_argument(
+        "--dataset", nargs="+", choices=datasets(releases=True), metavar="ID", help="default: all"
+    )
+    systems = sorted({case.system for case in CASES})
+    parser.add_argument("--only", nargs="+", choices=systems, metavar="SYSTEM", help="default: all")
     args = parser.parse_args()
     cases = [case for case in CASES if not args.only or case.system in args.only]
     total = 0

@@ -34,9 +34,8 @@ DISTRIBUTIONS = {
     "jnius": "pyserini",
     "jnius_config": "pyserini",
     "opensearchpy": "opensearch-py",
-    # Those that fastapi needs.
-    "pydantic": "fastapi",
-    "starlette": "fastapi",
+    "pydantic_core": "pydantic",  # which needs it
+    "starlette": "fastapi",  # which needs it
     "pytrec_eval": "ir-measures",  # which needs it
     "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",

@@ -193,9 +193,7 @@ AMISS: list[tuple[dict[str, Any], Stage, str]] = [
     ({**CROSS, "labels": 2}, stage("pointwise", negatives="random", count=1), "with labels=1, not 2"),
     ({}, stage("triplet", negatives="random", count=1, scale=20.0), "scale=20: loss=triplet has no scale"),
     ({}, stage("triplet", negatives="random", count=1, margin=0.0), "margin=0 is not above 0"),
-    ({}, stage("in-batch", scale=0.0), "scale=0 is not above 0"),
     ({}, stage("in-batch", batch=1), "has no negative in a batch of one row"),
-    ({}, stage("in-batch", chunk=0), "chunk=0 is not at least 1"),
     ({"kind": "late", "encoders": 1}, stage("sampled", negatives="random", count=1, chunk=2), "cannot be computed in chunks for models of kind late (a smaller batch, or loss=in-batch)"),
     (CROSS, stage("listwise", negatives="random", count=1, chunk=2), "for models of kind cross (a smaller batch)"),
 ]  # fmt: skip
