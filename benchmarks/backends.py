@@ -128,7 +128,7 @@ def qualities(model: Model, dataset: str, runs: Path) -> dict[str, dict[str, flo
     found, first = {}, None
     for way in WAYS:
         out = runs / f"{way.name}.run"
-        run, _ = produce(dataset, model.system(way, dataset), out, progress=False, among=among)
+        run, _ = produce(dataset, model.system(way, dataset), out, progress=False, candidates=among)
         [figures] = ir.evaluate(dataset, str(out)).figures().values()
         main = next(iter(figures))
         first = first or run

@@ -275,7 +275,7 @@ def rerank(
     dataset = with_candidates(load(data), ranked)
     found = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
     among = Among(Run.of(run), keep_rest)
-    return rank_dataset(dataset, found, among=among, progress=progress).run
+    return rank_dataset(dataset, found, candidates=among, progress=progress).run
 
 
 @checked

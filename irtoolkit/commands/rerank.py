@@ -76,7 +76,7 @@ def execute(args: argparse.Namespace) -> None:
     among = Among.read(args.run, keep_rest=keep)
     output = Output(args.output, args.output_format, say=note)
     dataset = ranked_dataset(args)
-    run, _ = produce(dataset, system, output, among=among)
+    run, _ = produce(dataset, system, output, candidates=among)
     if launch().helps:
         return
     note(written(args.output, run, for_dataset(system, dataset)))

@@ -57,10 +57,10 @@ def engine(
 
 
 def _name(
-    given: str | None, workers: int | None, address: str | None, environment: Mapping[str, str]
+    choice: str | None, workers: int | None, address: str | None, environment: Mapping[str, str]
 ) -> str:
-    if given is not None:
-        return given
+    if choice is not None:
+        return choice
     if address is not None:
         return "ray"
     if environment.get(ENGINE):
@@ -70,20 +70,20 @@ def _name(
     return "processes" if workers is not None and workers > 1 else "local"
 
 
-def wanted_workers(given: int | None = None) -> int | None:
+def wanted_workers(workers: int | None = None) -> int | None:
     """Returns the number of pieces of work at once: as given, else `$IRTOOLKIT_WORKERS`, else None.
 
     Raises:
         InputError: an invalid number of workers.
     """
     text = os.environ.get(WORKERS, "")
-    if given is None and text:
+    if workers is None and text:
         if not text.isdecimal() or not int(text):
             raise InputError(f"${WORKERS}={text} is not a whole number of at least 1")
         return int(text)
-    if given is not None and given < 1:
-        raise InputError(f"{given} workers", remedy="give at least 1")
-    return given
+    if workers is not None and workers < 1:
+        raise InputError(f"{workers} workers", remedy="give at least 1")
+    return workers
 
 
 def _started(name: str, workers: int | None, address: str | None) -> Engine:
@@ -99,9 +99,9 @@ def _started(name: str, workers: int | None, address: str | None) -> Engine:
         return RayEngine(workers, address)
     others = plugins.of_group(plugins.ENGINES)
     if name not in others:
-        known = [*NAMES, *others]
+        names = [*NAMES, *others]
         raise InputError(
-            f"no engine {name!r}", remedy=f"{did_you_mean(name, known)}there are {', '.join(known)}"
+            f"no engine {name!r}", remedy=f"{did_you_mean(name, names)}there are {', '.join(names)}"
         )
     start: Any = others[name].load()
     started: Engine = start(workers)

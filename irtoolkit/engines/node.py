@@ -39,12 +39,12 @@ class Driver(NamedTuple):
     @classmethod
     def here(cls) -> Driver:
         """This process."""
-        taken = {
+        environment = {
             name: value
             for name, value in os.environ.items()
             if name.startswith(_TAKEN) and name not in _KEPT
         }
-        return cls(version.__version__, _ray(), taken)
+        return cls(version.__version__, _ray(), environment)
 
     def followed(self) -> None:
         """Makes this process a worker of the driver.
@@ -67,16 +67,16 @@ def node() -> str:
     return f"node {socket.gethostname()}"
 
 
-def located(error: Exception, lacking: str = "") -> Exception:
+def located(error: Exception, missing: str = "") -> Exception:
     """Returns a worker's error with the name of its machine; InputError for a missing file.
 
     Args:
         error: the exception.
-        lacking: the working folder of the driver, if this machine lacks it.
+        missing: the working folder of the driver, if this machine lacks it.
     """
-    where = f"on {node()}{f', which has no folder {lacking}' if lacking else ''}"
+    where = f"on {node()}{f', which has no folder {missing}' if missing else ''}"
     if isinstance(error, InputError):
-        remedy = error.remedy or (SHARE if lacking else None)
+        remedy = error.remedy or (SHARE if missing else None)
         return InputError(
             f"{error.found}, {where}", file=error.file, line=error.line, remedy=remedy
         )

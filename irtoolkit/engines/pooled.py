@@ -70,8 +70,8 @@ class PooledEngine(Engine):
     def _outcomes(self, pool: Pool, pieces: Items[Any], together: bool) -> Iterator[Outcome]:
         if together:
             return all_at_once(pieces, pool)
-        running, held = self.limits()
-        return in_order(pieces, pool, running=running, held=held)
+        running, buffered = self.limits()
+        return in_order(pieces, pool, running=running, buffered=buffered)
 
     @abstractmethod
     def pool(
@@ -87,26 +87,26 @@ class PooledEngine(Engine):
         """Raises InputError if there are not enough workers for pieces that wait for each other."""
 
 
-def in_order(items: Items[Any], pool: Pool, *, running: int, held: int) -> Iterator[Outcome]:
+def in_order(items: Items[Any], pool: Pool, *, running: int, buffered: int) -> Iterator[Outcome]:
     """Yields the outcomes of the pieces of some items in order.
 
     Args:
         items: the items of the pieces; the next is read while workers are at those before it.
         pool: the workers.
         running: pieces that are given to the pool at once.
-        held: pieces that are started before the first of them has been taken.
+        buffered: pieces that are started before the first of them has been taken.
     """
     done: dict[int, bytes] = {}
     begun = under_way = number = 0
     while items.has(number):
         while number not in done:
-            while under_way < running and begun < number + held and items.has(begun):
+            while under_way < running and begun < number + buffered and items.has(begun):
                 pool.start(begun)
                 begun, under_way = begun + 1, under_way + 1
             items.has(begun)
-            for other, outcome in pool.finished():
-                done[other] = outcome
-                items.drop(other)
+            for done_number, outcome in pool.finished():
+                done[done_number] = outcome
+                items.drop(done_number)
                 under_way -= 1
         yield pickle.loads(done.pop(number))
         number += 1

@@ -95,15 +95,15 @@ class _Worker:
         served: whether it has done one before.
     """
 
-    def __init__(self, place: int, count: int) -> None:
-        self.place = place
+    def __init__(self, slot: int, count: int) -> None:
+        self.place = slot
         self.number: int | None = None
         self.knows = ""
         self.begun = self.served = False
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(
-            target=_serve, args=(theirs, _surroundings(place, count)), daemon=True
+            target=_serve, args=(theirs, _surroundings(slot, count)), daemon=True
         )
         with _starting():
             self.process.start()
@@ -146,28 +146,30 @@ class _Pool:
 
     def start(self, number: int) -> None:
         """Gives a piece to an idle worker, of which there is one or room for one."""
-        for dead in [each for each in self._workers if not each.process.is_alive()]:
+        for dead in [member for member in self._workers if not member.process.is_alive()]:
             if dead.number is None:
                 self._workers.remove(dead)
                 dead.kill()
         worker = next((worker for worker in self._workers if worker.number is None), None)
         if worker is None:
-            taken = {worker.place for worker in self._workers}
-            place = next(place for place in range(self._count) if place not in taken)
-            worker = _Worker(place, self._count)
+            slots = {worker.place for worker in self._workers}
+            slot = next(slot for slot in range(self._count) if slot not in slots)
+            worker = _Worker(slot, self._count)
             self._workers.append(worker)
         worker.send(self._key, self._packed, number, self._items[number])
 
     def finished(self) -> list[tuple[int, bytes]]:
         """Waits until pieces are done; a worker that dies is replaced, and its piece done again."""
-        found: list[tuple[int, bytes]] = []
-        while not found:
+        results: list[tuple[int, bytes]] = []
+        while not results:
             busy = [worker for worker in self._workers if worker.number is not None]
-            ready = connection.wait(end for one in busy for end in (one.pipe, one.process.sentinel))
+            ready = connection.wait(
+                end for member in busy for end in (member.pipe, member.process.sentinel)
+            )
             for worker in busy:
                 if worker.pipe in ready or worker.process.sentinel in ready:
-                    found += self._taken(worker)
-        return found
+                    results += self._taken(worker)
+        return results
 
     def _taken(self, worker: _Worker) -> list[tuple[int, bytes]]:
         number = worker.number
@@ -207,12 +209,12 @@ def _end_busy(workers: list[_Worker]) -> None:
         worker.kill()
 
 
-def _surroundings(place: int, count: int) -> dict[str, str]:
+def _surroundings(slot: int, count: int) -> dict[str, str]:
     """Returns environment variables of a worker beyond those of this process."""
     threads = str(max(1, cores() // count))
     # Who has set one of these keeps it.
-    found = {name: os.environ.get(name, threads) for name in _THREAD_VARIABLES}
-    found |= {
+    variables = {name: os.environ.get(name, threads) for name in _THREAD_VARIABLES}
+    variables |= {
         THREADS: threads,
         QUIET: "1",
         "TQDM_DISABLE": "1",
@@ -221,8 +223,8 @@ def _surroundings(place: int, count: int) -> dict[str, str]:
     gpus = visible_gpus()
     if len(gpus) > 1:
         # The one that it sees is the first there.
-        found |= {"CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)], "LOCAL_RANK": "0"}
-    return found
+        variables |= {"CUDA_VISIBLE_DEVICES": gpus[slot % len(gpus)], "LOCAL_RANK": "0"}
+    return variables
 
 
 @contextmanager

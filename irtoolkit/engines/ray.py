@@ -116,7 +116,10 @@ class _Pool:
             waiting = list(self._under_way)
             ready, _ = self._ray.wait(waiting, num_returns=1, timeout=_LOOK, fetch_local=True)
             self._connection.check()
-        return [(number := self._under_way.pop(each), self._got(each, number)) for each in ready]
+        return [
+            (number := self._under_way.pop(reference), self._got(reference, number))
+            for reference in ready
+        ]
 
     def _got(self, reference: Any, number: int) -> bytes:
         from ray import exceptions
@@ -128,7 +131,7 @@ class _Pool:
             exceptions.LocalRayletDiedError,
         )
         try:
-            found: bytes = self._ray.get(reference)
+            result: bytes = self._ray.get(reference)
         except died:
             raise WorkerKilledError(self._items, number, self._attempts) from None
         except exceptions.OwnerDiedError:  # this process, which is alive
@@ -142,7 +145,7 @@ class _Pool:
             ) from error
         except exceptions.RayError as error:
             raise _explained(error) from error
-        return found
+        return result
 
     def close(self) -> None:
         """Cancels tasks whose results are no longer needed."""

@@ -26,14 +26,14 @@ def patient_start() -> Iterator[None]:
     from ray._private import services
     from ray._private.node import Node
 
-    begin, found = Node.__init__, services.get_node
+    begin, get_node = Node.__init__, services.get_node
 
     def start(node: Any, *args: Any, **kwargs: Any) -> None:
-        services.get_node = lambda *where: _known(node, found, *where)
+        services.get_node = lambda *where: _known(node, get_node, *where)
         try:
             _begun(node, begin, args, kwargs)
         finally:
-            services.get_node = found
+            services.get_node = get_node
 
     Node.__init__ = start
     try:
@@ -44,20 +44,20 @@ def patient_start() -> Iterator[None]:
 
 def _begun(node: Any, begin: Any, args: Any, kwargs: Any) -> None:
     """Starts a node, and again if one of its processes dies before the head knows the node."""
-    for left in reversed(range(_TRIES)):
+    for tries_left in reversed(range(_TRIES)):
         # A start writes into what it is given.
-        given, named = copy.deepcopy((args, kwargs)) if left else (args, kwargs)
+        arguments, named = copy.deepcopy((args, kwargs)) if tries_left else (args, kwargs)
         try:
-            begin(node, *given, **named)
+            begin(node, *arguments, **named)
             return
         except Exception as error:
-            if not left or LATE not in str(error):
+            if not tries_left or LATE not in str(error):
                 raise
             with suppress(Exception):  # some of its processes may have died meanwhile
                 node.kill_all_processes(check_alive=False)
 
 
-def _known(node: Any, found: Any, *where: Any) -> Any:
+def _known(node: Any, get_node: Any, *where: Any) -> Any:
     """Returns the head's record of a node, once it has one.
 
     Raises:
@@ -66,7 +66,7 @@ def _known(node: Any, found: Any, *where: Any) -> Any:
     ends = time.monotonic() + _START
     while True:
         try:
-            return found(*where)
+            return get_node(*where)
         except RuntimeError:
             lives = node.all_processes and node.remaining_processes_alive()
             if not lives or time.monotonic() > ends:

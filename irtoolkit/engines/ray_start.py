@@ -124,9 +124,9 @@ def connect(address: str | None, workers: int) -> Connection:
         raise needs_extra("Ray", "ray") from None
     if ray.is_initialized():
         return Connection(ray, _head(ray), ours=False)
-    wanted = _with_port(address or os.environ.get("RAY_ADDRESS") or "local")
-    if wanted not in ("auto", "local"):
-        _refuse_silent(wanted)
+    target = _with_port(address or os.environ.get("RAY_ADDRESS") or "local")
+    if target not in ("auto", "local"):
+        _refuse_silent(target)
     authentication = os.environ.get(_AUTHENTICATION)
     _authenticate(authentication)
     quiet: dict[str, Any] = {
@@ -134,17 +134,17 @@ def connect(address: str | None, workers: int) -> Connection:
         "logging_level": logging.ERROR,
         "include_dashboard": None,
     }
-    if wanted == "local":
+    if target == "local":
         quiet |= {"num_cpus": workers, "include_dashboard": False}
     try:
         with _unheard(), _own_signals(), patient_start():
-            ray.init(address=wanted, **quiet)
+            ray.init(address=target, **quiet)
     except BaseException as error:
         _authenticate(authentication)
         if not isinstance(error, Exception):
             raise
-        raise _refused(wanted, error) from error
-    head = None if wanted == "local" else _head(ray)
+        raise _refused(target, error) from error
+    head = None if target == "local" else _head(ray)
     return Connection(ray, head, ours=True, authentication=authentication)
 
 
@@ -190,15 +190,15 @@ def _own_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     except SystemExit as ended:
-        if ended.code != signal.SIGTERM or not callable(kept[signal.SIGTERM]):
+        if ended.code != signal.SIGTERM or not callable(handlers[signal.SIGTERM]):
             raise
         raise Ended(signal.SIGTERM) from None
     finally:
-        for number, handler in kept.items():
+        for number, handler in handlers.items():
             if callable(handler):
                 signal.signal(number, handler)
 
@@ -210,8 +210,8 @@ def _head(ray: Any) -> tuple[str, int] | None:
 
 def _with_port(address: str) -> str:
     """Returns an address with a port, by default Ray's."""
-    place = address.partition("://")[2] or address
-    if address in ("auto", "local") or ":" in place:
+    host = address.partition("://")[2] or address
+    if address in ("auto", "local") or ":" in host:
         return address
     return f"{address}:{_CLIENT_PORT if address.startswith('ray://') else _PORT}"
 

@@ -129,7 +129,7 @@ def perform(key: str, packed: Any, item: Any, located: Located | None = None) ->
         located: adds the machine to errors, if it may be another than the driver's.
     """
     global _last
-    with _listening() as said:
+    with _listening() as messages:
         try:
             if _last is None or _last[0] != key:
                 _last = None  # its memory is free before the next one loads
@@ -137,12 +137,12 @@ def perform(key: str, packed: Any, item: Any, located: Located | None = None) ->
             outcome = Outcome(_last[1](item))
         except Exception as error:  # whatever a piece of work raises belongs to the driver
             outcome = Outcome(error=_portable(located(error, _lacking) if located else error))
-    outcome.said = said
+    outcome.said = messages
     try:
         return pickle.dumps(outcome, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         reason = f"a result of type {type(outcome.value).__name__} cannot be sent back: {error}"
-        return pickle.dumps(Outcome(error=TypeError(reason), said=said))
+        return pickle.dumps(Outcome(error=TypeError(reason), said=messages))
 
 
 def _portable(error: Exception) -> Exception:
@@ -164,20 +164,22 @@ def _portable(error: Exception) -> Exception:
 @contextmanager
 def _listening() -> Iterator[list[Said]]:
     """Collects log messages and warnings instead of showing them."""
-    said: list[Said] = []
+    messages: list[Said] = []
 
     class Gatherer(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            said.append(Said(record.name, record.levelno, record.getMessage()))
+            messages.append(Said(record.name, record.levelno, record.getMessage()))
 
     root, handler = logging.getLogger(), Gatherer()
     before, root.handlers = root.handlers, [handler]
     try:
         with warnings.catch_warnings(record=True) as caught:
-            yield said
+            yield messages
     finally:
         root.handlers = before
-    said += [Said(each.filename, each.category, str(each.message)) for each in caught]
+    messages += [
+        Said(warning.filename, warning.category, str(warning.message)) for warning in caught
+    ]
 
 
 class Reporter:
@@ -192,20 +194,20 @@ class Reporter:
         Raises:
             Exception: the work's exception.
         """
-        for said in outcome.said:
-            if said not in self._seen:
-                self._seen.add(said)
-                _show(said)
+        for message in outcome.said:
+            if message not in self._seen:
+                self._seen.add(message)
+                _show(message)
         if outcome.error is not None:
             raise outcome.error
         return outcome.value
 
 
-def _show(said: Said) -> None:
-    if isinstance(said.level, int):
-        logging.getLogger(said.name).log(said.level, "%s", said.text)
+def _show(message: Said) -> None:
+    if isinstance(message.level, int):
+        logging.getLogger(message.name).log(message.level, "%s", message.text)
     else:
-        warnings.warn_explicit(said.text, said.level, said.name, 1)
+        warnings.warn_explicit(message.text, message.level, message.name, 1)
 
 
 class Items(Generic[T]):
@@ -255,16 +257,16 @@ class WorkerKilledError(InputError):
 
     def __init__(self, items: Items[Any], number: int, times: int, lost: str | None = None) -> None:
         self.number = number
-        shown = repr(items[number])
-        if len(shown) > _SHOWN:
+        label = repr(items[number])
+        if len(label) > _SHOWN:
             of = "" if items.total is None else f" of {items.total}"
-            shown = f"piece {number + 1}{of}"
+            label = f"piece {number + 1}{of}"
         often = f" {times} times" if times > 1 else ""
         if lost is not None:
-            found = f"what a node had of {shown} was lost ({lost})"
-            super().__init__(found, remedy="rerun the same command: finished parts are kept")
+            reason = f"what a node had of {label} was lost ({lost})"
+            super().__init__(reason, remedy="rerun the same command: finished parts are kept")
             return
         super().__init__(
-            f"a worker was killed, perhaps out of memory,{often} while it worked on {shown}",
+            f"a worker was killed, perhaps out of memory,{often} while it worked on {label}",
             remedy="give fewer --workers, so that each has more memory; finished parts are kept",
         )

@@ -84,24 +84,24 @@ def configurations(
     takes = {name: _takes(name) for name in dict.fromkeys(methods)}
     _refuse_unused(takes, normalise, grid or {})
     numbers: dict[str, Sequence[Any]] = {**NUMBERS, **(grid or {})}
-    found = []
+    listed = []
     for name, (keys, normalisations) in takes.items():
         axes: dict[str, Sequence[Any]] = {}
         for key in keys:
             if key == "weights":
-                axes[key] = [list(each) for each in weights_grid(count, step)]
+                axes[key] = [list(weights) for weights in weights_grid(count, step)]
             elif key == "normalise":
-                axes[key] = [each for each in dict.fromkeys(normalise) if each in normalisations]
+                axes[key] = [value for value in dict.fromkeys(normalise) if value in normalisations]
             else:
                 axes[key] = [_number(key, value) for value in numbers[key]]
-        found += [
-            Configuration(name, dict(zip(axes, each, strict=True)))
-            for each in product(*axes.values())
+        listed += [
+            Configuration(name, dict(zip(axes, values, strict=True)))
+            for values in product(*axes.values())
         ]
     # A wrong value is refused now, not after hours.
-    for each in found:
-        untrained(each).check(count)
-    return found
+    for configuration in listed:
+        untrained(configuration).check(count)
+    return listed
 
 
 def untrained(configuration: Configuration) -> Any:
@@ -149,21 +149,23 @@ def _takes(name: str) -> tuple[list[str], Sequence[str]]:
     """Returns the settings that a method takes, in the order of a grid, and its normalisations."""
     ours = LambdaMART if name == LambdaMART.name else METHODS.get(name)
     if ours is not None:
-        keys = [each.name for each in fields(ours) if each.name not in ("model", "runs")]
+        keys = [
+            parameter.name for parameter in fields(ours) if parameter.name not in ("model", "runs")
+        ]
         return sorted(keys, key=_place), get_args(Normalise)
     kind = KINDS.get(name.removeprefix(PREFIX))
     if kind is None:
-        known = known_methods()
+        methods = known_methods()
         raise InputError(
             f"no fusion method {name!r}",
-            remedy=f"{did_you_mean(name, known)}there are {', '.join(known)}",
+            remedy=f"{did_you_mean(name, methods)}there are {', '.join(methods)}",
         )
     if kind.trained is not None:
         raise InputError(
             f"method {name} is trained by ranx, and cannot be tuned",
             remedy=f"irtoolkit fuse --method {name} --train DATASET",
         )
-    keys = [each.name for each in kind.parameters]
+    keys = [parameter.name for parameter in kind.parameters]
     keys += ["normalise"] * kind.scores + ["weights"] * kind.weights
     return sorted(keys, key=_place), NORMALISATIONS
 
@@ -179,22 +181,22 @@ def _refuse_unused(
     grid: Mapping[str, Sequence[Any]],
 ) -> None:
     """Raises InputError for a normalisation or number that no method takes."""
-    for each in normalise:
-        check_normalisation(each, NORMALISATIONS)
-    readers = {name: known for name, (keys, known) in takes.items() if "normalise" in keys}
-    for name, known in readers.items():
-        if not {*normalise} & {*known}:
+    for normalisation in normalise:
+        check_normalisation(normalisation, NORMALISATIONS)
+    readers = {name: readable for name, (keys, readable) in takes.items() if "normalise" in keys}
+    for name, readable in readers.items():
+        if not {*normalise} & {*readable}:
             raise InputError(
-                f"no normalisation for {name}", remedy=f"name one of {', '.join(known)}"
+                f"no normalisation for {name}", remedy=f"name one of {', '.join(readable)}"
             )
-    for each in normalise:
-        if readers and not any(each in known for known in readers.values()):
+    for normalisation in normalise:
+        if readers and not any(normalisation in readable for readable in readers.values()):
             raise InputError(
-                f"normalisation {each} is ranx's, and no method of ranx is tuned",
+                f"normalisation {normalisation} is ranx's, and no method of ranx is tuned",
                 remedy="add one, such as wsum",
             )
     for key, values in grid.items():
-        numbers = sorted({each for keys, _ in takes.values() for each in keys} & {*NUMBERS})
+        numbers = sorted({name for keys, _ in takes.values() for name in keys} & {*NUMBERS})
         if key not in numbers:
             raise InputError(
                 f"no tuned method takes {key}",
@@ -206,8 +208,8 @@ def _refuse_unused(
 
 def _number(key: str, value: Any) -> float:
     """Returns a number from its text; a whole one is an int."""
-    found = finite(value, f"{key}={written(value)}")
-    return int(found) if found.is_integer() else found
+    converted = finite(value, f"{key}={written(value)}")
+    return int(converted) if converted.is_integer() else converted
 
 
 def weights_grid(count: int, step: float | None = None) -> Iterator[tuple[float, ...]]:
@@ -229,9 +231,12 @@ def weights_grid(count: int, step: float | None = None) -> Iterator[tuple[float,
         )
     shares = sorted(
         _shares(parts, count),
-        key=lambda each: (sum((count * part - parts) ** 2 for part in each), [-p for p in each]),
+        key=lambda combination: (
+            sum((count * part - parts) ** 2 for part in combination),
+            [-p for p in combination],
+        ),
     )
-    yield from (tuple(part / parts for part in each) for each in shares)
+    yield from (tuple(part / parts for part in combination) for combination in shares)
 
 
 def _shares(parts: int, count: int) -> Iterator[tuple[int, ...]]:

@@ -45,15 +45,15 @@ def tune_files(
     if output is None:
         return result
     inputs = [run_input(path, run) for path, run in zip(paths, result.bench.runs, strict=True)]
-    made = {
+    record = {
         "dataset": result.bench.dataset.id,
         "system": result.run.tag,
         "retriever": HELD_OUT,
         "settings": {**asdict(search), "measure": result.bench.name},
-        "chosen": [asdict(one) for one in result.chosen],
+        "chosen": [asdict(configuration) for configuration in result.chosen],
         "runs": [{**item, "file": without_credentials(item["file"])} for item in inputs],
         "depth": search.depth,
         "version": __version__,
     }
-    publish(result.run, output, made, time.monotonic() - started, form=form)
+    publish(result.run, output, record, time.monotonic() - started, form=form)
     return result

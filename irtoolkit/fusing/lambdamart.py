@@ -66,8 +66,8 @@ class LambdaMART(WholeRunMethod):
             raise InputError(f"rate={self.rate} is not above 0 and at most 1")
 
     def settings(self) -> dict[str, Any]:
-        found = asdict(self)
-        return {key: found[key] for key in ("normalise", "leaves", "trees", "rate")}
+        values = asdict(self)
+        return {key: values[key] for key in ("normalise", "leaves", "trees", "rate")}
 
     def check(self, count: int) -> None:
         load_lightgbm()
@@ -118,11 +118,11 @@ class LambdaMART(WholeRunMethod):
             )
         pairs = features(runs, self.normalise, query_ids)
         booster = trees(self.model)
-        found = np.zeros(0)
+        predicted = np.zeros(0)
         if len(pairs.values):
-            found = booster.predict(pairs.values, num_threads=1)
+            predicted = booster.predict(pairs.values, num_threads=1)
         for start, end in pairwise(pairs.offsets.tolist()):
-            values = _separated(found[start:end], pairs.sums[start:end])
+            values = _separated(predicted[start:end], pairs.sums[start:end])
             docs = pairs.doc_ids[pairs.docs[start:end]].tolist()
             yield dict(zip(docs, values.tolist(), strict=True))
 
@@ -178,13 +178,13 @@ def features(
         [1 / run.ranks for run in runs],
     )
     offsets, docs, values, sums = [np.zeros(1, np.int64)], [], [], []
-    every = zip(*(pair_blocks(runs, points, queries, doc_ids) for points in kinds), strict=True)
-    for score, norm, rank in every:
+    blocks = zip(*(pair_blocks(runs, points, queries, doc_ids) for points in kinds), strict=True)
+    for score, norm, rank in blocks:
         offsets.append(score.offsets[1:] + offsets[-1][-1])
         docs.append(score.docs)
         raw = np.where(score.listed, score.points, math.nan)
-        each = np.stack([raw, norm.points, rank.points, score.listed.astype(np.float64)], axis=2)
-        values.append(each.reshape(len(raw), -1))
+        columns = np.stack([raw, norm.points, rank.points, score.listed.astype(np.float64)], axis=2)
+        values.append(columns.reshape(len(raw), -1))
         sums.append(np.sort(norm.points, axis=1).sum(axis=1))
     return PairFeatures(
         queries,
@@ -209,26 +209,28 @@ def _grades(pairs: PairFeatures, qrels: Qrels) -> NDArray[np.int64]:
             f"a grade of {qrels.grades.max()}, and LightGBM has gains up to {_HIGHEST_GRADE}",
             remedy="tune other methods",
         )
-    place = translate(qrels.doc_ids, pairs.doc_ids)
-    at = translate(pairs.query_ids, qrels.query_ids)
-    found = np.zeros(len(pairs.docs), np.int64)
+    doc_codes = translate(qrels.doc_ids, pairs.doc_ids)
+    query_positions = translate(pairs.query_ids, qrels.query_ids)
+    grades = np.zeros(len(pairs.docs), np.int64)
     differ = False
     for query, (start, end) in enumerate(pairwise(pairs.offsets.tolist())):
-        if at[query] < 0:
+        if query_positions[query] < 0:
             continue
-        rows = slice(qrels.offsets[at[query]], qrels.offsets[at[query] + 1])
-        known = dict(
-            zip(place[qrels.docs[rows]].tolist(), qrels.grades[rows].tolist(), strict=True)
+        rows = slice(
+            qrels.offsets[query_positions[query]], qrels.offsets[query_positions[query] + 1]
         )
-        mine = [max(0, known.get(doc, 0)) for doc in pairs.docs[start:end].tolist()]
-        found[start:end] = mine
-        differ = differ or len({*mine}) > 1
+        grade_of = dict(
+            zip(doc_codes[qrels.docs[rows]].tolist(), qrels.grades[rows].tolist(), strict=True)
+        )
+        query_grades = [max(0, grade_of.get(doc, 0)) for doc in pairs.docs[start:end].tolist()]
+        grades[start:end] = query_grades
+        differ = differ or len({*query_grades}) > 1
     if not differ:
         raise InputError(
             "no query has documents of two grades, so there is nothing to learn from",
             remedy="tune on more queries, or other methods",
         )
-    return found
+    return grades
 
 
 def _separated(scores: Floats, sums: Floats) -> Floats:

@@ -57,21 +57,21 @@ def _rows(run: Run) -> str:
 
 
 def _hash(lines: Any) -> str:
-    found = sha256()
+    digest = sha256()
     for line in lines:
-        found.update(f"{line}\x1e".encode())
-    return found.hexdigest()
+        digest.update(f"{line}\x1e".encode())
+    return digest.hexdigest()
 
 
-def read_tried(log: StrPath | None, made: Mapping[str, Any]) -> dict[str, TriedFusion]:
+def read_tried(log: StrPath | None, record: Mapping[str, Any]) -> dict[str, TriedFusion]:
     """Returns the results in a log by the keys of configurations; {} if there is no log yet.
 
     Raises:
         InputError: it is not a log of a search for a fusion, or is one of another search.
     """
-    data = _LOG.read_of(log, made)
+    data = _LOG.read_of(log, record)
     try:
-        found = [
+        fusions = [
             TriedFusion(
                 Configuration(row["method"], row["settings"]),
                 tuple(row["others"]),
@@ -83,32 +83,32 @@ def read_tried(log: StrPath | None, made: Mapping[str, Any]) -> dict[str, TriedF
     except (KeyError, TypeError):
         assert log is not None  # otherwise there are no rows
         raise _LOG.refused(log) from None
-    return {tried.configuration.key: tried for tried in found}
+    return {tried.configuration.key: tried for tried in fusions}
 
 
 def write_log(
     log: StrPath | None,
-    made: Mapping[str, Any],
+    record: Mapping[str, Any],
     tried: Sequence[TriedFusion],
     more: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes the tried configurations, and in the end the chosen ones; atomically."""
     rows = [
         {
-            **asdict(one.configuration),
-            "others": one.others,
-            "held_out": one.held_out,
-            "figure": one.figure,
+            **asdict(fusion.configuration),
+            "others": fusion.others,
+            "held_out": fusion.held_out,
+            "figure": fusion.figure,
         }
-        for one in tried
+        for fusion in tried
     ]
-    logs.write_log(log, made, {**(more or {}), "tried": rows})
+    logs.write_log(log, record, {**(more or {}), "tried": rows})
 
 
 def learned_record(method: Method, configuration: Configuration, runs: Sequence[Run]) -> Any:
     """Returns the log's record of the configuration that was learned on all queries."""
-    kept = {**asdict(configuration), "runs": [run.tag for run in runs]}
-    return {**kept, "model": method.model} if isinstance(method, LambdaMART) else kept
+    record = {**asdict(configuration), "runs": [run.tag for run in runs]}
+    return {**record, "model": method.model} if isinstance(method, LambdaMART) else record
 
 
 @dataclass(frozen=True)
@@ -129,34 +129,34 @@ class LearnedFusion:
 
     def check(self, runs: Sequence[Run]) -> None:
         """Raises InputError if runs differ from the learned ones in number or order."""
-        given = [run.tag for run in runs]
-        known = ", ".join(self.tags)
-        if len(given) != len(self.tags):
+        tags = [run.tag for run in runs]
+        expected = ", ".join(self.tags)
+        if len(tags) != len(self.tags):
             raise InputError(
-                f"{number_of(len(given), 'runs')} for a fusion that was learned for {len(self.tags)}",
+                f"{number_of(len(tags), 'runs')} for a fusion that was learned for {len(self.tags)}",
                 file=self.log,
-                remedy=f"give runs of {known}, in this order",
+                remedy=f"give runs of {expected}, in this order",
             )
-        if given != list(self.tags) and sorted(given) == sorted(self.tags):
+        if tags != list(self.tags) and sorted(tags) == sorted(self.tags):
             raise InputError(
-                f"the runs are in the order {', '.join(given)}, and it was learned for {known}",
+                f"the runs are in the order {', '.join(tags)}, and it was learned for {expected}",
                 file=self.log,
                 remedy="give them in that order",
             )
 
     def notes(self, runs: Sequence[Run], fused: Run) -> list[str]:
         """Returns notes for the user on runs that it has fused."""
-        found = []
-        given = [run.tag for run in runs]
-        if given != list(self.tags):
-            found.append(f"{', '.join(given)} are fused as learned for {', '.join(self.tags)}")
-        seen = len(self.query_ids.intersection(fused.query_ids.tolist()))
-        if seen:
-            found.append(
-                f"it was learned on the judgments of {seen} of the {len(fused.query_ids)} fused"
+        lines = []
+        tags = [run.tag for run in runs]
+        if tags != list(self.tags):
+            lines.append(f"{', '.join(tags)} are fused as learned for {', '.join(self.tags)}")
+        shared = len(self.query_ids.intersection(fused.query_ids.tolist()))
+        if shared:
+            lines.append(
+                f"it was learned on the judgments of {shared} of the {len(fused.query_ids)} fused"
                 " queries, so figures on these are too high"
             )
-        return found
+        return lines
 
 
 def learned_fusion(log: StrPath) -> LearnedFusion:
@@ -206,8 +206,8 @@ class _Learned:
     def of(cls, data: Mapping[str, Any]) -> _Learned:
         """Builds the record from a log, with checks of its types."""
         refuse_other_type("learned", data["learned"], Mapping)
-        given = {"model": "", **data["about"], **data["learned"]}
-        record = cls(*(given[field.name] for field in fields(cls)))
+        values = {"model": "", **data["about"], **data["learned"]}
+        record = cls(*(values[field.name] for field in fields(cls)))
         check_fields(record)
         refuse_untunable(record.method)
         return record
@@ -228,11 +228,11 @@ def _damage(log: StrPath) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        found = f"{error} is missing"
+        reason = f"{error} is missing"
     except InputError as error:
-        found = error.found
+        reason = error.found
     else:
         return
     raise InputError(
-        f"what is learned is damaged: {found}", file=log, remedy="tune again, with another log"
+        f"what is learned is damaged: {reason}", file=log, remedy="tune again, with another log"
     )

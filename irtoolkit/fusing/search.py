@@ -68,8 +68,8 @@ class FusionSearch:
 
     def __post_init__(self) -> None:
         for name in ("methods", "normalise"):
-            if isinstance(given := getattr(self, name), str):
-                object.__setattr__(self, name, (given,))
+            if isinstance(value := getattr(self, name), str):
+                object.__setattr__(self, name, (value,))
         check_fields(self)
         if self.inner < 2:
             raise InputError(f"{self.inner} inner folds", remedy="take at least 2")
@@ -122,9 +122,9 @@ class FusionBench:
         """The queries of all folds."""
         return tuple(query_id for fold in self.folds for query_id in fold)
 
-    def others(self, place: int) -> tuple[str, ...]:
+    def others(self, fold_index: int) -> tuple[str, ...]:
         """Returns the queries of all folds but one."""
-        rest = self.folds[:place] + self.folds[place + 1 :]
+        rest = self.folds[:fold_index] + self.folds[fold_index + 1 :]
         return tuple(query_id for fold in rest for query_id in fold)
 
     def tried(self, configuration: Configuration) -> TriedFusion:
@@ -132,21 +132,23 @@ class FusionBench:
         places = range(len(self.folds))
         if configuration.trained:
             whole = self.evaluated(
-                self.fused(self.made(configuration, self.others(place)), self.folds[place])
-                for place in places
+                self.fused(
+                    self.made(configuration, self.others(fold_index)), self.folds[fold_index]
+                )
+                for fold_index in places
             )
-            others = [self._inner(configuration, place) for place in places]
+            others = [self._inner(configuration, fold_index) for fold_index in places]
         else:
             whole = self.evaluated([self.fused(untrained(configuration), self.queries)])
-            others = [self._over(whole, self.others(place)) for place in places]
+            others = [self._over(whole, self.others(fold_index)) for fold_index in places]
         held_out = [self._over(whole, fold) for fold in self.folds]
         return TriedFusion(
             configuration, tuple(others), tuple(held_out), whole.figures()[self.name]
         )
 
-    def _inner(self, configuration: Configuration, place: int) -> float:
+    def _inner(self, configuration: Configuration, fold_index: int) -> float:
         """Returns the figure on the other queries of a fold, each trained without it."""
-        others = self.others(place)
+        others = self.others(fold_index)
         if len(others) < 2:
             raise InputError(
                 f"{len(others)} other query to train {configuration.method} on",
@@ -154,11 +156,11 @@ class FusionBench:
             )
         books = books_of(self.dataset)
         count = min(self.search.inner, len(kept_together(others, books)))
-        inner = dealt(others, count, (self.search.seed, place + 1), books)
-        found = self.evaluated(
+        inner = dealt(others, count, (self.search.seed, fold_index + 1), books)
+        evaluation = self.evaluated(
             self.fused(self.made(configuration, {*others} - {*fold}), fold) for fold in inner
         )
-        return self._over(found, others)
+        return self._over(evaluation, others)
 
     def made(self, configuration: Configuration, query_ids: Collection[str]) -> Method:
         """Returns the method of a configuration, trained on some queries if it has to be."""
@@ -182,8 +184,8 @@ class FusionBench:
         measures = {self.name: self.measure}
         return score(self.dataset, run, measures, names=[HELD_OUT])[HELD_OUT]
 
-    def _over(self, found: Evaluation, query_ids: Collection[str]) -> float:
-        return found.over(query_ids)[self.name]
+    def _over(self, evaluation: Evaluation, query_ids: Collection[str]) -> float:
+        return evaluation.over(query_ids)[self.name]
 
     def best(self, figures: Sequence[float]) -> int:
         """Returns the position of the best figure, the first of equals.
@@ -192,10 +194,10 @@ class FusionBench:
             InputError: none is a number.
         """
         sign = -1 if traits(self.measure).lower_is_better else 1
-        known = [place for place, figure in enumerate(figures) if figure == figure]
-        if not known:
+        defined = [position for position, figure in enumerate(figures) if figure == figure]
+        if not defined:
             raise InputError(f"{self.name} of the fused runs is not a number", remedy="rank deeper")
-        return max(known, key=lambda place: (sign * figures[place], -place))
+        return max(defined, key=lambda position: (sign * figures[position], -position))
 
     def held_out(self, chosen: Sequence[Configuration], learned: Method) -> Run:
         """Returns the run whose folds are fused by their choices.
@@ -203,8 +205,8 @@ class FusionBench:
         Other queries by the learned method.
         """
         parts = [
-            self.fused(self.made(configuration, self.others(place)), self.folds[place])
-            for place, configuration in enumerate(chosen)
+            self.fused(self.made(configuration, self.others(fold_index)), self.folds[fold_index])
+            for fold_index, configuration in enumerate(chosen)
         ]
         order = list(dict.fromkeys(q for run in self.runs for q in run.query_ids.tolist()))
         rest = {*order} - {*self.queries}

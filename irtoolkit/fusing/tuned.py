@@ -102,26 +102,26 @@ class TunedFusion:
         """
         name, places = self.bench.name, range(len(self.chosen))
         uses = {
-            one.configuration.key: [
-                str(n + 1) for n in places if self.chosen[n] == one.configuration
+            fusion.configuration.key: [
+                str(n + 1) for n in places if self.chosen[n] == fusion.configuration
             ]
-            + ["all"] * (one.configuration == self.learned)
-            for one in self.tried
+            + ["all"] * (fusion.configuration == self.learned)
+            for fusion in self.tried
         }
         shown_rows = self.tried if every else self._leading(uses)
         rows: list[list[TableCell]] = []
-        for one in shown_rows:
-            settings = dict(one.configuration.settings)
+        for fusion in shown_rows:
+            settings = dict(fusion.configuration.settings)
             normalise, weights = settings.pop("normalise", None), settings.pop("weights", None)
             numbers = [f"{key}={value}" for key, value in settings.items()]
             numbers += [" ".join(f"{weight:g}" for weight in weights)] if weights else []
-            chosen = " ".join(uses[one.configuration.key])
+            chosen = " ".join(uses[fusion.configuration.key])
             rows.append(
                 [
-                    one.configuration.method,
+                    fusion.configuration.method,
                     normalise,
                     " ".join(numbers) or None,
-                    one.figure,
+                    fusion.figure,
                     chosen or None,
                 ]
             )
@@ -138,15 +138,17 @@ class TunedFusion:
     def _leading(self, uses: Mapping[str, Sequence[str]]) -> list[TriedFusion]:
         """Returns the chosen results, and the best of each method and normalisation."""
         groups: dict[Any, list[TriedFusion]] = {}
-        for one in self.tried:
-            key = one.configuration.method, one.configuration.settings.get("normalise")
-            groups.setdefault(key, []).append(one)
-        best = [group[self.bench.best([one.figure for one in group])] for group in groups.values()]
-        kept = {one.configuration.key for one in best}
+        for fusion in self.tried:
+            key = fusion.configuration.method, fusion.configuration.settings.get("normalise")
+            groups.setdefault(key, []).append(fusion)
+        best = [
+            group[self.bench.best([fusion.figure for fusion in group])] for group in groups.values()
+        ]
+        keys = {fusion.configuration.key for fusion in best}
         return [
-            one
-            for one in self.tried
-            if one.configuration.key in kept or uses[one.configuration.key]
+            fusion
+            for fusion in self.tried
+            if fusion.configuration.key in keys or uses[fusion.configuration.key]
         ]
 
     def __str__(self) -> str:
@@ -180,31 +182,31 @@ def tune_fusion(
     dataset = Dataset.of(data)
     named = _runs(runs, dataset)
     tried = search.configurations(len(named))
-    name, found = _measure(dataset, measure)
+    name, parsed_measure = _measure(dataset, measure)
     folds = folds_of(dataset, search.folds, search.seed)
-    bench = FusionBench(dataset, tuple(named.values()), name, found, folds, search)
+    bench = FusionBench(dataset, tuple(named.values()), name, parsed_measure, folds, search)
     _refuse_lacking(bench, named)
     # A measure that the single runs are too shallow for is refused before the search.
-    evaluations = score(dataset, named, {name: found}).evaluations
+    evaluations = score(dataset, named, {name: parsed_measure}).evaluations
     measured = compare(evaluations, name, baseline=next(iter(named)))
     assert len(measured) == len(named)
-    made = about(bench)
+    record = about(bench)
     with alone(log):
-        known = read_tried(log, made)
-        pending = [one for one in tried if one.key not in known]
+        by_key = read_tried(log, record)
+        pending = [configuration for configuration in tried if configuration.key not in by_key]
         with tqdm(
             total=len(tried), desc="fusions", disable=None if progress else True, unit="fusion"
         ) as bar:
             bar.update(len(tried) - len(pending))
-            for one in current().map(bench.tried, pending):
-                known[one.configuration.key] = one
-                write_log(log, made, list(known.values()))
+            for fusion in current().map(bench.tried, pending):
+                by_key[fusion.configuration.key] = fusion
+                write_log(log, record, list(by_key.values()))
                 bar.update()
-        listed = tuple(known[one.key] for one in tried)
+        listed = tuple(by_key[configuration.key] for configuration in tried)
         result = _chosen(bench, listed, named)
-        mine = {one.key for one in tried}
-        rest = [one for key, one in known.items() if key not in mine]
-        write_log(log, made, [*listed, *rest], _outcome(result))
+        keys = {configuration.key for configuration in tried}
+        rest = [fusion for key, fusion in by_key.items() if key not in keys]
+        write_log(log, record, [*listed, *rest], _outcome(result))
     return result
 
 
@@ -213,10 +215,10 @@ def _chosen(
 ) -> TunedFusion:
     """Returns the choices for the folds and for all queries, with their figures."""
     chosen = tuple(
-        tried[bench.best([one.others[place] for one in tried])].configuration
-        for place in range(len(bench.folds))
+        tried[bench.best([fusion.others[fold_index] for fusion in tried])].configuration
+        for fold_index in range(len(bench.folds))
     )
-    learned = tried[bench.best([one.figure for one in tried])].configuration
+    learned = tried[bench.best([fusion.figure for fusion in tried])].configuration
     method = bench.made(learned, bench.queries)
     run = bench.held_out(chosen, method)
     measures = {bench.name: bench.measure}
@@ -230,7 +232,7 @@ def _outcome(result: TunedFusion) -> dict[str, Any]:
     return {
         "searched": asdict(result.bench.search),
         "figures": {system: row[name] for system, row in result.scores.figures().items()},
-        "chosen": [asdict(one) for one in result.chosen],
+        "chosen": [asdict(configuration) for configuration in result.chosen],
         "learned": learned_record(result.method, result.learned, result.bench.runs),
     }
 
@@ -246,41 +248,41 @@ def _runs(runs: Sequence[Any], dataset: Dataset) -> dict[str, Run]:
     paths = [fspath(run) for run in runs if isinstance(run, str | PathLike)]
     if len({*map(same_place, paths)}) != len(paths):
         raise InputError("a run is given twice")
-    found: dict[str, Run] = {}
+    by_name: dict[str, Run] = {}
     with unchanged(paths):
-        for place, one in enumerate(runs, 1):
-            if isinstance(one, str | PathLike):
-                run = read_run(one, None if dataset.in_memory else dataset)
-                name, run = shown(one), replace(run, exact_ranks=read_ranks(one, run))
+        for number, source in enumerate(runs, 1):
+            if isinstance(source, str | PathLike):
+                run = read_run(source, None if dataset.in_memory else dataset)
+                name, run = shown(source), replace(run, exact_ranks=read_ranks(source, run))
             else:
-                run = Run.of(one)
+                run = Run.of(source)
                 name = run.tag
-            found[f"{name}-{place}" if name in found or name == HELD_OUT else name] = run
-    return found
+            by_name[f"{name}-{number}" if name in by_name or name == HELD_OUT else name] = run
+    return by_name
 
 
 def _measure(dataset: Dataset, measure: Any) -> tuple[str, Any]:
     """Returns the one measure that decides."""
     protocol = dataset.protocol
-    asked = (protocol.main,) if measure is None else measure
-    parsed = parse_measures(asked if isinstance(asked, str | Sequence) else [asked])
+    requested = (protocol.main,) if measure is None else measure
+    parsed = parse_measures(requested if isinstance(requested, str | Sequence) else [requested])
     if len(parsed) != 1:
         raise InputError(
             f"a fusion is tuned by one measure, not {len(parsed)}",
             remedy="name the one that decides",
         )
-    ((name, found),) = parsed.items()
-    return name, found
+    ((name, parsed_measure),) = parsed.items()
+    return name, parsed_measure
 
 
 def _refuse_lacking(bench: FusionBench, named: Mapping[str, Run]) -> None:
     """Raises InputError for a run without a judged query: it would count as ranked last of all."""
     for name, run in named.items():
         has = {*run.query_ids.tolist()}
-        lacking = [query_id for query_id in bench.queries if query_id not in has]
-        if lacking:
+        missing = [query_id for query_id in bench.queries if query_id not in has]
+        if missing:
             raise InputError(
-                f"run {name} lacks {len(lacking)} of {len(bench.queries)} judged queries, for example"
-                f" {lacking[0]}",
+                f"run {name} lacks {len(missing)} of {len(bench.queries)} judged queries, for example"
+                f" {missing[0]}",
                 remedy=f"is it a run of {bench.dataset.id}? rank all queries",
             )

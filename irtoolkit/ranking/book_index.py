@@ -77,9 +77,9 @@ class BookIndex(PlacedIndex):
         self._open(build(data, system, progress=progress), {n.name: n for n in novels}, sentences)
         self.name = data.id
 
-    def _open(self, kept: Index, books: Mapping[str, Novel], sentences: int) -> None:
-        self.kept, self.books, self.sentences = kept, books, sentences
-        self.searched_by = kept.searched_by
+    def _open(self, index: Index, books: Mapping[str, Novel], sentences: int) -> None:
+        self.kept, self.books, self.sentences = index, books, sentences
+        self.searched_by = index.searched_by
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -96,20 +96,20 @@ class BookIndex(PlacedIndex):
         """
         # A passage shares a sentence with 2 (n - 1) others of its length.
         most = k * (2 * self.sentences - 1) if isinstance(k, int) and k > 0 else k
-        found = super().search(query, most)
-        return found.chosen(list(islice(_apart(found.doc_ids), k)))
+        result = super().search(query, most)
+        return result.chosen(list(islice(_apart(result.doc_ids), k)))
 
     def settings(self) -> Mapping[str, Any]:
         return self.kept.settings()
 
     def with_settings(self, **settings: Any) -> BookIndex:
-        other = object.__new__(BookIndex)
-        other._open(self.kept.with_settings(**settings), self.books, self.sentences)
-        other.name = self.name
-        return other
+        index = object.__new__(BookIndex)
+        index._open(self.kept.with_settings(**settings), self.books, self.sentences)
+        index.name = self.name
+        return index
 
-    def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
-        return self.kept._rank(asked, depth)
+    def _rank(self, queries: Mapping[str, str], depth: int) -> Run:
+        return self.kept._rank(queries, depth)
 
     def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
         return self.kept._best(query, depth)
@@ -126,10 +126,10 @@ class BookIndex(PlacedIndex):
 
 def _apart(doc_ids: Sequence[str]) -> Iterator[int]:
     """Yields the places of the passages that share no sentence with a better one."""
-    taken: set[tuple[str, int]] = set()
-    for place, doc_id in enumerate(doc_ids):
+    covered: set[tuple[str, int]] = set()
+    for position, doc_id in enumerate(doc_ids):
         span = Span.parse(doc_id)
-        own = {(span.book, number) for number in range(span.start, span.stop)}
-        if not own & taken:
-            taken |= own
-            yield place
+        sentences = {(span.book, number) for number in range(span.start, span.stop)}
+        if not sentences & covered:
+            covered |= sentences
+            yield position

@@ -62,15 +62,15 @@ def score_passages(
     if system == "words" or cosines is None:
         total, is_hit = words.scores(query, length, words.how.alone)
         return BookScores(total, {}, is_hit)
-    meant = by_meaning(words, cosines, length)
-    known = ~np.isnan(meant)
+    meaning_scores = by_meaning(words, cosines, length)
+    has_vectors = ~np.isnan(meaning_scores)
     if system == "meaning":
-        return BookScores(np.where(known, meant, -np.inf), {}, known)
+        return BookScores(np.where(has_vectors, meaning_scores, -np.inf), {}, has_vectors)
     worded, is_hit = words.scores(query, length, words.how.fused)
-    parts = {"words": standardised(worded), "meaning": standardised(meant)}
+    parts = {"words": standardised(worded), "meaning": standardised(meaning_scores)}
     share = words.how.meaning
     total = (1 - share) * parts["words"] + share * parts["meaning"]
-    return BookScores(total, parts, known | is_hit)
+    return BookScores(total, parts, has_vectors | is_hit)
 
 
 def by_meaning(words: BookWords, cosines: Floats, length: int) -> Floats:
@@ -87,20 +87,20 @@ def by_meaning(words: BookWords, cosines: Floats, length: int) -> Floats:
 
 def _greatest(values: Floats, length: int) -> Floats:
     """Returns the greatest of each value and those that follow; NaN if one of them is."""
-    found = values[: len(values) - length + 1].copy()
+    greatest = values[: len(values) - length + 1].copy()
     for shift in range(1, length):
-        np.maximum(found, values[shift : shift + len(found)], out=found)
-    return found
+        np.maximum(greatest, values[shift : shift + len(greatest)], out=greatest)
+    return greatest
 
 
 def standardised(scores: Floats) -> Floats:
     """Returns scores less their mean, in standard deviations; 0 for those that are not known."""
-    known = ~np.isnan(scores)
-    if not known.any():
+    has_score = ~np.isnan(scores)
+    if not has_score.any():
         return np.zeros(len(scores))
-    deviation = float(scores[known].std())
-    moved = (scores - scores[known].mean()) / (deviation or 1.0)
-    return np.where(known, moved, 0.0)
+    deviation = float(scores[has_score].std())
+    moved = (scores - scores[has_score].mean()) / (deviation or 1.0)
+    return np.where(has_score, moved, 0.0)
 
 
 def best_passages(
@@ -109,15 +109,15 @@ def best_passages(
     """Returns the best passages; of those that share a sentence, the best one alone."""
     chosen: list[RankedPassage] = []
     layout = words.layout
-    taken = np.zeros(layout.size, bool)
+    covered = np.zeros(layout.size, bool)
     ranked = _ranked(words, scores, length, depth)
     for number, (book, start, size) in zip(
         ranked.tolist(), layout.passages(ranked, length), strict=True
     ):
-        own = slice(int(layout.begins[book]) + start, int(layout.begins[book]) + start + size)
-        if taken[own].any():
+        sentences = slice(int(layout.begins[book]) + start, int(layout.begins[book]) + start + size)
+        if covered[sentences].any():
             continue
-        taken[own] = True
+        covered[sentences] = True
         chosen.append(_found(words, scores, number, (book, start, size), cosines))
         if len(chosen) == depth:
             break
@@ -146,7 +146,7 @@ def _found(
 ) -> RankedPassage:
     book, start, size = passage
     first = int(words.layout.lengths[:book].sum()) + start
-    own = np.empty(0) if cosines is None else cosines[first : first + size]
-    similar = () if np.isnan(own).any() else tuple(own.tolist())
+    passage_cosines = np.empty(0) if cosines is None else cosines[first : first + size]
+    similar = () if np.isnan(passage_cosines).any() else tuple(passage_cosines.tolist())
     parts = {name: float(values[number]) for name, values in scores.parts.items()}
     return RankedPassage(book, start, size, float(scores.total[number]), parts, similar)

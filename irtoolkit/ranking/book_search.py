@@ -77,10 +77,13 @@ class BookSearch(PlacedIndex):
 
     def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
         """The best passages of one query; of those that share a sentence, the best one."""
-        found = best_passages(self.words, self._scores(query), self.sentences, depth)
-        names = [self.words.layout.novels[one.book].name for one in found]
-        ids = [f"{name}:{one.start}+{one.length}" for name, one in zip(names, found, strict=True)]
-        return ids, [one.score for one in found]
+        passages = best_passages(self.words, self._scores(query), self.sentences, depth)
+        names = [self.words.layout.novels[passage.book].name for passage in passages]
+        ids = [
+            f"{name}:{passage.start}+{passage.length}"
+            for name, passage in zip(names, passages, strict=True)
+        ]
+        return ids, [passage.score for passage in passages]
 
     def _scores(self, query: str) -> BookScores:
         system = cast(BookSystemName, self.searched_by)
@@ -90,8 +93,8 @@ class BookSearch(PlacedIndex):
     def _cosines(self, query: str) -> Floats:
         """Returns (n,) the cosine of a query and each sentence."""
         compare, encoder = self._compared
-        asked = encoder.once([encoder.text((query,))])[0][0].reshape(1, -1)
-        return np.asarray(compare(asked)[0])
+        vector = encoder.once([encoder.text((query,))])[0][0].reshape(1, -1)
+        return np.asarray(compare(vector)[0])
 
     @cached_property
     def _compared(self) -> Any:
@@ -102,8 +105,8 @@ class BookSearch(PlacedIndex):
         texts = [text for novel in self.words.layout.novels for text in novel.sentences]
         # One count hides the bar.
         count = len(texts) if self._progress else 1
-        made = model.encoder("document").encode(texts, what="sentences", count=count)
-        return prepared(made.vectors(), "cosine", "cpu"), model.encoder("query")
+        encoded = model.encoder("document").encode(texts, what="sentences", count=count)
+        return prepared(encoded.vectors(), "cosine", "cpu"), model.encoder("query")
 
     def settings(self) -> Mapping[str, Any]:
         return {**asdict(BOOKS), "length": self.sentences}
@@ -116,24 +119,24 @@ class BookSearch(PlacedIndex):
             )
         return self
 
-    def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
+    def _rank(self, queries: Mapping[str, str], depth: int) -> Run:
         rows, scores, names = [], [], []
-        for text in asked.values():
-            found = self._scores(text)
-            hits = np.flatnonzero(found.is_hit)
+        for text in queries.values():
+            passage_scores = self._scores(text)
+            hits = np.flatnonzero(passage_scores.is_hit)
 
             def order(numbers: Any, hits: Any = hits) -> Any:
                 return keys(id_array(self.words.layout.ids(hits[numbers], self.sentences)))
 
-            best = hits[best_first(found.total[hits], order, depth)]
+            best = hits[best_first(passage_scores.total[hits], order, depth)]
             rows.append(len(best))
-            scores.append(found.total[best])
+            scores.append(passage_scores.total[best])
             names += self.words.layout.ids(best, self.sentences)
         distinct = list(dict.fromkeys(names))
-        number = {name: place for place, name in enumerate(distinct)}
+        number = {name: position for position, name in enumerate(distinct)}
         docs = np.array([number[name] for name in names], np.int32)
         return Run.ordered(
-            id_array(list(asked)),
+            id_array(list(queries)),
             np.cumsum([0, *rows]),
             id_array(distinct),
             docs,

@@ -31,8 +31,8 @@ class Around:
 
     def shares(self) -> list[tuple[int, float]]:
         """Returns sentences on either side, 0 for the passage itself, and the share in the score."""
-        each = self.share / max(1, len(self.sizes))
-        return [(0, 1 - self.share), *((size, each) for size in self.sizes)]
+        window_share = self.share / max(1, len(self.sizes))
+        return [(0, 1 - self.share), *((size, window_share) for size in self.sizes)]
 
 
 @dataclass(frozen=True)

@@ -55,25 +55,25 @@ class BookWords:
     def __init__(
         self,
         novels: Sequence[Novel],
-        how: BookSystem = BOOKS,
+        settings: BookSystem = BOOKS,
         *,
         name: str | None = None,
         progress: bool = False,
     ) -> None:
-        self.how = how
-        self.layout = BookLayout(novels, max((0, *how.alone.sizes, *how.fused.sizes)))
+        self.how = settings
+        self.layout = BookLayout(novels, max((0, *settings.alone.sizes, *settings.fused.sizes)))
         langs = {novel.lang for novel in novels}
         self.lang = langs.pop() if len(langs) == 1 else None
         data = novel_dataset(list(novels), 1, name=name)
         self.index: StoredIndex = build(data, find_system("bm25", {}), progress=progress)
         self._windows: OrderedDict[tuple[int, Around], list[_Window]] = OrderedDict()
         self._table = threading.Lock()
-        own = analysis_of(self.index.settings(), self.lang)
-        self._analyze = analyzer(*own)
+        analysis = analysis_of(self.index.settings(), self.lang)
+        self._analyze = analyzer(*analysis)
 
     @cached_property
     def _shards(self) -> list[PostingsShard]:
-        return [PostingsShard.load(one.documents.folder) for one in self.index.open_shards]
+        return [PostingsShard.load(shard.documents.folder) for shard in self.index.open_shards]
 
     @cached_property
     def _lengths(self) -> Floats:
@@ -108,11 +108,11 @@ class BookWords:
         """Returns the numbers of the sentences that have a term, and how often each has it."""
         numbers, counts, first = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
         for shard in self._shards:
-            place = shard.terms.place(term)
-            if place is not None:
-                own = slice(int(shard.starts[place]), int(shard.starts[place + 1]))
-                numbers.append(shard.documents[own].astype(np.int64) + first)
-                counts.append(shard.class_counts[shard.classes[own]])
+            position = shard.terms.place(term)
+            if position is not None:
+                rows = slice(int(shard.starts[position]), int(shard.starts[position + 1]))
+                numbers.append(shard.documents[rows].astype(np.int64) + first)
+                counts.append(shard.class_counts[shard.classes[rows]])
             first += len(shard)
         return np.concatenate(numbers), np.concatenate(counts)
 
@@ -128,13 +128,13 @@ class BookWords:
             return self._windows[key]
 
     def _new_windows(self, length: int, around: Around) -> list[_Window]:
-        made = []
+        windows = []
         for size, share in around.shares():
             sizes = self._at_passages(self._lengths, length, size)
             average = float(sizes.mean()) or 1.0
             norms = self.how.k1 * (1 - self.how.b + self.how.b * sizes / average)
-            made.append(_Window(size, share, norms))
-        return made
+            windows.append(_Window(size, share, norms))
+        return windows
 
     def scores(self, query: str, length: int, around: Around) -> tuple[Floats, Any]:
         """Returns (p,) the score of every passage, and whether it has a content word of the query."""
@@ -145,30 +145,30 @@ class BookWords:
         if not content:
             return total, hit
         for term, repeats in sorted(counts.items()):
-            numbers, own = self.postings(term)
+            numbers, term_counts = self.postings(term)
             if not len(numbers):
                 continue
             placed = np.zeros(self.layout.size)
-            placed[self.layout.sentences[numbers]] = own
+            placed[self.layout.sentences[numbers]] = term_counts
             sums = running_sums(placed)
             for window in windows:
-                found = self._at_passages(sums, length, window.around)
-                total += repeats * window.share * _weights(found, window.norms)
+                passage_counts = self._at_passages(sums, length, window.around)
+                total += repeats * window.share * _weights(passage_counts, window.norms)
                 if term in content and not window.around:
-                    hit |= found > 0
+                    hit |= passage_counts > 0
         return total, hit
 
     def _at_passages(self, sums: Floats, length: int, around: int) -> Floats:
         windows = self.layout.window_sums(sums, length, around)
         if len(self.layout.novels) == 1:
             return windows[: max(1, int(self.layout.lengths[0]) - length + 1)]
-        found: Floats = windows[self.layout.starts(length) - self.layout.begins[0]]
-        return found
+        passage_sums: Floats = windows[self.layout.starts(length) - self.layout.begins[0]]
+        return passage_sums
 
 
 def _weights(counts: Floats, norms: Floats) -> Floats:
     """Returns what a term adds to windows: its idf among them, times its saturated count."""
-    size, found = len(counts), int(np.count_nonzero(counts))
-    idf = np.log(1 + (size - found + 0.5) / (found + 0.5))
+    size, document_frequency = len(counts), int(np.count_nonzero(counts))
+    idf = np.log(1 + (size - document_frequency + 0.5) / (document_frequency + 0.5))
     weights: Floats = idf * counts / (counts + norms)
     return weights

@@ -57,17 +57,20 @@ def open_kept(
             raise
         raise InputError(f"{error.found}, and no index at {index}", remedy=error.remedy) from None
     refuse_query_settings(settings)
-    found = find_system(system, settings, data.parts)
-    found = found.on(data.lang)
-    place = kept_folder(data, found)
+    resolved = find_system(system, settings, data.parts)
+    resolved = resolved.on(data.lang)
+    index_folder = kept_folder(data, resolved)
     if build_missing:
-        return build(data, found)
-    there = next((one for one in (place, shared_place(place)) if one and is_index(one)), None)
-    if there is None:
+        return build(data, resolved)
+    existing = next(
+        (path for path in (index_folder, shared_place(index_folder)) if path and is_index(path)),
+        None,
+    )
+    if existing is None:
         raise InputError(
             f"{index} has no index for {system}", remedy=f"irtoolkit index {index} {system}"
         )
-    return build_index.opened_for(there, found.retriever)
+    return build_index.opened_for(existing, resolved.retriever)
 
 
 def folder_index(
@@ -83,9 +86,9 @@ def folder_index(
     if system is None:
         return StoredIndex(folder, settings)
     refuse_query_settings(settings)
-    other = find_system(system, settings, dataset)
-    index = StoredIndex(folder, given(other.retriever), other.retriever.name)
-    if other.task.doc not in (DEFAULT_VIEW, index.manifest.view):
+    requested = find_system(system, settings, dataset)
+    index = StoredIndex(folder, given(requested.retriever), requested.retriever.name)
+    if requested.task.doc not in (DEFAULT_VIEW, index.manifest.view):
         raise other_documents(index.folder, f"doc={index.manifest.view}")
     return index
 

@@ -99,11 +99,11 @@ def unmatched_line(run: Run, ties: str) -> str | None:
     names = [str(name) for name in np.asarray(run.query_ids)[filled][alike]]
     if not names:
         return None
-    shown = _shown(names)
+    listed_names = _shown(names)
     order = IN_WORDS if ties == "trec" else "in no order of relevance"
     if len(names) == 1:
-        return f"warning: query {shown} matches no document; its rows are {order}"
-    return f"warning: {len(names):,} queries match no document ({shown}); their rows are {order}"
+        return f"warning: query {listed_names} matches no document; its rows are {order}"
+    return f"warning: {len(names):,} queries match no document ({listed_names}); their rows are {order}"
 
 
 def _without_rows(names: Sequence[str]) -> str:

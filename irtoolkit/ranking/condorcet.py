@@ -53,8 +53,8 @@ def _beats(ranks: Ints, votes: Floats) -> NDArray[np.bool_]:
     step = max(1, _PAIRS // max(1, count))
     for start in range(0, count, step):
         margin = np.zeros((min(step, count - start), count))
-        for mine, vote in zip(ranks, votes, strict=True):
-            rows = mine[start : start + step, None]
-            margin += vote * ((rows < mine).astype(np.int8) - (rows > mine))
+        for run_ranks, vote in zip(ranks, votes, strict=True):
+            rows = run_ranks[start : start + step, None]
+            margin += vote * ((rows < run_ranks).astype(np.int8) - (rows > run_ranks))
         beats[start : start + step] = margin > least
     return beats

@@ -50,25 +50,25 @@ def fingerprint(task: Task, *, corpus: bool = False) -> str:
 
     Texts of documents are read only where nothing else tells whether they have changed.
     """
-    found = hashlib.sha256()
-    _add_texts(found, task.query_ids, task.queries)
+    digest = hashlib.sha256()
+    _add_texts(digest, task.query_ids, task.queries)
     key = None if task.dataset is None else task.dataset.docs_key
     if key is None:
-        _add_texts(found, task.doc_ids, task.docs)
+        _add_texts(digest, task.doc_ids, task.docs)
         for segments in task.corpus() if corpus else ():
-            found.update("\x1f".join((*segments, "\x1d")).encode())
+            digest.update("\x1f".join((*segments, "\x1d")).encode())
     else:
-        found.update("\x1f".join((key, task.doc_view, "\x1c")).encode())
+        digest.update("\x1f".join((key, task.doc_view, "\x1c")).encode())
         if task.ranks_corpus:
-            return found.hexdigest()
-        found.update("\x1f".join((*task.doc_ids, "\x1e")).encode())
+            return digest.hexdigest()
+        digest.update("\x1f".join((*task.doc_ids, "\x1e")).encode())
     for group in task.groups:
-        found.update(f"{len(group.queries)} {len(group.docs)} ".encode())
-        found.update(group.queries.tobytes())
-        found.update(group.docs.tobytes())
-    return found.hexdigest()
+        digest.update(f"{len(group.queries)} {len(group.docs)} ".encode())
+        digest.update(group.queries.tobytes())
+        digest.update(group.docs.tobytes())
+    return digest.hexdigest()
 
 
-def _add_texts(found: Any, ids: Iterable[str], texts: Iterable[Segments]) -> None:
+def _add_texts(digest: Any, ids: Iterable[str], texts: Iterable[Segments]) -> None:
     for name, segments in zip(ids, texts, strict=True):
-        found.update("\x1f".join((name, *segments, "\x1e")).encode())
+        digest.update("\x1f".join((name, *segments, "\x1e")).encode())

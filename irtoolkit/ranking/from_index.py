@@ -111,12 +111,14 @@ def rank_index(
         )
     index = folder_index(folder, system, settings)
     name = index.searched_by if system is None else find_system(system, settings).name
-    made = System(name, index.retriever, TaskSettings(doc=index.manifest.view, **shared))
+    index_system = System(name, index.retriever, TaskSettings(doc=index.manifest.view, **shared))
     target = output if output is None or isinstance(output, Output) else Output(output)
-    shards = "\x1f".join(f"{one.sha256} {one.deleted}" for one in index.manifest.shards)
-    kept = _Kept(index, f"{shards}\x1c")
-    wanted = CORPUS_DEPTH if depth is None else depth
-    return _ranked(queries, _queries(queries, made), made, kept, wanted, target), made
+    shards = "\x1f".join(f"{shard.sha256} {shard.deleted}" for shard in index.manifest.shards)
+    stored = _Kept(index, f"{shards}\x1c")
+    final_depth = CORPUS_DEPTH if depth is None else depth
+    texts = _queries(queries, index_system)
+    run = _ranked(queries, texts, index_system, stored, final_depth, target)
+    return run, index_system
 
 
 class _Kept(NamedTuple):
@@ -130,11 +132,11 @@ def _ranked(
     dataset: Dataset,
     queries: Mapping[str, Segments],
     system: System,
-    kept: _Kept,
+    stored: _Kept,
     depth: int,
     target: Output | None,
 ) -> Run:
-    index = kept.opened
+    index = stored.opened
     if target is not None and target.say is not None:
         target.say(corpus_line(len(index), depth))
     relevant: Mapping[str, list[str]] = dataset.relevant() if dataset.judgments_are_here else {}
@@ -145,23 +147,23 @@ def _ranked(
     ranks = index.exact_ranks(list(queries), texts, relevant) if relevant else {}
     run = replace(run, exact_ranks=ranks or None)
     if target is not None:
-        made = {**_made(dataset.id, kept.key, system, queries, depth), **dataset.decides}
+        record = {**_made(dataset.id, stored.key, system, queries, depth), **dataset.decides}
         seconds = time.monotonic() - started
-        publish(run, target.path, made, seconds, ranks if relevant else None, form=target.form)
+        publish(run, target.path, record, seconds, ranks if relevant else None, form=target.form)
     return run
 
 
 def _queries(dataset: Dataset, system: System) -> dict[str, Segments]:
     """Query id to text."""
-    found: dict[str, Segments] = {}
+    texts: dict[str, Segments] = {}
     for record in dataset.queries():
-        if record.query_id in found:
+        if record.query_id in texts:
             raise InputError(f"query {record.query_id} occurs twice in dataset {dataset.id}")
         with system.reading(dataset.id):
-            found[record.query_id] = view(record, system.task.query)
-    if not found:
+            texts[record.query_id] = view(record, system.task.query)
+    if not texts:
         raise InputError(f"dataset {dataset.id} has no queries, so there is nothing to rank")
-    return found
+    return texts
 
 
 def _made(

@@ -109,11 +109,11 @@ def _fused(runs: Sequence[Run], method: Method, depth: int | None, tag: str, pro
     counts, docs, scores = [0], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
     hidden = None if progress else True
     with tqdm(total=len(query_ids), desc=method.tag, unit="query", disable=hidden) as bar:
-        for query_id, mine, fused in _each_query(runs, method, query_ids, doc_ids):
-            _refuse_nonfinite(fused, query_id, doc_ids[mine])
-            [order], [single] = top_k(fused[None, :], TieOrder(keys[mine], "trec"), depth)
+        for query_id, codes, fused in _each_query(runs, method, query_ids, doc_ids):
+            _refuse_nonfinite(fused, query_id, doc_ids[codes])
+            [order], [single] = top_k(fused[None, :], TieOrder(keys[codes], "trec"), depth)
             counts.append(len(order))
-            docs.append(mine[order].astype(np.int32))
+            docs.append(codes[order].astype(np.int32))
             scores.append(single)
             bar.update()
     return Run.ordered(
@@ -126,16 +126,18 @@ def _each_query(
 ) -> Iterator[tuple[str, Ints, Floats]]:
     """Yields id, documents in ascending order and their fused scores, for each query in order."""
     if isinstance(method, WholeRunMethod):
-        place = {doc: code for code, doc in enumerate(doc_ids.tolist())}
-        for query_id, found in zip(query_ids, method.scores(runs, query_ids.tolist()), strict=True):
-            codes = np.array([place[doc] for doc in found], dtype=np.int64)
-            values = np.fromiter(found.values(), dtype=np.float64, count=len(found))
+        code_of = {doc: code for code, doc in enumerate(doc_ids.tolist())}
+        for query_id, scores in zip(
+            query_ids, method.scores(runs, query_ids.tolist()), strict=True
+        ):
+            codes = np.array([code_of[doc] for doc in scores], dtype=np.int64)
+            values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
             order = np.argsort(codes)
             yield query_id, codes[order], values[order]
         return
     assert isinstance(method, PointMethod)
     with np.errstate(over="ignore", invalid="ignore"):
-        points = [method.points(run, place) for place, run in enumerate(runs)]
+        points = [method.points(run, position) for position, run in enumerate(runs)]
     for block in pair_blocks(runs, points, query_ids, doc_ids):
         with np.errstate(over="ignore", invalid="ignore"):
             fused = method.combine(block.points, block.listed)
@@ -170,11 +172,11 @@ def pair_blocks(
     """Yields the points of all queries, a few queries at a time."""
     codes = [translate(run.doc_ids, doc_ids) for run in runs]
     starts, counts = np.zeros((2, len(runs), len(query_ids)), np.int64)
-    for place, run in enumerate(runs):
-        at = translate(query_ids, run.query_ids)
-        has = at >= 0
-        starts[place, has] = run.offsets[at[has]]
-        counts[place, has] = run.offsets[at[has] + 1] - starts[place, has]
+    for column, run in enumerate(runs):
+        positions = translate(query_ids, run.query_ids)
+        has = positions >= 0
+        starts[column, has] = run.offsets[positions[has]]
+        counts[column, has] = run.offsets[positions[has] + 1] - starts[column, has]
     cells = np.cumsum(counts.sum(axis=0)) * len(runs)
     cuts = np.flatnonzero(np.diff(cells // _CELLS)) + 1
     for first, last in pairwise([0, *cuts.tolist(), len(query_ids)]):
@@ -190,9 +192,9 @@ def pair_blocks(
         table = np.zeros((len(pairs), len(runs)))
         listed = np.zeros(table.shape, dtype=bool)
         parts = np.split(inverse, np.cumsum([len(row) for row in rows])[:-1])
-        for place, (part, row) in enumerate(zip(parts, rows, strict=True)):
-            table[part, place] = points[place][row]
-            listed[part, place] = True
+        for column, (part, row) in enumerate(zip(parts, rows, strict=True)):
+            table[part, column] = points[column][row]
+            listed[part, column] = True
         offsets = np.searchsorted(pairs, np.append(queries, (last - first) * len(doc_ids)))
         docs = pairs - np.repeat(queries, np.diff(offsets))
         yield PairBlock(query_ids[first:last], offsets, docs, table, listed)
@@ -263,7 +265,7 @@ def fuse_files(
     # One collection may have several names: its folder, an id, an index of it.
     dataset = _agreed_dataset(inputs, report if strange else _unsaid)
     named = [{**item, "file": without_credentials(item["file"])} for item in inputs]
-    made = {
+    record = {
         "dataset": dataset,
         "system": fused.tag,
         "retriever": chosen.name,
@@ -272,7 +274,7 @@ def fuse_files(
         "depth": depth,
         "version": __version__,
     }
-    publish(fused, output, made, seconds, form=form)
+    publish(fused, output, record, seconds, form=form)
     return fused
 
 
@@ -288,8 +290,8 @@ def _agreed_dataset(
     different = datasets_named(named)
     if different is not None:
         report(different)
-    found = set(named.values())
-    return found.pop() if len(found) == 1 else None
+    datasets = set(named.values())
+    return datasets.pop() if len(datasets) == 1 else None
 
 
 def run_input(path: StrPath, run: Run) -> dict[str, Any]:
@@ -301,8 +303,8 @@ def run_input(path: StrPath, run: Run) -> dict[str, Any]:
 
 def _dataset(item: Mapping[str, Any]) -> str | None:
     """The dataset that the record beside an input names; None without a record of that file."""
-    made = (provenance.read_metadata(item["file"]) or {}).get("irtoolkit")
-    if not isinstance(made, dict) or made.get("sha256") != item["sha256"]:
+    record = (provenance.read_metadata(item["file"]) or {}).get("irtoolkit")
+    if not isinstance(record, dict) or record.get("sha256") != item["sha256"]:
         return None
-    named = made.get("dataset")
+    named = record.get("dataset")
     return named if isinstance(named, str) else None

@@ -52,7 +52,7 @@ def refuse_strangers(runs: Sequence[Run], names: Sequence[str]) -> Mapping[str, 
     counts = Counter(query for queries in filled for query in queries)
     for name, queries in zip(names, filled, strict=True):
         alone = bool(queries) and all(counts[query] == 1 for query in queries)
-        others = [i for i, mine in enumerate(filled) if mine and mine is not queries]
+        others = [i for i, ids in enumerate(filled) if ids and ids is not queries]
         if alone and others:
             raise InputError(
                 "it shares no query with the other runs: it has for example"

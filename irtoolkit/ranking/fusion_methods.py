@@ -61,8 +61,8 @@ class PointMethod(Method):
     """A method that gives each row of a run points, and combines the points of each document."""
 
     @abstractmethod
-    def points(self, run: Run, place: int) -> Floats:
-        """(N,) points that each row of a run adds; `place` is the run's position in the list."""
+    def points(self, run: Run, position: int) -> Floats:
+        """(N,) points that each row of a run adds; `position` is the run's position in the list."""
 
     def combine(self, points: Floats, listed: NDArray[np.bool_]) -> Floats:
         """(p,) fused scores of p documents.
@@ -94,7 +94,7 @@ class ReciprocalRank(PointMethod):
     def __post_init__(self) -> None:
         _check_k(self.k)
 
-    def points(self, run: Run, place: int) -> Floats:
+    def points(self, run: Run, position: int) -> Floats:
         return 1 / (self.k + run.ranks)
 
 
@@ -114,7 +114,7 @@ class RankProduct(PointMethod):
     def __post_init__(self) -> None:
         _check_k(self.k)
 
-    def points(self, run: Run, place: int) -> Floats:
+    def points(self, run: Run, position: int) -> Floats:
         return np.minimum(run.ranks, self.k + 1).astype(np.float64)
 
     def combine(self, points: Floats, listed: NDArray[np.bool_]) -> Floats:
@@ -134,7 +134,7 @@ class CombSUM(PointMethod):
     def __post_init__(self) -> None:
         check_normalisation(self.normalise)
 
-    def points(self, run: Run, place: int) -> Floats:
+    def points(self, run: Run, position: int) -> Floats:
         return normalised(run, self.normalise)
 
 
@@ -165,8 +165,8 @@ class Weighted(PointMethod):
     def check(self, count: int) -> None:
         check_weights(self.weights, count)
 
-    def points(self, run: Run, place: int) -> Floats:
-        return self.weights[place] * normalised(run, self.normalise)
+    def points(self, run: Run, position: int) -> Floats:
+        return self.weights[position] * normalised(run, self.normalise)
 
 
 @dataclass(frozen=True)
@@ -190,9 +190,9 @@ class Condorcet(WholeRunMethod):
             ]
             docs = tie_order(id_array(sorted(set().union(*ranks)))).tolist()
             last = len(docs) + 1
-            table = np.array([[each.get(doc, last) for doc in docs] for each in ranks])
+            table = np.array([[rank_of.get(doc, last) for doc in docs] for rank_of in ranks])
             order = condorcet_order(table, votes)
-            yield {docs[at]: float(last - rank) for rank, at in enumerate(order, 1)}
+            yield {docs[index]: float(last - rank) for rank, index in enumerate(order, 1)}
 
     def _votes(self, count: int) -> Floats:
         """(R,) the votes of each run."""
@@ -246,19 +246,19 @@ def number(value: Any) -> float:
         return math.nan
 
 
-def finite(value: Any, shown: str) -> float:
-    """A finite number from what was given, which an InputError calls as `shown` says."""
-    found = number(value)
-    if not math.isfinite(found):
-        raise InputError(f"{shown} is not a finite number")
-    return found
+def finite(value: Any, label: str) -> float:
+    """A finite number from what was given, which an InputError calls as `label` says."""
+    converted = number(value)
+    if not math.isfinite(converted):
+        raise InputError(f"{label} is not a finite number")
+    return converted
 
 
 def finite_weights(values: Any) -> tuple[float, ...]:
     """Weights of runs; refused where they are no list, or one is no finite number."""
-    given = list(values) if isinstance(values, Iterator) else values
-    refuse_other_type("weights", given, Sequence[float])
-    return tuple(finite(value, f"weight {shown_value(value)}") for value in given)
+    weights = list(values) if isinstance(values, Iterator) else values
+    refuse_other_type("weights", weights, Sequence[float])
+    return tuple(finite(value, f"weight {shown_value(value)}") for value in weights)
 
 
 def check_weights(weights: Sequence[float], count: int) -> None:

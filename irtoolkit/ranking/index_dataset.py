@@ -35,11 +35,11 @@ def index_dataset(folder: StrPath) -> Dataset:
 
 def index_texts(index: StoredIndex) -> Mapping[str, GenericDoc]:
     """Returns the documents of an index by id, without deleted ones."""
-    found: dict[str, GenericDoc] = {}
+    documents: dict[str, GenericDoc] = {}
     for shard in index.open_shards:
         ids, texts = shard.documents.ids, shard.documents.texts
         if texts is None:
             continue
-        for place in shard.live.nonzero()[0].tolist():
-            found[ids[place]] = GenericDoc(ids[place], texts[place])
-    return found
+        for position in shard.live.nonzero()[0].tolist():
+            documents[ids[position]] = GenericDoc(ids[position], texts[position])
+    return documents

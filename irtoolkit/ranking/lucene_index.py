@@ -36,12 +36,12 @@ def build_lucene(data: Dataset, system: System, folder: StrPath | None) -> tuple
     if retriever.index is not None:
         raise InputError("index= names an index to search", remedy="leave it out")
     refuse_missing(system)
-    place = on_disk(folder)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise InputError(f"there is something in {place}", remedy="name another folder")
+    path = on_disk(folder)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"there is something in {path}", remedy="name another folder")
     texts = _texts(data, system.task.doc)
-    return place, write_index(
-        place.absolute(), texts, data.docs_count(), lucene_analyzer(retriever.analyzer)
+    return path, write_index(
+        path.absolute(), texts, data.docs_count(), lucene_analyzer(retriever.analyzer)
     )
 
 

@@ -50,23 +50,23 @@ class MemoryIndex(Index):
     def __len__(self) -> int:
         return self._searcher.shards.size if self._searcher else len(self._session or ())
 
-    def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
+    def _rank(self, queries: Mapping[str, str], depth: int) -> Run:
         if self._session is None:
-            texts = [(text,) for text in asked.values()]
+            texts = [(text,) for text in queries.values()]
             return found_run(
                 self._searcher,
-                id_array(list(asked)),
+                id_array(list(queries)),
                 texts,
                 depth,
                 fill=False,
                 name=self.system.name,
             )
-        found = self._session.rank([TextQuery(*query) for query in asked.items()], depth=depth)
+        rankings = self._session.rank([TextQuery(*query) for query in queries.items()], depth=depth)
         return Run.from_rows(
             (
                 (query_id, str(doc_id), score)
-                for query_id, one in zip(asked, found, strict=True)
-                for doc_id, score in zip(one.doc_ids, one.scores.tolist(), strict=True)
+                for query_id, ranking in zip(queries, rankings, strict=True)
+                for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True)
             ),
             self.system.name,
         )

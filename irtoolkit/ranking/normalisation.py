@@ -20,7 +20,7 @@ Normalise = Literal["minmax", "zscore", "sum", "none"]
 _Each = Callable[[np.ufunc, Floats], Floats]
 
 
-def normalised(run: Run, how: Normalise) -> Floats:
+def normalised(run: Run, method: Normalise) -> Floats:
     """(N,) the scores of a run, normalised within each query.
 
     minmax: (s - min) / (max - min). zscore: (s - mean) / population standard deviation of the
@@ -28,42 +28,42 @@ def normalised(run: Run, how: Normalise) -> Floats:
     are equal, the first three give 0.
     """
     scores = run.scores.astype(np.float64)
-    return _NORMALISATIONS[how](scores, partial(_each, run))
+    return _NORMALISATIONS[method](scores, partial(_each, run))
 
 
 def _each(run: Run, reduction: np.ufunc, values: Floats) -> Floats:
     counts = np.diff(run.offsets)
     filled = counts > 0
-    found = reduction.reduceat(values, run.offsets[:-1][filled])
-    return np.repeat(found, counts[filled])
+    reduced = reduction.reduceat(values, run.offsets[:-1][filled])
+    return np.repeat(reduced, counts[filled])
 
 
-def _above(scores: Floats, each: _Each) -> Floats:
+def _above(scores: Floats, per_query: _Each) -> Floats:
     """Distances from the lowest score, which are exactly 0 where all scores are equal."""
-    return scores - each(np.minimum, scores)
+    return scores - per_query(np.minimum, scores)
 
 
 def _ratio(values: Floats, scale: Floats) -> Floats:
     return np.divide(values, scale, out=np.zeros_like(values), where=scale > 0)
 
 
-def _minmax(scores: Floats, each: _Each) -> Floats:
-    above = _above(scores, each)
-    return _ratio(above, each(np.maximum, above))
+def _minmax(scores: Floats, per_query: _Each) -> Floats:
+    above = _above(scores, per_query)
+    return _ratio(above, per_query(np.maximum, above))
 
 
-def _sum(scores: Floats, each: _Each) -> Floats:
-    above = _above(scores, each)
-    return _ratio(above, each(np.add, above))
+def _sum(scores: Floats, per_query: _Each) -> Floats:
+    above = _above(scores, per_query)
+    return _ratio(above, per_query(np.add, above))
 
 
-def _zscore(scores: Floats, each: _Each) -> Floats:
-    above, count = _above(scores, each), each(np.add, np.ones_like(scores))
-    off = above - each(np.add, above) / count
-    return _ratio(off, np.sqrt(each(np.add, off**2) / count))
+def _zscore(scores: Floats, per_query: _Each) -> Floats:
+    above, count = _above(scores, per_query), per_query(np.add, np.ones_like(scores))
+    off = above - per_query(np.add, above) / count
+    return _ratio(off, np.sqrt(per_query(np.add, off**2) / count))
 
 
-def _none(scores: Floats, each: _Each) -> Floats:
+def _none(scores: Floats, per_query: _Each) -> Floats:
     return scores
 
 
@@ -75,11 +75,11 @@ _NORMALISATIONS: dict[str, Callable[[Floats, _Each], Floats]] = {
 }
 
 
-def check_normalisation(how: Any, known: Sequence[str] = get_args(Normalise)) -> None:
+def check_normalisation(method: Any, names: Sequence[str] = get_args(Normalise)) -> None:
     """Raises InputError where there is no such normalisation."""
-    if not isinstance(how, str) or how not in known:
-        guess = did_you_mean(how, known) if isinstance(how, str) else ""
+    if not isinstance(method, str) or method not in names:
+        guess = did_you_mean(method, names) if isinstance(method, str) else ""
         raise InputError(
-            f"no normalisation {shown_value(how)}",
-            remedy=f"{guess}there are {', '.join(known)}",
+            f"no normalisation {shown_value(method)}",
+            remedy=f"{guess}there are {', '.join(names)}",
         )

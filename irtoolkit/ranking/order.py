@@ -12,11 +12,11 @@ from irtoolkit.retrievers import retrievers
 from irtoolkit.runs.recognise import is_run
 
 
-def is_system(given: Any) -> bool:
+def is_system(value: Any) -> bool:
     """Whether something is a system, or the name of a retriever or of a known model."""
-    if not isinstance(given, str):
-        return isinstance(given, System)
-    return given in retrievers() or given in KNOWN_AS or preset_name(given) is not None
+    if not isinstance(value, str):
+        return isinstance(value, System)
+    return value in retrievers() or value in KNOWN_AS or preset_name(value) is not None
 
 
 def dataset_then_system(
@@ -43,16 +43,16 @@ def in_reranking_order(
 
     A dataset with the name of a system stays in first place. `say` receives a line about another order.
     """
-    given = (data, run, system)
+    arguments = (data, run, system)
     if is_system(data) and is_dataset(data):
-        return given
-    runs = [one for one in given if is_run(one)]
-    systems = [one for one in given if is_system(one)]
-    rest = [one for one in given if not is_run(one) and not is_system(one)]
+        return arguments
+    runs = [value for value in arguments if is_run(value)]
+    systems = [value for value in arguments if is_system(value)]
+    rest = [value for value in arguments if not is_run(value) and not is_system(value)]
     if not len(runs) == len(systems) == len(rest) == 1:
-        return given
-    found = (rest[0], runs[0], systems[0])
-    if any(one is not other for one, other in zip(found, given, strict=True)):
-        data, run, system = map(name_of, found)
+        return arguments
+    ordered = (rest[0], runs[0], systems[0])
+    if any(value is not argument for value, argument in zip(ordered, arguments, strict=True)):
+        data, run, system = map(name_of, ordered)
         say(f"{data} is taken for the dataset, {run} for the run, and {system} for the system")
-    return found
+    return ordered

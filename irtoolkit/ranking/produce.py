@@ -61,7 +61,7 @@ def rank_dataset(
     system: System,
     *,
     depth: int | None = None,
-    among: Among | None = None,
+    candidates: Among | None = None,
     relevant: Relevant | None = None,
     progress: bool = True,
 ) -> Ranking:
@@ -71,7 +71,7 @@ def rank_dataset(
         data: a Dataset, or an ir_datasets id.
         system: what ranks.
         depth: rows kept for each query; None keeps all.
-        among: a run whose documents are ranked again; by default the system's own first stage
+        candidates: a run whose documents are ranked again; by default the system's own first stage
             where it has one, else all candidates are ranked.
         relevant: documents whose exact ranks are wanted, by query id.
         progress: whether to show a bar on a terminal.
@@ -86,7 +86,7 @@ def rank_dataset(
     dataset = Dataset.of(data)
     system = for_dataset(system, dataset)
     refuse_missing(system)
-    return _rank(dataset, system.load(dataset), system, depth, among, relevant or {}, progress)
+    return _rank(dataset, system.load(dataset), system, depth, candidates, relevant or {}, progress)
 
 
 def _rank(
@@ -94,12 +94,12 @@ def _rank(
     task: Task,
     system: System,
     depth: int | None,
-    among: Among | None,
+    candidates: Among | None,
     relevant: Relevant,
     progress: bool,
 ) -> Ranking:
-    narrowed = _narrowed(dataset, task, system, among, progress)
-    found = rank_and_locate(
+    narrowed = _narrowed(dataset, task, system, candidates, progress)
+    located = rank_and_locate(
         narrowed,
         system.retriever,
         relevant,
@@ -108,17 +108,17 @@ def _rank(
         fill=system.task.fill or narrowed.picked,
         progress=progress,
     )
-    run = found.run.named(system.name)
-    if among is not None and among.keep_rest:
-        run = _with_rest(run, without_excluded(among.run, dataset.excluded_docs), system.depth)
-    return Ranking(replace(run.untied(), exact_ranks=found.ranks or None), found.ranks)
+    run = located.run.named(system.name)
+    if candidates is not None and candidates.keep_rest:
+        run = _with_rest(run, without_excluded(candidates.run, dataset.excluded_docs), system.depth)
+    return Ranking(replace(run.untied(), exact_ranks=located.ranks or None), located.ranks)
 
 
 def refuse_missing(system: System) -> None:
     """Raises InputError where a system cannot run here."""
-    lacking = system.missing()
-    if lacking is not None:
-        raise InputError(lacking)
+    reason = system.missing()
+    if reason is not None:
+        raise InputError(reason)
 
 
 def produce(
@@ -129,7 +129,7 @@ def produce(
     depth: int | None = None,
     progress: bool = True,
     reuse: bool = False,
-    among: Among | None = None,
+    candidates: Among | None = None,
     ranked: MakeRanking | None = None,
 ) -> tuple[Run, bool]:
     """Ranks a dataset, writes the run and the record of how it was made.
@@ -157,21 +157,23 @@ def produce(
     refuse_missing(system)
     task = system.load(dataset)
     if target.say is not None and not launch().helps:
-        if among is not None:  # a run on something else is refused before anything is said
-            _narrowed(dataset, task, system, among, progress)
-        target.say(candidates_line(dataset, task, system, depth, among.run if among else None))
+        if candidates is not None:  # a run on something else is refused before anything is said
+            _narrowed(dataset, task, system, candidates, progress)
+        target.say(
+            candidates_line(dataset, task, system, depth, candidates.run if candidates else None)
+        )
     relevant = ranks_wanted(dataset, system, depth)
-    made = _made(dataset, system, task, depth, among, relevant)
-    if reuse and _unchanged(path, made):
+    record = _made(dataset, system, task, depth, candidates, relevant)
+    if reuse and _unchanged(path, record):
         return Run.read(path), True
     started = time.monotonic()
     if ranked is not None:
         ranking, seconds = ranked()
     else:
-        ranking = _rank(dataset, task, system, depth, among, relevant, progress)
+        ranking = _rank(dataset, task, system, depth, candidates, relevant, progress)
         seconds = time.monotonic() - started
     ranks = ranking.ranks if relevant else None
-    publish(ranking.run, path, made, seconds, ranks, form=target.form)
+    publish(ranking.run, path, record, seconds, ranks, form=target.form)
     return ranking.run, False
 
 
@@ -187,13 +189,13 @@ def _made(
     system: System,
     task: Task,
     depth: int | None,
-    among: Among | None,
+    candidates: Among | None,
     relevant: Relevant,
 ) -> dict[str, Any]:
     """Everything that decides a run."""
     return {
         **made_of(system, task),
-        **_stage(dataset, system, among),
+        **_stage(dataset, system, candidates),
         "depth": depth,
         "golds": digest(str(relevant)) if relevant else None,
         **dataset.decides,
@@ -206,8 +208,8 @@ def ranks_wanted(dataset: Dataset, system: System, depth: int | None) -> dict[st
     A run that is cut at a depth no longer shows where they are, and no run shows the best rank
     among equal scores.
     """
-    shown = depth is None and system.task.ties != "best"
-    return {} if shown or not dataset.judgments_are_here else dataset.relevant()
+    is_complete = depth is None and system.task.ties != "best"
+    return {} if is_complete or not dataset.judgments_are_here else dataset.relevant()
 
 
 def is_shared(system: System) -> bool:
@@ -222,27 +224,27 @@ def has_nothing_to_do(system: System) -> bool:
     return launch().helps and not is_shared(system)
 
 
-def _stage(dataset: Dataset, system: System, among: Among | None) -> dict[str, Any]:
+def _stage(dataset: Dataset, system: System, candidates: Among | None) -> dict[str, Any]:
     """Returns the record of the run or the first stage that is reranked."""
-    if among is not None:
-        picked = {"tag": among.run.tag, "sha256": among.sha256}
-        return {"among": {**picked, "depth": system.depth, "rest": among.keep_rest}}
+    if candidates is not None:
+        picked = {"tag": candidates.run.tag, "sha256": candidates.sha256}
+        return {"among": {**picked, "depth": system.depth, "rest": candidates.keep_rest}}
     if system.first is not None:
         return {"among": made_of(system.first, system.first.load(dataset))}
     return {}
 
 
 def _narrowed(
-    dataset: Dataset, task: Task, system: System, among: Among | None, progress: bool
+    dataset: Dataset, task: Task, system: System, candidates: Among | None, progress: bool
 ) -> Task:
     """The task, or what another run or a first stage leaves of it."""
-    if among is not None:
-        run = without_excluded(among.run, dataset.excluded_docs)
+    if candidates is not None:
+        run = without_excluded(candidates.run, dataset.excluded_docs)
         return task.among(run, system.depth)
     first = system.first
     if first is None:
         return task
-    found = rank(
+    ranked = rank(
         _narrowed(dataset, first.load(dataset), first, None, progress),
         first.retriever,
         depth=system.depth,
@@ -251,7 +253,7 @@ def _narrowed(
         tag=first.name,
         progress=progress,
     )
-    return task.among(found)
+    return task.among(ranked)
 
 
 def _with_rest(run: Run, source: Run, depth: int) -> Run:
@@ -259,18 +261,18 @@ def _with_rest(run: Run, source: Run, depth: int) -> Run:
     doc_ids, codes = encode([*run.doc_ids, *source.doc_ids])
     rest = codes[len(run.doc_ids) :]
     docs, scores, counts = [], [], []
-    at = {query: i for i, query in enumerate(source.query_ids)}
+    positions = {query: i for i, query in enumerate(source.query_ids)}
     for i, query in enumerate(run.query_ids):
-        mine = slice(run.offsets[i], run.offsets[i + 1])
+        rows = slice(run.offsets[i], run.offsets[i + 1])
         more = source.docs[:0]
-        if query in at:
-            first, last = source.offsets[at[query]], source.offsets[at[query] + 1]
+        if query in positions:
+            first, last = source.offsets[positions[query]], source.offsets[positions[query] + 1]
             more = source.docs[min(first + depth, last) : last]
-        listed = np.concatenate([codes[run.docs[mine]], rest[more]])
+        listed = np.concatenate([codes[run.docs[rows]], rest[more]])
         # Each a step below the one before it, whatever the scores' scale.
-        kept = run.scores[mine]
-        low = np.full(len(more) + 1, kept[-1] if len(kept) else 0, np.float32)
-        scores.append(np.concatenate([kept, separate(low)[1:]]))
+        top_scores = run.scores[rows]
+        low = np.full(len(more) + 1, top_scores[-1] if len(top_scores) else 0, np.float32)
+        scores.append(np.concatenate([top_scores, separate(low)[1:]]))
         docs.append(listed)
         counts.append(len(listed))
     offsets = np.concatenate([[0], np.cumsum(counts)])
@@ -284,10 +286,10 @@ def _with_rest(run: Run, source: Run, depth: int) -> Run:
     )
 
 
-def _unchanged(path: StrPath, made: dict[str, Any]) -> bool:
+def _unchanged(path: StrPath, record: dict[str, Any]) -> bool:
     recorded = (provenance.read_metadata(path) or {}).get("irtoolkit")
     if not isinstance(recorded, dict) or not is_file(path):
         return False
-    if made["golds"] is not None and not is_file(beside(path, RANKS_END)):
+    if record["golds"] is not None and not is_file(beside(path, RANKS_END)):
         return False
-    return recorded == {**made, "sha256": sha256(path)}
+    return recorded == {**record, "sha256": sha256(path)}

@@ -18,11 +18,13 @@ class SentSystem:
     @classmethod
     def of(cls, system: System) -> SentSystem:
         """Packs a system in the process that sends it."""
-        own = Sent.of(system.retriever)
+        sent = Sent.of(system.retriever)
         first = None if system.first is None else cls.of(system.first)
         return cls(
-            replace(system, retriever=own.retriever, first=None if first is None else first.system),
-            (own, *(() if first is None else first.stages)),
+            replace(
+                system, retriever=sent.retriever, first=None if first is None else first.system
+            ),
+            (sent, *(() if first is None else first.stages)),
         )
 
     def here(self) -> System:

@@ -53,7 +53,7 @@ class Session:
         self._first = None if system.first is None else Session(system.first, self._dataset)
         self._task = task = _load(system, self._dataset)
         self._records = self._dataset.queries()
-        self._place = {query_id: place for place, query_id in enumerate(task.query_ids)}
+        self._place = {query_id: position for position, query_id in enumerate(task.query_ids)}
         self._pools: list[Ints] = [np.empty(0, np.int64)] * len(task.query_ids)
         for group in task.groups:
             for query in group.queries:
@@ -83,12 +83,12 @@ class Session:
             self._asks[False] = self._system.retriever.prepare(self._task)
 
     def rank(
-        self, asked: Sequence[TextQuery], *, depth: int | None = None, progress: bool = False
+        self, queries: Sequence[TextQuery], *, depth: int | None = None, progress: bool = False
     ) -> list[TextRanking]:
         """The ranking of each query, in their order.
 
         Args:
-            asked: queries with distinct ids; either all name their candidates or none does.
+            queries: queries with distinct ids; either all name their candidates or none does.
             depth: rows kept for each; None keeps all.
             progress: whether to show a bar on a terminal.
 
@@ -97,76 +97,78 @@ class Session:
                 that are, where each has candidates of its own; or a document that is no candidate of its query.
         """
         refuse_missing(self._system)
-        self._check_strange(asked)
-        if self._first is not None and any(query.doc_ids is None for query in asked):
-            shown = self._first.rank(asked, depth=self._system.depth, progress=progress)
-            asked = [
-                query._replace(doc_ids=found.doc_ids.tolist())
-                for query, found in zip(asked, shown, strict=True)
+        self._check_strange(queries)
+        if self._first is not None and any(query.doc_ids is None for query in queries):
+            first_rankings = self._first.rank(queries, depth=self._system.depth, progress=progress)
+            queries = [
+                query._replace(doc_ids=ranking.doc_ids.tolist())
+                for query, ranking in zip(queries, first_rankings, strict=True)
             ]
         results: dict[str, TextRanking] = {}
-        own = [self._is_own(query) for query in asked]
-        for known in (True, False):
-            part = [query for query, is_own in zip(asked, own, strict=True) if is_own == known]
+        from_dataset = [self._is_own(query) for query in queries]
+        for flag in (True, False):
+            part = [
+                query for query, is_own in zip(queries, from_dataset, strict=True) if is_own == flag
+            ]
             if part:
-                results |= self._rank_alike(part, known, depth, progress)
-        return [results[query.query_id] for query in asked]
+                results |= self._rank_alike(part, flag, depth, progress)
+        return [results[query.query_id] for query in queries]
 
     def _is_own(self, query: TextQuery) -> bool:
         """Whether this is the dataset's own text of the query."""
-        place = self._place.get(query.query_id)
-        if place is None:
+        position = self._place.get(query.query_id)
+        if position is None:
             return False
         views = {DEFAULT_VIEW, self._task.query_view}
-        texts = (" ".join(view(self._records[place], name)) for name in views)
+        texts = (" ".join(view(self._records[position], name)) for name in views)
         return _squeezed(query.text) in map(_squeezed, texts)
 
     def _rank_alike(
-        self, asked: Sequence[TextQuery], own: bool, depth: int | None, progress: bool
+        self, queries: Sequence[TextQuery], is_own: bool, depth: int | None, progress: bool
     ) -> dict[str, TextRanking]:
         """Ranks queries that are either all the dataset's own or all free texts."""
-        task, docs = self._narrowed(asked, own)
-        picked = asked[0].doc_ids is not None
+        task, docs = self._narrowed(queries, is_own)
+        picked = queries[0].doc_ids is not None
         if picked:
-            for query in asked:
+            for query in queries:
                 self._refuse_strange(query)
-            task = task.among(_run_of(asked))
+            task = task.among(_run_of(queries))
             docs = self._numbers(task.doc_ids)
         retriever = self._system.retriever
         # These read no more than is asked, and remember on disk what they have made of it.
         sparing = (Neural, Asking) if picked else _SPARING
         if not isinstance(retriever, sparing):
-            retriever = self._prepared(asked, own, picked, docs)
+            retriever = self._prepared(queries, is_own, picked, docs)
         system = self._system.filled() if picked else self._system
         return rank_found(task, retriever, system, depth, progress)
 
-    def _narrowed(self, asked: Sequence[TextQuery], own: bool) -> tuple[Task, Ints]:
+    def _narrowed(self, queries: Sequence[TextQuery], is_own: bool) -> tuple[Task, Ints]:
         """The task of these queries alone, and the index of each of its documents in the whole task."""
-        groups = self._groups(asked)
+        groups = self._groups(queries)
         places = [self._rank[group.docs] for group in groups]
-        shown = np.zeros(len(self._sorted), dtype=bool)
+        needed = np.zeros(len(self._sorted), dtype=bool)
         for docs in places:
-            shown[docs] = True
-        kept, numbers = np.flatnonzero(shown), np.cumsum(shown) - 1
+            needed[docs] = True
+        positions, numbers = np.flatnonzero(needed), np.cumsum(needed) - 1
         groups = tuple(
             replace(group, docs=numbers[docs]) for group, docs in zip(groups, places, strict=True)
         )
-        task = self._asking(asked, own, groups, self._sorted[kept], picked=True)
-        return task, self._order[kept]
+        task = self._asking(queries, is_own, groups, self._sorted[positions], picked=True)
+        return task, self._order[positions]
 
-    def _groups(self, asked: Sequence[TextQuery]) -> tuple[QueryGroup, ...]:
+    def _groups(self, queries: Sequence[TextQuery]) -> tuple[QueryGroup, ...]:
         """The queries grouped by the documents of the whole task that they may rank."""
-        pools = [self._pool(query) for query in asked]
+        pools = [self._pool(query) for query in queries]
         members: dict[int, list[int]] = {}
-        for place, pool in enumerate(pools):
-            members.setdefault(id(pool), []).append(place)
+        for position, pool in enumerate(pools):
+            members.setdefault(id(pool), []).append(position)
         return tuple(QueryGroup(np.array(places), pools[places[0]]) for places in members.values())
 
     def _pool(self, query: TextQuery) -> Ints:
-        place = self._place.get(query.query_id)
-        return self._whole if place is None else self._pools[place]
+        position = self._place.get(query.query_id)
+        return self._whole if position is None else self._pools[position]
 
-    def _check_strange(self, asked: Sequence[TextQuery]) -> None:
+    def _check_strange(self, queries: Sequence[TextQuery]) -> None:
         """Warns of queries that are not the dataset's and rank all candidates of its own.
 
         Raises:
@@ -174,13 +176,13 @@ class Session:
         """
         strange = [
             query.query_id
-            for query in asked
+            for query in queries
             if query.doc_ids is None and query.query_id not in self._place
         ]
         if not strange or not self._dataset.has("scoreddocs"):
             return
         name = self._task.dataset_id
-        if len(strange) < len(asked):
+        if len(strange) < len(queries):
             raise InputError(
                 f"query {strange[0]!r} is none of {name}, where each query has candidates of its own",
                 remedy="ask by the ids of its queries, or alone, to rank all candidates",
@@ -199,8 +201,8 @@ class Session:
         """The number of each document, or -1 where it is not there."""
         if not len(self._sorted):
             return np.full(len(doc_ids), -1)
-        at = np.minimum(np.searchsorted(self._sorted, doc_ids), len(self._sorted) - 1)
-        return np.where(self._sorted[at] == doc_ids, self._order[at], -1)
+        positions = np.minimum(np.searchsorted(self._sorted, doc_ids), len(self._sorted) - 1)
+        return np.where(self._sorted[positions] == doc_ids, self._order[positions], -1)
 
     def _refuse_strange(self, query: TextQuery) -> None:
         """Refuses candidates that the query does not have in the dataset."""
@@ -221,45 +223,47 @@ class Session:
 
     def _asking(
         self,
-        asked: Sequence[TextQuery],
-        own: bool,
+        queries: Sequence[TextQuery],
+        is_own: bool,
         groups: tuple[QueryGroup, ...],
         doc_ids: Ids,
         picked: bool,
     ) -> Task:
         """A task of other queries over some documents of this one."""
         records = (
-            [self._records[self._place[query.query_id]] for query in asked]
-            if own
-            else [GenericQuery(query.query_id, query.text) for query in asked]
+            [self._records[self._place[query.query_id]] for query in queries]
+            if is_own
+            else [GenericQuery(query.query_id, query.text) for query in queries]
         )
         return replace(
             self._task,
-            query_ids=id_array([query.query_id for query in asked]),
+            query_ids=id_array([query.query_id for query in queries]),
             doc_ids=doc_ids,
             groups=groups,
-            query_view=self._task.query_view if own else DEFAULT_VIEW,
+            query_view=self._task.query_view if is_own else DEFAULT_VIEW,
             picked=picked,
-            typed=not own,
+            typed=not is_own,
             texts=DatasetTexts(self._dataset, records),
         )
 
     def _prepared(
-        self, asked: Sequence[TextQuery], own: bool, picked: bool, docs: Ints
+        self, text_queries: Sequence[TextQuery], is_own: bool, picked: bool, docs: Ints
     ) -> Retriever:
         """The retriever with its documents prepared, for a task with these documents."""
-        if own:
+        if is_own:
             if picked not in self._scorers:
                 task = replace(self._task, picked=True) if picked else self._task
                 self._scorers[picked] = keep_last(self._system.retriever.scorer(task))
-            queries = np.array([self._place[query.query_id] for query in asked])
+            queries = np.array([self._place[query.query_id] for query in text_queries])
             return _Prepared(self._scorers[picked], queries, docs)
         if picked not in self._asks:
             task = replace(self._task, picked=True) if picked else self._task
             self._asks[picked] = self._system.retriever.prepare(task)
-        groups = self._groups(asked)
-        scorer = self._asks[picked](self._asking(asked, own, groups, self._task.doc_ids, picked))
-        return _Prepared(scorer, np.arange(len(asked)), docs)
+        groups = self._groups(text_queries)
+        scorer = self._asks[picked](
+            self._asking(text_queries, is_own, groups, self._task.doc_ids, picked)
+        )
+        return _Prepared(scorer, np.arange(len(text_queries)), docs)
 
 
 @dataclass(frozen=True)
@@ -291,13 +295,13 @@ def _load(system: System, dataset: Dataset) -> Task:
         return corpus_task(dataset, query=system.task.query, doc=system.task.doc)
 
 
-def _run_of(asked: Sequence[TextQuery]) -> Run:
+def _run_of(queries: Sequence[TextQuery]) -> Run:
     """The candidates as a run, in their order."""
     return Run.from_rows(
         (
-            (query.query_id, doc_id, -place)
-            for query in asked
-            for place, doc_id in enumerate(query.doc_ids or ())
+            (query.query_id, doc_id, -rank)
+            for query in queries
+            for rank, doc_id in enumerate(query.doc_ids or ())
         ),
         tag="given",
     )

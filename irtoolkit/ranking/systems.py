@@ -102,18 +102,18 @@ class System:
         flat = {("own" if key == "self" else key): value for key, value in settings.items()}
         shared = {key: flat.pop(key) for key in list(flat) if key in asdict(TaskSettings())}
         try:
-            made = create_retriever(retriever, flat)
+            instance = create_retriever(retriever, flat)
         except UnknownSettingError as error:
-            known = [*error.known, *TASK_SETTINGS]
-            raise UnknownSettingError(error.owner, error.key, known) from None
+            names = [*error.known, *TASK_SETTINGS]
+            raise UnknownSettingError(error.owner, error.key, names) from None
         try:
             task = TaskSettings(**parse_settings(TaskSettings, shared, "the task"))
         except InputError as error:
             # The field cannot be called self, which is what the user wrote.
             raise InputError(error.found.replace("setting own=", "setting self=")) from None
-        made = made.for_queries(task.query)
-        refuse_unread(made, flat)
-        return cls(name, made, task)
+        instance = instance.for_queries(task.query)
+        refuse_unread(instance, flat)
+        return cls(name, instance, task)
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the ranking, flat."""
@@ -225,8 +225,8 @@ def find_system(
         except InputError as error:
             if name.lower() not in retrievers():
                 raise
-            own = f"did you mean {name.lower()}, the retriever?"
-            raise InputError(error.found, remedy=f"{own} {error.remedy}") from None
+            guess = f"did you mean {name.lower()}, the retriever?"
+            raise InputError(error.found, remedy=f"{guess} {error.remedy}") from None
         if system is not None:
             return system
     if "/" in name:
@@ -273,7 +273,7 @@ def system_of(
 
 def _near(name: str) -> str:
     """The nearest names, and where all are listed."""
-    papers = [known for source in sources().values() for known in source.names()]
+    papers = [paper_system for source in sources().values() for paper_system in source.names()]
     names = [*papers, *presets(), *aliases(), *retrievers(), *KNOWN_AS]
     return (
         f"{did_you_mean(name, names)}irtoolkit retrieve --help lists the retrievers, irtoolkit models"
@@ -284,20 +284,22 @@ def _near(name: str) -> str:
 
 def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:
     """The retriever that a model is for."""
-    known = presets().get(preset_name(name) or "", Preset(name))
-    own = [one for one in retrievers().values() if one.name == known.retriever]
-    fit = own or [one for one in retrievers().values() if getattr(one, "applies", None) == kind]
+    preset = presets().get(preset_name(name) or "", Preset(name))
+    matching = [cls for cls in retrievers().values() if cls.name == preset.retriever]
+    fit = matching or [
+        cls for cls in retrievers().values() if getattr(cls, "applies", None) == kind
+    ]
     if not fit:
         raise InputError(
             f"{name} is a model of kind {kind}, which ranks nothing by itself",
             remedy=f"give a retriever that takes it, with --set model={name}",
         )
-    made = fit[0]
-    tag = name.rstrip("/").rpartition("/")[2] or made.name
+    retriever = fit[0]
+    tag = name.rstrip("/").rpartition("/")[2] or retriever.name
     model = aliases().get(name, name)
     takes = "llm" if kind == "llm" else "model"
-    settings = {takes: model, **known.settings, **settings}
-    return System.make(tag if is_word(tag) else made.name, made.name, settings)
+    settings = {takes: model, **preset.settings, **settings}
+    return System.make(tag if is_word(tag) else retriever.name, retriever.name, settings)
 
 
 def refuse_query_settings(settings: Mapping[str, Any]) -> None:

@@ -41,7 +41,7 @@ class TextRanking(NamedTuple):
 
 def rank_texts(
     system: System,
-    asked: Sequence[TextQuery],
+    queries: Sequence[TextQuery],
     texts: Sequence[Sequence[str]],
     *,
     progress: bool = False,
@@ -50,7 +50,7 @@ def rank_texts(
 
     Args:
         system: what ranks.
-        asked: queries with distinct ids, each with its candidates, best first.
+        queries: queries with distinct ids, each with its candidates, best first.
         texts: the text of each candidate; one document may have other texts for other queries.
         progress: whether to show a bar on a terminal.
 
@@ -58,18 +58,18 @@ def rank_texts(
         InputError: the system cannot run here, or wants more of a record than its text.
     """
     refuse_missing(system)
-    names = _distinct_names(asked, texts)
+    names = _distinct_names(queries, texts)
     index: dict[str, int] = {}
     groups = []
-    for place, (query, shown) in enumerate(zip(asked, texts, strict=True)):
-        keys = zip(query.doc_ids or (), shown, strict=True)
+    for position, (query, query_texts) in enumerate(zip(queries, texts, strict=True)):
+        keys = zip(query.doc_ids or (), query_texts, strict=True)
         docs = [index.setdefault(names[key], len(index)) for key in keys]
-        groups.append(QueryGroup(np.array([place]), np.array(docs, dtype=np.int64)))
+        groups.append(QueryGroup(np.array([position]), np.array(docs, dtype=np.int64)))
     records = {name: GenericDoc(name, text) for (_, text), name in names.items()}
     docs_handler = DocsHandler(lambda: records, GenericDoc, FRAME, None)
     task = Task(
         FRAME,
-        id_array([query.query_id for query in asked]),
+        id_array([query.query_id for query in queries]),
         id_array(list(index)),
         tuple(groups),
         system.task.query,
@@ -78,25 +78,25 @@ def rank_texts(
         ordered=True,
         texts=DatasetTexts(
             Dataset(FRAME, ir_datasets.Dataset(docs_handler), in_memory=True),
-            [GenericQuery(query.query_id, query.text) for query in asked],
+            [GenericQuery(query.query_id, query.text) for query in queries],
         ),
     )
-    found = rank_found(task, system.retriever, system.filled(), None, progress)
+    rankings = rank_found(task, system.retriever, system.filled(), None, progress)
     plain = {name: doc_id for (doc_id, _), name in names.items()}
     return [
-        TextRanking(id_array([plain[name] for name in one.doc_ids]), one.scores)
-        for one in (found[query.query_id] for query in asked)
+        TextRanking(id_array([plain[name] for name in ranking.doc_ids]), ranking.scores)
+        for ranking in (rankings[query.query_id] for query in queries)
     ]
 
 
 def _distinct_names(
-    asked: Sequence[TextQuery], texts: Sequence[Sequence[str]]
+    queries: Sequence[TextQuery], texts: Sequence[Sequence[str]]
 ) -> dict[tuple[str, str], str]:
     """(Document id, text) to a name of its own: one document may have several texts."""
     names: dict[tuple[str, str], str] = {}
     versions: dict[str, int] = {}
-    for query, shown in zip(asked, texts, strict=True):
-        for doc_id, text in zip(query.doc_ids or (), shown, strict=True):
+    for query, query_texts in zip(queries, texts, strict=True):
+        for doc_id, text in zip(query.doc_ids or (), query_texts, strict=True):
             if (doc_id, text) not in names:
                 number = versions[doc_id] = versions.get(doc_id, -1) + 1
                 # No id changes its place in the order by this.

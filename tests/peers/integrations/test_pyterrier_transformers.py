@@ -208,7 +208,7 @@ def test_any_retriever_ranks_again(
     source.write(tmp_path / "ql.run")
     made = replace(find_system(system, given, POOLED), first=None)
     run, _ = produce(
-        POOLED, made, tmp_path / "x.run", among=Among.read(tmp_path / "ql.run"), progress=False
+        POOLED, made, tmp_path / "x.run", candidates=Among.read(tmp_path / "ql.run"), progress=False
     )
     asked = first(topics(POOLED))
     parts = [asked] if by == "all" else [part for _, part in asked.groupby("qid", sort=False)]

@@ -215,7 +215,7 @@ def test_a_run_is_ranked_again_and_the_rest_follows(stub: Stub, retriever: Reran
     dataset = register(docs, QUERIES)
     upside_down = Run.from_rows([(q, d, float(d[1:])) for q in QUERIES for d in docs])
     system = System("again", retriever, depth=5)
-    run = rank_dataset(dataset, system, among=Among(upside_down, keep_rest=True)).run.as_dict()
+    run = rank_dataset(dataset, system, candidates=Among(upside_down, keep_rest=True)).run.as_dict()
     given = sorted(docs, reverse=True)
     for query, row in run.items():
         best = best_order({doc: docs[doc] for doc in given[:5]}, query)
