@@ -141,16 +141,16 @@ def index(
     if is_book(data) and path is None and ids is None:
         if (system is None and not settings) or is_book_system(system):
             return book_search(read_books([data]), system, settings, sentences, progress=progress)
-        found = system_of(system or DEFAULT, settings, DatasetId.parse("book"))
-        if found.retriever.index_format() is not None:
-            return BookIndex(read_books([data]), found, sentences or LENGTH, progress=progress)
+        resolved = system_of(system or DEFAULT, settings, DatasetId.parse("book"))
+        if resolved.retriever.index_format() is not None:
+            return BookIndex(read_books([data]), resolved, sentences or LENGTH, progress=progress)
     is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
     name = data_name(data) if is_file else DEFAULT_NAME
     dataset = load(data, ids=ids, name=name, sentences=sentences)
-    found = system_of(system or DEFAULT, settings, dataset.parts)
-    if path is None and (dataset.docs_key is None or found.retriever.index_format() is None):
-        return MemoryIndex(dataset, found)
-    return build(dataset, found, path, replace=replace, progress=progress)
+    resolved = system_of(system or DEFAULT, settings, dataset.parts)
+    if path is None and (dataset.docs_key is None or resolved.retriever.index_format() is None):
+        return MemoryIndex(dataset, resolved)
+    return build(dataset, resolved, path, replace=replace, progress=progress)
 
 
 @checked
@@ -216,14 +216,16 @@ def retrieve(
     data, system = dataset_then_system(data, system)
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
-    found = for_dataset(system_of(system, settings, dataset.parts), dataset)
-    kept = usual_depth(dataset, depth)
-    if kept is not None and can_rank(dataset, found, kept):
-        return rank_corpus(dataset, found, kept, output, progress=progress)
+    resolved = for_dataset(system_of(system, settings, dataset.parts), dataset)
+    final_depth = usual_depth(dataset, depth)
+    if final_depth is not None and can_rank(dataset, resolved, final_depth):
+        return rank_corpus(dataset, resolved, final_depth, output, progress=progress)
     if output is not None:
-        return produce(dataset, found, output, depth=kept, progress=progress)[0]
-    relevant = ranks_wanted(dataset, found, kept)
-    return rank_dataset(dataset, found, depth=kept, relevant=relevant, progress=progress).run
+        return produce(dataset, resolved, output, depth=final_depth, progress=progress)[0]
+    relevant = ranks_wanted(dataset, resolved, final_depth)
+    return rank_dataset(
+        dataset, resolved, depth=final_depth, relevant=relevant, progress=progress
+    ).run
 
 
 def _divided(
@@ -273,9 +275,9 @@ def rerank(
     data, run, system = in_reranking_order(data, run, system)
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
-    found = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
-    among = Among(Run.of(run), keep_rest)
-    return rank_dataset(dataset, found, candidates=among, progress=progress).run
+    resolved = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
+    first_run = Among(Run.of(run), keep_rest)
+    return rank_dataset(dataset, resolved, candidates=first_run, progress=progress).run
 
 
 @checked
@@ -313,10 +315,10 @@ def fuse(
     elif method is not None or settings:
         raise InputError("what is learned has a method and settings", remedy="leave them out")
     else:
-        known = learned_fusion(learned)
+        fusion = learned_fusion(learned)
         listed = [Run.of(run) for run in listed]
-        known.check(listed)
-        chosen = known.method
+        fusion.check(listed)
+        chosen = fusion.method
     fused = fuse(listed, chosen, depth=depth, tag=tag, progress=False, related=True)
     return fused.untied()
 
@@ -355,10 +357,10 @@ def tune_fusion(
     from irtoolkit.fusing.search import FusionSearch
     from irtoolkit.fusing.tuned import tune_fusion
 
-    known = [field.name for field in fields(FusionSearch)]
-    unknown = next((name for name in options if name not in known), None)
+    allowed = [field.name for field in fields(FusionSearch)]
+    unknown = next((name for name in options if name not in allowed), None)
     if unknown is not None:
-        raise InputError(f"tuning has no option {unknown!r}", remedy=f"it has {', '.join(known)}")
+        raise InputError(f"tuning has no option {unknown!r}", remedy=f"it has {', '.join(allowed)}")
     listed = runs[0] if len(runs) == 1 and isinstance(runs[0], list | tuple) else runs
     search = FusionSearch(**options)
     measure = _either(measure, measures)
@@ -403,9 +405,9 @@ def evaluate(
     """
     from irtoolkit.scoring.score import score
 
-    given = runs[0] if len(runs) == 1 else list(runs)
+    run_or_runs = runs[0] if len(runs) == 1 else list(runs)
     chosen = _either(measures, measure)
-    return score(data, given, chosen, names=names, excluded=excluded, precision=precision)
+    return score(data, run_or_runs, chosen, names=names, excluded=excluded, precision=precision)
 
 
 @checked
@@ -441,9 +443,9 @@ def compare(
     from irtoolkit.scoring.compare import compare
     from irtoolkit.scoring.score import score
 
-    given = runs[0] if len(runs) == 1 else list(runs)
+    run_or_runs = runs[0] if len(runs) == 1 else list(runs)
     measure = _either(measure, measures)
-    scores = score(data, given, measure, names=names, excluded=excluded)
+    scores = score(data, run_or_runs, measure, names=names, excluded=excluded)
     if len(scores) < 2:
         raise InputError("one run cannot be compared", remedy="give at least two")
     if measure is not None and len(scores.measures) != 1:
@@ -496,20 +498,22 @@ def report(
     from irtoolkit.reports.write import check_form, report_scores
     from irtoolkit.scoring.score import score
 
-    known = [field.name for field in fields(ReportOptions) if field.name != "names"]
+    allowed = [field.name for field in fields(ReportOptions) if field.name != "names"]
     styles = [field.name for field in fields(TableStyle)]
-    known += styles
-    unknown = next((name for name in options if name not in known), None)
+    allowed += styles
+    unknown = next((name for name in options if name not in allowed), None)
     if unknown is not None:
-        raise InputError(f"a report has no option {unknown!r}", remedy=f"it has {', '.join(known)}")
+        raise InputError(
+            f"a report has no option {unknown!r}", remedy=f"it has {', '.join(allowed)}"
+        )
     files = [output] if isinstance(output, str | PathLike) else list(output)
     if not files:
         raise InputError("nothing to write", remedy="name a file: output='report.html'")
     for path in files:
         check_form(path)
-    given = runs[0] if len(runs) == 1 else list(runs)
+    run_or_runs = runs[0] if len(runs) == 1 else list(runs)
     measures = _either(measures, measure)
-    scores = score(data, given, measures, names=names, excluded=excluded)
+    scores = score(data, run_or_runs, measures, names=names, excluded=excluded)
     style = {name: options.pop(name) for name in styles if name in options}
     report_scores(scores, files, ReportOptions(**options), TableStyle(**style))
     return [Path(path) for path in files]

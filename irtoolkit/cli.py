@@ -80,8 +80,8 @@ def _commands(only: str | None = None) -> Iterator[tuple[str, Any]]:
 @cache
 def _own() -> dict[str, str]:
     """Returns the names of our commands with those of their modules, without importing them."""
-    found = discovery.names(commands)
-    return {name.strip("_"): f"{commands.__name__}.{name}" for name in found}
+    names = discovery.names(commands)
+    return {name.strip("_"): f"{commands.__name__}.{name}" for name in names}
 
 
 def _alone(words: Sequence[str]) -> str | None:
@@ -118,16 +118,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt as interrupt:
         continues = _command_in(words) in ("index", "train", "build")
-        left = "the same command continues" if continues else "nothing half-written was left"
-        streams.say(f"irtoolkit: interrupted; {left}")
+        outcome = "the same command continues" if continues else "nothing half-written was left"
+        streams.say(f"irtoolkit: interrupted; {outcome}")
         return ending.status(interrupt)
     except Exception as error:
         # ir_datasets and others raise what they like, a failed download among them.
         if debug:
             streams.say(traceback.format_exc().rstrip())
-        said = f"irtoolkit: {_reason(error, args, _flags_of(args, words))}"
+        message = f"irtoolkit: {_reason(error, args, _flags_of(args, words))}"
         # Names of files and documents may hold what controls a terminal.
-        streams.say("\n".join(map(printable, said.split("\n"))))
+        streams.say("\n".join(map(printable, message.split("\n"))))
         return BAD_INPUT
 
 
@@ -151,19 +151,21 @@ def _reason(error: Exception, args: argparse.Namespace, flags: Sequence[str]) ->
 
 def _is_left_to_another(words: Sequence[str], shared: bool) -> bool:
     """Returns whether another process of this launch does a command; the first logs it."""
-    here = launch()
-    if here.helps:
+    process = launch()
+    if process.helps:
         if not shared:
-            commands.note(nothing_to_do(here))
+            commands.note(nothing_to_do(process))
         return not shared
-    if here.several:
-        what = (
+    if process.several:
+        sharing = (
             "which share this command; the first writes"
             if shared
             else f"{_command_in(words)} is not shared, so the first does it and the others end"
         )
         joint = ", " if shared else "; "
-        commands.note(f"irtoolkit: {here.launcher} started {here.size} processes{joint}{what}")
+        commands.note(
+            f"irtoolkit: {process.launcher} started {process.size} processes{joint}{sharing}"
+        )
     return False
 
 
@@ -171,9 +173,9 @@ def _parsed(parser: CommandParser, words: list[str]) -> argparse.Namespace:
     """Returns the arguments; a command that does not exist is answered with the nearest ones."""
     command = _command_in(words)
     if command is not None and command not in _own():
-        known = [name for name, _ in _commands()]
-        if command not in known:
-            parser.error(f"no command {command!r}; {did_you_mean(command, known)}".rstrip("; "))
+        names = [name for name, _ in _commands()]
+        if command not in names:
+            parser.error(f"no command {command!r}; {did_you_mean(command, names)}".rstrip("; "))
     return parser.parse_args(words)
 
 

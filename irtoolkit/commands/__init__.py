@@ -45,12 +45,12 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(
-    parser: argparse.ArgumentParser, said: str = "TREC text, .gz or .parquet, by its name",
+    parser: argparse.ArgumentParser, description: str = "TREC text, .gz or .parquet, by its name",
     *, required: bool = True,
 ) -> None:  # fmt: skip
     """Adds the -o argument of commands that write a file, which is checked early."""
     parser.add_argument(
-        "-o", "--output", type=output_file, required=required, metavar="FILE", help=said
+        "-o", "--output", type=output_file, required=required, metavar="FILE", help=description
     )
 
 
@@ -80,7 +80,7 @@ def _tell_new_folder(name: str) -> None:
     if is_url(name) or folder.exists():
         return
     above = folder.parent
-    others = [one.name for one in above.iterdir() if one.is_dir()] if above.is_dir() else []
+    others = [path.name for path in above.iterdir() if path.is_dir()] if above.is_dir() else []
     guess = did_you_mean(folder.name, others).strip()
     if guess or not above.is_dir():
         note(f"note: the folder {harmless(str(folder))} is new{guess and f'; {guess}'}")
@@ -176,16 +176,16 @@ def measures_of(args: argparse.Namespace) -> str | None:
 
     words = " ".join(args.measures)
     for word in words.split():
-        lacking = not_computed(word)
-        if lacking:
-            note(f"note: {word} is shown without {', '.join(lacking)}; not computed here")
+        missing = not_computed(word)
+        if missing:
+            note(f"note: {word} is shown without {', '.join(missing)}; not computed here")
     return words
 
 
 def add_hidden(parser: argparse.ArgumentParser, flag: str, *, of: str) -> None:
     """Another spelling of a flag, which help does not show."""
-    (shown,) = (action for action in parser._actions if of in action.option_strings)
-    parser._option_string_actions[flag] = shown
+    (visible,) = (action for action in parser._actions if of in action.option_strings)
+    parser._option_string_actions[flag] = visible
 
 
 def pass_on(parser: argparse.ArgumentParser) -> None:
@@ -204,7 +204,7 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
     Raises:
         InputError: an argument without "=", or a key given twice.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
@@ -215,10 +215,10 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
                 f"setting {pair!r} has several settings in one",
                 remedy=f"separate them by spaces: {pair.replace(',', ' ')}",
             )
-        if key in found:
+        if key in settings:
             raise InputError(f"setting {key} is given twice")
-        found[key] = value
-    return found
+        settings[key] = value
+    return settings
 
 
 def print_json(content: Any, indent: int | None = 2) -> None:
@@ -228,9 +228,9 @@ def print_json(content: Any, indent: int | None = 2) -> None:
     """
     import json
 
-    said = json.dumps(_finite(content), indent=indent, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(_finite(content), indent=indent, allow_nan=False, ensure_ascii=False)
     # JSON lets stand what begins a terminal's commands in eight bits.
-    print(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", said))
+    print(re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def _finite(content: Any) -> Any:
@@ -251,19 +251,19 @@ def size_of(run: Run) -> str:
     return f"{number_of(len(run.query_ids), 'queries')}, {number_of(len(run), 'rows')}"
 
 
-def written(path: str, run: Run, system: System, given: Iterable[str] = ()) -> str:
+def written(path: str, run: Run, system: System, names: Iterable[str] = ()) -> str:
     """Returns the message on a run that has been written.
 
     Settings at their defaults are left out, except a model, its prompts and those that were given.
     """
-    told = {"model", *given, *system.changed()}
-    settings = {key: value for key, value in system.settings().items() if key in told}
+    listed = {"model", *names, *system.changed()}
+    settings = {key: value for key, value in system.settings().items() if key in listed}
     for name, text in system.retriever.prompts_used().items():
         # An instruction is part of the query prompt.
         if name != "query_prompt" or "instruction" not in settings:
             settings.setdefault(name, text)
-    said = f"{path}: {size_of(run)}; {system.retriever.name}"
-    return " ".join([said, shown(settings)]).rstrip()
+    line = f"{path}: {size_of(run)}; {system.retriever.name}"
+    return " ".join([line, shown(settings)]).rstrip()
 
 
 def shown(values: Mapping[str, Any]) -> str:

@@ -45,8 +45,8 @@ def open_books(
     from irtoolkit.ranking.systems import find_system, refuse_query_settings
 
     refuse_query_settings(settings)
-    given = _sentences(settings.pop("length", None), sentences)
-    size = usual if given is None else given
+    length = _sentences(settings.pop("length", None), sentences)
+    size = usual if length is None else length
     novels = read_books(paths)
     index: PlacedIndex
     if (system is None and not settings) or is_book_system(system):
@@ -68,15 +68,15 @@ def _described(index: PlacedIndex) -> str:
     titles = [novel.title for novel in index.books.values()]
     named = titles[0] if len(titles) == 1 else f"{len(titles)} books"
     size = number_of(index.sentences, "sentences")
-    how = _RANKED.get(index.searched_by, f"by {index.searched_by}")
-    said = [f"{printable(named)}: {len(index):,} passages of {size}, ranked {how}"]
+    method = _RANKED.get(index.searched_by, f"by {index.searched_by}")
+    parts = [f"{printable(named)}: {len(index):,} passages of {size}, ranked {method}"]
     if index.searched_by == "words" and model_lacks() is not None:
-        said.append("no model that compares meaning is installed")
+        parts.append("no model that compares meaning is installed")
     elif index.searched_by == "words" and isinstance(index, BookSearch) and index.is_large:
-        said.append(
+        parts.append(
             f"more than {BOOKS.encoded:,} sentences are compared by meaning with --system both alone"
         )
-    return "; ".join(said)
+    return "; ".join(parts)
 
 
 def _sentences(length: str | None, sentences: int | None) -> int | None:
@@ -95,11 +95,11 @@ def _sentences(length: str | None, sentences: int | None) -> int | None:
 
 def place_of(index: PlacedIndex, hit: Hit, width: int) -> str:
     """Returns the place of a passage on one line."""
-    place = index.place(hit.doc_id)
+    location = index.place(hit.doc_id)
     parts = [index.novel(hit.doc_id).title] if len(index.books) > 1 else []
-    share = f"at {100 * place.share:.0f} %"
+    share = f"at {100 * location.share:.0f} %"
     room = width - sum(map(len, parts)) - len(share) - 12
-    parts += [shorten(place.chapter, max(20, room))] if place.chapter else []
+    parts += [shorten(location.chapter, max(20, room))] if location.chapter else []
     return printable(" · ".join([*parts, share]))
 
 
@@ -111,11 +111,11 @@ def shared_words(hit: Hit) -> str:
 
 def as_record(index: PlacedIndex, hit: Hit) -> dict[str, Any]:
     """Returns a passage's place and its common words with the query, for JSON."""
-    place = index.place(hit.doc_id)
+    location = index.place(hit.doc_id)
     return {
         "book": index.novel(hit.doc_id).title,
-        "chapter": place.chapter,
-        "sentence": place.sentence,
-        "share": round(place.share, 4),
+        "chapter": location.chapter,
+        "sentence": location.sentence,
+        "share": round(location.share, 4),
         "matches": list(dict.fromkeys(hit.text[first:last] for first, last in hit.matches)),
     }

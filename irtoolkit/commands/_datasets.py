@@ -49,18 +49,18 @@ def _add_qrels(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_candidates(parser: argparse.ArgumentParser, said: str) -> None:
-    which = parser.add_argument(
+def _add_candidates(parser: argparse.ArgumentParser, description: str) -> None:
+    option = parser.add_argument(
         "--candidates", metavar="WHICH",
-        help=f"{said}: pool, corpus, or a file with candidates of each query, a run or top_ranked;"
+        help=f"{description}: pool, corpus, or a file with candidates of each query, a run or top_ranked;"
         " default: the candidates where it has them",
     )  # fmt: skip
-    which.suggested = ("pool", "corpus")  # type: ignore[attr-defined]
+    option.suggested = ("pool", "corpus")  # type: ignore[attr-defined]
 
 
-def note_order(said: str) -> None:
+def note_order(message: str) -> None:
     """Notes what is taken for what, where it is in another order than expected."""
-    note(f"note: {said}")
+    note(f"note: {message}")
 
 
 def swap_dataset_and_system(args: argparse.Namespace) -> None:
@@ -95,8 +95,8 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
         pools = args.candidates == "pool"
         dataset = with_topics(dataset, args.topics, pools=pools)
     elif not dataset.has("queries"):
-        one = f'; irtoolkit search {args.dataset} "TEXT" asks one' if is_book(args.dataset) else ""
-        raise InputError(f"{args.dataset} has no queries", remedy=f"--topics FILE gives some{one}")
+        hint = f'; irtoolkit search {args.dataset} "TEXT" asks one' if is_book(args.dataset) else ""
+        raise InputError(f"{args.dataset} has no queries", remedy=f"--topics FILE gives some{hint}")
     if args.qrels is not None:
         dataset = with_qrels(dataset, args.qrels)
     return with_candidates(dataset, args.candidates)

@@ -20,12 +20,12 @@ FILES = {
 
 def files_read(parser: argparse.ArgumentParser) -> tuple[str, ...]:
     """Returns the names of a command's arguments that may be files which it reads, each once, in order."""
-    found = dict.fromkeys(
+    names = dict.fromkeys(
         action.dest
         for action in parser._actions
         if action.metavar in FILES and action.type is None and action.choices is None
     )
-    return tuple(found)
+    return tuple(names)
 
 
 def refuse_overwriting(args: argparse.Namespace) -> None:
@@ -43,11 +43,11 @@ def refuse_overwriting(args: argparse.Namespace) -> None:
             if same_place(word) in outputs:
                 raise InputError("is written twice", file=word, remedy="name two files")
             outputs[same_place(word)] = word
-    there = [word for word in outputs.values() if is_url(word) or os.path.isfile(on_disk(word))]
-    given = _words(getattr(args, name, None) for name in args.files_read)
-    for word in given if there else ():
+    existing = [word for word in outputs.values() if is_url(word) or os.path.isfile(on_disk(word))]
+    inputs = _words(getattr(args, name, None) for name in args.files_read)
+    for word in inputs if existing else ():
         for file in (word, word.partition("=")[2], *_registered(word)):
-            if file and any(_same(file, output) for output in there):
+            if file and any(_same(file, output) for output in existing):
                 raise InputError(
                     "is read and would be overwritten", file=file, remedy="name another file"
                 )
@@ -71,7 +71,7 @@ def _words(values: Iterable[object]) -> Iterator[str]:
         if isinstance(value, str):
             yield value
         elif isinstance(value, list | tuple):
-            yield from (each for each in value if isinstance(each, str))
+            yield from (word for word in value if isinstance(word, str))
 
 
 def _same(read: str, written: str) -> bool:
@@ -79,9 +79,9 @@ def _same(read: str, written: str) -> bool:
     if is_url(read) or is_url(written):
         return same_place(read) == same_place(written)
     try:
-        one, other = os.stat(on_disk(read)), os.stat(on_disk(written))
+        read_stat, written_stat = os.stat(on_disk(read)), os.stat(on_disk(written))
     except (OSError, ValueError):
         return False  # one of them is no file yet
     # A file that has several names keeps the others when one is replaced.
-    alone = one.st_nlink == 1 and os.path.samestat(one, other)
+    alone = read_stat.st_nlink == 1 and os.path.samestat(read_stat, written_stat)
     return os.path.isfile(on_disk(read)) and (alone or same_place(read) == same_place(written))

@@ -50,9 +50,9 @@ class _Number(argparse.Action):
 
     def __init__(self, *args: Any, least: float, most: float, **options: Any) -> None:
         options = {"type": int, "metavar": "N", **options}
-        default, said = options.get("default"), options["help"]
-        if default is not None and "default:" not in said:
-            options["help"] = f"{said}; default: {default:g}"
+        default, description = options.get("default"), options["help"]
+        if default is not None and "default:" not in description:
+            options["help"] = f"{description}; default: {default:g}"
         super().__init__(*args, **options)
         self.least, self.most = least, most
 
@@ -62,8 +62,8 @@ class _Number(argparse.Action):
     ) -> None:  # fmt: skip
         if not self.least <= values <= self.most:
             ends = f"between {self.least:g} and {self.most:g}"
-            wanted = ends if self.most < math.inf else f"at least {self.least:g}"
-            raise InputError(f"{option_string} {values:g} is not {wanted}")
+            bounds = ends if self.most < math.inf else f"at least {self.least:g}"
+            raise InputError(f"{option_string} {values:g} is not {bounds}")
         setattr(namespace, self.dest, values)
 
 
@@ -105,22 +105,26 @@ class CommandParser(argparse.ArgumentParser):
         pairs: list[str] = []
         if any(action.dest == "settings" for action in self._actions):
             words, flags, pairs = self._without_settings(words)
-        found, rest = super().parse_known_args(words, namespace)
+        parsed, rest = super().parse_known_args(words, namespace)
         # argparse takes an optional word to be absent where a flag stands before it.
         words = [action.dest for action in self._actions if action.nargs == "?"]
         for name in words:
-            if rest and not rest[0].startswith("-") and getattr(found, name) is None:
-                setattr(found, name, rest.pop(0))
+            if rest and not rest[0].startswith("-") and getattr(parsed, name) is None:
+                setattr(parsed, name, rest.pop(0))
         # And several words end where a flag stands between them.
-        several = [one.dest for one in self._actions if one.nargs == "*" and not one.option_strings]
+        several = [
+            action.dest
+            for action in self._actions
+            if action.nargs == "*" and not action.option_strings
+        ]
         while several and rest and not rest[0].startswith("-"):
-            getattr(found, several[-1]).append(rest.pop(0))
+            getattr(parsed, several[-1]).append(rest.pop(0))
         if rest:
             self._refuse(rest[0])
         if pairs:
-            found.settings = [*found.settings, *pairs]
-            setattr(found, FLAGS, flags)
-        return found, rest
+            parsed.settings = [*parsed.settings, *pairs]
+            setattr(parsed, FLAGS, flags)
+        return parsed, rest
 
     def flags(self) -> list[str]:
         """Returns the flags of the command, without hidden ones."""
@@ -133,16 +137,16 @@ class CommandParser(argparse.ArgumentParser):
 
     def _without_settings(self, words: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
         """Returns the words without settings, the settings' flags by name, and the settings."""
-        kept: list[str] = []
+        remaining: list[str] = []
         flags: dict[str, str] = {}
         pairs: list[str] = []
         rest = iter(words)
         for word in rest:
             flag, equals, value = word.partition("=")
             if word == "--" or not flag.startswith("--") or flag in self._option_string_actions:
-                kept.append(word)
+                remaining.append(word)
                 if word == "--":
-                    kept.extend(rest)
+                    remaining.extend(rest)
                 continue
             if not equals:
                 value = next(rest, "--")
@@ -151,14 +155,14 @@ class CommandParser(argparse.ArgumentParser):
             key = flag[2:].replace("-", "_")
             flags[key] = flag
             pairs.append(f"{key}={value}")
-        return kept, flags, pairs
+        return remaining, flags, pairs
 
     def _refuse(self, word: str) -> NoReturn:
         if not word.startswith("-"):
             self.error(f"one argument too many: {word!r}{self._hint()}")
         flag = word.partition("=")[0]
-        known = _ELSEWHERE.get(flag)
-        near = f"did you mean {known}?" if known in self.flags() else ""
+        equivalent = _ELSEWHERE.get(flag)
+        near = f"did you mean {equivalent}?" if equivalent in self.flags() else ""
         self.error(f"no flag {flag}; {near or did_you_mean(flag, self.flags())}".rstrip("; "))
 
     def _hint(self) -> str:
@@ -198,8 +202,8 @@ def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[st
     key = getattr(error, "key", of_method)
     if key is None or key not in written:
         return error
-    known: Sequence[str] = getattr(error, "known", ())
-    guess = did_you_mean(written[key], [*flags, *(f"--{name}" for name in known)])
+    names: Sequence[str] = getattr(error, "known", ())
+    guess = did_you_mean(written[key], [*flags, *(f"--{name}" for name in names)])
     return InputError(
         f"no flag {written[key]}, and {error.found}", remedy=guess.strip() or error.remedy
     )

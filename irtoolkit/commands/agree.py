@@ -61,38 +61,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.scoring.annotators import Annotators, read_grades
 
-    found = Annotators.read(args.qrels)
+    annotators = Annotators.read(args.qrels)
     decided = None if args.adjudicator is None else read_grades(args.adjudicator)
-    _print(args, found)
-    if missing := len(found.missing()):
+    _print(args, annotators)
+    if missing := len(annotators.missing()):
         note(
-            f"note: {number_of(missing, 'pairs', ',')} of {len(found.pairs()):,} not judged by all"
+            f"note: {number_of(missing, 'pairs', ',')} of {len(annotators.pairs()):,} not judged by all"
         )
     if args.differ is not None:
-        _to_judge_again(args.differ, found)
+        _to_judge_again(args.differ, annotators)
     if args.output is not None:
-        merged = found.merge(args.rule, args.missing, decided)
+        merged = annotators.merge(args.rule, args.missing, decided)
         merged.write(args.output)
         note(f"{args.output}: {number_of(len(merged), 'pairs', ',')}")
 
 
-def _to_judge_again(path: str, found: Annotators) -> None:
-    if not found.differing():
+def _to_judge_again(path: str, annotators: Annotators) -> None:
+    if not annotators.differing():
         note(f"no pairs differ; {path} is not written")
         return
-    run = found.to_judge_again()
+    run = annotators.to_judge_again()
     run.write(path)
     depth = max(run.offsets[1:] - run.offsets[:-1])
     note(f"{path}: {len(run):,} pairs; irtoolkit annotate DATASET {path} --depth {depth} -o FOLDER judges them again")  # fmt: skip
 
 
-def _print(args: argparse.Namespace, found: Annotators) -> None:
+def _print(args: argparse.Namespace, annotators: Annotators) -> None:
     from dataclasses import asdict, astuple
 
-    rows, differing = found.agreement(), found.differing()
+    rows, differing = annotators.agreement(), annotators.differing()
     if args.format == "json":
         pairs = [
-            {"query": query, "document": doc, "grades": dict(zip(found.names, found.given((query, doc)), strict=True))}
+            {"query": query, "document": doc, "grades": dict(zip(annotators.names, annotators.given((query, doc)), strict=True))}
             for query, doc in differing
         ]  # fmt: skip
         print_json({"agreement": [asdict(row) for row in rows], "differing": pairs})
@@ -101,11 +101,12 @@ def _print(args: argparse.Namespace, found: Annotators) -> None:
     print(TextTable(_HEADERS, cells, places=3).render(args.format))
     if args.format != "text" or not differing:
         return
-    shown = differing if args.all else differing[:SHOWN]
+    printed = differing if args.all else differing[:SHOWN]
     table = [
-        [*pair, *("-" if one is None else str(one) for one in found.given(pair))] for pair in shown
+        [*pair, *("-" if grade is None else str(grade) for grade in annotators.given(pair))]
+        for pair in printed
     ]
-    print(f"\n{len(differing):,} of {len(found.shared()):,} pairs differ:")
-    print(TextTable(["query", "document", *found.names], table).render("text"))
-    if len(shown) < len(differing):
-        note(f"note: --all prints the other {len(differing) - len(shown):,}")
+    print(f"\n{len(differing):,} of {len(annotators.shared()):,} pairs differ:")
+    print(TextTable(["query", "document", *annotators.names], table).render("text"))
+    if len(printed) < len(differing):
+        note(f"note: --all prints the other {len(differing) - len(printed):,}")

@@ -103,23 +103,26 @@ def _print_list(args: argparse.Namespace) -> None:
 
     if args.analysis is not None or args.inputs:
         raise InputError("--list beside an ANALYSIS", remedy="give one of the two")
-    found = analyses().values()
+    members = analyses().values()
     if args.format == "json":
         print_json(
-            [{"analysis": one.name, "title": one.title, "datasets": one.datasets} for one in found]
+            [
+                {"analysis": analysis.name, "title": analysis.title, "datasets": analysis.datasets}
+                for analysis in members
+            ]
         )
         return
-    rows = [[one.name, one.title, _subject(one)] for one in found]
+    rows = [[analysis.name, analysis.title, _subject(analysis)] for analysis in members]
     print(TextTable(["analysis", "what it shows", "of"], rows).render(args.format))
 
 
-def _subject(one: type[Analysis]) -> str:
+def _subject(analysis: type[Analysis]) -> str:
     """Returns the subject of an analysis: people, prompts, rankings or data."""
-    if one.people:
+    if analysis.people:
         return "people"
-    if one.prompted:
+    if analysis.prompted:
         return "prompts"
-    return "rankings" if one.system else "data"
+    return "rankings" if analysis.system else "data"
 
 
 def _print(result: AnalysisResult, form: str) -> None:

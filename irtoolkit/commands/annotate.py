@@ -86,19 +86,19 @@ def execute(args: argparse.Namespace) -> None:
     folder, annotator = Path(args.output), args.annotator or _login()
     check_name(annotator)
     dataset, pool = _pooled(args)
-    place = bound(args.host, args.port)
+    listener = bound(args.host, args.port)
     # Of the annotator's file, and so never the lock of the pool, whatever the annotator is called.
-    with place, locked(folder / f".{annotator}.qrels.lock", wait=False) as mine:
-        if not mine:
+    with listener, locked(folder / f".{annotator}.qrels.lock", wait=False) as acquired:
+        if not acquired:
             raise InputError(
                 f"another irtoolkit annotate keeps judgments of {annotator} in {args.output}",
                 remedy="use its page, end it, or name another --annotator",
             )
         pool.keep(folder)
         session = Session(dataset, pool, folder, annotator)
-        port = place.getsockname()[1]
+        port = listener.getsockname()[1]
         access = access_for(args.host, port, args.token, False, trusts_machine=args.no_token)
-        _serve(session, place, access, args)
+        _serve(session, listener, access, args)
 
 
 def _login() -> str:
@@ -126,7 +126,7 @@ def _pooled(args: argparse.Namespace) -> tuple[Dataset, Pool]:
 
 
 def _serve(
-    session: Session, place: socket.socket, access: Access, args: argparse.Namespace
+    session: Session, listener: socket.socket, access: Access, args: argparse.Namespace
 ) -> None:
     from irtoolkit.apps.annotate.app import application
     from irtoolkit.apps.web.server import Patience, address, run
@@ -137,11 +137,11 @@ def _serve(
         return f"{len(sheet):,} of {number_of(len(pool), 'pairs', ',')} judged"
 
     def ready() -> None:
-        print(address(args.host, place.getsockname()[1], access), flush=True)
+        print(address(args.host, listener.getsockname()[1], access), flush=True)
         note(
             f"{number_of(len(pool.documents), 'queries')}, {said()}; judgments of {sheet.annotator}"
             f" are kept in {sheet.path}; Ctrl-C ends"
         )
 
-    run(application(session, access), place, Patience(), ready)
+    run(application(session, access), listener, Patience(), ready)
     note(f"{said()}; the same command continues")

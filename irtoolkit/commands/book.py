@@ -43,8 +43,8 @@ def execute(args: argparse.Namespace) -> None:
         print_json({name: _record(account) for name, account in accounts.items()})
         return
     tables = [_summary(accounts), _by_reason(accounts)]
-    tables += [_chapters(name, one) for name, one in accounts.items() if args.chapters]
-    tables += [_dropped(name, one) for name, one in accounts.items() if args.dropped]
+    tables += [_chapters(name, account) for name, account in accounts.items() if args.chapters]
+    tables += [_dropped(name, account) for name, account in accounts.items() if args.dropped]
     print("\n\n".join(table.render(args.format) for table in tables if table.rows))
 
 
@@ -52,18 +52,18 @@ def _summary(accounts: dict[str, BookAccount]) -> TextTable:
     headers = ["file", "language", "chapters", "sentences", "characters", "in sentences",
                "in headings", "in notes", "dropped"]  # fmt: skip
     rows: list[list[TableCell]] = [
-        [name, one.novel.lang, len(one.novel.chapters), len(one.novel.sentences),
-         one.characters, one.in_sentences, one.in_headings, one.in_notes, one.in_dropped]
-        for name, one in accounts.items()
+        [name, account.novel.lang, len(account.novel.chapters), len(account.novel.sentences),
+         account.characters, account.in_sentences, account.in_headings, account.in_notes, account.in_dropped]
+        for name, account in accounts.items()
     ]  # fmt: skip
     return TextTable(headers, rows, notes=["Characters without white space."])
 
 
 def _by_reason(accounts: dict[str, BookAccount]) -> TextTable:
     rows: list[list[TableCell]] = [
-        [name, reason, pieces, characters, _lines(one, reason)]
-        for name, one in accounts.items()
-        for reason, (pieces, characters) in one.reasons.items()
+        [name, reason, pieces, characters, _lines(account, reason)]
+        for name, account in accounts.items()
+        for reason, (pieces, characters) in account.reasons.items()
     ]
     return TextTable(["file", "dropped", "pieces", "characters", "lines"], rows)
 

@@ -49,17 +49,19 @@ def execute(args: argparse.Namespace) -> int:
 
     from irtoolkit.scoring.check import grouped, inspect_run
 
-    found = inspect_run(
+    inspection = inspect_run(
         args.run, args.dataset, args.depth, whole_pool=args.whole_pool, strictness=args.strictness
     )
     most = sys.maxsize if args.all else SHOWN
-    for line in grouped(found.notes, most):
+    for line in grouped(inspection.notes, most):
         note(f"note: {line}")
-    for line in [str(p) for p in found.problems] if args.all else grouped(found.problems, most):
+    for line in (
+        [str(p) for p in inspection.problems] if args.all else grouped(inspection.problems, most)
+    ):
         note(line)
-    if found.problems:
-        count = len(found.problems)
+    if inspection.problems:
+        count = len(inspection.problems)
         note(f"irtoolkit: {args.run}: {count:,} problem{'s' * (count > 1)}")
         return 2
-    print(f"{shown(args.run)}: {found.topics} topics, {found.rows} rows, no problems")
+    print(f"{shown(args.run)}: {inspection.topics} topics, {inspection.rows} rows, no problems")
     return 0

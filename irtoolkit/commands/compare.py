@@ -78,8 +78,8 @@ def execute(args: argparse.Namespace) -> None:
         args.max_p = args.alpha if args.max_p is None else args.max_p
         _by_ranx(args, dataset, paths)
         return
-    asked = measures_of(args)
-    measures = parse_measures([dataset.protocol.main] if asked is None else asked)
+    requested = measures_of(args)
+    measures = parse_measures([dataset.protocol.main] if requested is None else requested)
     if len(measures) != 1:
         raise InputError(
             f"compare takes one measure, not {len(measures)}",
@@ -87,23 +87,23 @@ def execute(args: argparse.Namespace) -> None:
         )
     scores = score(dataset, paths, measures, precision=args.precision)
     (measure,) = scores.measures
-    found = compare(
+    comparison = compare(
         scores.evaluations, measure, baseline=baseline, test=args.test,
         correction=args.correction, title=f"{dataset.id}: {scores.averaging}",
     )  # fmt: skip
-    found = replace(found, alpha=args.alpha, notes=scores.notes)
-    for line in found.warnings():
+    comparison = replace(comparison, alpha=args.alpha, notes=scores.notes)
+    for line in comparison.warnings():
         note(line)
     if args.format == "json":
         print_json(
                 {
                     "dataset": dataset.id, "measure": measure, "baseline": baseline,
-                    "test": found.test, "correction": args.correction,
-                    **({} if found.alpha is None else {"alpha": found.alpha}),
-                    "systems": [asdict(row) for row in found],
+                    "test": comparison.test, "correction": args.correction,
+                    **({} if comparison.alpha is None else {"alpha": comparison.alpha}),
+                    "systems": [asdict(row) for row in comparison],
                 })  # fmt: skip
         return
-    print(found.table(exact=args.format == "csv").render(args.format))
+    print(comparison.table(exact=args.format == "csv").render(args.format))
 
 
 def _check_levels(args: argparse.Namespace) -> None:

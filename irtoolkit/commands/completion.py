@@ -76,17 +76,17 @@ def _zsh(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
 def _fish(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
     names = _names(list(parsers))
     for name, parser in parsers.items():
-        said = shlex.quote((parser.description or "").strip().partition("\n")[0])
-        yield f"complete -c irtoolkit -n __fish_use_subcommand -f -a {name} -d {said}"
-        here = f"-n '__fish_seen_subcommand_from {name}'"
+        description = shlex.quote((parser.description or "").strip().partition("\n")[0])
+        yield f"complete -c irtoolkit -n __fish_use_subcommand -f -a {name} -d {description}"
+        condition = f"-n '__fish_seen_subcommand_from {name}'"
         choices = dict(_choices(parser))
         for flag in _flags(parser):
             kind = f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
-            given = f" -x -a {shlex.quote(' '.join(choices[flag]))}" if flag in choices else ""
-            yield f"complete -c irtoolkit {here} {kind}{given}"
+            values = f" -x -a {shlex.quote(' '.join(choices[flag]))}" if flag in choices else ""
+            yield f"complete -c irtoolkit {condition} {kind}{values}"
         words = _words(parser, names)
         if words:
-            yield f"complete -c irtoolkit {here} -a {shlex.quote(' '.join(words))}"
+            yield f"complete -c irtoolkit {condition} -a {shlex.quote(' '.join(words))}"
 
 
 SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
@@ -104,20 +104,22 @@ def _flags(parser: argparse.ArgumentParser) -> list[str]:
 def _choices(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[str]]]:
     """Yields the flags that take one of a few words."""
     for action in parser._actions:
-        known = action.choices if action.choices is not None else getattr(action, "suggested", None)
-        if known is not None:
-            yield from ((flag, list(map(str, known))) for flag in action.option_strings)
+        values = (
+            action.choices if action.choices is not None else getattr(action, "suggested", None)
+        )
+        if values is not None:
+            yield from ((flag, list(map(str, values))) for flag in action.option_strings)
 
 
 def _words(parser: argparse.ArgumentParser, names: dict[str, list[str]]) -> list[str]:
     """Returns the words that may replace the positional arguments, except files."""
-    found: list[str] = []
+    listed: list[str] = []
     for action in parser._actions:
         if action.option_strings:
             continue
-        given = names.get(str(action.metavar), []) if action.choices is None else action.choices
-        found += map(str, given)
-    return [word for word in dict.fromkeys(found) if _PLAIN.fullmatch(word)]
+        values = names.get(str(action.metavar), []) if action.choices is None else action.choices
+        listed += map(str, values)
+    return [word for word in dict.fromkeys(listed) if _PLAIN.fullmatch(word)]
 
 
 def _names(commands: list[str]) -> dict[str, list[str]]:

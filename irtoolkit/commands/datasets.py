@@ -72,17 +72,17 @@ def execute(args: argparse.Namespace) -> None:
 def _download(dataset_id: str, limit: float | None) -> None:
     from irtoolkit.datasets.dataset import Dataset
 
-    about = Dataset.load(dataset_id).about
-    if about is None:
+    benchmark = Dataset.load(dataset_id).about
+    if benchmark is None:
         raise InputError(
             f"irtoolkit does not download {dataset_id}",
             remedy="ir_datasets downloads its own datasets when they are first used",
         )
-    where = about.where()
+    where = benchmark.where()
     if where is None:
-        if about.fetch is None:
-            raise InputError(f"irtoolkit cannot download {dataset_id}", remedy=about.howto)
-        where = str(about.fetch(limit))
+        if benchmark.fetch is None:
+            raise InputError(f"irtoolkit cannot download {dataset_id}", remedy=benchmark.howto)
+        where = str(benchmark.fetch(limit))
     note(f"{dataset_id}: files in {where}")
 
 
@@ -146,8 +146,8 @@ class _Row:
         if DatasetId.parse(self.id).sample:
             return f"small invented sample that ships with irtoolkit ({self.about.licence})"
         licence = self.about.licence
-        shown = "" if licence == NOT_STATED else f" (licence: {licence})"
-        return f"on this machine in {self.where}{shown}"
+        licence_note = "" if licence == NOT_STATED else f" (licence: {licence})"
+        return f"on this machine in {self.where}{licence_note}"
 
 
 def _is_beginning(name: str) -> bool:
@@ -157,7 +157,7 @@ def _is_beginning(name: str) -> bool:
     from irtoolkit.datasets import dataset_ids
 
     return name not in {*dataset_ids(), *ir_datasets.registry} and any(
-        one.startswith(f"{name}/") for one in dataset_ids()
+        dataset_id.startswith(f"{name}/") for dataset_id in dataset_ids()
     )
 
 
@@ -170,19 +170,19 @@ def _rows(beginning: str = "") -> Iterator[_Row]:
         if not dataset_id.startswith(beginning):
             continue
         dataset = Dataset.load(dataset_id)
-        about = dataset.about
-        if about is None or not about.listed:
-            yield _Row(dataset_id, about)
+        benchmark = dataset.about
+        if benchmark is None or not benchmark.listed:
+            yield _Row(dataset_id, benchmark)
             continue
         try:
-            where = about.where()
+            where = benchmark.where()
             if where is None:  # counting would start a download
-                yield _Row(dataset_id, about)
+                yield _Row(dataset_id, benchmark)
                 continue
             queries = dataset.queries_count() if dataset.has("queries") else None
-            yield _Row(dataset_id, about, queries, dataset.docs_count(), where)
+            yield _Row(dataset_id, benchmark, queries, dataset.docs_count(), where)
         except InputError as error:
-            yield _Row(dataset_id, about, problem=str(error))
+            yield _Row(dataset_id, benchmark, problem=str(error))
 
 
 def _print_list(records: list[dict[str, Any]], form: str) -> None:
@@ -193,13 +193,15 @@ def _print_list(records: list[dict[str, Any]], form: str) -> None:
     print(TextTable(_FIELDS, rows).render(form))
 
 
-def _print_groups(some: Iterable[_Row] | None = None) -> None:
+def _print_groups(selected: Iterable[_Row] | None = None) -> None:
     """Prints the list for a terminal, benchmark by benchmark as their files are read."""
-    for _, rows in groupby(_rows() if some is None else some, key=lambda row: row.benchmark):
+    for _, rows in groupby(
+        _rows() if selected is None else selected, key=lambda row: row.benchmark
+    ):
         group = list(rows)
         listed = [row for row in group if row.listed]
-        about = group[0].about
-        _say("Datasets of other packages" if about is None else _heading(about))
+        benchmark = group[0].about
+        _say("Datasets of other packages" if benchmark is None else _heading(benchmark))
         statuses: dict[str, list[_Row]] = {}
         for row in listed:
             statuses.setdefault(row.status(), []).append(row)
@@ -217,9 +219,9 @@ def _print_groups(some: Iterable[_Row] | None = None) -> None:
     print("irtoolkit datasets ID shows one of them, with its protocol and statistics.")
 
 
-def _heading(about: Benchmark) -> str:
-    task = about.overview or about.description
-    return f"{about.title}: {task}" if task else about.title
+def _heading(benchmark: Benchmark) -> str:
+    task = benchmark.overview or benchmark.description
+    return f"{benchmark.title}: {task}" if task else benchmark.title
 
 
 def _say(text: str, indent: int = 0) -> None:
@@ -238,51 +240,51 @@ def _describe(dataset_id: str) -> dict[str, Any]:
     from irtoolkit.datasets.dataset import Dataset
 
     dataset = Dataset.load(dataset_id)
-    about = dataset.about
-    shown: dict[str, Any] = {"id": dataset_id}
-    if about is not None:
-        where = about.where()
-        shown |= {
-            "title": about.title, "task": about.description, "paper": about.citation,
-            "url": about.url, "licence": about.licence,
-            "where": where or f"not on this machine: {about.howto}",
+    benchmark = dataset.about
+    record: dict[str, Any] = {"id": dataset_id}
+    if benchmark is not None:
+        where = benchmark.where()
+        record |= {
+            "title": benchmark.title, "task": benchmark.description, "paper": benchmark.citation,
+            "url": benchmark.url, "licence": benchmark.licence,
+            "where": where or f"not on this machine: {benchmark.howto}",
         }  # fmt: skip
         if where is None:  # reading more would start a download
-            return {**shown, "statistics": []}
-        statistics = about.statistics_of()
+            return {**record, "statistics": []}
+        statistics = benchmark.statistics_of()
     else:
         statistics = [
             Statistic(kind, getattr(dataset, f"{kind}_count")())
             for kind in ("docs", "queries", "qrels", "scoreddocs")
             if dataset.has(kind) and hasattr(dataset, f"{kind}_count")
         ]
-    shown["documents"] = dataset.docs_count() if dataset.has("docs") else None
+    record["documents"] = dataset.docs_count() if dataset.has("docs") else None
     plan = dataset.protocol
-    shown |= {"measures": " ".join(plan.measures), "averaging": plan.note}
-    shown["statistics"] = [
-        {key: value for key, value in asdict(one).items() if key != "edition" or value}
-        for one in statistics
+    record |= {"measures": " ".join(plan.measures), "averaging": plan.note}
+    record["statistics"] = [
+        {key: value for key, value in asdict(row).items() if key != "edition" or value}
+        for row in statistics
     ]
-    return shown
+    return record
 
 
-def _print_one(shown: dict[str, Any], form: str) -> None:
+def _print_one(record: dict[str, Any], form: str) -> None:
     if form == "json":
-        print_json(shown)
+        print_json(record)
         return
     if form == "text":
-        for field, value in shown.items():
+        for field, value in record.items():
             if field != "statistics" and value not in (None, ""):
                 _say(f"{_LABELS.get(field, field)}: {value}")
-        if not shown["statistics"]:
+        if not record["statistics"]:
             return
         print()
-    statistics = shown["statistics"]
+    statistics = record["statistics"]
     rows = [[s["name"], s["value"], s["reported"], s.get("edition")] for s in statistics]
     headers = ["statistic", "computed", "paper", "edition"]
     for number, last in ((3, "edition"), (2, "reported")):
         unused = all(s.get(last) is None for s in statistics)
         if unused and (form == "text" or last == "edition"):
             headers, rows = headers[:number], [row[:number] for row in rows]
-    title = None if form == "text" else shown["id"]
+    title = None if form == "text" else record["id"]
     print(TextTable(headers, rows, title, places=2).render(form))

@@ -101,11 +101,11 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.integrations.ranx_objects import slow_at_first
     from irtoolkit.ranking.fusion import fuse_files
 
-    given = {
+    options = {
         "k": args.k, "weights": args.weights, "normalise": args.normalise, "train": args.train,
         "train_runs": args.train_runs,
     }  # fmt: skip
-    settings = {key: value for key, value in given.items() if value is not None}
+    settings = {key: value for key, value in options.items() if value is not None}
     for key, value in parse_pairs(args.settings).items():
         if key in settings:
             raise InputError(f"setting {key} is given twice")
@@ -127,9 +127,9 @@ def execute(args: argparse.Namespace) -> None:
         form=args.output_format,
         report=lambda line: note(f"note: {line}"),
     )  # fmt: skip
-    if isinstance(method, RanxMethod) and (seen := method.seen(run.query_ids.tolist())):
+    if isinstance(method, RanxMethod) and (count := method.seen(run.query_ids.tolist())):
         note(
-            f"note: {name} is trained on the judgments of {seen} of the"
+            f"note: {name} is trained on the judgments of {count} of the"
             f" {len(run.query_ids)} fused queries, so figures on these are too high; train on others"
             " with --train and --train-runs"
         )
@@ -162,5 +162,5 @@ def _fuse_learned(args: argparse.Namespace, settings: dict[str, Any]) -> None:
 
 
 def _say(output: str, run: Run, name: str, method: Method) -> None:
-    said = {key: value for key, value in method.settings().items() if key != "method"}
-    note(f"{output}: {size_of(run)}; {name} {shown(said)}".rstrip())
+    settings = {key: value for key, value in method.settings().items() if key != "method"}
+    note(f"{output}: {size_of(run)}; {name} {shown(settings)}".rstrip())

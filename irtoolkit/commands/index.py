@@ -89,7 +89,7 @@ def execute(args: argparse.Namespace) -> None:
 
     if args.system is not None:
         swap_dataset_and_system(args)
-    settings, memory, there = parse_pairs(args.settings), args.memory << 20, False
+    settings, memory, was_there = parse_pairs(args.settings), args.memory << 20, False
     if args.delete or args.merge or args.info or args.verify:
         if args.output is not None:
             raise InputError(
@@ -119,18 +119,18 @@ def execute(args: argparse.Namespace) -> None:
         if args.add:
             if args.output is None:
                 raise InputError("--add needs the index", remedy="name it with --output FOLDER")
-            known = folder_index(args.output, args.system, settings, data.parts)
-            index = known.add(data, memory=memory)
+            existing = folder_index(args.output, args.system, settings, data.parts)
+            index = existing.add(data, memory=memory)
         else:
             refuse_query_settings(settings)
-            found = find_system(args.system or "bm25", settings, data.parts)
-            if found.retriever.name == "lucene":
-                _build_lucene(data, found, args)
+            resolved = find_system(args.system or "bm25", settings, data.parts)
+            if resolved.retriever.name == "lucene":
+                _build_lucene(data, resolved, args)
                 return
-            index = build(data, found, args.output, memory=memory, replace=args.replace)
-            there = index.was_there
+            index = build(data, resolved, args.output, memory=memory, replace=args.replace)
+            was_there = index.was_there
     _tell(index)
-    if there:
+    if was_there:
         print("  was there already; --replace builds it again")
 
 
@@ -140,33 +140,33 @@ def _build_lucene(data: Dataset, system: System, args: argparse.Namespace) -> No
 
     if args.replace:
         raise InputError("--replace is for indexes of ours", remedy="name another folder")
-    place, count = build_lucene(data, system, args.output)
-    print(printable(str(place)))
-    print(f"  {count:,} documents, for lucene: --index {printable(str(place))}")
+    path, count = build_lucene(data, system, args.output)
+    print(printable(str(path)))
+    print(f"  {count:,} documents, for lucene: --index {printable(str(path))}")
 
 
 def _tell(index: StoredIndex) -> None:
     """Prints the contents of an index on a few lines."""
-    kept, size = index.manifest, index.bytes()
-    gone = sum(entry.documents for entry in kept.shards) - len(index)
-    shards = f"{len(kept.shards):,} shard{'s' if len(kept.shards) != 1 else ''}"
+    manifest, size = index.manifest, index.bytes()
+    gone = sum(entry.documents for entry in manifest.shards) - len(index)
+    shards = f"{len(manifest.shards):,} shard{'s' if len(manifest.shards) != 1 else ''}"
     deleted = f" and {gone:,} deleted" if gone else ""
-    shown = f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"
+    size_text = f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"
     print(printable(index.name))
-    print(f"  {len(index):,} documents{deleted} in {shards}, {shown}")
-    for source in kept.sources:
+    print(f"  {len(index):,} documents{deleted} in {shards}, {size_text}")
+    for source in manifest.sources:
         print(f"  from {printable(source.name)}: {source.documents:,}")
-    left = sum(source.documents for source in kept.sources) - len(index)
-    if left:
-        print(f"  deleted of these: {left:,}")
-    made = {
-        key: str(value)[:_SHOWN] for key, value in kept.settings.items()
+    removed = sum(source.documents for source in manifest.sources) - len(index)
+    if removed:
+        print(f"  deleted of these: {removed:,}")
+    options = {
+        key: str(value)[:_SHOWN] for key, value in manifest.settings.items()
         if key not in _UNTOLD and value not in (None, [])
     }  # fmt: skip
-    if "model" in made:
-        made["model"] = kept.parameters.get("model", made["model"])
-    searched = {key: value for key, value in kept.given.items() if key not in kept.settings}
-    settings = [f"{key}={value}" for key, value in {**made, **searched}.items()]
+    if "model" in options:
+        options["model"] = manifest.parameters.get("model", options["model"])
+    searched = {key: value for key, value in manifest.given.items() if key not in manifest.settings}
+    settings = [f"{key}={value}" for key, value in {**options, **searched}.items()]
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
     for line in wrap(f"for {index.searched_by}: {printable(' '.join(settings))}", width - 4):
         print(f"  {line}")

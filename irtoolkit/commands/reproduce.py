@@ -56,16 +56,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="use the sample where the collection is not here and no quick download succeeds",
     )  # fmt: skip
     parser.add_argument("--baseline", metavar="S", help="system to test against")
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument(
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
         "--all", action="store_true", help="print every row with measured and reported figures"
     )
-    shown.add_argument(
+    group.add_argument(
         "--list",
         action="store_true",
         help="run nothing; list the rows and what gives their figures",
     )
-    shown.add_argument(
+    group.add_argument(
         "--missing", action="store_true", help="run nothing; list what each row needs to run here"
     )
     add_format(parser)
@@ -131,8 +131,8 @@ def _refuse_unused(args: argparse.Namespace) -> None:
         "--output": args.out != OUTPUT,
         "--weights": args.weights and args.experiment is None,
     }
-    for flag, given in unread.items():
-        if mode is not None and given:
+    for flag, value in unread.items():
+        if mode is not None and value:
             raise InputError(f"{flag} changes nothing with {mode}", remedy="leave it out")
 
 
@@ -147,9 +147,9 @@ def _list_tables(args: argparse.Namespace, systems: list[str]) -> None:
             " irtoolkit reproduce --help",
         )
     if args.format == "json":
-        found = {name: row_states(table) for name, table in tables().items()}
+        by_table = {name: row_states(table) for name, table in tables().items()}
         print_json(
-            {name: {one.system: one.state for one in states} for name, states in found.items()}
+            {name: {row.system: row.state for row in states} for name, states in by_table.items()}
         )
     else:
         print(overview(tables()).render(args.format))
@@ -161,7 +161,7 @@ def _list_rows(table: Table, systems: list[str], form: str) -> None:
     from irtoolkit.papers.listing import listing, row_states
 
     if form == "json":
-        print_json([asdict(one) for one in row_states(table, systems)])
+        print_json([asdict(row) for row in row_states(table, systems)])
     else:
         print(listing(table, systems).render(form))
 
@@ -179,8 +179,8 @@ def _list_missing(table: Table, systems: list[str], form: str) -> None:
     if form == "json":
         print_json([dict(zip(listed.headers, row, strict=True)) for row in listed.rows])
     elif form == "text":
-        every = "Every row can run here" + (", once the data are here." if absent else ".")
-        print("\n".join(missing_lines(result) or [every]))
+        summary = "Every row can run here" + (", once the data are here." if absent else ".")
+        print("\n".join(missing_lines(result) or [summary]))
     else:
         print(listed.render(form))
 
@@ -206,7 +206,7 @@ def _print_tables(parts: list[TextTable], groups: list[str], form: str) -> None:
         return
     for part in parts:
         if form == "text":
-            part = replace(part, notes=[line for one in part.notes for line in folded(one)])
+            part = replace(part, notes=[line for text in part.notes for line in folded(text)])
         print(part.render(form))
 
 

@@ -73,10 +73,10 @@ def execute(args: argparse.Namespace) -> None:
         note(nothing_to_do(launch()))
         return
     keep = args.rest == "keep"
-    among = Among.read(args.run, keep_rest=keep)
+    candidates = Among.read(args.run, keep_rest=keep)
     output = Output(args.output, args.output_format, say=note)
     dataset = ranked_dataset(args)
-    run, _ = produce(dataset, system, output, candidates=among)
+    run, _ = produce(dataset, system, output, candidates=candidates)
     if launch().helps:
         return
     note(written(args.output, run, for_dataset(system, dataset)))

@@ -31,11 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.papers.pages import STYLES, pages, read_result
 
-    made = pages([read_result(Path(name)) for name in args.files])
-    made[STYLES.name] = STYLES.read_text("utf-8")
+    files = pages([read_result(Path(name)) for name in args.files])
+    files[STYLES.name] = STYLES.read_text("utf-8")
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in made.items():
+    for name, text in files.items():
         with atomic_text(folder / name) as out:
             out.write(text)
         print(shown(folder / name))

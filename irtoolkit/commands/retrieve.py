@@ -95,8 +95,8 @@ def execute(args: argparse.Namespace) -> None:
         _rank_index(args, settings)
         return
     if args.system is None:
-        lacking = "DATASET" if args.dataset is None else "SYSTEM"
-        raise InputError(f"{lacking} is missing", remedy="irtoolkit retrieve DATASET bm25 -o FILE")
+        missing = "DATASET" if args.dataset is None else "SYSTEM"
+        raise InputError(f"{missing} is missing", remedy="irtoolkit retrieve DATASET bm25 -o FILE")
     system = find_system(args.system, settings, args.dataset)
     dataset = ranked_dataset(args)
     system = for_dataset(system, dataset)
@@ -114,12 +114,12 @@ def execute(args: argparse.Namespace) -> None:
     _tell(args.output, run, system, settings)
 
 
-def _names_index(given: str) -> bool:
+def _names_index(argument: str) -> bool:
     """Returns whether an argument is an index and no file of documents."""
     from irtoolkit.datasets.memory import is_text_file
     from irtoolkit.indexes.remote import is_index
 
-    return not is_text_file(given) and is_index(given)
+    return not is_text_file(argument) and is_index(argument)
 
 
 def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
@@ -144,10 +144,10 @@ def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     _tell(args.output, run, system, settings)
 
 
-def _tell(output: str, run: Run, system: System, given: dict[str, Any]) -> None:
+def _tell(output: str, run: Run, system: System, settings: dict[str, Any]) -> None:
     from irtoolkit.ranking.candidates import unmatched_line
 
-    note(written(output, run, system, given))
+    note(written(output, run, system, settings))
     warning = unmatched_line(run, system.task.ties)
     if warning is not None:
         note(warning)

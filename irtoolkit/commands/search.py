@@ -81,24 +81,24 @@ def execute(args: argparse.Namespace) -> None:
     if text is not None:
         _show(index, text, args)
         return
-    asking = sys.stdin.isatty() and sys.stdout.isatty()
-    if asking:
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    if interactive:
         print(f"{len(index):,} documents; an empty line or Ctrl-D ends", file=sys.stderr)
     blank: list[int] = []
     for number in count(1):
         try:
-            line = input("> ") if asking else sys.stdin.readline()
+            line = input("> ") if interactive else sys.stdin.readline()
         except EOFError:
             break
         except KeyboardInterrupt:
-            if not asking:
+            if not interactive:
                 raise
             print(file=sys.stderr)
             break
-        if not line or (asking and not line.strip()):
+        if not line or (interactive and not line.strip()):
             break
         if line.strip():
-            _show(index, line.strip(), args, named=not asking)
+            _show(index, line.strip(), args, named=not interactive)
         else:
             blank.append(number)
     if blank:
@@ -165,20 +165,20 @@ def _opened(places: Sequence[str], args: argparse.Namespace) -> Index:
     if not is_index(places[0]):
         if is_book(places[0]):
             return open_books(places, args.system, settings, args.sentences)
-        known = registered_books(places[0])
-        if known is not None:
-            files, length = known
+        registered = registered_books(places[0])
+        if registered is not None:
+            files, length = registered
             return open_books(files, args.system, settings, args.sentences, usual=length)
     if args.sentences is not None:
         raise InputError("--sentences goes with books", remedy="leave it out")
     try:
         return open_kept(places[0], args.system, settings, build_missing=True)
     except InputError as error:
-        said, other, _ = error.found.rpartition(", not ")
-        if args.system is None or not (other and said.startswith("the index ")):
+        searched, built_for, _ = error.found.rpartition(", not ")
+        if args.system is None or not (built_for and searched.startswith("the index ")):
             raise
         remedy = f"index the documents with {args.system}"
-        raise InputError(f"{said}, not {args.system}", remedy=remedy) from None
+        raise InputError(f"{searched}, not {args.system}", remedy=remedy) from None
 
 
 def _show(index: Index, text: str, args: argparse.Namespace, named: bool = False) -> None:
@@ -186,26 +186,26 @@ def _show(index: Index, text: str, args: argparse.Namespace, named: bool = False
     from irtoolkit.commands import _books
     from irtoolkit.ranking.book_index import PlacedIndex
 
-    found = index.search(text, args.hits)
+    result = index.search(text, args.hits)
     books = index if isinstance(index, PlacedIndex) else None
     if args.format == "json":
         hits = [
             {"rank": hit.rank, "id": hit.doc_id, "score": hit.score, "text": hit.text}
             | ({} if books is None else _books.as_record(books, hit))
-            for hit in found
+            for hit in result
         ]
         print_json({"query": text, "hits": hits}, None if named else 2)
         return
     if named:
         print(printable(text))
-    if not found:
-        print(printable(repr(found)))
-    _print(found, books)
+    if not result:
+        print(printable(repr(result)))
+    _print(result, books)
     if named:
         print(flush=True)
 
 
-def _print(found: SearchResult, books: PlacedIndex | None = None) -> None:
+def _print(result: SearchResult, books: PlacedIndex | None = None) -> None:
     """Prints hits; of passages of books, their places and all of them, up to some length."""
     import shutil
 
@@ -215,13 +215,13 @@ def _print(found: SearchResult, books: PlacedIndex | None = None) -> None:
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     # About three lines, or ten, which end before they are full.
     most = (27 if books is None else 90) * (width - 5) // 10
-    for hit in found:
+    for hit in result:
         print(f"{hit.rank:>3}  {hit.score:.4f}  {printable(hit.doc_id)}")
         if books is not None:
             print(f"     {_books.place_of(books, hit, width)}")
         for line in _marked(*_passage(hit, most), max(20, width - 5)):
-            shown = line.replace(_BEGIN, _BOLD if bold else "")
-            print(f"     {shown.replace(_END, _PLAIN if bold else '')}")
+            rendered = line.replace(_BEGIN, _BOLD if bold else "")
+            print(f"     {rendered.replace(_END, _PLAIN if bold else '')}")
         if books is not None and hit.matches:
             print(f"     [{_books.shared_words(hit)}]")
 
@@ -250,28 +250,28 @@ def _marked(text: str, matches: Sequence[tuple[int, int]], width: int) -> Iterat
 
     A match that is broken is marked on each.
     """
-    at = 0
+    position = 0
     for line in wrap(text, width):
-        shown = ""
+        rendered = ""
         # Words are as in the text, and only white space between them may differ.
         for word in re.split("( +)", line):
             if not word or word.isspace():
-                shown += word
+                rendered += word
                 continue
-            begin = text.index(word, at)
-            at = begin + len(word)
-            shown += _with_marks(word, begin, matches)
-        yield shown
+            begin = text.index(word, position)
+            position = begin + len(word)
+            rendered += _with_marks(word, begin, matches)
+        yield rendered
 
 
 def _with_marks(word: str, begin: int, matches: Sequence[tuple[int, int]]) -> str:
     """Returns a word of a text, which begins at `begin`, with its matching parts marked."""
-    parts, at, end = [], begin, begin + len(word)
+    parts, position, end = [], begin, begin + len(word)
     for first, last in matches:
         # Pairs of Chinese characters overlap.
-        first, last = max(first, at), min(last, end)
+        first, last = max(first, position), min(last, end)
         if first < last:
-            own = word[first - begin : last - begin]
-            parts += [word[at - begin : first - begin], _BEGIN, own, _END]
-            at = last
-    return "".join([*parts, word[at - begin :]])
+            marked = word[first - begin : last - begin]
+            parts += [word[position - begin : first - begin], _BEGIN, marked, _END]
+            position = last
+    return "".join([*parts, word[position - begin :]])

@@ -149,14 +149,14 @@ def _need(module: str, extra: str) -> None:
         raise needs_extra(module, extra)
 
 
-def _fill(library: Library, what: list[str]) -> None:
+def _fill(library: Library, names: list[str]) -> None:
     from irtoolkit.apps.serve.shelf import paths_in
     from irtoolkit.datasets.editions.reading import SUFFIXES
 
-    for name in what:
-        place = Path(name)
-        if place.is_dir() or place.is_file():
-            paths = paths_in([place])
+    for name in names:
+        named = Path(name)
+        if named.is_dir() or named.is_file():
+            paths = paths_in([named])
             if not paths:
                 raise InputError(
                     f"the folder {name} has no book",
@@ -164,7 +164,7 @@ def _fill(library: Library, what: list[str]) -> None:
                 )
             for path in paths:
                 library.shelf.add_file(path)
-        elif place.suffix.lower() in SUFFIXES:
+        elif named.suffix.lower() in SUFFIXES:
             raise InputError("no such file", file=name)
         else:
             library.shelf.add_dataset(name)
@@ -174,10 +174,10 @@ def _serve(library: Library, args: argparse.Namespace) -> None:
     from irtoolkit.apps.web.server import access_for, address, bound
     from irtoolkit.base.locks import locked
 
-    place = bound(args.host, args.port)
+    listener = bound(args.host, args.port)
     remedy = "make it writable, or name another with --folder"
-    with place, locked(library.folder / LOCK, wait=False, remedy=remedy) as mine:
-        if not mine:
+    with listener, locked(library.folder / LOCK, wait=False, remedy=remedy) as acquired:
+        if not acquired:
             raise InputError(
                 f"another irtoolkit serve uses the folder {library.folder}",
                 remedy="end that one, or name another with --folder",
@@ -186,25 +186,25 @@ def _serve(library: Library, args: argparse.Namespace) -> None:
             note("note: passages are compared by their words alone, as --model none asks for")
         elif library.meaning.why_not:
             note(f"note: passages are compared by their words alone: {library.meaning.why_not}")
-        port = place.getsockname()[1]
+        port = listener.getsockname()[1]
         access = access_for(args.host, port, args.token, args.public, trusts_machine=args.no_token)
-        _until_told(library, place, access, address(args.host, port, access))
+        _until_told(library, listener, access, address(args.host, port, access))
 
 
-def _until_told(library: Library, place: socket.socket, access: Access, shown: str) -> None:
+def _until_told(library: Library, listener: socket.socket, access: Access, url: str) -> None:
     import threading
 
     from irtoolkit.apps.serve.app import serve
 
-    said = "the search is being compiled, which is needed once after an install"
-    slow = threading.Timer(_SLOW, note, (said,))
+    message = "the search is being compiled, which is needed once after an install"
+    slow = threading.Timer(_SLOW, note, (message,))
     slow.daemon = True
 
     def ready() -> None:
         slow.cancel()
         for line in library.shelf.damaged():
             note(f"left out: {library.folder}{os.sep}{line}")
-        print(shown, flush=True)
+        print(url, flush=True)
         note(f"books and judgments are kept in {library.folder.resolve()}; Ctrl-C ends")
 
     def ending() -> None:
@@ -212,14 +212,14 @@ def _until_told(library: Library, place: socket.socket, access: Access, shown: s
 
     slow.start()
     try:
-        serve(library, place, access, ready, ending)
+        serve(library, listener, access, ready, ending)
     finally:
         slow.cancel()
     for entry in library.shelf.entries():
         now = entry.progress
         if now.stage == "meaning" and now.done:
-            said = f"{now.done:,} of {now.total:,} sentences are prepared"
-            note(f"{entry.collection.title}: {said}; the next start continues")
+            message = f"{now.done:,} of {now.total:,} sentences are prepared"
+            note(f"{entry.collection.title}: {message}; the next start continues")
     # All is on the disk. To load a model cannot be stopped, and to take it apart takes seconds.
     sys.stdout.flush()
     sys.stderr.flush()
@@ -229,41 +229,45 @@ def _until_told(library: Library, place: socket.socket, access: Access, shown: s
 def _prepare(library: Library) -> None:
     for entry in library.shelf.entries():
         library.shelf.preparing.prepare(entry)
-        made = entry.collection
-        systems = " and ".join(made.systems()[:2])
-        print(f"{made.title}: {number_of(len(made.sentences), 'sentences', ',')}, by {systems}")
+        collection = entry.collection
+        systems = " and ".join(collection.systems()[:2])
+        print(
+            f"{collection.title}: {number_of(len(collection.sentences), 'sentences', ',')}, by {systems}"
+        )
 
 
-def _measure(library: Library, what: list[str]) -> None:
+def _measure(library: Library, names: list[str]) -> None:
     from irtoolkit.apps.serve import quality
     from irtoolkit.apps.serve.library import system_label
     from irtoolkit.datasets.dataset import Dataset
 
-    if not what:
+    if not names:
         raise InputError("nothing to measure", remedy="name a dataset, such as relic/val")
-    files = [name for name in what if Path(name).is_file()]
+    files = [name for name in names if Path(name).is_file()]
     if files:
         raise InputError(
             f"{files[0]} has no judged queries, which --measure needs",
             remedy="name a dataset that has, such as relic/val",
         )
-    for name in what:
+    for name in names:
         entry = library.shelf.add_dataset(name)
-        made = entry.collection
+        collection = entry.collection
 
-        def tell(done: int, total: int, what: str = "sentences") -> None:
+        def tell(done: int, total: int, unit: str = "sentences") -> None:
             if sys.stderr.isatty():
-                print(f"\r{what}: {done:,} of {total:,} ", end="", file=sys.stderr, flush=True)
+                print(f"\r{unit}: {done:,} of {total:,} ", end="", file=sys.stderr, flush=True)
 
         if library.meaning is not None and not library.meaning.why_not:
-            library.meaning.prepare(made.key, made.sentences, tell)
-            made.has_vectors = True
-        record = quality.measure(made, Dataset.of(name), lambda a, b: tell(a, b, "quotations"))
+            library.meaning.prepare(collection.key, collection.sentences, tell)
+            collection.has_vectors = True
+        record = quality.measure(
+            collection, Dataset.of(name), lambda a, b: tell(a, b, "quotations")
+        )
         if sys.stderr.isatty():
             print(file=sys.stderr)
         path = quality.keep(library.folder, record)
         print(f"{name}: known quotations found among the first {record['depth']} passages")
-        for system, found in record["found"].items():
-            share = found / record["of"]
-            print(f"  {system_label(system):14} {found:,} of {record['of']:,} ({share:.0%})")
+        for system, hits in record["found"].items():
+            share = hits / record["of"]
+            print(f"  {system_label(system):14} {hits:,} of {record['of']:,} ({share:.0%})")
         note(f"kept in {path}")

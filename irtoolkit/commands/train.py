@@ -166,8 +166,8 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Returns the given settings, with the datasets among them."""
 
     settings = parse_pairs(args.settings)
-    given = {"dataset": args.datasets[:1], "extra": args.datasets[1:]}
-    for key, names in given.items():
+    datasets = {"dataset": args.datasets[:1], "extra": args.datasets[1:]}
+    for key, names in datasets.items():
         if names and key in settings:
             raise InputError(f"{key}={settings[key]} and the datasets {' '.join(args.datasets)}")
         if names:
@@ -181,14 +181,14 @@ def _training(args: argparse.Namespace) -> Any:
     from irtoolkit.training.ranks import in_this_process, ranks_of, train_with
     from irtoolkit.training.trainer import train
 
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "device": args.device, "save_every": args.save_every, "restart": args.restart,
         "workers": args.loaders, "tensorboard": args.tensorboard,
     }  # fmt: skip
     engine = current()
     if launch().several or in_this_process(engine, args.workers):
-        return partial(train, **how)
-    return partial(train_with, engine, ranks_of(engine, args.workers), **how)
+        return partial(train, **options)
+    return partial(train_with, engine, ranks_of(engine, args.workers), **options)
 
 
 def _refuse_alone(args: argparse.Namespace) -> None:
@@ -210,11 +210,11 @@ def _rank_folds(args: argparse.Namespace, recipe: Any) -> None:
         )
     if args.output is None:
         raise InputError("--out-of-fold without a folder for the models", remedy="-o FOLDER")
-    made = train_folds(
+    result = train_folds(
         recipe, args.output, args.out_of_fold, folds=args.folds, train=_training(args)
     )
-    note(f"{args.out_of_fold}: {size_of(made.run)}; ranked out of {len(made.folds)} folds")
-    for folder in made.models:
+    note(f"{args.out_of_fold}: {size_of(result.run)}; ranked out of {len(result.folds)} folds")
+    for folder in result.models:
         print(folder)
 
 
@@ -233,16 +233,16 @@ def _search(args: argparse.Namespace, settings: dict[str, Any]) -> None:
         return
     if args.output is None:
         raise InputError("--grid without a folder for the model", remedy="-o FOLDER")
-    found = search_training(search, args.output, args.log, _training(args), args.restart)
+    result = search_training(search, args.output, args.log, _training(args), args.restart)
     rows: list[list[TableCell]] = []
-    for one in found.tried:
-        figure = "failed" if one.figure is None else one.figure
-        values = [one.settings.get(key, "") for key in grid]
-        rows.append([*values, figure, round(one.seconds)])
-    title = f"{args.recipe}: on {found.best.held_out} held-out training queries"
-    note(TextTable([*grid, found.measure, "seconds"], rows, title).render("text"))
-    note("best: " + " ".join(f"{key}={value}" for key, value in found.best.settings.items()))
-    for folder in found.models:
+    for trial in result.tried:
+        figure = "failed" if trial.figure is None else trial.figure
+        values = [trial.settings.get(key, "") for key in grid]
+        rows.append([*values, figure, round(trial.seconds)])
+    title = f"{args.recipe}: on {result.best.held_out} held-out training queries"
+    note(TextTable([*grid, result.measure, "seconds"], rows, title).render("text"))
+    note("best: " + " ".join(f"{key}={value}" for key, value in result.best.settings.items()))
+    for folder in result.models:
         print(folder)
 
 

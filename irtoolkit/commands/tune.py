@@ -121,8 +121,8 @@ def _folds(dataset: Dataset, args: argparse.Namespace) -> tuple[Fold, ...]:
     return () if few and args.folds is None else folds_of(dataset, args.folds, args.seed or 0)
 
 
-def _tell_held_out(found: HeldOut) -> None:
-    counts = Counter(map(shown, found.chosen))
+def _tell_held_out(result: HeldOut) -> None:
+    counts = Counter(map(shown, result.chosen))
     choices = ", ".join(f"{settings} ({count})" for settings, count in counts.most_common())
-    note(f"held out in {len(found.chosen)} folds: {found.measure} {found.figure:.4f}")
+    note(f"held out in {len(result.chosen)} folds: {result.measure} {result.figure:.4f}")
     note(f"chosen on the other queries: {choices}")

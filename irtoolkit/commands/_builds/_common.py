@@ -36,8 +36,8 @@ def add_counts(parser: Parser, **counts: tuple[int | None, str]) -> None:
         parser: the parser, or a group of it.
         counts: the name of each, with its default and its help.
     """
-    for name, (default, said) in counts.items():
-        parser.add_argument(f"--{name}", default=default, action=at_least(1), help=said)
+    for name, (default, description) in counts.items():
+        parser.add_argument(f"--{name}", default=default, action=at_least(1), help=description)
 
 
 def add_replace(parser: argparse.ArgumentParser) -> None:

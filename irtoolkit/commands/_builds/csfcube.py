@@ -93,38 +93,40 @@ def execute(args: argparse.Namespace) -> None:
         tuple(args.systems), tuple(args.runs), args.pools, args.citations, args.depth, args.listed
     )
     recipe = Recipe(pooling, tuple(args.annotators), args.sample, args.seed)
-    made = build_csfcube(
+    gathered = build_csfcube(
         args.documents, args.output, args.queries, recipe,
         labels=args.labels, adjudicated=args.adjudicated, replace=args.replace,
     )  # fmt: skip
-    for line in made.notes:
+    for line in gathered.notes:
         note(f"note: {line}")
-    _tell(made)
+    _tell(gathered)
 
 
-def _sizes(made: Gathered) -> str:
+def _sizes(gathered: Gathered) -> str:
     """Returns the sizes of the pools in words."""
-    sizes = sorted(map(len, made.pools.values()))
+    sizes = sorted(map(len, gathered.pools.values()))
     if sizes[0] == sizes[-1]:
         return f"each pool has {sizes[0]:,} candidates"
     middle = sizes[len(sizes) // 2]
     return f"pools have {sizes[0]:,} to {sizes[-1]:,} candidates, half of them at least {middle:,}"
 
 
-def _tell(made: Gathered) -> None:
+def _tell(gathered: Gathered) -> None:
     from irtoolkit.building.csfcube.agreement import table_of
 
-    if made.quality is not None:
-        print("\n".join(made.quality.as_text(sample=False)))
+    if gathered.quality is not None:
+        print("\n".join(gathered.quality.as_text(sample=False)))
         print()
-    if made.agreement is not None:
-        print(table_of(made.agreement).to_text().rstrip())
-    ids = [str(made.place), *(f"{made.place}/{facet}" for facet in made.facets)]
-    said = f"{number_of(len(made.asked), 'queries')}, {number_of(made.pairs, 'pairs', ',')}"
-    if made.quality is not None:
-        note(f"{said}: {', '.join(ids)}")
+    if gathered.agreement is not None:
+        print(table_of(gathered.agreement).to_text().rstrip())
+    ids = [str(gathered.place), *(f"{gathered.place}/{facet}" for facet in gathered.facets)]
+    counts = (
+        f"{number_of(len(gathered.asked), 'queries')}, {number_of(gathered.pairs, 'pairs', ',')}"
+    )
+    if gathered.quality is not None:
+        note(f"{counts}: {', '.join(ids)}")
         return
-    note(f"{said} of a query and a candidate to be graded; {_sizes(made)}")
-    for line in made.waits_for():
+    note(f"{counts} of a query and a candidate to be graded; {_sizes(gathered)}")
+    for line in gathered.waits_for():
         note(line)
     note("give the same command again when they are filled in")

@@ -56,6 +56,8 @@ def execute(args: argparse.Namespace) -> None:
 
     kind = next(kind for kind in KINDS if getattr(args, kind))
     recipe = Recipe(args.share, tuple(args.dev), Contexts(args.tokens, args.tokenizer))
-    made, report = build_egret(kind, getattr(args, kind), args.output, recipe, replace=args.replace)
-    tell(made.notes(), made.continued, f"{made.pieces} pieces", report)
-    note(f"{made.examples.total():,} examples: {ids(args.output, made.splits)}")
+    built, report = build_egret(
+        kind, getattr(args, kind), args.output, recipe, replace=args.replace
+    )
+    tell(built.notes(), built.continued, f"{built.pieces} pieces", report)
+    note(f"{built.examples.total():,} examples: {ids(args.output, built.splits)}")

@@ -68,13 +68,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_bounds(parser: argparse.ArgumentParser) -> None:
-    for name, default, said in (
+    for name, default, description in (
         ("--keep", None, "least score of pairs that are kept; default: 0.5; with bm25, 0.3"),
         ("--ask", None, "least score of pairs that readers are asked for; default: 0.35; with bm25, 0.15"),
         ("--overlap", 0.5, "greatest share of a comment's words in its passage; default: 0.5, as in the paper"),
     ):  # fmt: skip
         parser.add_argument(
-            name, type=float, default=default, action=between(0, 1), metavar="S", help=said
+            name, type=float, default=default, action=between(0, 1), metavar="S", help=description
         )
     add_counts(
         parser,
@@ -93,14 +93,14 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.building.plotretrieval.build import build_plotretrieval
     from irtoolkit.building.plotretrieval.quality import quality
 
-    made = build_plotretrieval(
+    built = build_plotretrieval(
         args.books, args.comments, args.output, _recipe(args),
         checked=args.checked, replace=args.replace,
     )  # fmt: skip
-    tell(made.notes(), made.continued, f"{made.pieces} pieces", quality(made))
-    note(f"{len(made.pairs):,} pairs: {ids(args.output, made.splits)}")
+    tell(built.notes(), built.continued, f"{built.pieces} pieces", quality(built))
+    note(f"{len(built.pairs):,} pairs: {ids(args.output, built.splits)}")
     if args.checked is None:
-        note(f"{len(made.candidates):,} pairs to check: {args.output}/check.tsv")
+        note(f"{len(built.candidates):,} pairs to check: {args.output}/check.tsv")
 
 
 def _recipe(args: argparse.Namespace) -> Any:
@@ -115,10 +115,10 @@ def _recipe(args: argparse.Namespace) -> Any:
     from irtoolkit.retrievers.dense import Dense
     from irtoolkit.retrievers.lexical import BM25
 
-    given = {
+    bounds = {
         name: getattr(args, name) for name in ("keep", "ask") if getattr(args, name) is not None
     }
-    thresholds = replace(USUAL[args.align], **given)
+    thresholds = replace(USUAL[args.align], **bounds)
     if thresholds.ask > thresholds.keep:
         raise InputError(
             f"--ask {thresholds.ask:g} is above --keep {thresholds.keep:g}",

@@ -78,9 +78,9 @@ def execute(args: argparse.Namespace) -> None:
         args.lang, args.unit, args.context, args.least, args.most, args.words, args.alone,
         args.short, args.unseen, args.seed,
     )  # fmt: skip
-    made = build_quoter(args.quotes, args.corpus, args.output, recipe, replace=args.replace)
-    tell(made.notes(), made.continued, f"{len(made.texts)} texts", quality(made))
-    splits = [split for split, own in made.splits.items() if own]
+    built = build_quoter(args.quotes, args.corpus, args.output, recipe, replace=args.replace)
+    tell(built.notes(), built.continued, f"{len(built.texts)} texts", quality(built))
+    splits = [split for split, pairs in built.splits.items() if pairs]
     note(
-        f"{len(made.pairs):,} contexts of {len({p.quote for p in made.pairs}):,} quotes: {ids(args.output, splits)}"
+        f"{len(built.pairs):,} contexts of {len({p.quote for p in built.pairs}):,} quotes: {ids(args.output, splits)}"
     )

@@ -70,6 +70,6 @@ def execute(args: argparse.Namespace) -> None:
 
     matching = Matching(args.ratio, args.run, args.words, args.unmarked, args.longest)
     recipe = Recipe(matching, args.clauses, tuple(args.val), tuple(args.test), args.hide_test)
-    made = build_relic(args.books, args.criticism, args.output, recipe, replace=args.replace)
-    tell(made.notes(), made.continued, f"{len(made.articles)} works", made.report)
-    note(f"{len(made.windows):,} windows: {ids(args.output, made.splits)}")
+    built = build_relic(args.books, args.criticism, args.output, recipe, replace=args.replace)
+    tell(built.notes(), built.continued, f"{len(built.articles)} works", built.report)
+    note(f"{len(built.windows):,} windows: {ids(args.output, built.splits)}")
