@@ -38,16 +38,23 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Adds the --set argument of commands that run a system; `--key value` is the same."""
     parser.add_argument(
-        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", dest="settings",
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
         help="settings of the system, also written --KEY VALUE; all take query, doc, self, ties and"
         " fill",
-    )  # fmt: skip
+    )
 
 
 def add_output(
-    parser: argparse.ArgumentParser, description: str = "TREC text, .gz or .parquet, by its name",
-    *, required: bool = True,
-) -> None:  # fmt: skip
+    parser: argparse.ArgumentParser,
+    description: str = "TREC text, .gz or .parquet, by its name",
+    *,
+    required: bool = True,
+) -> None:
     """Adds the -o argument of commands that write a file, which is checked early."""
     parser.add_argument(
         "-o", "--output", type=output_file, required=required, metavar="FILE", help=description
@@ -146,22 +153,30 @@ def _refuse_url(name: str, kind: str) -> None:
 def add_run_form(parser: argparse.ArgumentParser) -> None:
     """Adds the --output-format argument of commands that write a run."""
     parser.add_argument(
-        "--output-format", choices=("trec", "msmarco"), default="trec",
+        "--output-format",
+        choices=("trec", "msmarco"),
+        default="trec",
         help="of text: trec, or msmarco (query id, document id and rank); default: trec",
-    )  # fmt: skip
+    )
 
 
 def add_measures(parser: argparse.ArgumentParser, default: str = "the dataset's own") -> None:
     """Adds the -m and --measures arguments of commands that score; see `measures_of`."""
     parser.add_argument(
-        "-m", action="append", dest="measures", metavar="M",
+        "-m",
+        action="append",
+        dest="measures",
+        metavar="M",
         help="a measure by its name in ir_measures (nDCG@10), trec_eval (ndcg_cut.10, map, P.5,10) or"
         f" ranx (hit_rate@5), or several with commas; may be repeated; default: {default}",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--measures", nargs="+", action="extend", metavar="M",
+        "--measures",
+        nargs="+",
+        action="extend",
+        metavar="M",
         help='several measures: --measures nDCG@10 "AP(rel=2)" P.5,10',
-    )  # fmt: skip
+    )
     add_hidden(parser, "--measure", of="--measures")
 
 

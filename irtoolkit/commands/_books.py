@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from irtoolkit.retrievers.hits import Hit
 
 _RANKED = {
-    "words": "by the words that they share with a query", "meaning": "by their meaning",
+    "words": "by the words that they share with a query",
+    "meaning": "by their meaning",
     "both": "by words and meaning together",
-}  # fmt: skip
+}
 
 
 def open_books(
-    paths: Sequence[StrPath], system: str | None, settings: dict[str, Any], sentences: int | None,
+    paths: Sequence[StrPath],
+    system: str | None,
+    settings: dict[str, Any],
+    sentences: int | None,
     usual: int | None = None,
-) -> PlacedIndex:  # fmt: skip
+) -> PlacedIndex:
     """Returns the index of some books, built if necessary; describes it on standard error.
 
     Args:

@@ -18,9 +18,10 @@ def add_ranked(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of commands that rank: --candidates, --topics and --qrels."""
     _add_candidates(parser, "rank the dataset's candidates for each query, or all documents")
     parser.add_argument(
-        "--topics", metavar="FILE",
+        "--topics",
+        metavar="FILE",
         help="queries in place of the dataset's: id, tab, text; TREC topics; CSV; JSON lines; or Parquet",
-    )  # fmt: skip
+    )
     _add_qrels(parser)
 
 
@@ -30,14 +31,18 @@ def add_judged(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="*", metavar="RUN", help="files, of which one is needed")
     _add_qrels(parser)
     parser.add_argument(
-        "--excluded", type=int, metavar="GRADE",
+        "--excluded",
+        type=int,
+        metavar="GRADE",
         help="leave documents of this grade out of the runs, as -100 in BRIGHT's judgments",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--precision", choices=("single", "double"), default="single",
+        "--precision",
+        choices=("single", "double"),
+        default="single",
         help="compare scores in single precision, as trec_eval 9 does, or in double, as trec_eval 10"
         " does; default: single",
-    )  # fmt: skip
+    )
     _add_candidates(parser, "score runs of the dataset's candidates, or of all documents")
 
 
@@ -51,10 +56,11 @@ def _add_qrels(parser: argparse.ArgumentParser) -> None:
 
 def _add_candidates(parser: argparse.ArgumentParser, description: str) -> None:
     option = parser.add_argument(
-        "--candidates", metavar="WHICH",
+        "--candidates",
+        metavar="WHICH",
         help=f"{description}: pool, corpus, or a file with candidates of each query, a run or top_ranked;"
         " default: the candidates where it has them",
-    )  # fmt: skip
+    )
     option.suggested = ("pool", "corpus")  # type: ignore[attr-defined]
 
 

@@ -15,19 +15,22 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "where the work is done", "The result is the same to the byte wherever that is."
     )
     group.add_argument(
-        "--engine", metavar="ENGINE",
+        "--engine",
+        metavar="ENGINE",
         help="local (this process), processes (of this machine) or ray (a cluster); default:"
         " $IRTOOLKIT_ENGINE, else ray where $RAY_ADDRESS is set, else local",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--workers", action=at_least(1),
+        "--workers",
+        action=at_least(1),
         help="pieces worked on at once; default: $IRTOOLKIT_WORKERS, else all cores or CPUs of the"
         " cluster; alone it means --engine processes",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--address", metavar="HOST:PORT",
+        "--address",
+        metavar="HOST:PORT",
         help="a Ray cluster; default: $RAY_ADDRESS, else Ray is started on this machine",
-    )  # fmt: skip
+    )
 
 
 def engine_of(args: argparse.Namespace) -> AbstractContextManager[Any]:

@@ -13,9 +13,20 @@ from irtoolkit.commands import OutputFile
 
 # What help calls arguments that name files to read. Others, such as a tag, may have a file's name.
 FILES = {
-    "DATASET", "DATASET|RUN", "FILE", "INDEX", "KEY=VALUE", "LIST", "MODEL=PATH", "PATH", "QRELS",
-    "RECIPE", "RUN", "SOURCE", "WHAT",
-}  # fmt: skip
+    "DATASET",
+    "DATASET|RUN",
+    "FILE",
+    "INDEX",
+    "KEY=VALUE",
+    "LIST",
+    "MODEL=PATH",
+    "PATH",
+    "QRELS",
+    "RECIPE",
+    "RUN",
+    "SOURCE",
+    "WHAT",
+}
 
 
 def files_read(parser: argparse.ArgumentParser) -> tuple[str, ...]:

@@ -57,9 +57,12 @@ class _Number(argparse.Action):
         self.least, self.most = least, most
 
     def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
         option_string: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not self.least <= values <= self.most:
             ends = f"between {self.least:g} and {self.most:g}"
             bounds = ends if self.most < math.inf else f"at least {self.least:g}"

@@ -15,9 +15,11 @@ def add_address(parser: argparse.ArgumentParser, port: int) -> None:
     )
     parser.add_argument("--port", type=int, default=port, help=f"default: {port}; 0 for any")
     parser.add_argument(
-        "--token", metavar="T", default=os.environ.get("IRTOOLKIT_TOKEN"),
+        "--token",
+        metavar="T",
+        default=os.environ.get("IRTOOLKIT_TOKEN"),
         help="that requests have to bring; default: $IRTOOLKIT_TOKEN, else a new one at each start",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--no-token", action="store_true", help="let everyone on this machine in without one"
     )

@@ -22,31 +22,42 @@ def add_fusion(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("fusions, with --runs in place of SYSTEM")
     group.add_argument("--runs", nargs="+", metavar="RUN", help="runs to fuse, two or more")
     group.add_argument(
-        "--log", type=output_file, metavar="FILE",
+        "--log",
+        type=output_file,
+        metavar="FILE",
         help="keep all that is tried, and what is learned for fuse --learned, here, as JSON",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--methods", nargs="+", metavar="M",
+        "--methods",
+        nargs="+",
+        metavar="M",
         help="default: rrf weighted combsum combmnz rankproduct; also lambdamart, and with ranx"
         " its methods that are not trained",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--normalise", nargs="+", metavar="N",
+        "--normalise",
+        nargs="+",
+        metavar="N",
         help="minmax, zscore, sum or none, and for methods of ranx max, rank or borda; default:"
         " minmax zscore sum",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--step", type=float, metavar="S",
+        "--step",
+        type=float,
+        metavar="S",
         help="between weights; default: 0.05 for two runs, 0.1 for three, 0.2 for more",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--inner", type=int, metavar="K",
+        "--inner",
+        type=int,
+        metavar="K",
         help="folds within the other queries, for lambdamart; default: 3",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--test", choices=("student", "fisher", "wilcoxon"),
+        "--test",
+        choices=("student", "fisher", "wilcoxon"),
         help="of the single runs against the held-out run; default: student, or wilcoxon for a median",
-    )  # fmt: skip
+    )
     add_run_form(parser)
 
 
@@ -86,9 +97,14 @@ def tune_fusions(args: argparse.Namespace) -> None:
     options = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     search = FusionSearch(**options, grid=parse_grid(parse_pairs(args.grid or [])))
     result = tune_files(
-        args.dataset, args.runs, args.output, search, measure=measures_of(args), log=args.log,
+        args.dataset,
+        args.runs,
+        args.output,
+        search,
+        measure=measures_of(args),
+        log=args.log,
         form=args.output_format,
-    )  # fmt: skip
+    )
     for line in result.scores.notes:
         note(str(line))
     if args.output is not None:
@@ -97,13 +113,16 @@ def tune_fusions(args: argparse.Namespace) -> None:
         note(f"{args.log}: apply it to other runs with irtoolkit fuse --learned {args.log}")
     compared = result.comparison(args.test)
     if args.format == "json":
-        print_json({
-            "dataset": result.bench.dataset.id, "measure": result.bench.name,
-            "tried": [asdict(entry) for entry in result.tried],
-            "chosen": [asdict(entry) for entry in result.chosen],
-            "learned": asdict(result.learned),
-            "systems": [asdict(row) for row in compared],
-        })  # fmt: skip
+        print_json(
+            {
+                "dataset": result.bench.dataset.id,
+                "measure": result.bench.name,
+                "tried": [asdict(entry) for entry in result.tried],
+                "chosen": [asdict(entry) for entry in result.chosen],
+                "learned": asdict(result.learned),
+                "systems": [asdict(row) for row in compared],
+            }
+        )
         return
     if args.format == "csv":
         print(result.table(every=True).render("csv"))

@@ -45,10 +45,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--adjudicator", metavar="FILE", help="qrels whose grades hold whatever the others say"
     )
     parser.add_argument(
-        "--missing", choices=("refuse", "drop", "keep"), default="refuse",
+        "--missing",
+        choices=("refuse", "drop", "keep"),
+        default="refuse",
         help="merge pairs that not all have judged: not at all, without them, or from those who"
         " have; default: refuse",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--differ", metavar="FILE", type=output_file, help="write the pairs that differ as a run"
     )
@@ -83,7 +85,9 @@ def _to_judge_again(path: str, annotators: Annotators) -> None:
     run = annotators.to_judge_again()
     run.write(path)
     depth = max(run.offsets[1:] - run.offsets[:-1])
-    note(f"{path}: {len(run):,} pairs; irtoolkit annotate DATASET {path} --depth {depth} -o FOLDER judges them again")  # fmt: skip
+    note(
+        f"{path}: {len(run):,} pairs; irtoolkit annotate DATASET {path} --depth {depth} -o FOLDER judges them again"
+    )
 
 
 def _print(args: argparse.Namespace, annotators: Annotators) -> None:
@@ -92,9 +96,13 @@ def _print(args: argparse.Namespace, annotators: Annotators) -> None:
     rows, differing = annotators.agreement(), annotators.differing()
     if args.format == "json":
         pairs = [
-            {"query": query, "document": doc, "grades": dict(zip(annotators.names, annotators.given((query, doc)), strict=True))}
+            {
+                "query": query,
+                "document": doc,
+                "grades": dict(zip(annotators.names, annotators.given((query, doc)), strict=True)),
+            }
             for query, doc in differing
-        ]  # fmt: skip
+        ]
         print_json({"agreement": [asdict(row) for row in rows], "differing": pairs})
         return
     cells = [[None if cell != cell else cell for cell in astuple(row)] for row in rows]

@@ -45,16 +45,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "analysis", nargs="?", metavar="ANALYSIS", help="an analysis; --list lists them"
     )
     parser.add_argument(
-        "inputs", nargs="*", metavar="DATASET|RUN",
+        "inputs",
+        nargs="*",
+        metavar="DATASET|RUN",
         help="datasets, and files of rankings; default: the paper's dataset",
-    )  # fmt: skip
+    )
     parser.add_argument("--list", action="store_true", help="list the analyses")
     parser.add_argument("--sample", action="store_true", help="use the invented sample collection")
     parser.add_argument("--system", metavar="S", help="system to rank with where no RUN is given")
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", type=output_folder,
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        type=output_folder,
         help="write tables as CSV, figures as SVG and a page with both to FOLDER",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--sheet", metavar="FILE", type=output_file, help="write a sheet for people to fill in"
     )
@@ -85,9 +90,14 @@ def execute(args: argparse.Namespace) -> None:
     if chosen.people and not chosen.system:  # no file can be a ranking
         sheets, runs = [*sheets, *runs], []
     result = analyse(
-        chosen, datasets, runs, sample=args.sample, system=args.system, sheets=sheets,
+        chosen,
+        datasets,
+        runs,
+        sample=args.sample,
+        system=args.system,
+        sheets=sheets,
         sheet=args.sheet,
-    )  # fmt: skip
+    )
     if args.sheet is not None:
         note(f"{args.sheet}: a sheet to fill in; --sheets reads it")
     _print(result, args.format)

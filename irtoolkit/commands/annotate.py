@@ -50,24 +50,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("runs", metavar="RUN", nargs="*")
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", required=True, type=local_folder,
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        required=True,
+        type=local_folder,
         help="where judgments are kept",
-    )  # fmt: skip
+    )
     parser.add_argument("--annotator", metavar="NAME", help="whose; default: the login name")
     parser.add_argument(
-        "--depth", action=at_least(1), metavar="K",
-        help=f"documents of each run; default: {DEPTH}",
-    )  # fmt: skip
+        "--depth", action=at_least(1), metavar="K", help=f"documents of each run; default: {DEPTH}"
+    )
     parser.add_argument("--queries", action=at_least(1), help="draw N; default: all")
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="S",
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
         help="of the queries drawn and the order of documents; default: 0",
-    )  # fmt: skip
+    )
     parser.add_argument("--grades", default="0-3", metavar="0-3", help="default: 0-3")
     parser.add_argument(
-        "--topics", metavar="FILE",
+        "--topics",
+        metavar="FILE",
         help="queries in place of the dataset's: id, tab, text; TREC topics; or JSON lines",
-    )  # fmt: skip
+    )
     add_address(parser, PORT)
     parser.set_defaults(qrels=None, candidates=None)
 
@@ -116,7 +123,9 @@ def _pooled(args: argparse.Namespace) -> tuple[Dataset, Pool]:
     from irtoolkit.commands._datasets import ranked_dataset
 
     if args.depth is not None and not args.runs:
-        raise InputError("--depth goes with runs, and none is named", remedy="leave it out, or name some")  # fmt: skip
+        raise InputError(
+            "--depth goes with runs, and none is named", remedy="leave it out, or name some"
+        )
     grades = Grades.parse(args.grades)
     dataset = ranked_dataset(args)
     if dataset.has("qrels"):

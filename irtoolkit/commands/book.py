@@ -49,13 +49,31 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _summary(accounts: dict[str, BookAccount]) -> TextTable:
-    headers = ["file", "language", "chapters", "sentences", "characters", "in sentences",
-               "in headings", "in notes", "dropped"]  # fmt: skip
+    headers = [
+        "file",
+        "language",
+        "chapters",
+        "sentences",
+        "characters",
+        "in sentences",
+        "in headings",
+        "in notes",
+        "dropped",
+    ]
     rows: list[list[TableCell]] = [
-        [name, account.novel.lang, len(account.novel.chapters), len(account.novel.sentences),
-         account.characters, account.in_sentences, account.in_headings, account.in_notes, account.in_dropped]
+        [
+            name,
+            account.novel.lang,
+            len(account.novel.chapters),
+            len(account.novel.sentences),
+            account.characters,
+            account.in_sentences,
+            account.in_headings,
+            account.in_notes,
+            account.in_dropped,
+        ]
         for name, account in accounts.items()
-    ]  # fmt: skip
+    ]
     return TextTable(headers, rows, notes=["Characters without white space."])
 
 
@@ -83,23 +101,33 @@ def _chapters(name: str, account: BookAccount) -> TextTable:
 
 def _dropped(name: str, account: BookAccount) -> TextTable:
     rows: list[list[TableCell]] = [
-        [f"{piece.part}:{piece.line}" if piece.part else piece.line, piece.reason,
-         shorten(printable(" ".join(piece.text.split())), _SHOWN)]
+        [
+            f"{piece.part}:{piece.line}" if piece.part else piece.line,
+            piece.reason,
+            shorten(printable(" ".join(piece.text.split())), _SHOWN),
+        ]
         for piece in account.dropped
-    ]  # fmt: skip
+    ]
     return TextTable(["line", "dropped", "text"], rows, title=name)
 
 
 def _record(account: BookAccount) -> dict[str, Any]:
     novel = account.novel
     return {
-        "title": novel.title, "author": novel.author, "lang": novel.lang, "encoding": novel.encoding,
-        "sentences": len(novel.sentences), "paragraphs": len(novel.paragraphs),
+        "title": novel.title,
+        "author": novel.author,
+        "lang": novel.lang,
+        "encoding": novel.encoding,
+        "sentences": len(novel.sentences),
+        "paragraphs": len(novel.paragraphs),
         "chapters": [{"title": c.title, "start": c.start} for c in novel.chapters],
         "characters": {
-            "file": account.characters, "sentences": account.in_sentences, "headings": account.in_headings,
-            "notes": account.in_notes, "dropped": account.in_dropped,
+            "file": account.characters,
+            "sentences": account.in_sentences,
+            "headings": account.in_headings,
+            "notes": account.in_notes,
+            "dropped": account.in_dropped,
         },
         "notes": [{"line": note.line, "text": note.text} for note in account.edition.notes],
         "dropped": [piece._asdict() for piece in account.dropped],
-    }  # fmt: skip
+    }

@@ -41,28 +41,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_measures(parser, default="the dataset's main one")
     parser.add_argument("--baseline", metavar="RUN", help="default: the first run")
     parser.add_argument(
-        "--test", choices=("student", "fisher", "wilcoxon"),
+        "--test",
+        choices=("student", "fisher", "wilcoxon"),
         help="default: student, the paired t-test; wilcoxon for a median",
-    )  # fmt: skip
+    )
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
     parser.add_argument(
-        "--alpha", type=float, metavar="P",
+        "--alpha",
+        type=float,
+        metavar="P",
         help="mark the runs whose corrected p-value is at most this, such as 0.05",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--engine", choices=("irtoolkit", "ranx"), default="irtoolkit",
+        "--engine",
+        choices=("irtoolkit", "ranx"),
+        default="irtoolkit",
         help="whose report is printed; default: irtoolkit",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--max-p", type=float, metavar="P",
+        "--max-p",
+        type=float,
+        metavar="P",
         help="of ranx: the highest p-value that is marked; default: 0.01",
-    )  # fmt: skip
+    )
     add_format(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.scoring.compare import compare
-    from irtoolkit.scoring.evaluation import parse_measures
     from irtoolkit.scoring.score import score
 
     _check_levels(args)
@@ -78,6 +84,39 @@ def execute(args: argparse.Namespace) -> None:
         args.max_p = args.alpha if args.max_p is None else args.max_p
         _by_ranx(args, dataset, paths)
         return
+    scores = score(dataset, paths, _measure(args, dataset), precision=args.precision)
+    (measure,) = scores.measures
+    comparison = compare(
+        scores.evaluations,
+        measure,
+        baseline=baseline,
+        test=args.test,
+        correction=args.correction,
+        title=f"{dataset.id}: {scores.averaging}",
+    )
+    comparison = replace(comparison, alpha=args.alpha, notes=scores.notes)
+    for line in comparison.warnings():
+        note(line)
+    if args.format == "json":
+        print_json(
+            {
+                "dataset": dataset.id,
+                "measure": measure,
+                "baseline": baseline,
+                "test": comparison.test,
+                "correction": args.correction,
+                **({} if comparison.alpha is None else {"alpha": comparison.alpha}),
+                "systems": [asdict(row) for row in comparison],
+            }
+        )
+        return
+    print(comparison.table(exact=args.format == "csv").render(args.format))
+
+
+def _measure(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
+    """Returns the measure by name; by default the dataset's main one."""
+    from irtoolkit.scoring.evaluation import parse_measures
+
     requested = measures_of(args)
     measures = parse_measures([dataset.protocol.main] if requested is None else requested)
     if len(measures) != 1:
@@ -85,25 +124,7 @@ def execute(args: argparse.Namespace) -> None:
             f"compare takes one measure, not {len(measures)}",
             remedy=f"name one: -m {next(iter(measures))}",
         )
-    scores = score(dataset, paths, measures, precision=args.precision)
-    (measure,) = scores.measures
-    comparison = compare(
-        scores.evaluations, measure, baseline=baseline, test=args.test,
-        correction=args.correction, title=f"{dataset.id}: {scores.averaging}",
-    )  # fmt: skip
-    comparison = replace(comparison, alpha=args.alpha, notes=scores.notes)
-    for line in comparison.warnings():
-        note(line)
-    if args.format == "json":
-        print_json(
-                {
-                    "dataset": dataset.id, "measure": measure, "baseline": baseline,
-                    "test": comparison.test, "correction": args.correction,
-                    **({} if comparison.alpha is None else {"alpha": comparison.alpha}),
-                    "systems": [asdict(row) for row in comparison],
-                })  # fmt: skip
-        return
-    print(comparison.table(exact=args.format == "csv").render(args.format))
+    return measures
 
 
 def _check_levels(args: argparse.Namespace) -> None:
@@ -152,9 +173,13 @@ def _by_ranx(args: argparse.Namespace, dataset: Dataset, paths: list[str]) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numba's, on ranx's code
         report = compare_with_ranx(
-            scores.dataset.qrels, dict(zip(labels, scores.runs.values(), strict=True)), measures,
-            test=test, correction=args.correction, max_p=max_p,
-        )  # fmt: skip
+            scores.dataset.qrels,
+            dict(zip(labels, scores.runs.values(), strict=True)),
+            measures,
+            test=test,
+            correction=args.correction,
+            max_p=max_p,
+        )
     if args.format == "json":
         print_json(report.to_dict())
     elif args.format == "latex":

@@ -140,8 +140,12 @@ def _names(commands: list[str]) -> dict[str, list[str]]:
         for name in (row.system, row_id(table, row.system))
     ]
     return {
-        "COMMAND": commands, "DATASET": sorted(dataset_ids()), "ID": sorted(dataset_ids()),
-        "SYSTEM": sorted({*retrievers(), *KNOWN_AS, *rows, *presets()}), "MODEL": sorted(presets()),
-        "EXPERIMENT": sorted(tables()), "RECIPE": list(recipe_names()),
+        "COMMAND": commands,
+        "DATASET": sorted(dataset_ids()),
+        "ID": sorted(dataset_ids()),
+        "SYSTEM": sorted({*retrievers(), *KNOWN_AS, *rows, *presets()}),
+        "MODEL": sorted(presets()),
+        "EXPERIMENT": sorted(tables()),
+        "RECIPE": list(recipe_names()),
         "SHELL": list(SCRIPTS),
-    }  # fmt: skip
+    }

@@ -59,10 +59,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a folder that is not there yet",
     )
     parser.add_argument(
-        "--base", metavar="MODEL",
+        "--base",
+        metavar="MODEL",
         help="folder or hub id of the tokenizer and configuration, for lora of the model; default:"
         " bert-base-uncased, for lora what the adapter names",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--precision", choices=("fp32", "int8"), help="of what onnx writes; default: fp32"
     )

@@ -245,10 +245,13 @@ def _describe(dataset_id: str) -> dict[str, Any]:
     if benchmark is not None:
         where = benchmark.where()
         record |= {
-            "title": benchmark.title, "task": benchmark.description, "paper": benchmark.citation,
-            "url": benchmark.url, "licence": benchmark.licence,
+            "title": benchmark.title,
+            "task": benchmark.description,
+            "paper": benchmark.citation,
+            "url": benchmark.url,
+            "licence": benchmark.licence,
             "where": where or f"not on this machine: {benchmark.howto}",
-        }  # fmt: skip
+        }
         if where is None:  # reading more would start a download
             return {**record, "statistics": []}
         statistics = benchmark.statistics_of()

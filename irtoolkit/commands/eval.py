@@ -38,9 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_judged(parser)
     add_measures(parser)
     parser.add_argument(
-        "-q", action="store_true", dest="each_query",
+        "-q",
+        action="store_true",
+        dest="each_query",
         help="print the values of each query and the figures in trec_eval's form",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--per-query",
         metavar="FILE",

@@ -47,15 +47,34 @@ _MULTIPLIED = ("combmnz", "mnz", "gmnz", "wmnz")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    # Each parameter's default is its method's own.
     parser.add_argument("runs", nargs="+", metavar="RUN")
     add_output(parser)
     add_run_form(parser)
+    _add_method(parser)
     parser.add_argument(
-        "--method", metavar="M",
+        "--depth",
+        "--hits",
+        type=int,
+        action=at_least(1),
+        metavar="N",
+        help="rows per query; default: all",
+    )
+    parser.add_argument(
+        "--learned",
+        metavar="FILE",
+        help="the log of irtoolkit tune --runs: method and settings are those it has learned",
+    )
+    parser.add_argument("--tag", metavar="T", help="run tag; default: the method's name")
+
+
+def _add_method(parser: argparse.ArgumentParser) -> None:
+    """Adds --method and its parameters, whose defaults are the method's own."""
+    parser.add_argument(
+        "--method",
+        metavar="M",
         help="rrf, weighted, combsum, combmnz, rankproduct, condorcet, w_condorcet or a method of ranx;"
         " default: rrf",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--k", type=float, metavar="K", help="of rrf, default: 60; of rankproduct, default: 100"
     )
@@ -67,33 +86,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="of weighted and w_condorcet: one for each run",
     )
     parser.add_argument(
-        "--normalise", metavar="N",
+        "--normalise",
+        metavar="N",
         help="minmax, zscore, sum or none, and with ranx max, rank or borda; default: minmax",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", dest="settings",
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
         help="other settings of a method of ranx, such as phi=0.8",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--train", metavar="DATASET", help="judgments that a method of ranx is trained on"
     )
     parser.add_argument(
-        "--train-runs", nargs="+", metavar="RUN",
+        "--train-runs",
+        nargs="+",
+        metavar="RUN",
         help="runs to train on, in the order of RUN; default: those that are fused",
-    )  # fmt: skip
-    parser.add_argument(
-        "--depth",
-        "--hits",
-        type=int,
-        action=at_least(1),
-        metavar="N",
-        help="rows per query; default: all",
     )
-    parser.add_argument(
-        "--learned", metavar="FILE",
-        help="the log of irtoolkit tune --runs: method and settings are those it has learned",
-    )  # fmt: skip
-    parser.add_argument("--tag", metavar="T", help="run tag; default: the method's name")
 
 
 def execute(args: argparse.Namespace) -> None:
@@ -102,9 +116,12 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.fusion import fuse_files
 
     options = {
-        "k": args.k, "weights": args.weights, "normalise": args.normalise, "train": args.train,
+        "k": args.k,
+        "weights": args.weights,
+        "normalise": args.normalise,
+        "train": args.train,
         "train_runs": args.train_runs,
-    }  # fmt: skip
+    }
     settings = {key: value for key, value in options.items() if value is not None}
     for key, value in parse_pairs(args.settings).items():
         if key in settings:
@@ -123,10 +140,14 @@ def execute(args: argparse.Namespace) -> None:
     if isinstance(method, RanxMethod) and (slow := slow_at_first(method.module)):
         note(slow)
     run = fuse_files(
-        args.runs, args.output, method, depth=args.depth, tag=args.tag,
+        args.runs,
+        args.output,
+        method,
+        depth=args.depth,
+        tag=args.tag,
         form=args.output_format,
         report=lambda line: note(f"note: {line}"),
-    )  # fmt: skip
+    )
     if isinstance(method, RanxMethod) and (count := method.seen(run.query_ids.tolist())):
         note(
             f"note: {name} is trained on the judgments of {count} of the"
@@ -153,9 +174,15 @@ def _fuse_learned(args: argparse.Namespace, settings: dict[str, Any]) -> None:
         read.extend(runs)
 
     run = fuse_files(
-        args.runs, args.output, learned.method, depth=args.depth, tag=args.tag,
-        form=args.output_format, report=lambda line: note(f"note: {line}"), check=check,
-    )  # fmt: skip
+        args.runs,
+        args.output,
+        learned.method,
+        depth=args.depth,
+        tag=args.tag,
+        form=args.output_format,
+        report=lambda line: note(f"note: {line}"),
+        check=check,
+    )
     for line in learned.notes(read, run):
         note(f"note: {line}")
     _say(args.output, run, learned.method.name, learned.method)

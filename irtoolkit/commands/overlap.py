@@ -32,9 +32,11 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("datasets", nargs="+", metavar="DATASET")
     parser.add_argument(
-        "--words", choices=("nltk", "sklearn"), default="nltk",
+        "--words",
+        choices=("nltk", "sklearn"),
+        default="nltk",
         help="whose tokens and stop words; default: nltk",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--fold-case", action="store_true", help="take words in upper and lower case for the same"
     )

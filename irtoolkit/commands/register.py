@@ -62,18 +62,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--lang", metavar="CODE", help="language of documents and topics, such as en"
     )
     parser.add_argument(
-        "--sentences", action=at_least(1),
-        help="of a passage of a book; default: 3",
-    )  # fmt: skip
+        "--sentences", action=at_least(1), help="of a passage of a book; default: 3"
+    )
     parser.add_argument(
         "--lenient",
         action="store_true",
         help="accept judgments of documents that are not in the collection",
     )
     parser.add_argument(
-        "--replace", action="store_true",
+        "--replace",
+        action="store_true",
         help="register the changed files of NAME again, or those of FOLDER in their place",
-    )  # fmt: skip
+    )
     parser.add_argument("--remove", metavar="NAME", help="unregister a collection; its files stay")
     add_format(parser)
 

@@ -42,9 +42,14 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     add_judged(parser)
     parser.add_argument(
-        "-o", "--output", action="append", default=[], metavar="FILE", type=output_file,
+        "-o",
+        "--output",
+        action="append",
+        default=[],
+        metavar="FILE",
+        type=output_file,
         help="a file that ends in .html, .tex or .md; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--figures",
         metavar="FOLDER",
@@ -56,33 +61,51 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--chart", metavar="M", help="measure that the report opens with; default: the benchmark's"
     )
     parser.add_argument(
-        "--pair", nargs=2, default=[], metavar="RUN",
+        "--pair",
+        nargs=2,
+        default=[],
+        metavar="RUN",
         help="the two runs that charts show first; default: the best, and the baseline or the runner-up",
-    )  # fmt: skip
+    )
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="one for each run")
     parser.add_argument(
-        "--analysis", nargs="+", default=[], metavar="NAME",
+        "--analysis",
+        nargs="+",
+        default=[],
+        metavar="NAME",
         help="analyses that the page shows, too; irtoolkit analyse --list lists them",
-    )  # fmt: skip
-    parser.add_argument("--baseline", metavar="RUN", help="test against this run only")
+    )
+    _add_tests(parser)
     parser.add_argument(
-        "--test", choices=("student", "fisher", "wilcoxon"), default="student",
-        help="default: student, the paired t-test; a measure that it does not compare is not tested",
-    )  # fmt: skip
-    parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
+        "--rel", action=at_least(1), help="lowest relevant grade; default: that of the measures"
+    )
     parser.add_argument(
-        "--rel", action=at_least(1),
-        help="lowest relevant grade; default: that of the measures",
-    )  # fmt: skip
-    parser.add_argument(
-        "--texts", action=at_least(0),
+        "--texts",
+        action=at_least(0),
         help="number of queries that the page shows with texts; default: as many as a page of 1 MB"
         " holds, and at most 200",
-    )  # fmt: skip
+    )
+    _add_tables(parser)
+
+
+def _add_tests(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--baseline", metavar="RUN", help="test against this run only")
     parser.add_argument(
-        "--order", choices=("best", "given"), default="best",
+        "--test",
+        choices=("student", "fisher", "wilcoxon"),
+        default="student",
+        help="default: student, the paired t-test; a measure that it does not compare is not tested",
+    )
+    parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
+
+
+def _add_tables(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--order",
+        choices=("best", "given"),
+        default="best",
         help="systems from the best to the worst, or as the runs are given; default: best",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--intervals", action="store_true", help="also write intervals to .tex and .md tables"
     )
@@ -119,10 +142,16 @@ def execute(args: argparse.Namespace) -> None:
     for line in scored.notes:
         note(str(line))
     options = ReportOptions(
-        names=args.names, chart=args.chart, pair=args.pair, baseline=args.baseline,
-        test=args.test, correction=args.correction, rel=args.rel, order=args.order,
+        names=args.names,
+        chart=args.chart,
+        pair=args.pair,
+        baseline=args.baseline,
+        test=args.test,
+        correction=args.correction,
+        rel=args.rel,
+        order=args.order,
         texts=args.texts if ".html" in forms else 0,
-    )  # fmt: skip
+    )
     report = replace(compose(scored, options), analyses=_sections(args.analysis, dataset, runs))
     for path in args.output:
         write_report(report, path, style)

@@ -41,20 +41,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--systems", nargs="+", default=[], metavar="S", help="default: all rows")
     parser.add_argument(
-        "--weights", nargs="+", default=[], metavar="MODEL=PATH",
+        "--weights",
+        nargs="+",
+        default=[],
+        metavar="MODEL=PATH",
         help="a folder or hub id to take in place of a model's weights",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "-o", "--output", default=OUTPUT, metavar="FOLDER", type=output_folder, dest="out",
+        "-o",
+        "--output",
+        default=OUTPUT,
+        metavar="FOLDER",
+        type=output_folder,
+        dest="out",
         help="folder of the runs; default: runs/",
-    )  # fmt: skip
+    )
     add_hidden(parser, "--out", of="--output")
     data = parser.add_mutually_exclusive_group()
     data.add_argument("--sample", action="store_true", help="use the invented sample collection")
     data.add_argument(
-        "--or-sample", action="store_true",
+        "--or-sample",
+        action="store_true",
         help="use the sample where the collection is not here and no quick download succeeds",
-    )  # fmt: skip
+    )
     parser.add_argument("--baseline", metavar="S", help="system to test against")
     group = parser.add_mutually_exclusive_group()
     group.add_argument(

@@ -42,14 +42,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_run_form(parser)
     parser.add_argument(
-        "--depth", "--hits", action=at_least(1),
+        "--depth",
+        "--hits",
+        action=at_least(1),
         default=100,
         help="documents ranked again; default: 100",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--rest", choices=("drop", "keep"), default="drop",
+        "--rest",
+        choices=("drop", "keep"),
+        default="drop",
         help="what becomes of documents below the depth; default: drop",
-    )  # fmt: skip
+    )
     add_ranked(parser)
     add_settings(parser)
     add_engine(parser)

@@ -23,9 +23,13 @@ EXAMPLES = ("irtoolkit results csfcube.json relic.json -o pages",)
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="JSON of reproduce")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FOLDER", type=local_folder,
+        "-o",
+        "--output",
+        required=True,
+        metavar="FOLDER",
+        type=local_folder,
         help="folder of the pages",
-    )  # fmt: skip
+    )
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -66,10 +66,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_run_form(parser)
     parser.add_argument(
-        "--depth", "--hits", action=at_least(1),
+        "--depth",
+        "--hits",
+        action=at_least(1),
         metavar="N",
         help="rows per query; default: all of a pool, 1,000 of a corpus",
-    )  # fmt: skip
+    )
     add_ranked(parser)
     add_settings(parser)
     add_engine(parser)

@@ -52,9 +52,11 @@ _BEGIN, _END = "\ue000", "\ue001"
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", metavar="INDEX")
     parser.add_argument(
-        "text", metavar="TEXT", nargs="*",
+        "text",
+        metavar="TEXT",
+        nargs="*",
         help="after more books, if there are some; default: read from the terminal",
-    )  # fmt: skip
+    )
     parser.add_argument("-k", "--hits", default=10, action=at_least(1), help="default: 10")
     parser.add_argument(
         "--system",
@@ -62,13 +64,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="default: what a folder was built for; bm25 for a dataset; for a book the best, both or words",
     )
     parser.add_argument(
-        "--sentences", action=at_least(1),
+        "--sentences",
+        action=at_least(1),
         help="of a passage of a book; default: 8; 3 with a retriever such as bm25; of registered books, theirs",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--format", choices=("text", "json"), default="text",
+        "--format",
+        choices=("text", "json"),
+        default="text",
         help="default: text; json of several queries is one line for each",
-    )  # fmt: skip
+    )
     add_settings(parser)
     add_engine(parser)
 

@@ -56,9 +56,11 @@ LOCK = ".server.lock"
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="WHAT", nargs="*")
     parser.add_argument(
-        "--folder", metavar="FOLDER", default=FOLDER,
+        "--folder",
+        metavar="FOLDER",
+        default=FOLDER,
         help=f"where books and judgments are kept; default: {FOLDER}",
-    )  # fmt: skip
+    )
     add_address(parser, PORT)
     parser.add_argument(
         "--public", action="store_true", help="no token; nothing can be added, removed or judged"

@@ -35,17 +35,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "runs", nargs="+", metavar="RUN", help="a run, or ranked pools of CSFCube (.json)"
     )
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", type=output_place,
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        type=output_place,
         help="a file, or a folder for csfcube",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--form", choices=("relic", "csfcube", "trec"), help="default: the dataset's own, or trec"
     )
     parser.add_argument("--tag", metavar="T", help="run tag; default: the run's own")
     parser.add_argument(
-        "--metadata", choices=("none", "beside", "header"), default="none",
+        "--metadata",
+        choices=("none", "beside", "header"),
+        default="none",
         help="where to write the ir_metadata record (trec); default: none",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--about",
         metavar="FILE",
@@ -106,6 +112,11 @@ def _trec(args: argparse.Namespace) -> None:
     from irtoolkit.scoring.submit import submit_trec
 
     run = submit_trec(
-        args.dataset, args.runs[0], args.output, tag=args.tag, metadata=args.metadata, about=args.about
-    )  # fmt: skip
+        args.dataset,
+        args.runs[0],
+        args.output,
+        tag=args.tag,
+        metadata=args.metadata,
+        about=args.about,
+    )
     note(f"{args.output}: {size_of(run)}")

@@ -40,9 +40,8 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch
-from irtoolkit.base.tables import TableCell, TextTable
+from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import (
-    local_file,
     local_folder,
     note,
     output_file,
@@ -52,6 +51,7 @@ from irtoolkit.commands import (
 )
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import at_least
+from irtoolkit.commands._train_search import add_search, search_settings
 
 # Processes that are started together share its work.
 SHARED = True
@@ -70,50 +70,62 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "datasets", nargs="*", metavar="DATASET", help="datasets to train on; default: the recipe's"
     )
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", type=local_folder,
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        type=local_folder,
         help="folder of the model; default: where `irtoolkit reproduce` looks for it",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", dest="settings",
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
         help="settings of the recipe; 2.epochs=3 sets the second stage only",
-    )  # fmt: skip
+    )
     parser.add_argument("--list", action="store_true", help="list the recipes and their variables")
     parser.add_argument("--show", action="store_true", help="print all settings, and do not train")
     parser.add_argument(
         "--device", metavar="D", help="torch device; default: a GPU if there is one"
     )
     parser.add_argument(
-        "--save-every", default=500, action=at_least(1),
+        "--save-every",
+        default=500,
+        action=at_least(1),
         help="steps between checkpoints; default: 500",
-    )  # fmt: skip
-    parser.add_argument("--loaders", default=0, action=at_least(0), help="processes that prepare batches; default: 0")  # fmt: skip
-    parser.add_argument("--tensorboard", metavar="FOLDER", help="write TensorBoard's event files to FOLDER")  # fmt: skip
+    )
     parser.add_argument(
-        "--restart", action="store_true", help="delete existing checkpoints and the model, and train anew"
-    )  # fmt: skip
-    group = parser.add_argument_group("choosing settings on held-out training queries")
-    group.add_argument(
-        "--grid", nargs="+", action="extend", default=[], metavar="KEY=VALUES",
-        help="settings with their values, as rate=2e-5,5e-5 epochs=1,2 temperature=.05,.1",
-    )  # fmt: skip
-    group.add_argument(
-        "--by", metavar="MEASURE", help="measure of the choice; default: the recipe's, else RR"
+        "--loaders",
+        default=0,
+        action=at_least(0),
+        help="processes that prepare batches; default: 0",
     )
-    group.add_argument(
-        "--seeds", metavar="N,...", help="train the best with each of these; default: the recipe's"
+    parser.add_argument(
+        "--tensorboard", metavar="FOLDER", help="write TensorBoard's event files to FOLDER"
     )
-    group.add_argument(
-        "--log", metavar="FILE", type=local_file, help="keep the figures here, as JSON; default: FOLDER.tried.json"
-    )  # fmt: skip
+    parser.add_argument(
+        "--restart",
+        action="store_true",
+        help="delete existing checkpoints and the model, and train anew",
+    )
+    add_search(parser)
+    _add_folds(parser)
+    add_engine(parser)
+
+
+def _add_folds(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("ranking the training queries without having seen them")
     group.add_argument(
-        "--out-of-fold", metavar="FILE", type=output_file,
+        "--out-of-fold",
+        metavar="FILE",
+        type=output_file,
         help="write the run here; the models go to fold-1, fold-2 ... in the folder of -o",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--folds", action=at_least(2), metavar="K", help="default: the dataset's own, or 5"
     )
-    add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
@@ -131,7 +143,7 @@ def execute(args: argparse.Namespace) -> None:
     settings = _settings(args)
     recipe = find_recipe(args.recipe, settings)
     if args.grid:
-        _search(args, settings)
+        search_settings(args, settings, _training)
         return
     _refuse_alone(args)
     if args.out_of_fold is not None and not args.show:
@@ -182,9 +194,12 @@ def _training(args: argparse.Namespace) -> Any:
     from irtoolkit.training.trainer import train
 
     options: dict[str, Any] = {
-        "device": args.device, "save_every": args.save_every, "restart": args.restart,
-        "workers": args.loaders, "tensorboard": args.tensorboard,
-    }  # fmt: skip
+        "device": args.device,
+        "save_every": args.save_every,
+        "restart": args.restart,
+        "workers": args.loaders,
+        "tensorboard": args.tensorboard,
+    }
     engine = current()
     if launch().several or in_this_process(engine, args.workers):
         return partial(train, **options)
@@ -216,55 +231,6 @@ def _rank_folds(args: argparse.Namespace, recipe: Any) -> None:
     note(f"{args.out_of_fold}: {size_of(result.run)}; ranked out of {len(result.folds)} folds")
     for folder in result.models:
         print(folder)
-
-
-def _search(args: argparse.Namespace, settings: dict[str, Any]) -> None:
-    from irtoolkit.papers.training_search import TrainingSearch, search_training
-    from irtoolkit.papers.tune import parse_grid
-
-    if launch().several:
-        raise InputError("--grid in processes that train together", remedy="--engine processes")
-    if args.out_of_fold is not None:
-        raise InputError("--grid with --out-of-fold", remedy="search first, then give its --set")
-    grid = parse_grid(parse_pairs([pair for word in args.grid for pair in word.split()]))
-    search = TrainingSearch(args.recipe, grid, settings, args.by, _numbers(args.seeds))
-    if args.show:
-        _show_search(search)
-        return
-    if args.output is None:
-        raise InputError("--grid without a folder for the model", remedy="-o FOLDER")
-    result = search_training(search, args.output, args.log, _training(args), args.restart)
-    rows: list[list[TableCell]] = []
-    for trial in result.tried:
-        figure = "failed" if trial.figure is None else trial.figure
-        values = [trial.settings.get(key, "") for key in grid]
-        rows.append([*values, figure, round(trial.seconds)])
-    title = f"{args.recipe}: on {result.best.held_out} held-out training queries"
-    note(TextTable([*grid, result.measure, "seconds"], rows, title).render("text"))
-    note("best: " + " ".join(f"{key}={value}" for key, value in result.best.settings.items()))
-    for folder in result.models:
-        print(folder)
-
-
-def _show_search(search: Any) -> None:
-    from irtoolkit.training.model_checks import check_recipe
-
-    points = search.configurations()
-    tried = [search.tried(point) for point in points]
-    for recipe in (*tried, *(search.final(points[0], seed) for seed in search.chosen_seeds())):
-        check_recipe(recipe)
-    print_json([recipe.settings() for recipe in tried])
-
-
-def _numbers(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError:
-        raise InputError(
-            f"--seeds {text} is not a list of whole numbers", remedy="--seeds 0,1,2"
-        ) from None
 
 
 def _show(recipe: Any) -> None:

@@ -56,17 +56,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("system", metavar="SYSTEM", nargs="?")
     parser.add_argument(
-        "--grid", nargs="+", action="extend", metavar="KEY=VALUES",
+        "--grid",
+        nargs="+",
+        action="extend",
+        metavar="KEY=VALUES",
         help="settings with their values",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--folds", type=int, metavar="K",
+        "--folds",
+        type=int,
+        metavar="K",
         help="of queries that are held out, or of whole books; default: the dataset's own, otherwise 5",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--seed", action=at_least(0),
-        help="of the folds, and of training; default: 0",
-    )  # fmt: skip
+        "--seed", action=at_least(0), help="of the folds, and of training; default: 0"
+    )
     add_fusion(parser)
     add_measures(parser)
     parser.add_argument(
@@ -97,9 +101,14 @@ def execute(args: argparse.Namespace) -> None:
     dataset = Dataset.load(args.dataset)
     folds = _folds(dataset, args)
     points = tune(
-        args.dataset, args.system, grid, fixed=parse_pairs(args.settings),
-        measures=measures_of(args), depth=args.depth or 1000, log=args.output,
-    )  # fmt: skip
+        args.dataset,
+        args.system,
+        grid,
+        fixed=parse_pairs(args.settings),
+        measures=measures_of(args),
+        depth=args.depth or 1000,
+        log=args.output,
+    )
     note(f"best: --set {shown(points[0].settings)}")
     if folds:
         _tell_held_out(held_out(dataset, points, folds))

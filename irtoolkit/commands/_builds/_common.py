@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Adds the folder that is built."""
     parser.add_argument(
-        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
+        "-o",
+        "--output",
+        type=local_folder,
+        required=True,
+        metavar="FOLDER",
         help="folder of the benchmark; its ids begin with it",
-    )  # fmt: skip
+    )
 
 
 def add_books_of_splits(parser: argparse.ArgumentParser) -> None:

@@ -36,17 +36,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", nargs="+", required=True, metavar="FILE", help="JSON lines")
     parser.add_argument("--queries", metavar="FILE", help="columns pid and facet; see above")
     parser.add_argument(
-        "--sample", action=at_least(1),
+        "--sample",
+        action=at_least(1),
         help="draw N queries, over all years and facets; look through them",
-    )  # fmt: skip
+    )
     add_output(parser)
+    _add_pools(parser)
+    _add_people(parser)
+    parser.add_argument("--seed", default=0, action=at_least(0), help="of everything drawn")
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace what is there of other texts or settings; grades are never replaced",
+    )
+    add_engine(parser)
+
+
+def _add_pools(parser: argparse.ArgumentParser) -> None:
     pools = parser.add_argument_group("pools")
     pools.add_argument(
-        "--systems", nargs="+", default=[], metavar="SYSTEM",
+        "--systems",
+        nargs="+",
+        default=[],
+        metavar="SYSTEM",
         help='as of retrieve; settings in quotes: "bm25 k1=1.2 query=title"; default: the paper\'s'
         " title_tfidf, title_cbow200, title_tfidfcbow200, abs_tfidf, abs_cbow200 and"
         " abs_tfidfcbow200; specter is the paper's seventh",
-    )  # fmt: skip
+    )
     pools.add_argument(
         "--runs", nargs="+", default=[], metavar="FILE", help="rankings that were made elsewhere"
     )
@@ -54,35 +70,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--citations", metavar="FILE", help="a paper and one that it cites in each line"
     )
     pools.add_argument(
-        "--depth", default=13, action=at_least(1),
+        "--depth",
+        default=13,
+        action=at_least(1),
         help="documents that each system adds; default: 13, as in the paper; a column depth of the"
         " queries gives another, such as its 33 for large pools",
-    )  # fmt: skip
+    )
     pools.add_argument(
-        "--listed", default=100, action=at_least(1),
+        "--listed",
+        default=100,
+        action=at_least(1),
         help="a system is a source of candidates among so many of its best",
-    )  # fmt: skip
+    )
     pools.add_argument(
         "--pools", metavar="FILE", help="pools that were made elsewhere, as the release has them"
     )
+
+
+def _add_people(parser: argparse.ArgumentParser) -> None:
     people = parser.add_argument_group("people")
     people.add_argument(
-        "--annotators", nargs="+", default=[], metavar="NAME",
+        "--annotators",
+        nargs="+",
+        default=[],
+        metavar="NAME",
         help="at least two; each query is given to two; default: annotator1 annotator2",
-    )  # fmt: skip
+    )
     people.add_argument(
-        "--labels", nargs="+", default=[], metavar="FILE",
+        "--labels",
+        nargs="+",
+        default=[],
+        metavar="FILE",
         help="sheets or TREC qrels called after annotators, in place of sheets/",
-    )  # fmt: skip
+    )
     people.add_argument(
         "--adjudicated", metavar="FILE", help="a sheet or TREC qrels, in place of adjudication.tsv"
     )
-    parser.add_argument("--seed", default=0, action=at_least(0), help="of everything drawn")
-    parser.add_argument(
-        "--replace", action="store_true",
-        help="replace what is there of other texts or settings; grades are never replaced",
-    )  # fmt: skip
-    add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
@@ -94,9 +117,14 @@ def execute(args: argparse.Namespace) -> None:
     )
     recipe = Recipe(pooling, tuple(args.annotators), args.sample, args.seed)
     gathered = build_csfcube(
-        args.documents, args.output, args.queries, recipe,
-        labels=args.labels, adjudicated=args.adjudicated, replace=args.replace,
-    )  # fmt: skip
+        args.documents,
+        args.output,
+        args.queries,
+        recipe,
+        labels=args.labels,
+        adjudicated=args.adjudicated,
+        replace=args.replace,
+    )
     for line in gathered.notes:
         note(f"note: {line}")
     _tell(gathered)

@@ -34,16 +34,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--books", nargs="+", metavar="PATH", help=".txt and .md files")
     add_output(parser)
     parser.add_argument(
-        "--share", type=float, default=0.1, metavar="S",
+        "--share",
+        type=float,
+        default=0.1,
+        metavar="S",
         help="share of the examples that dev has, about; default: 0.1",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--dev", nargs="+", default=[], metavar="FILE", help="files or books of dev, in place of a share"
-    )  # fmt: skip
+        "--dev",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="files or books of dev, in place of a share",
+    )
     parser.add_argument(
-        "--tokens", default=256, action=at_least(1),
+        "--tokens",
+        default=256,
+        action=at_least(1),
         help="most tokens of context on each side; default: 256, as in the paper",
-    )  # fmt: skip
+    )
     parser.add_argument("--tokenizer", default="whitespace", metavar="NAME", help="default: words")
     add_replace(parser)
     add_engine(parser)

@@ -49,18 +49,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--checked", metavar="FILE", help="sheet with verdicts: only confirmed pairs are taken"
     )
     parser.add_argument(
-        "--labelled", metavar="FILE",
+        "--labelled",
+        metavar="FILE",
         help="train what tells plots from other comments: lines of a text, a tab, and plot or not; or"
         " .jsonl with text and label; default: a rule",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--align", choices=("dense", "bm25"), default="dense",
+        "--align",
+        choices=("dense", "bm25"),
+        default="dense",
         help="how comments and sentences are compared; default: dense, by a model",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--model", default="all-MiniLM-L6-v2", metavar="MODEL",
+        "--model",
+        default="all-MiniLM-L6-v2",
+        metavar="MODEL",
         help="bi-encoder: a preset, a folder or a hub id; default: all-MiniLM-L6-v2",
-    )  # fmt: skip
+    )
     _add_bounds(parser)
     add_books_of_splits(parser)
     add_replace(parser)
@@ -70,9 +75,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _add_bounds(parser: argparse.ArgumentParser) -> None:
     for name, default, description in (
         ("--keep", None, "least score of pairs that are kept; default: 0.5; with bm25, 0.3"),
-        ("--ask", None, "least score of pairs that readers are asked for; default: 0.35; with bm25, 0.15"),
-        ("--overlap", 0.5, "greatest share of a comment's words in its passage; default: 0.5, as in the paper"),
-    ):  # fmt: skip
+        (
+            "--ask",
+            None,
+            "least score of pairs that readers are asked for; default: 0.35; with bm25, 0.15",
+        ),
+        (
+            "--overlap",
+            0.5,
+            "greatest share of a comment's words in its passage; default: 0.5, as in the paper",
+        ),
+    ):
         parser.add_argument(
             name, type=float, default=default, action=between(0, 1), metavar="S", help=description
         )
@@ -84,9 +97,11 @@ def _add_bounds(parser: argparse.ArgumentParser) -> None:
         longest=(5, "most sentences of a passage that is looked for or quoted"),
     )
     parser.add_argument(
-        "--context", default=1, action=between(1, 4),
+        "--context",
+        default=1,
+        action=between(1, 4),
         help="sentences before a quotation that are the comment, 1 to 4",
-    )  # fmt: skip
+    )
 
 
 def execute(args: argparse.Namespace) -> None:
@@ -94,9 +109,13 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.building.plotretrieval.quality import quality
 
     built = build_plotretrieval(
-        args.books, args.comments, args.output, _recipe(args),
-        checked=args.checked, replace=args.replace,
-    )  # fmt: skip
+        args.books,
+        args.comments,
+        args.output,
+        _recipe(args),
+        checked=args.checked,
+        replace=args.replace,
+    )
     tell(built.notes(), built.continued, f"{built.pieces} pieces", quality(built))
     note(f"{len(built.pairs):,} pairs: {ids(args.output, built.splits)}")
     if args.checked is None:
@@ -127,7 +146,12 @@ def _recipe(args: argparse.Namespace) -> Any:
     words: WordSource = "sklearn" if missing_words("nltk") else "nltk"
     limits = Limits(args.least, args.most, args.overlap, words)
     return Recipe(
-        BM25() if args.align == "bm25" else Dense(model=args.model), thresholds,
-        Filter(limits, Matching(longest=args.longest)), Reach(args.near, args.longest),
-        args.context, args.labelled, tuple(args.val), tuple(args.test),
-    )  # fmt: skip
+        BM25() if args.align == "bm25" else Dense(model=args.model),
+        thresholds,
+        Filter(limits, Matching(longest=args.longest)),
+        Reach(args.near, args.longest),
+        args.context,
+        args.labelled,
+        tuple(args.val),
+        tuple(args.test),
+    )

@@ -45,13 +45,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument(
-        "--lang", metavar="CODE",
+        "--lang",
+        metavar="CODE",
         help="language, such as en, zh, lzh (classical Chinese); default: that of the quotes",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--unit", choices=("words", "characters"),
+        "--unit",
+        choices=("words", "characters"),
         help="what contexts and quotes are counted in; default: that of the script",
-    )  # fmt: skip
+    )
     add_counts(
         parser,
         context=(None, "words or characters on each side; default: 40 words, 50 characters"),
@@ -62,8 +64,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         short=(10, "least words or characters of both sides together"),
     )
     parser.add_argument(
-        "--unseen", default=100, action=at_least(0), help="quotes that train lacks, at most a tenth of all"
-    )  # fmt: skip
+        "--unseen",
+        default=100,
+        action=at_least(0),
+        help="quotes that train lacks, at most a tenth of all",
+    )
     parser.add_argument("--seed", default=0, action=at_least(0), help="of random choices")
     add_replace(parser)
     add_engine(parser)
@@ -75,9 +80,17 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.building.quoter.recipe import Recipe
 
     recipe = Recipe(
-        args.lang, args.unit, args.context, args.least, args.most, args.words, args.alone,
-        args.short, args.unseen, args.seed,
-    )  # fmt: skip
+        args.lang,
+        args.unit,
+        args.context,
+        args.least,
+        args.most,
+        args.words,
+        args.alone,
+        args.short,
+        args.unseen,
+        args.seed,
+    )
     built = build_quoter(args.quotes, args.corpus, args.output, recipe, replace=args.replace)
     tell(built.notes(), built.continued, f"{len(built.texts)} texts", quality(built))
     splits = [split for split, pairs in built.splits.items() if pairs]

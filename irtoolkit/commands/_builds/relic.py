@@ -41,9 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument(
-        "--ratio", type=float, default=80.0, action=between(0, 100), metavar="R",
+        "--ratio",
+        type=float,
+        default=80.0,
+        action=between(0, 100),
+        metavar="R",
         help="lowest QRatio of a quotation and its book, from 0 to 100",
-    )  # fmt: skip
+    )
     add_counts(
         parser,
         run=(15, "least characters of the longest substring in both"),
@@ -52,14 +56,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         longest=(5, "most sentences of a quotation; longer ones are left out"),
     )
     parser.add_argument(
-        "--clauses", action="store_true",
+        "--clauses",
+        action="store_true",
         help="divide books at colons, semicolons and ellipses, too, as the paper does",
-    )  # fmt: skip
+    )
     add_books_of_splits(parser)
     parser.add_argument(
-        "--hide-test", action="store_true",
+        "--hide-test",
+        action="store_true",
         help="leave the quotations out of test.json, as the release does; they are in test.qrels",
-    )  # fmt: skip
+    )
     add_replace(parser)
     add_engine(parser)
 
