@@ -20,15 +20,15 @@ def _products(query: Any, vectors: Any, docs: Any, out: Any) -> None:
     """
     last = len(docs) - 1
     for first in range(0, len(docs), 4):
-        one, two = vectors[docs[first]], vectors[docs[min(first + 1, last)]]
-        three, four = vectors[docs[min(first + 2, last)]], vectors[docs[min(first + 3, last)]]
+        row_a, row_b = vectors[docs[first]], vectors[docs[min(first + 1, last)]]
+        row_c, row_d = vectors[docs[min(first + 2, last)]], vectors[docs[min(first + 3, last)]]
         a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for at in range(len(query)):
-            own = np.float64(query[at])
-            a += own * np.float64(one[at])
-            b += own * np.float64(two[at])
-            c += own * np.float64(three[at])
-            d += own * np.float64(four[at])
+        for column in range(len(query)):
+            component = np.float64(query[column])
+            a += component * np.float64(row_a[column])
+            b += component * np.float64(row_b[column])
+            c += component * np.float64(row_c[column])
+            d += component * np.float64(row_d[column])
         out[first] = a
         out[min(first + 1, last)] = b
         out[min(first + 2, last)] = c
@@ -36,35 +36,37 @@ def _products(query: Any, vectors: Any, docs: Any, out: Any) -> None:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _similarity(product: float, square: float, own: float, kind: int) -> float:
+def _similarity(product: float, square: float, query_square: float, kind: int) -> float:
     """Returns what `Comparison` makes of a product and both squared lengths, in the same steps."""
     if kind == COSINE:
         inverse = 1 / np.sqrt(square) if square > 0 else 0.0
-        product = product * inverse * (1 / np.sqrt(own) if own > 0 else 0.0)
+        product = product * inverse * (1 / np.sqrt(query_square) if query_square > 0 else 0.0)
     return product
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def exact_scores(query: Any, own: float, docs: Any, kind: int, places: Any, out: Any) -> None:
+def exact_scores(
+    query: Any, query_square: float, docs: Any, kind: int, places: Any, out: Any
+) -> None:
     """Fills in the scores of some documents; `docs` are the (vectors, squares) of all."""
     vectors, squares = docs
     _products(query, vectors, places, out)
-    for at in range(len(places)):
-        out[at] = _similarity(out[at], squares[places[at]], own, kind)
+    for row in range(len(places)):
+        out[row] = _similarity(out[row], squares[places[row]], query_square, kind)
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
-def _product(one: Any, other: Any) -> float:
+def _product(first: Any, second: Any) -> float:
     total = 0.0
-    for at in range(len(one)):
-        total += np.float64(one[at]) * np.float64(other[at])
+    for column in range(len(first)):
+        total += np.float64(first[column]) * np.float64(second[column])
     return total
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def exact_score(query: Any, own: float, doc: Any, square: float, kind: int) -> Any:
+def exact_score(query: Any, query_square: float, doc: Any, square: float, kind: int) -> Any:
     """Returns the similarity of two vectors, of which the squared lengths are given."""
-    return _similarity(_product(query, doc), square, own, kind)
+    return _similarity(_product(query, doc), square, query_square, kind)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -77,17 +79,17 @@ def exact_rows(
     and (q,) how many. Some documents are compared with all queries before the next are.
     """
     places, counts = pairs
-    at = np.empty(len(counts), np.int64)
+    cursors = np.empty(len(counts), np.int64)
     for row in range(len(counts)):
-        at[row] = np.searchsorted(places[row, : counts[row]], begin)
+        cursors[row] = np.searchsorted(places[row, : counts[row]], begin)
     for start in range(begin, end, STAY):
         stop = min(end, start + STAY)
         for row in range(len(counts)):
-            first, count = at[row], counts[row]
+            first, count = cursors[row], counts[row]
             last = first
             while last < count and places[row, last] < stop:
                 last += 1
             if last > first:
-                own, part = queries[1][row], places[row, first:last]
-                exact_scores(queries[0][row], own, docs, kind, part, out[row, first:last])
-                at[row] = last
+                query_square, part = queries[1][row], places[row, first:last]
+                exact_scores(queries[0][row], query_square, docs, kind, part, out[row, first:last])
+                cursors[row] = last

@@ -18,13 +18,13 @@ def append_impacts(first: int, terms: Any, weights: Any, ends: Any, cursors: Any
         out: (documents, weights).
     """
     docs, values = out
-    at = 0
+    posting = 0
     for doc in range(len(ends)):
-        while at < ends[doc]:
-            place = cursors[terms[at]]
-            docs[place], values[place] = first + doc, weights[at]
-            cursors[terms[at]] = place + 1
-            at += 1
+        while posting < ends[doc]:
+            cursor = cursors[terms[posting]]
+            docs[cursor], values[cursor] = first + doc, weights[posting]
+            cursors[terms[posting]] = cursor + 1
+            posting += 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -45,9 +45,9 @@ def copy_impacts(shard: Any, places: Any, targets: Any, cursors: Any, out: Any) 
         if target < 0:
             continue
         cursor = cursors[target]
-        for at in range(starts[term], starts[term + 1]):
-            place = places[docs[at]]
-            if place >= 0:
-                new_docs[cursor], new_values[cursor] = place, values[at]
+        for posting in range(starts[term], starts[term + 1]):
+            doc = places[docs[posting]]
+            if doc >= 0:
+                new_docs[cursor], new_values[cursor] = doc, values[posting]
                 cursor += 1
         cursors[target] = cursor

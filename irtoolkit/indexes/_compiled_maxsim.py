@@ -26,15 +26,15 @@ def _ascending(rows: Any) -> None:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _greatest(rows: Any, bounds: Any, at: Any) -> None:
+def _greatest(rows: Any, bounds: Any, first_rows: Any) -> None:
     """Fills in the greatest number of each column, and the first row that has it."""
     for column in range(len(bounds)):
-        bounds[column], at[column] = rows[0, column], 0
+        bounds[column], first_rows[column] = rows[0, column], 0
     for row in range(1, len(rows)):
         for column in range(len(bounds)):
             is_greater = rows[row, column] > bounds[column]
             bounds[column] = rows[row, column] if is_greater else bounds[column]
-            at[column] = row if is_greater else at[column]
+            first_rows[column] = row if is_greater else first_rows[column]
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -64,21 +64,21 @@ def _lower(rows: Any, off: Any, bounds: Any, counts: Any) -> None:
 def _widen(vector: Any, wide: Any) -> None:
     """Fills in a vector in single precision, given in it or as the bits of half precision."""
     if vector.itemsize == 4:
-        for at in range(len(vector)):
-            wide[at] = vector[at]
+        for column in range(len(vector)):
+            wide[column] = vector[column]
         return
     bits = wide.view(np.uint32)
-    for at in range(len(vector)):
-        half = np.uint32(vector[at])
+    for column in range(len(vector)):
+        half = np.uint32(vector[column])
         # The exponents of single precision begin 112 lower.
-        bits[at] = (half & np.uint32(0x8000)) << np.uint32(16)
-        bits[at] |= (half & np.uint32(0x7FFF)) << np.uint32(13)
-        wide[at] *= np.float32(2.0**112)
+        bits[column] = (half & np.uint32(0x8000)) << np.uint32(16)
+        bits[column] |= (half & np.uint32(0x7FFF)) << np.uint32(13)
+        wide[column] *= np.float32(2.0**112)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def most_similar(
-    block: Any, off: Any, exact: Any, starts: Any, first: int, how: Any, scores: Any
+    block: Any, off: Any, exact: Any, starts: Any, first: int, aggregation: Any, scores: Any
 ) -> None:
     """Fills in the scores of some documents.
 
@@ -89,15 +89,15 @@ def most_similar(
             block's in single precision, or the bits of half precision.
         starts: (d+1,) where the vectors of each document begin in the block.
         first: the number of the first document.
-        how: (starts, total, without): where the vectors of each query begin, whether they are summed,
+        aggregation: (starts, total, without): where the vectors of each query begin, whether they are summed,
             and the similarity of a document without vectors.
         scores: (q, n) of all documents.
     """
     queries, docs, kind = exact
-    query_starts, total, without = how
+    query_starts, total, without = aggregation
     width = block.shape[1]
     bounds, best = np.empty(width, block.dtype), np.empty(width)
-    at, counts = np.empty(width, np.int32), np.empty(width, np.int32)
+    first_rows, counts = np.empty(width, np.int32), np.empty(width, np.int32)
     wide = np.empty(docs[0].shape[1], np.float32)
     for doc in range(len(starts) - 1):
         begin, end = starts[doc], starts[doc + 1]
@@ -105,15 +105,15 @@ def most_similar(
         if begin < end:
             rows = block[begin:end]
             _ascending(rows)
-            _greatest(rows, bounds, at)
+            _greatest(rows, bounds, first_rows)
             _lower(rows, off, bounds, counts)
             for column in range(width):
-                own, row = (queries[0][column], queries[1][column]), at[column]
+                vector, row = (queries[0][column], queries[1][column]), first_rows[column]
                 while counts[column]:
                     if rows[row, column] >= bounds[column]:
-                        place = begin + row
-                        _widen(docs[0][place], wide)
-                        value = exact_score(*own, wide, docs[1][place], kind)
+                        position = begin + row
+                        _widen(docs[0][position], wide)
+                        value = exact_score(*vector, wide, docs[1][position], kind)
                         best[column] = max(best[column], value)
                         counts[column] -= 1
                     row = row + 1 if row + 1 < len(rows) else 0

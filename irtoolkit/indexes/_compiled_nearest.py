@@ -45,11 +45,11 @@ def _value_of(bits: Any, block: Any) -> Any:
 def _mark(part: Any, bound: Any, marks: Any) -> None:
     """Marks products with 1 if they are not below a bound, else with 0."""
     if bound >= 0:
-        for at in range(len(part)):
-            marks[at] = part[at] >= bound
+        for column in range(len(part)):
+            marks[column] = part[column] >= bound
     else:
-        for at in range(len(part)):
-            marks[at] = (part[at] >= 0) | (part[at] <= bound)
+        for column in range(len(part)):
+            marks[column] = (part[column] >= 0) | (part[column] <= bound)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -57,11 +57,11 @@ def _count(part: Any, bound: Any) -> Any:
     """Returns how many products are not below a bound."""
     count = np.int32(0)
     if bound >= 0:
-        for at in range(len(part)):
-            count += np.int32(part[at] >= bound)
+        for column in range(len(part)):
+            count += np.int32(part[column] >= bound)
     else:
-        for at in range(len(part)):
-            count += np.int32((part[at] >= 0) | (part[at] <= bound))
+        for column in range(len(part)):
+            count += np.int32((part[column] >= 0) | (part[column] <= bound))
     return count
 
 
@@ -75,9 +75,9 @@ def _marked(marks: Any, size: int, hits: Any) -> int:
     words, count = marks.view(np.uint64), 0
     for word in range((size + 7) // 8):
         if words[word]:
-            for at in range(8 * word, min(size, 8 * word + 8)):
-                hits[count] = at
-                count += marks[at]
+            for column in range(8 * word, min(size, 8 * word + 8)):
+                hits[count] = column
+                count += marks[column]
     return count
 
 
@@ -116,7 +116,7 @@ def needed(bound: float, base: float, share: float) -> float:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def sift(block: Any, first: int, live: Any, off: Any, kept: Any, least: Any) -> None:
+def sift(block: Any, first: int, live: Any, off: Any, candidates: Any, least: Any) -> None:
     """Keeps the documents of a block that may be among the best.
 
     Args:
@@ -124,35 +124,37 @@ def sift(block: Any, first: int, live: Any, off: Any, kept: Any, least: Any) -> 
         first: the number of the first document.
         live: (b,) whether each document may be found; of length 0 where all may.
         off: (q,) and (q,): how far off a product can be, and what part of itself it is rounded by.
-        kept: (docs, lower, upper, counts): (q, room) documents with bounds of their scores, and (q,)
+        candidates: (docs, lower, upper, counts): (q, room) documents with bounds of their scores, and (q,)
             how many; a count above the room says that there was none.
         least: (q,) what at least k documents of each query reach; and k.
     """
-    counts, room = kept[3], kept[0].shape[1]
+    counts, room = candidates[3], candidates[0].shape[1]
     bounds = least[0]
     marks, hits = np.zeros(_PART, np.uint8), np.empty(_PART + 1, np.int64)
     typed = np.empty(1, block.dtype)
     for row in range(len(block)):
-        own = off[0][row], off[1][row]
+        error = off[0][row], off[1][row]
         bound = np.inf
         for begin in range(0, block.shape[1], _PART):
             if counts[row] > room:
                 break
             if bounds[row] != bound:
                 bound = bounds[row]
-                typed[0] = _bits_of(needed(bound, own[0], own[1]), block, 0)
+                typed[0] = _bits_of(needed(bound, error[0], error[1]), block, 0)
             part = block[row, begin : begin + _PART]
             _mark(part, typed[0], marks)
-            for at in range(len(part) if len(live) else 0):
-                marks[at] &= live[begin + at]
+            for column in range(len(part) if len(live) else 0):
+                marks[column] &= live[begin + column]
             count = _marked(marks, len(part), hits)
-            _keep(part, hits[:count], first + begin, own, row, kept, least)
+            _keep(part, hits[:count], first + begin, error, row, candidates, least)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _keep(part: Any, hits: Any, first: int, off: Any, row: int, kept: Any, least: Any) -> None:
+def _keep(
+    part: Any, hits: Any, first: int, off: Any, row: int, candidates: Any, least: Any
+) -> None:
     """Keeps some products of a query, and drops others where there is no room."""
-    docs, lower, upper, counts = kept
+    docs, lower, upper, counts = candidates
     room, shift = docs.shape[1], 32 - 8 * part.itemsize
     bits = np.empty(1, np.int32)
     value = bits.view(np.float32)
@@ -160,7 +162,7 @@ def _keep(part: Any, hits: Any, first: int, off: Any, row: int, kept: Any, least
     for hit in range(len(hits)):
         if count == room:
             counts[row] = count
-            _make_room(row, kept, least)
+            _make_room(row, candidates, least)
             count = counts[row]
             if count > room:
                 return
@@ -173,74 +175,78 @@ def _keep(part: Any, hits: Any, first: int, off: Any, row: int, kept: Any, least
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _make_room(row: int, kept: Any, least: Any) -> None:
+def _make_room(row: int, candidates: Any, least: Any) -> None:
     """Drops what cannot be among the best of a row; the count of one that stays full is above its room."""
     bounds, k = least
-    counts, room = kept[3], kept[0].shape[1]
-    bounds[row] = max(bounds[row], _least(row, kept, k))
-    _drop(row, kept, bounds[row])
+    counts, room = candidates[3], candidates[0].shape[1]
+    bounds[row] = max(bounds[row], _least(row, candidates, k))
+    _drop(row, candidates, bounds[row])
     if counts[row] > room - room // 8:
         counts[row] = room + 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def merge(other: Any, kept: Any, least: Any) -> None:
+def merge(source: Any, candidates: Any, least: Any) -> None:
     """Keeps the documents of each row that another pass has kept, too; see `sift`."""
-    docs, lower, upper, counts = kept
+    docs, lower, upper, counts = candidates
     room = docs.shape[1]
     for row in range(len(counts)):
-        if other[3][row] > room:
+        if source[3][row] > room:
             counts[row] = room + 1
-        for at in range(min(other[3][row], room)):
+        for column in range(min(source[3][row], room)):
             if counts[row] == room:
-                _make_room(row, kept, least)
+                _make_room(row, candidates, least)
             count = counts[row]
             if count > room:
                 break
-            docs[row, count] = other[0][row, at]
-            lower[row, count], upper[row, count] = other[1][row, at], other[2][row, at]
+            docs[row, count] = source[0][row, column]
+            lower[row, count], upper[row, count] = source[1][row, column], source[2][row, column]
             counts[row] = count + 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _least(row: int, kept: Any, k: int) -> Any:
+def _least(row: int, candidates: Any, k: int) -> Any:
     """Returns what k documents of a row reach; -inf of fewer."""
-    count = kept[3][row]
-    return _greatest_at(kept[1][row, :count].view(np.int32), k) if count >= k else -np.inf
+    count = candidates[3][row]
+    return _greatest_at(candidates[1][row, :count].view(np.int32), k) if count >= k else -np.inf
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _drop(row: int, kept: Any, bound: float) -> None:
+def _drop(row: int, candidates: Any, bound: float) -> None:
     """Drops the documents of a row that do not reach a bound."""
-    docs, lower, upper, counts = kept
-    place = 0
-    for at in range(counts[row]):
+    docs, lower, upper, counts = candidates
+    end = 0
+    for column in range(counts[row]):
         # Without a branch, which would often be guessed wrong.
-        high = upper[row, at]
-        docs[row, place], lower[row, place], upper[row, place] = docs[row, at], lower[row, at], high
-        place += high >= bound
-    counts[row] = place
+        high = upper[row, column]
+        docs[row, end], lower[row, end], upper[row, end] = (
+            docs[row, column],
+            lower[row, column],
+            high,
+        )
+        end += high >= bound
+    counts[row] = end
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def finish(kept: Any, k: int, guesses: Any) -> None:
+def finish(candidates: Any, k: int, guesses: Any) -> None:
     """Drops what cannot be among the k best of each row.
 
     The count of a row whose `guesses` were too high, which fewer than k documents reach, becomes -1.
     """
     for row in range(len(guesses)):
-        if kept[3][row] > kept[0].shape[1]:
+        if candidates[3][row] > candidates[0].shape[1]:
             continue
-        bound = _least(row, kept, k)
-        if kept[3][row] < k or bound < guesses[row]:
-            kept[3][row] = -1
+        bound = _least(row, candidates, k)
+        if candidates[3][row] < k or bound < guesses[row]:
+            candidates[3][row] = -1
         else:
-            _drop(row, kept, bound)
+            _drop(row, candidates, bound)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def count_before(block: Any, first: int, off: Any, exact: Any, targets: Any) -> Any:
-    """Counts the documents of a block that come before wanted ones.
+    """Counts the documents of a block that rank before each target.
 
     Args:
         block, first, off: see `sift`.
@@ -249,7 +255,7 @@ def count_before(block: Any, first: int, off: Any, exact: Any, targets: Any) -> 
             and the places of all documents.
 
     Returns:
-        (2, w) how many documents come before each, and how many have a greater score.
+        (2, w) the number of documents before each, and of those with a greater score.
     """
     queries, docs, kind = exact
     rows, scores, places, order = targets
@@ -263,8 +269,8 @@ def count_before(block: Any, first: int, off: Any, exact: Any, targets: Any) -> 
         bounds[0, number] = _bits_of(needed(score, base, share), block, 0)
         bounds[1, number] = _bits_of(high, block, 1)
     marks, above = np.zeros(STAY, np.uint8), np.zeros(STAY, np.uint8)
-    near, found = np.empty(STAY + 1, np.int64), np.empty(STAY)
-    made = np.zeros((2, len(rows)), np.int64)
+    near, similarities = np.empty(STAY + 1, np.int64), np.empty(STAY)
+    counts = np.zeros((2, len(rows)), np.int64)
     for start in range(0, block.shape[1], STAY):
         for number in range(len(rows)):
             row, score = rows[number], scores[number]
@@ -272,17 +278,19 @@ def count_before(block: Any, first: int, off: Any, exact: Any, targets: Any) -> 
             more = _count(part, bounds[1, number])
             _mark(part, bounds[0, number], marks)
             _mark(part, bounds[1, number], above)
-            for at in range(len(part)):
-                marks[at] -= above[at]
+            for index in range(len(part)):
+                marks[index] -= above[index]
             count = _marked(marks, len(part), near)
-            for at in range(count):
-                near[at] += first + start
-            own = queries[1][row]
-            exact_scores(queries[0][row], own, docs, kind, near[:count], found[:count])
+            for index in range(count):
+                near[index] += first + start
+            query_square = queries[1][row]
+            exact_scores(
+                queries[0][row], query_square, docs, kind, near[:count], similarities[:count]
+            )
             tied = 0
-            for at in range(count):
-                more += found[at] > score
-                tied += found[at] == score and order[near[at]] < places[number]
-            made[0, number] += more + tied
-            made[1, number] += more
-    return made
+            for index in range(count):
+                more += similarities[index] > score
+                tied += similarities[index] == score and order[near[index]] < places[number]
+            counts[0, number] += more + tied
+            counts[1, number] += more
+    return counts

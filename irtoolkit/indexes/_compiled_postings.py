@@ -23,16 +23,16 @@ def invert(first: int, counted: Any, order: Any, codes: Any, cursors: Any, out: 
     terms, counts, ends = counted
     count_codes, length_codes, grid = codes
     docs, classes = out
-    at = 0
+    posting = 0
     for doc in range(len(ends)):
         length = length_codes[doc]
-        while at < ends[doc]:
-            term = order[terms[at]]
-            place = cursors[term]
-            docs[place] = first + doc
-            classes[place] = grid[count_codes[counts[at]], length]
-            cursors[term] = place + 1
-            at += 1
+        while posting < ends[doc]:
+            term = order[terms[posting]]
+            cursor = cursors[term]
+            docs[cursor] = first + doc
+            classes[cursor] = grid[count_codes[counts[posting]], length]
+            cursors[term] = cursor + 1
+            posting += 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -41,30 +41,30 @@ def extremes(starts: Any, classes: Any, counts: Any, lengths: Any, bounds: Any) 
     more often, or 0; and its greatest count. Counts and lengths are by class."""
     for term in range(len(starts) - 1):
         bounds[term] = 0
-        for at in range(starts[term], starts[term + 1]):
-            count, length = counts[classes[at]], lengths[classes[at]]
-            which = min(count, 3) - 1
-            if bounds[term, which] == 0 or length < bounds[term, which]:
-                bounds[term, which] = length
+        for posting in range(starts[term], starts[term + 1]):
+            count, length = counts[classes[posting]], lengths[classes[posting]]
+            column = min(count, 3) - 1
+            if bounds[term, column] == 0 or length < bounds[term, column]:
+                bounds[term, column] = length
             bounds[term, 3] = max(bounds[term, 3], count)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def live_postings(starts: Any, docs: Any, places: Any, out: Any) -> None:
-    """How many postings of each term have a document that is kept."""
+    """Counts the postings of each term whose document is kept."""
     for term in range(len(starts) - 1):
         count = 0
-        for at in range(starts[term], starts[term + 1]):
-            count += places[docs[at]] >= 0
+        for posting in range(starts[term], starts[term + 1]):
+            count += places[docs[posting]] >= 0
         out[term] = count
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def live_classes(docs: Any, classes: Any, places: Any, out: Any) -> None:
-    """Which classes documents have that are kept."""
-    for at in range(len(docs)):
-        if places[docs[at]] >= 0:
-            out[classes[at]] = 1
+    """Marks the classes of the documents that are kept."""
+    for posting in range(len(docs)):
+        if places[docs[posting]] >= 0:
+            out[classes[posting]] = 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -88,10 +88,10 @@ def copy_postings(
         if target < 0:
             continue
         cursor = cursors[target]
-        for at in range(starts[term], starts[term + 1]):
-            place = places[docs[at]]
-            if place >= 0:
-                new_docs[cursor] = place
-                new_classes[cursor] = numbers[classes[at]]
+        for posting in range(starts[term], starts[term + 1]):
+            doc = places[docs[posting]]
+            if doc >= 0:
+                new_docs[cursor] = doc
+                new_classes[cursor] = numbers[classes[posting]]
                 cursor += 1
         cursors[target] = cursor

@@ -4,7 +4,7 @@ They serve formulas that MaxScore does not: whose scores can be negative, take s
 document, or have a weight of its own for each posting.
 
 A shard is (starts, documents, values, live): the postings of each term, whose values are classes or
-weights. A formula is (how, table, own, divided): `how` a value becomes a summand, the table of
+weights. A formula is (kind, table, doc_values, divided): how a value becomes a summand, the table of
 classes, a number for each document (or none), and whether the sum is divided by it.
 A query is (terms, scales, rates, unit, times, everywhere): its terms in one order for all shards, what
 each summand is multiplied by, a factor within the logarithm, what the sum counts, how often a
@@ -32,10 +32,10 @@ _CELLS = 2.0**44
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def summand(value: Any, how: int, table: Any, scale: float, rate: float) -> float:
-    if how == WEIGHT:
+def summand(value: Any, kind: int, table: Any, scale: float, rate: float) -> float:
+    if kind == WEIGHT:
         weight = np.float64(value)
-    elif how == CLASS:
+    elif kind == CLASS:
         weight = table[np.int64(value)]
     else:
         weight = np.log1p(table[np.int64(value)] * rate)
@@ -44,13 +44,13 @@ def summand(value: Any, how: int, table: Any, scale: float, rate: float) -> floa
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
 def whole_score(total: float, doc: int, formula: Any, query: Any) -> float:
-    _, _, own, divided = formula
+    _, _, doc_values, divided = formula
     score = total * query[3]
     if divided:
         # Vectors of one direction and other lengths tie.
-        score = np.floor(score / own[doc] * _CELLS + 0.5) / _CELLS
-    elif len(own):
-        score += query[4] * own[doc]
+        score = np.floor(score / doc_values[doc] * _CELLS + 0.5) / _CELLS
+    elif len(doc_values):
+        score += query[4] * doc_values[doc]
     return score + query[5]  # type: ignore[no-any-return]
 
 
@@ -60,48 +60,46 @@ def _add_up(
 ) -> None:
     """Adds up the summands of a window of documents, which are met; cursors move on to the next."""
     starts, docs, values, _ = shard
-    how, table, _, _ = formula
+    kind, table, _, _ = formula
     terms, scales, rates = query[0], query[1], query[2]
     for t in range(len(terms)):
         scale, rate, first = scales[t], rates[t], cursors[t]
         cursors[t] = reach(docs, first, starts[terms[t] + 1], high)
-        for at in range(first, cursors[t]):
-            place = (docs[at] - low) & MASK
-            sums[place] += summand(values[at], how, table, scale, rate)
-            met[place] = True
+        for posting in range(first, cursors[t]):
+            cell = (docs[posting] - low) & MASK
+            sums[cell] += summand(values[posting], kind, table, scale, rate)
+            met[cell] = True
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _pruned(found: Any, scores: Any, count: int, depth: int, keys: Any) -> Any:
-    """Keeps the best `depth`; how many are left, the least score, and the least key that has it."""
-    count, least = best_of(found, scores, count, depth)
+def _pruned(docs: Any, scores: Any, count: int, depth: int, keys: Any) -> Any:
+    """Keeps the best `depth`; returns their number, the least score, and the least key that has it."""
+    count, least = best_of(docs, scores, count, depth)
     if count > depth:
-        count = drop_last_ties(found, scores, count, depth, keys)
+        count = drop_last_ties(docs, scores, count, depth, keys)
     key = np.int64(len(keys))
-    for at in range(count):
-        if scores[at] == least:
-            key = min(key, np.int64(keys[found[at]]))
+    for row in range(count):
+        if scores[row] == least:
+            key = min(key, np.int64(keys[docs[row]]))
     return count, least, key
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def scan(
-    shard: Any, formula: Any, query: Any, keys: Any, depth: int, every: bool, room: Any
-) -> int:
+def scan(shard: Any, formula: Any, query: Any, keys: Any, depth: int, fill: bool, room: Any) -> int:
     """Finds the best documents of a query, in any order.
 
     Args:
         shard, formula, query: see above.
         keys: (d,) keys of the shard's documents: of equal scores the greater comes first.
-        depth: how many are wanted.
-        every: whether documents without a term of the query count, too.
+        depth: number of documents to find.
+        fill: whether documents without a term of the query count, too.
         room: (sums, documents, scores): sums are zeros, the others have room for 2 · depth.
 
     Returns:
-        How many documents were found; these and their scores are the first in `room`.
+        The number of documents; these and their scores are the first in `room`.
     """
     starts, live = shard[0], shard[3]
-    sums, found, scores = room
+    sums, docs, scores = room
     met = np.zeros(len(sums), np.bool_)
     cursors = np.empty(len(query[0]), np.int64)
     for t in range(len(cursors)):
@@ -111,56 +109,56 @@ def scan(
     for low in range(0, size, WINDOW):
         high = min(size, low + WINDOW)
         _add_up(shard, formula, query, low, high, cursors, sums, met)
-        for at in range(high - low):
-            total, doc, is_met = sums[at], low + at, met[at]
-            sums[at], met[at] = 0.0, False
-            if not live[doc] or not (is_met or every):
+        for cell in range(high - low):
+            total, doc, is_met = sums[cell], low + cell, met[cell]
+            sums[cell], met[cell] = 0.0, False
+            if not live[doc] or not (is_met or fill):
                 continue
             score = whole_score(total, doc, formula, query)
             # As `is_before`, which would read the key of every document.
             if score < least or (score == least and keys[doc] < key):
                 continue
-            found[count], scores[count] = doc, score
+            docs[count], scores[count] = doc, score
             count += 1
-            if count == len(found):
-                count, least, key = _pruned(found, scores, count, depth, keys)
+            if count == len(docs):
+                count, least, key = _pruned(docs, scores, count, depth, keys)
     if count > depth:
-        count, least, key = _pruned(found, scores, count, depth, keys)
+        count, least, key = _pruned(docs, scores, count, depth, keys)
     return count
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def score_of(shard: Any, formula: Any, query: Any, doc: int) -> float:
-    """The score of one document."""
+    """Returns the score of one document."""
     starts, docs, values, _ = shard
-    how, table, _, _ = formula
+    kind, table, _, _ = formula
     terms, scales, rates = query[0], query[1], query[2]
     total = 0.0
     for t in range(len(terms)):
         end = starts[terms[t] + 1]
-        at = reach(docs, starts[terms[t]], end, doc)
+        posting = reach(docs, starts[terms[t]], end, doc)
         # A term may have a document more than once.
-        while at < end and docs[at] == doc:
-            total += summand(values[at], how, table, scales[t], rates[t])
-            at += 1
+        while posting < end and docs[posting] == doc:
+            total += summand(values[posting], kind, table, scales[t], rates[t])
+            posting += 1
     return whole_score(total, doc, formula, query)  # type: ignore[no-any-return]
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def count_before(
-    shard: Any, formula: Any, query: Any, keys: Any, wanted: Any, sums: Any, out: Any
+    shard: Any, formula: Any, query: Any, keys: Any, targets: Any, sums: Any, out: Any
 ) -> None:
     """Counts the documents before some others.
 
     Args:
         keys: (d,) keys of the shard's documents.
-        wanted: (scores, least keys): of each wanted document its score, and the least key that comes
+        targets: (scores, least keys): of each wanted document its score, and the least key that comes
             before it where scores are equal.
         sums: zeros to work in.
         out: documents before each wanted one, which are added to.
     """
     starts, live = shard[0], shard[3]
-    scores, least_keys = wanted
+    scores, least_keys = targets
     met = np.zeros(len(sums), np.bool_)
     cursors = np.empty(len(query[0]), np.int64)
     for t in range(len(cursors)):
@@ -169,9 +167,9 @@ def count_before(
     for low in range(0, size, WINDOW):
         high = min(size, low + WINDOW)
         _add_up(shard, formula, query, low, high, cursors, sums, met)
-        for at in range(high - low):
-            total, doc = sums[at], low + at
-            sums[at] = 0.0
+        for cell in range(high - low):
+            total, doc = sums[cell], low + cell
+            sums[cell] = 0.0
             if not live[doc]:
                 continue
             score = whole_score(total, doc, formula, query)
@@ -191,11 +189,11 @@ def square_sums(shard: Any, table: Any, weights: Any, sums: Any, errors: Any) ->
     """
     starts, docs, values, _ = shard
     for term in range(len(starts) - 1):
-        for at in range(starts[term], starts[term + 1]):
-            weighted = table[np.int64(values[at])] * weights[term]
+        for posting in range(starts[term], starts[term + 1]):
+            weighted = table[np.int64(values[posting])] * weights[term]
             square = weighted * weighted
-            before = sums[docs[at]]
+            before = sums[docs[posting]]
             after = before + square
             back = after - before
-            errors[docs[at]] += (before - (after - back)) + (square - back)
-            sums[docs[at]] = after
+            errors[docs[posting]] += (before - (after - back)) + (square - back)
+            sums[docs[posting]] = after

@@ -67,7 +67,7 @@ def collect(
 
     Args:
         shard, table, query: see above.
-        depth: how many are wanted.
+        depth: number of documents to find.
         least: what a document must score at least.
         room: (sums, touched, cursors, levels), memory to work in; all but touched are zero.
         out: (documents, scores), to be filled.
@@ -79,12 +79,12 @@ def collect(
     starts, docs, classes, live = shard
     terms, scales, bounds = query
     sums, touched, cursors, levels = room
-    found, scores = out
-    count, known = 0, len(terms)
+    out_docs, scores = out
+    count, term_count = 0, len(terms)
     size = len(live)
-    reached = np.empty(known, np.int64)  # of the first terms together
+    reached = np.empty(term_count, np.int64)  # of the first terms together
     total = np.int64(0)
-    for t in range(known):
+    for t in range(term_count):
         total += bounds[t]
         reached[t] = total
         cursors[t] = starts[terms[t]]
@@ -95,17 +95,17 @@ def collect(
     level, above = 0, 0
     required = 0
     low: Any = 0
-    step, window = FIRST, WINDOW if known <= MANY else len(sums)
+    step, window = FIRST, WINDOW if term_count <= MANY else len(sums)
     mask = np.uint32(len(sums) - 1)
     following: Any = 0
     while low < size:
-        while required < known and reached[required] < least:
+        while required < term_count and reached[required] < least:
             required += 1
-        if required == known:
+        if required == term_count:
             break
         # The next window with a document that a required term has.
         following = np.int64(size)
-        for t in range(required, known):
+        for t in range(required, term_count):
             if cursors[t] < starts[terms[t] + 1]:
                 first = np.int64(docs[cursors[t]])
                 if first < following:
@@ -118,36 +118,38 @@ def collect(
         high = min(size, low + step)
         step = min(window, 4 * step)
         expected = 0
-        for t in range(required, known):
+        for t in range(required, term_count):
             expected += starts[terms[t] + 1] - starts[terms[t]]
         # Where most documents are met anyway, adding up everything is faster than confirming.
         few = 4 * expected < size
         needed = required if few else 0
-        seen = 0
-        for t in range(known - 1, needed - 1, -1):
+        touched_count = 0
+        for t in range(term_count - 1, needed - 1, -1):
             first, end, scale = cursors[t], starts[terms[t] + 1], scales[t]
             if t < required:  # it may have been left behind
                 first = reach(docs, first, end, low)
             last = reach(docs, first, end, high)
             cursors[t] = last
-            own, kinds = docs[first:last], classes[first:last]
+            part_docs, part_classes = docs[first:last], classes[first:last]
             if few:
-                for at in range(len(own)):
+                for posting in range(len(part_docs)):
                     # Damaged postings must not lead out of the window.
-                    doc = np.uint32(own[at] - low) & mask
+                    doc = np.uint32(part_docs[posting] - low) & mask
                     # Without a branch, which would often be guessed wrong.
-                    touched[seen] = doc
-                    seen += sums[doc] == 0
-                    sums[doc] += part_of(table[kinds[at]], scale)
+                    touched[touched_count] = doc
+                    touched_count += sums[doc] == 0
+                    sums[doc] += part_of(table[part_classes[posting]], scale)
             else:
-                for at in range(len(own)):
-                    doc = np.uint32(own[at] - low) & mask
-                    sums[doc] += part_of(table[kinds[at]], scale)
+                for posting in range(len(part_docs)):
+                    doc = np.uint32(part_docs[posting] - low) & mask
+                    sums[doc] += part_of(table[part_classes[posting]], scale)
         if needed:
-            seen = _confirmed(shard, table, query, needed, reached, least, low, high, seen, room)
+            touched_count = _confirmed(
+                shard, table, query, needed, reached, least, low, high, touched_count, room
+            )
         if not few:
-            seen = _reaching(sums, high - low, max(np.int64(1), least), touched)
-        for i in range(seen):
+            touched_count = _reaching(sums, high - low, max(np.int64(1), least), touched)
+        for i in range(touched_count):
             doc = touched[i]
             score = sums[doc]
             if few:
@@ -155,21 +157,21 @@ def collect(
             # Of damaged postings a document may be none of the shard's.
             if score < least or score == 0 or low + doc >= size or not live[low + doc]:
                 continue
-            if count == len(found):
+            if count == len(out_docs):
                 if count < 2 * depth:
                     return CROWDED, least
-                count = from_least(found, scores, count, least)
-                if 2 * count > len(found):
-                    count, least = best_of(found, scores, count, depth)
-                if 2 * count > len(found):
+                count = from_least(out_docs, scores, count, least)
+                if 2 * count > len(out_docs):
+                    count, least = best_of(out_docs, scores, count, depth)
+                if 2 * count > len(out_docs):
                     return CROWDED, least
                 if score < least:
                     continue
-            found[count], scores[count] = low + doc, score
+            out_docs[count], scores[count] = low + doc, score
             count += 1
-            here = min(score >> shift, len(levels) - 1)
-            levels[here] += 1
-            above += here > level
+            score_level = min(score >> shift, len(levels) - 1)
+            levels[score_level] += 1
+            above += score_level > level
             if above >= depth:
                 while above >= depth:
                     level += 1
@@ -179,33 +181,33 @@ def collect(
             sums[: high - low] = 0
         low = high
     levels[:] = 0
-    count = from_least(found, scores, count, least)
+    count = from_least(out_docs, scores, count, least)
     if count > depth:
-        count, least = best_of(found, scores, count, depth)
+        count, least = best_of(out_docs, scores, count, depth)
     return count, least
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _reaching(sums: Any, count: int, least: Any, out: Any) -> int:
-    """Writes the places of sums that are not below a score; their number."""
-    found = 0
+    """Writes the positions of sums that are not below a score; returns their number."""
+    written = 0
     for first in range(0, count, LINE):
         line = sums[first : min(count, first + LINE)]
         # Without branches, so that several are compared at once: few lines have one that reaches.
         greatest = np.int64(0)
-        for place in range(len(line)):
-            greatest = max(greatest, line[place])
+        for column in range(len(line)):
+            greatest = max(greatest, line[column])
         if greatest >= least:
-            for place in range(len(line)):
-                out[found] = first + place
-                found += line[place] >= least
-    return found
+            for column in range(len(line)):
+                out[written] = first + column
+                written += line[column] >= least
+    return written
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _confirmed(
     shard: Any, table: Any, query: Any, required: int, reached: Any, least: Any, low: int,
-    high: int, seen: int, room: Any,
+    high: int, touched_count: int, room: Any,
 ) -> int:  # fmt: skip
     """Adds the terms that are not required to the documents of a window that may still compete."""
     starts, docs, classes, _ = shard
@@ -213,57 +215,57 @@ def _confirmed(
     sums, touched, cursors, _ = room
     mask = np.uint32(len(sums) - 1)
     for t in range(required - 1, -1, -1):
-        left = 0
-        for i in range(seen):
+        remaining = 0
+        for i in range(touched_count):
             # Without branches, which would often be guessed wrong.
             doc = touched[i]
             score = sums[doc]
             competes = score + reached[t] >= least
-            touched[left] = doc
-            left += competes
+            touched[remaining] = doc
+            remaining += competes
             sums[doc] = score if competes else 0
-        seen = left
-        if seen == 0:
+        touched_count = remaining
+        if touched_count == 0:
             return 0
         end = starts[terms[t] + 1]
         first = reach(docs, cursors[t], end, low)
         last = reach(docs, first, end, high)
         cursors[t] = last
         scale = scales[t]
-        if (last - first) < 48 * seen:
-            for at in range(first, last):
-                doc = np.uint32(docs[at] - low) & mask
+        if (last - first) < 48 * touched_count:
+            for posting in range(first, last):
+                doc = np.uint32(docs[posting] - low) & mask
                 score = sums[doc]
-                sums[doc] = score + part_of(table[classes[at]], scale) if score != 0 else 0
+                sums[doc] = score + part_of(table[classes[posting]], scale) if score != 0 else 0
         else:
-            for i in range(seen):
+            for i in range(touched_count):
                 doc = touched[i]
-                at = reach(docs, first, last, low + doc)
-                if at < last and docs[at] == low + doc:
-                    sums[doc] += part_of(table[classes[at]], scale)
-    return seen
+                posting = reach(docs, first, last, low + doc)
+                if posting < last and docs[posting] == low + doc:
+                    sums[doc] += part_of(table[classes[posting]], scale)
+    return touched_count
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def search(
-    shard: Any, table: Any, queries: Any, asked: Any, keys: Any, room: Any, out: Any
+    shard: Any, table: Any, queries: Any, numbers: Any, keys: Any, room: Any, out: Any
 ) -> None:
-    """The best documents of several queries, in any order.
+    """Finds the best documents of several queries, in any order.
 
     Args:
         queries: (starts, terms, scales, bounds), the terms of all queries end to end.
-        asked: (q,) numbers of the queries to search for.
+        numbers: (q,) numbers of the queries to search.
         keys: (d,) keys of the shard's documents: of equal scores the greater comes first.
         room: (sums, touched, cursors, levels, documents, scores) to work in.
-        out: (counts, documents, scores, least), a row for each query that is asked, zeros at first; a
+        out: (counts, documents, scores, least), a row for each of these queries, zeros at first; a
             count is CROWDED where more documents tie than the room holds.
     """
     begins, terms, scales, bounds = queries
-    sums, touched, cursors, levels, found, values = room
+    sums, touched, cursors, levels, found_docs, values = room
     counts, docs, scores, least = out
     depth = docs.shape[1]
-    for row in range(len(asked)):
-        part = slice(begins[asked[row]], begins[asked[row] + 1])
+    for row in range(len(numbers)):
+        part = slice(begins[numbers[row]], begins[numbers[row] + 1])
         query = terms[part], scales[part], bounds[part]
         count, _ = collect(
             shard,
@@ -272,7 +274,7 @@ def search(
             depth,
             least[row],
             (sums, touched, cursors, levels),
-            (found, values),
+            (found_docs, values),
         )
         if count == CROWDED:
             sums[:] = 0
@@ -280,7 +282,7 @@ def search(
             counts[row] = CROWDED
             continue
         if count > depth:  # some tie at the last place
-            count = drop_last_ties(found, values, count, depth, keys)
+            count = drop_last_ties(found_docs, values, count, depth, keys)
         counts[row] = count
-        docs[row, :count] = found[:count]
+        docs[row, :count] = found_docs[:count]
         scores[row, :count] = values[:count]

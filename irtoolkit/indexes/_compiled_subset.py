@@ -17,14 +17,14 @@ _LOOKED_UP = 16
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def restrict(postings: Any, chosen: Any, places: Any, wanted: Any, out: Any) -> int:
+def restrict(postings: Any, chosen: Any, places: Any, selected: Any, out: Any) -> int:
     """Copies the postings that some documents have of some terms; returns how many there are.
 
     Args:
         postings: (starts, documents, values).
         chosen: (c,) numbers of the documents, ascending.
         places: the place among the chosen of each document from the first to the last of them, or -1.
-        wanted: (t,) whether each term is wanted.
+        selected: (t,) whether the postings of each term are copied.
         out: (starts, documents, values), to be filled; documents are their places among the chosen.
     """
     starts, docs, values = postings
@@ -32,24 +32,24 @@ def restrict(postings: Any, chosen: Any, places: Any, wanted: Any, out: Any) -> 
     first, last, count = chosen[0], chosen[-1], 0
     for term in range(len(starts) - 1):
         out_starts[term] = count
-        if not wanted[term]:
+        if not selected[term]:
             continue
         end = starts[term + 1]
-        at = reach(docs, starts[term], end, first)
-        if end - at > _LOOKED_UP * len(chosen):
-            for place in range(len(chosen)):
-                at = reach(docs, at, end, chosen[place])
+        posting = reach(docs, starts[term], end, first)
+        if end - posting > _LOOKED_UP * len(chosen):
+            for target in range(len(chosen)):
+                posting = reach(docs, posting, end, chosen[target])
                 # A term may have a document more than once.
-                while at < end and docs[at] == chosen[place]:
-                    out_docs[count], out_values[count] = place, values[at]
-                    count, at = count + 1, at + 1
+                while posting < end and docs[posting] == chosen[target]:
+                    out_docs[count], out_values[count] = target, values[posting]
+                    count, posting = count + 1, posting + 1
             continue
-        while at < end and docs[at] <= last:
-            place = places[docs[at] - first] if docs[at] >= first else -1
-            if place >= 0:
-                out_docs[count], out_values[count] = place, values[at]
+        while posting < end and docs[posting] <= last:
+            target = places[docs[posting] - first] if docs[posting] >= first else -1
+            if target >= 0:
+                out_docs[count], out_values[count] = target, values[posting]
                 count += 1
-            at += 1
+            posting += 1
     out_starts[len(starts) - 1] = count
     return count
 
@@ -60,22 +60,22 @@ def add_all(shard: Any, table: Any, query: Any, sums: Any) -> None:
     starts, docs, classes, _ = shard
     terms, scales, _ = query
     for t in range(len(terms)):
-        for at in range(starts[terms[t]], starts[terms[t] + 1]):
-            sums[docs[at]] += part_of(table[classes[at]], scales[t])
+        for posting in range(starts[terms[t]], starts[terms[t] + 1]):
+            sums[docs[posting]] += part_of(table[classes[posting]], scales[t])
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def score_all(shard: Any, formula: Any, query: Any, scores: Any, shared: Any) -> None:
-    """One query's score of every document of a shard, and which documents have one of its terms.
+    """Fills in one query's score of every document of a shard, and whether they share a term.
 
     `scores` are zeros and `shared` is false, to be filled.
     """
     starts, docs, values, _ = shard
-    how, table = formula[0], formula[1]
+    kind, table = formula[0], formula[1]
     terms, scales, rates = query[0], query[1], query[2]
     for t in range(len(terms)):
-        for at in range(starts[terms[t]], starts[terms[t] + 1]):
-            scores[docs[at]] += summand(values[at], how, table, scales[t], rates[t])
-            shared[docs[at]] = True
+        for posting in range(starts[terms[t]], starts[terms[t] + 1]):
+            scores[docs[posting]] += summand(values[posting], kind, table, scales[t], rates[t])
+            shared[docs[posting]] = True
     for doc in range(len(scores)):
         scores[doc] = whole_score(scores[doc], doc, formula, query)

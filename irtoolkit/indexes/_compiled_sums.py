@@ -24,25 +24,25 @@ def add_up(
     for t in range(len(terms)):
         scale, first = scales[t], cursors[t]
         cursors[t] = reach(docs, first, starts[terms[t] + 1], high)
-        for at in range(first, cursors[t]):
-            sums[(docs[at] - low) & MASK] += part_of(table[classes[at]], scale)
+        for posting in range(first, cursors[t]):
+            sums[(docs[posting] - low) & MASK] += part_of(table[classes[posting]], scale)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def standing(
-    shard: Any, table: Any, query: Any, wanted: Any, keys: Any, room: Any, out: Any
+    shard: Any, table: Any, query: Any, targets: Any, keys: Any, room: Any, out: Any
 ) -> None:
     """Counts the documents before some others.
 
     Args:
-        wanted: (scores, least keys): of each wanted document its score, and the least key that comes
+        targets: (scores, least keys): of each wanted document its score, and the least key that comes
             before it where scores are equal.
         keys: (d,) keys of the shard's documents.
         room: (sums, cursors) to work in.
         out: documents before each wanted one, which are added to.
     """
     starts, _, _, live = shard
-    scores, least_keys = wanted
+    scores, least_keys = targets
     sums, cursors = room
     for t in range(len(query[0])):
         cursors[t] = starts[query[0][t]]
@@ -62,13 +62,13 @@ def standing(
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def score_of(shard: Any, table: Any, query: Any, doc: int) -> Any:
-    """The score of one document."""
+    """Returns the score of one document."""
     starts, docs, classes, _ = shard
     terms, scales, _ = query
     total = np.int64(0)
     for t in range(len(terms)):
         end = starts[terms[t] + 1]
-        at = reach(docs, starts[terms[t]], end, doc)
-        if at < end and docs[at] == doc:
-            total += part_of(table[classes[at]], scales[t])
+        posting = reach(docs, starts[terms[t]], end, doc)
+        if posting < end and docs[posting] == doc:
+            total += part_of(table[classes[posting]], scales[t])
     return total

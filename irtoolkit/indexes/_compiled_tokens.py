@@ -29,58 +29,60 @@ def _kind(byte: Any) -> int:
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def _punctuation(text: Any, at: int, end: int) -> int:
+def _punctuation(text: Any, begin: int, end: int) -> int:
     """The last byte of a dash, curly quote or ellipsis (U+2013 to U+2026), or 0 for another character."""
-    if at + 2 < end and text[at] == 0xE2 and text[at + 1] == 0x80:
-        last = text[at + 2]
+    if begin + 2 < end and text[begin] == 0xE2 and text[begin + 1] == 0x80:
+        last = text[begin + 2]
         if last == 0x93 or last == 0x94 or 0x98 <= last <= 0x9D or last == 0xA6:
             return int(last)
     return 0
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _end(text: Any, at: int, end: int, mode: int) -> tuple[int, bool]:
+def _end(text: Any, begin: int, end: int, mode: int) -> tuple[int, bool]:
     """Where the token that begins here ends, and whether it is one; -1 leaves the document to Python."""
     if mode == SPLIT:
-        while at < end and text[at] != SEPARATOR:
-            at += 1
-        return at, True
+        while begin < end and text[begin] != SEPARATOR:
+            begin += 1
+        return begin, True
     if mode == WHITESPACE:
-        while at < end and not (9 <= text[at] <= 13 or 28 <= text[at] <= 32):
-            if text[at] >= 128:
-                if not _punctuation(text, at, end):
+        while begin < end and not (9 <= text[begin] <= 13 or 28 <= text[begin] <= 32):
+            if text[begin] >= 128:
+                if not _punctuation(text, begin, end):
                     return HARD, False
-                at += 2
-            at += 1
-        return at, True
-    first = at
+                begin += 2
+            begin += 1
+        return begin, True
+    first = begin
     sound = False
     while True:
-        while at < end and _kind(text[at]) != _NONE:
-            sound = sound or text[at] != 95
-            at += 1
-        if at < end and text[at] >= 128 and not _punctuation(text, at, end):
+        while begin < end and _kind(text[begin]) != _NONE:
+            sound = sound or text[begin] != 95
+            begin += 1
+        if begin < end and text[begin] >= 128 and not _punctuation(text, begin, end):
             return HARD, False
         if mode == WORD:
-            return at, at - first > 1
+            return begin, begin - first > 1
         if not sound:
-            return at, False
+            return begin, False
         # Letters may be joined by an apostrophe, full stop or colon, digits by other marks.
         wide = 1
-        mark = int(text[at]) if at < end else 0
+        mark = int(text[begin]) if begin < end else 0
         if mark >= 128:
-            mark, wide = 39 if 0x98 <= _punctuation(text, at, end) <= 0x99 else 0, 3
-        if mark == 0 or at + wide >= end:
-            return at, True
-        left, right = _kind(text[at - 1]), _kind(text[at + wide])
-        letters = left == _LETTER and right == _LETTER and (mark == 39 or mark == 46 or mark == 58)
+            mark, wide = 39 if 0x98 <= _punctuation(text, begin, end) <= 0x99 else 0, 3
+        if mark == 0 or begin + wide >= end:
+            return begin, True
+        before, after = _kind(text[begin - 1]), _kind(text[begin + wide])
+        letters = (
+            before == _LETTER and after == _LETTER and (mark == 39 or mark == 46 or mark == 58)
+        )
         digits = (
-            left == _DIGIT and right == _DIGIT
+            before == _DIGIT and after == _DIGIT
             and (mark == 39 or mark == 44 or mark == 46 or mark == 59)
         )  # fmt: skip
         if not (letters or digits):
-            return at, True
-        at += wide
+            return begin, True
+        begin += wide
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -88,8 +90,8 @@ def _number(text: Any, first: int, last: int, table: Any, used: Any, lower: bool
     """The number of a token, which gets the next one where it is new; -1 where the table is full."""
     slots, hashes, starts, arena = table
     code = _OFFSET
-    for at in range(first, last):
-        byte = text[at]
+    for offset in range(first, last):
+        byte = text[offset]
         if lower and 65 <= byte <= 90:
             byte += np.uint8(32)
         code = (code ^ np.uint64(byte)) * _PRIME
@@ -101,11 +103,11 @@ def _number(text: Any, first: int, last: int, table: Any, used: Any, lower: bool
         begin = starts[number]
         if hashes[number] == code and starts[number + 1] - begin == last - first:
             same = True
-            for at in range(last - first):
-                byte = text[first + at]
+            for offset in range(last - first):
+                byte = text[first + offset]
                 if lower and 65 <= byte <= 90:
                     byte += np.uint8(32)
-                if arena[begin + at] != byte:
+                if arena[begin + offset] != byte:
                     same = False
                     break
             if same:
@@ -117,11 +119,11 @@ def _number(text: Any, first: int, last: int, table: Any, used: Any, lower: bool
         return HARD
     if begin + last - first > len(arena):
         return HARD
-    for at in range(last - first):
-        byte = text[first + at]
+    for offset in range(last - first):
+        byte = text[first + offset]
         if lower and 65 <= byte <= 90:
             byte += np.uint8(32)
-        arena[begin + at] = byte
+        arena[begin + offset] = byte
     slots[slot] = count
     hashes[count] = code
     starts[count + 1] = begin + last - first
@@ -140,14 +142,14 @@ def tokenize(text: Any, starts: Any, first: int, mode: int, table: Any, used: An
         The text at which the table was full, or the number of texts.
     """
     tokens, begins, ends = out
-    place = 0 if first == 0 else begins[first]
+    count = 0 if first == 0 else begins[first]
     for doc in range(first, len(starts) - 1):
-        at, end = starts[doc], starts[doc + 1]
-        begins[doc] = place
-        written = place
+        begin, end = starts[doc], starts[doc + 1]
+        begins[doc] = count
+        written = count
         hard = False
-        while at < end:
-            byte = text[at]
+        while begin < end:
+            byte = text[begin]
             if mode == SPLIT:
                 outside = byte == SEPARATOR
             elif mode == WHITESPACE:
@@ -155,32 +157,32 @@ def tokenize(text: Any, starts: Any, first: int, mode: int, table: Any, used: An
             else:
                 outside = byte < 128 and _kind(byte) == _NONE
                 if byte >= 128:
-                    if not _punctuation(text, at, end):
+                    if not _punctuation(text, begin, end):
                         hard = True
                         break
-                    at += 3
+                    begin += 3
                     continue
             if outside:
-                at += 1
+                begin += 1
                 continue
-            last, is_token = _end(text, at, end, mode)
-            if last == HARD or (mode == STANDARD and last - at > _LONGEST):
+            last, is_token = _end(text, begin, end, mode)
+            if last == HARD or (mode == STANDARD and last - begin > _LONGEST):
                 hard = True
                 break
             if is_token:
-                number = _number(text, at, last, table, used, mode != SPLIT)
+                number = _number(text, begin, last, table, used, mode != SPLIT)
                 if number == HARD:
                     return doc
                 tokens[written] = number
                 written += 1
-            at = last
+            begin = last
         if hard:
             ends[doc] = HARD
         else:
             ends[doc] = written
-            place = written
+            count = written
         if doc + 1 < len(begins):
-            begins[doc + 1] = place
+            begins[doc + 1] = count
     return len(starts) - 1
 
 
@@ -199,12 +201,12 @@ def count(tokens: Any, begins: Any, ends: Any, terms: Any, room: Any, out: Any) 
         The number of distinct terms of all texts together.
     """
     stamps, places = room
-    found, counts, found_ends, lengths = out
-    place = 0
+    found_terms, counts, found_ends, lengths = out
+    end = 0
     for doc in range(len(begins)):
         length = 0
-        for at in range(begins[doc], ends[doc]):
-            term = terms[tokens[at]]
+        for token in range(begins[doc], ends[doc]):
+            term = terms[tokens[token]]
             if term < 0:
                 continue
             length += 1
@@ -212,10 +214,10 @@ def count(tokens: Any, begins: Any, ends: Any, terms: Any, room: Any, out: Any) 
                 counts[places[term]] += 1
             else:
                 stamps[term] = doc
-                places[term] = place
-                found[place] = term
-                counts[place] = 1
-                place += 1
-        found_ends[doc] = place
+                places[term] = end
+                found_terms[end] = term
+                counts[end] = 1
+                end += 1
+        found_ends[doc] = end
         lengths[doc] = length
-    return place
+    return end

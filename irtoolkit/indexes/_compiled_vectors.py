@@ -43,15 +43,15 @@ def round_rows(vectors: Any, bits: int, rounded: Any, squares: Any) -> None:
     value = greatest.view(np.float32)
     for row in range(len(vectors)):
         top = np.int32(0)
-        for at in range(vectors.shape[1]):
-            top = max(top, np.int32(whole[row, at] & np.int32(0x7FFFFFFF)))
+        for column in range(vectors.shape[1]):
+            top = max(top, np.int32(whole[row, column] & np.int32(0x7FFFFFFF)))
         greatest[0] = top
         exponent = math.frexp(np.float64(value[0]))[1] if np.isfinite(value[0]) else 0
         unit = math.ldexp(1.0, exponent - bits)
         times, total = 1 / unit, 0.0
-        for at in range(vectors.shape[1]):
-            near = np.rint(np.float64(vectors[row, at]) * times) * unit
-            rounded[row, at] = near
+        for column in range(vectors.shape[1]):
+            near = np.rint(np.float64(vectors[row, column]) * times) * unit
+            rounded[row, column] = near
             total += near * near
         squares[row] = total
 
@@ -63,14 +63,14 @@ def halve_rows(vectors: Any, scales: Any, halves: Any, changed: Any) -> None:
     bits = scaled.view(np.uint32)
     for row in range(len(vectors)):
         scale, total = scales[row], 0.0
-        for at in range(vectors.shape[1]):
-            scaled[at] = vectors[row, at] * scale
-        for at in range(vectors.shape[1]):
-            odd = (bits[at] >> np.uint32(16)) & np.uint32(1)
-            halves[row, at] = np.uint32(bits[at] + np.uint32(0x7FFF) + odd) >> np.uint32(16)
-        for at in range(vectors.shape[1]):
-            value = scaled[at]
-            bits[at] = np.uint32(halves[row, at]) << np.uint32(16)
-            gap = np.float64(scaled[at]) - np.float64(value)
+        for column in range(vectors.shape[1]):
+            scaled[column] = vectors[row, column] * scale
+        for column in range(vectors.shape[1]):
+            odd = (bits[column] >> np.uint32(16)) & np.uint32(1)
+            halves[row, column] = np.uint32(bits[column] + np.uint32(0x7FFF) + odd) >> np.uint32(16)
+        for column in range(vectors.shape[1]):
+            value = scaled[column]
+            bits[column] = np.uint32(halves[row, column]) << np.uint32(16)
+            gap = np.float64(scaled[column]) - np.float64(value)
             total += gap * gap
         changed[row] = math.sqrt(total)

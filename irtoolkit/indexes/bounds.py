@@ -59,9 +59,9 @@ def check_places(places: Any, count: int, file: Path) -> None:
     """
     check_length(places, count, file)
     check_numbers(places, 0, count, file)
-    seen = np.zeros(count, bool)
-    seen[places] = True
-    if not seen.all():
+    is_used = np.zeros(count, bool)
+    is_used[places] = True
+    if not is_used.all():
         raise DamagedIndexError("damaged: it has a number twice", file=file)
 
 
@@ -72,8 +72,8 @@ def check_length(column: Any, count: int, file: Path) -> None:
         DamagedIndexError: it has not.
     """
     if not column.ndim or len(column) != count:
-        found = len(column) if column.ndim else 0
-        raise DamagedIndexError(f"damaged: it has {found:,} rows and not {count:,}", file=file)
+        length = len(column) if column.ndim else 0
+        raise DamagedIndexError(f"damaged: it has {length:,} rows and not {count:,}", file=file)
 
 
 def check_finite(
@@ -87,7 +87,7 @@ def check_finite(
         DamagedIndexError: they are not.
     """
     fits = len(shape) == values.ndim and all(
-        wanted in (None, own) for wanted, own in zip(shape, values.shape, strict=True)
+        expected in (None, actual) for expected, actual in zip(shape, values.shape, strict=True)
     )
     if not fits or values.dtype.kind not in "fiu":
         raise DamagedIndexError(

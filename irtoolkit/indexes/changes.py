@@ -40,15 +40,15 @@ def delete(folder: Path, doc_ids: Sequence[str]) -> Manifest:
     shards = opened(folder, manifest)
     places: dict[int, list[int]] = {}
     for doc_id in dict.fromkeys(doc_ids):
-        found = find(shards, doc_id)
-        if found is not None:
-            places.setdefault(found[0], []).append(found[1])
+        location = find(shards, doc_id)
+        if location is not None:
+            places.setdefault(location[0], []).append(location[1])
         elif all(shard.documents.place(doc_id) is None for shard in shards):
             raise InputError(f"document {doc_id} is not in the index {folder}")
     entries = list(manifest.shards)
-    for number, own in places.items():
+    for number, positions in places.items():
         entry = entries[number]
-        gone = np.union1d(shards[number].deleted, np.array(own, np.int64))
+        gone = np.union1d(shards[number].deleted, np.array(positions, np.int64))
         name = gone_name(entry, gone)
         with written(folder):
             (folder / DELETED).mkdir(exist_ok=True)
@@ -75,15 +75,15 @@ def merge(
     if len(shards) == 1 and not len(shards[0].deleted):
         return manifest
     half = begun(folder)
-    kept = [_live(docs, gone) for docs, gone in shards]
-    ends = np.cumsum([0, *map(len, kept)])
+    live = [_live(docs, gone) for docs, gone in shards]
+    ends = np.cumsum([0, *map(len, live)])
     places = []
-    for (docs, _), own, first in zip(shards, kept, ends.tolist(), strict=False):
-        place = np.full(len(docs.ids), -1, np.int64)
-        place[own] = np.arange(first, first + len(own))
-        places.append(place)
+    for (docs, _), positions, first in zip(shards, live, ends.tolist(), strict=False):
+        numbers = np.full(len(docs.ids), -1, np.int64)
+        numbers[positions] = np.arange(first, first + len(positions))
+        places.append(numbers)
     with written(folder):
-        _copy_documents(half, shards, kept)
+        _copy_documents(half, shards, live)
         arrays(shards, places, half)
     entry = finished(half, "0000", int(ends[-1]))
     manifest = replace(manifest, shards=(entry,))
@@ -111,11 +111,11 @@ def _live(docs: Documents, gone: Ints) -> Ints:
     return np.flatnonzero(live)
 
 
-def _copy_documents(half: Path, shards: Sequence[OpenShard], kept: Sequence[Ints]) -> None:
+def _copy_documents(half: Path, shards: Sequence[OpenShard], live: Sequence[Ints]) -> None:
     columns = DocumentsWriter(half, all(docs.texts is not None for docs, _ in shards))
-    for (docs, _), own in zip(shards, kept, strict=True):
-        for start in range(0, len(own), _COPIED):
-            part = own[start : start + _COPIED]
+    for (docs, _), positions in zip(shards, live, strict=True):
+        for start in range(0, len(positions), _COPIED):
+            part = positions[start : start + _COPIED]
             texts = docs.texts.chosen(part) if docs.texts is not None else []
             columns.add(docs.ids.chosen(part), texts)
     columns.close()

@@ -70,55 +70,55 @@ class Comparison:
         if (np.diff(queries.starts) < 1).any():
             raise InputError("a query without a token cannot be compared")
         if multiply is not None:
-            made = multiply(queries.vectors)
-            self._compare(made.T, shard.squares, queries.squares)
-            return made
-        made = np.empty((queries.size, len(shard)))
+            scores = multiply(queries.vectors)
+            self._compare(scores.T, shard.squares, queries.squares)
+            return scores
+        scores = np.empty((queries.size, len(shard)))
         cosine = self.similarity == "cosine"
         matching = Matching(queries.rows, queries.starts, cosine, self.total, self.without)
         if shard.has_one_each and queries.has_one_each:
             for first, last in shard.blocks():
                 docs = shard.rows(first, last).astype(np.float64)
-                block = np.matmul(queries.doubles, docs.T, out=made[:, first:last])
+                block = np.matmul(queries.doubles, docs.T, out=scores[:, first:last])
                 self._compare(block.T, shard.squares[first:last], queries.squares)
         elif self.similarity != "l2" and matching.is_possible(shard):
-            matching.fill(shard, made)
+            matching.fill(shard, scores)
         else:
-            self._match(queries, shard, made)
+            self._match(queries, shard, scores)
         if self.average and not (shard.has_one_each and queries.has_one_each):
-            made /= np.diff(queries.starts)[:, None]
-        return made
+            scores /= np.diff(queries.starts)[:, None]
+        return scores
 
-    def _match(self, queries: QueryVectors, shard: VectorShard, made: Floats) -> None:
+    def _match(self, queries: QueryVectors, shard: VectorShard, scores: Floats) -> None:
         from irtoolkit.indexes._compiled_vectors import matched
 
         many = max(1, min(_VECTORS, _CELLS // len(queries.vectors)))
-        asked = np.ascontiguousarray(queries.doubles.T)
+        vectors = np.ascontiguousarray(queries.doubles.T)
 
         def part(bounds: tuple[int, int]) -> None:
             first, last = bounds
             begin, end = int(shard.starts[first]), int(shard.starts[last])
             starts = np.asarray(shard.starts[first : last + 1]) - begin
             if begin == end:
-                products = np.empty((0, asked.shape[1]))
+                products = np.empty((0, vectors.shape[1]))
             else:
-                products = shard.rows(begin, end).astype(np.float64) @ asked
+                products = shard.rows(begin, end).astype(np.float64) @ vectors
             self._compare(products, shard.squares[begin:end], queries.squares)
-            own = made[:, first:last]
-            matched(products, starts, queries.starts, self.total, self.without, own)
+            block = scores[:, first:last]
+            matched(products, starts, queries.starts, self.total, self.without, block)
 
         with one_thread_each("blas"), pool(cores()) as workers:
             for _ in workers.map(part, shard.blocks(many * max(1, shard.vectors.shape[1]))):
                 pass
 
-    def _compare(self, products: Floats, squares: Floats, asked: Floats) -> None:
+    def _compare(self, products: Floats, squares: Floats, query_squares: Floats) -> None:
         """Makes (d, q) products similarities, given the squared lengths of both."""
         if self.similarity == "cosine":
             products *= _inverse(squares)[:, None]
-            products *= _inverse(asked)
+            products *= _inverse(query_squares)
         elif self.similarity == "l2":
             products *= -2
-            products += squares[:, None] + asked
+            products += squares[:, None] + query_squares
             np.maximum(products, 0, out=products)
             np.sqrt(products, out=products)
             np.negative(products, out=products)
@@ -137,18 +137,18 @@ class Comparison:
         first, last = block
         begin, end = int(shard.starts[first]), int(shard.starts[last])
         starts = np.asarray(shard.starts[first : last + 1]) - begin
-        docs, asked = shard.rows(begin, end), queries.vectors
+        docs, vectors = shard.rows(begin, end), queries.vectors
         if not len(docs):
-            docs = np.empty((0, asked.shape[1]), np.float32)
+            docs = np.empty((0, vectors.shape[1]), np.float32)
         sizes = np.sqrt(shard.squares[begin:end]).astype(np.float32)
         lengths: Any = np.sqrt(queries.squares).astype(np.float32)
         # A sum of n products in any order, and what is done to it afterwards.
         unit = (docs.shape[1] + 16) * _HALF_STEP
-        products: Any = asked @ docs.T
+        products: Any = vectors @ docs.T
         if self.similarity == "cosine":
             products *= (1 / np.where(sizes > 0, sizes, np.float32(1)))[None, :]
             products *= (1 / np.where(lengths > 0, lengths, np.float32(1)))[:, None]
-            off = np.full(len(asked), unit)
+            off = np.full(len(vectors), unit)
         else:
             off = unit * lengths * longest
         if self.similarity == "l2":
@@ -160,7 +160,9 @@ class Comparison:
         products, off = self._gathered(products, off, starts, queries.starts)
         return products, np.asarray(off, np.float64) * (1 + 1e-3) + 1e-12
 
-    def _gathered(self, products: Any, off: Any, starts: Ints, asked: Ints) -> tuple[Any, Any]:
+    def _gathered(
+        self, products: Any, off: Any, starts: Ints, query_starts: Ints
+    ) -> tuple[Any, Any]:
         """Returns (q, d) scores from the similarities of all vectors, and how far off they may be."""
         if not (np.diff(starts) == 1).all():
             filled = starts[1:] > starts[:-1]
@@ -169,11 +171,11 @@ class Comparison:
                 best[:, filled] = np.maximum.reduceat(products, starts[:-1][filled], axis=1)
             products = best
         gather: Any = np.add if self.total else np.maximum
-        counts = np.diff(asked)
+        counts = np.diff(query_starts)
         if not (counts == 1).all():
-            products = gather.reduceat(products, asked[:-1], axis=0)
+            products = gather.reduceat(products, query_starts[:-1], axis=0)
             # Sums of many are rounded themselves.
-            off = gather.reduceat(off, asked[:-1])
+            off = gather.reduceat(off, query_starts[:-1])
             if self.total:
                 off = off + counts * _HALF_STEP * np.abs(products).max(axis=1, initial=0) * 2
         return (products / counts[:, None], off / counts) if self.average else (products, off)

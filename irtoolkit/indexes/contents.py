@@ -33,13 +33,15 @@ class DocumentTerms(NamedTuple):
     @classmethod
     def together(cls, parts: Sequence[DocumentTerms], places: Sequence[Ints]) -> DocumentTerms:
         """The terms of several sets of documents as one; `places` are where theirs are there."""
-        every: dict[str, int] = {}
-        size = sum(len(own) for own in places)
+        numbering: dict[str, int] = {}
+        size = sum(len(positions) for positions in places)
         lengths, rows = np.zeros(size, np.int64), []
-        for part, own in zip(parts, places, strict=True):
-            numbers = np.array([every.setdefault(t, len(every)) for t in part.terms], np.int64)
-            lengths[own] = np.diff(part.starts)
-            owners = np.repeat(own, np.diff(part.starts))
+        for part, positions in zip(parts, places, strict=True):
+            numbers = np.array(
+                [numbering.setdefault(t, len(numbering)) for t in part.terms], np.int64
+            )
+            lengths[positions] = np.diff(part.starts)
+            owners = np.repeat(positions, np.diff(part.starts))
             rows.append((owners, numbers[part.numbers], part.counts))
         owners, numbers, counts = (
             np.concatenate([np.empty(0, np.int64), *column])
@@ -47,7 +49,7 @@ class DocumentTerms(NamedTuple):
         )
         order = np.argsort(owners, kind="stable")
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        return cls(Strings.of(list(every)), starts, numbers[order], counts[order])
+        return cls(Strings.of(list(numbering)), starts, numbers[order], counts[order])
 
 
 class DocumentVectors(NamedTuple):
@@ -63,11 +65,11 @@ class DocumentVectors(NamedTuple):
     def together(cls, parts: Sequence[DocumentVectors], places: Sequence[Ints]) -> DocumentVectors:
         """The vectors of several sets of documents as one; `places` are where theirs are there."""
         width = max((part.vectors.shape[1] for part in parts), default=0)
-        made = np.zeros((sum(len(own) for own in places), width), np.float32)
-        for part, own in zip(parts, places, strict=True):
-            if len(own):
-                made[own] = part.vectors
-        return cls(made)
+        vectors = np.zeros((sum(len(positions) for positions in places), width), np.float32)
+        for part, positions in zip(parts, places, strict=True):
+            if len(positions):
+                vectors[positions] = part.vectors
+        return cls(vectors)
 
 
 def terms_of(shard: PostingsShard, documents: Ints) -> DocumentTerms:
@@ -75,23 +77,23 @@ def terms_of(shard: PostingsShard, documents: Ints) -> DocumentTerms:
 
     Postings are kept by term: all of them are looked through once, whatever the number of documents.
     """
-    place = np.full(len(shard), -1, np.int32)
-    place[documents] = np.arange(len(documents), dtype=np.int32)
-    found = []
+    positions = np.full(len(shard), -1, np.int32)
+    positions[documents] = np.arange(len(documents), dtype=np.int32)
+    parts = []
     for first in range(0, len(shard.documents) if len(documents) else 0, _POSTINGS):
-        owners = place[shard.documents[first : first + _POSTINGS]]
-        found.append(np.flatnonzero(owners >= 0) + first)
-    at = np.concatenate([np.empty(0, np.int64), *found])
-    owners = place[shard.documents[at]]
+        owners = positions[shard.documents[first : first + _POSTINGS]]
+        parts.append(np.flatnonzero(owners >= 0) + first)
+    postings = np.concatenate([np.empty(0, np.int64), *parts])
+    owners = positions[shard.documents[postings]]
     order = np.argsort(owners, kind="stable")
-    at, owners = at[order], owners[order]
-    known, numbers = np.unique(
-        np.searchsorted(shard.starts, at, side="right") - 1, return_inverse=True
+    postings, owners = postings[order], owners[order]
+    terms, numbers = np.unique(
+        np.searchsorted(shard.starts, postings, side="right") - 1, return_inverse=True
     )
     lengths = np.bincount(owners, minlength=len(documents))
     return DocumentTerms(
-        shard.terms.taken(known),
+        shard.terms.taken(terms),
         np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
         numbers.astype(np.int64),
-        np.asarray(shard.class_counts[shard.classes[at]], np.int64),
+        np.asarray(shard.class_counts[shard.classes[postings]], np.int64),
     )

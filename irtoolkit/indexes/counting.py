@@ -29,13 +29,15 @@ class Postings(Sharded):
     """
 
     def __init__(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> None:
-        super().__init__([docs for _, docs in shards], [len(one) for one, _ in shards], first)
+        super().__init__(
+            [docs for _, docs in shards], [len(postings) for postings, _ in shards], first
+        )
         self.parts: Sequence[SearchedShard] = [SearchedShard(shard, docs) for shard, docs in shards]
 
     @classmethod
     def of(cls, shards: Sequence[OpenShard], first: int = 0) -> Self:
         """Shards of postings that are open."""
-        return cls([(PostingsShard.load(own.documents.folder), own) for own in shards], first)
+        return cls([(PostingsShard.load(shard.documents.folder), shard) for shard in shards], first)
 
     def subset(self, documents: Ints, terms: Strings | None = None) -> Self:
         """Returns some documents as shards of their own, whose documents are numbered from 0.
@@ -51,10 +53,10 @@ class Postings(Sharded):
             ids = part.docs.documents.ids.taken(places)
             parts.append((shard, OpenShard(MemoryDocuments(ids), np.empty(0, np.int64))))
             wholes.append(part)
-        made = type(self)(parts)
-        for part, whole in zip(made.parts, wholes, strict=True):
+        subset = type(self)(parts)
+        for part, whole in zip(subset.parts, wholes, strict=True):
             part.knows_places_of(whole)
-        return made
+        return subset
 
     @cached_property
     def tokens(self) -> int:
@@ -80,7 +82,7 @@ class Postings(Sharded):
         parts = self.split(documents)
         return DocumentTerms.together(
             [terms_of(self.parts[number].shard, places) for number, _, places in parts],
-            [here for _, here, _ in parts],
+            [rows for _, rows, _ in parts],
         )
 
     def statistics(self, terms: Strings) -> Statistics:

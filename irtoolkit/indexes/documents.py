@@ -42,8 +42,8 @@ class Documents:
     @cached_property
     def texts(self) -> Strings | None:
         """Their texts, or None where the index keeps none."""
-        kept = (self.folder / "texts.bin").is_file()
-        return Strings.load(self.folder, "texts") if kept else None
+        has_texts = (self.folder / "texts.bin").is_file()
+        return Strings.load(self.folder, "texts") if has_texts else None
 
     @cached_property
     def order(self) -> NDArray[np.int32]:
@@ -166,12 +166,12 @@ def hashes(ids: Strings) -> IdHashes:
     # Byte by byte of all ids that are so long, the longest first.
     longest = np.argsort(-widths, kind="stable")
     begins, still = ids.starts[:-1][longest], len(ids)
-    for at in range(int(widths.max(initial=0))):
-        still = int(np.searchsorted(-widths[longest[:still]], -at))
-        codes[:still] = (codes[:still] ^ ids.data[begins[:still] + at]) * _PRIME
-    found = np.empty(len(ids), np.uint64)
-    found[longest] = codes ^ (codes >> np.uint64(32))
-    return found
+    for column in range(int(widths.max(initial=0))):
+        still = int(np.searchsorted(-widths[longest[:still]], -column))
+        codes[:still] = (codes[:still] ^ ids.data[begins[:still] + column]) * _PRIME
+    hashed = np.empty(len(ids), np.uint64)
+    hashed[longest] = codes ^ (codes >> np.uint64(32))
+    return hashed
 
 
 def sorted_ids(ids: Strings) -> NDArray[np.int32]:
@@ -194,9 +194,9 @@ def keys_of(ids: Strings) -> Ints:
 
 def _refuse_twins(ids: Strings, order: NDArray[np.int32]) -> None:
     codes: Ints = hashes(ids)[order].view(np.int64)
-    for at in np.flatnonzero(codes[1:] == codes[:-1]).tolist():
-        if ids.at(int(order[at])) == ids.at(int(order[at + 1])):
+    for index in np.flatnonzero(codes[1:] == codes[:-1]).tolist():
+        if ids.at(int(order[index])) == ids.at(int(order[index + 1])):
             raise RepeatedDocumentError(
-                f"document {ids[int(order[at])]} occurs twice",
+                f"document {ids[int(order[index])]} occurs twice",
                 remedy="give each document an id of its own",
             )

@@ -54,12 +54,12 @@ def best(
     for number in queries.tolist():
         sums = added_up(part, batch.query(number), table)
         sums[part.docs.deleted] = 0
-        found = np.flatnonzero(sums)
-        own = sums[found]
-        order = best_first(own, part.keys[found], depth)
+        matching = np.flatnonzero(sums)
+        values = sums[matching]
+        order = best_first(values, part.keys[matching], depth)
         counts[number] = len(order)
         scores[number] = NOTHING
-        docs[number, : len(order)], scores[number, : len(order)] = found[order], own[order]
+        docs[number, : len(order)], scores[number, : len(order)] = matching[order], values[order]
 
 
 def added_up(part: SearchedShard, query: tuple[Any, Any, Any], table: Floats) -> Ints:
@@ -72,19 +72,19 @@ def added_up(part: SearchedShard, query: tuple[Any, Any, Any], table: Floats) ->
         weights = (table[shard.classes[rows]] * scale + 1.0).astype(np.int64)
         documents = shard.documents[rows]
         if documents.min(initial=0) < 0 or documents.max(initial=-1) >= len(sums):
-            place = part.docs.documents.folder / "documents.npy"
+            path = part.docs.documents.folder / "documents.npy"
             raise DamagedIndexError(
-                "damaged: it has documents that are not in the index", file=place
+                "damaged: it has documents that are not in the index", file=path
             )
         sums[documents] += weights
     return sums
 
 
 def standing(
-    part: SearchedShard, query: tuple[Any, Any, Any], table: Floats, wanted: tuple[Ints, Ints]
+    part: SearchedShard, query: tuple[Any, Any, Any], table: Floats, targets: tuple[Ints, Ints]
 ) -> Ints:
     """(n,) how many documents are before some others, whose scores and least keys are given."""
     live = part.live == 1
     sums, keys = added_up(part, query, table)[live], part.keys[live]
-    pairs = zip(*(each.tolist() for each in wanted), strict=True)
+    pairs = zip(*(column.tolist() for column in targets), strict=True)
     return np.array([is_before(sums, keys, *pair).sum() for pair in pairs], np.int64)

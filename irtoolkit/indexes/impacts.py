@@ -53,12 +53,12 @@ class ImpactShard:
         return places_of(self.terms, terms)
 
 
-def places_of(known: Ints, terms: Ints) -> Ints:
+def places_of(sorted_terms: Ints, terms: Ints) -> Ints:
     """(n,) the place of each term among known ones, which ascend, or -1."""
-    if not len(known):
+    if not len(sorted_terms):
         return np.full(len(terms), -1, np.int64)
-    at = np.minimum(np.searchsorted(known, terms), len(known) - 1)
-    return np.where(known[at] == terms, at, -1)
+    positions = np.minimum(np.searchsorted(sorted_terms, terms), len(sorted_terms) - 1)
+    return np.where(sorted_terms[positions] == terms, positions, -1)
 
 
 class ImpactsWriter:
@@ -78,8 +78,8 @@ class ImpactsWriter:
         """Writes the arrays."""
         from irtoolkit.indexes._compiled_impacts import append_impacts
 
-        every = np.concatenate([np.empty(0, np.int64), *(part[0] for part in self._parts)])
-        terms, frequencies = np.unique(every, return_counts=True)
+        term_numbers = np.concatenate([np.empty(0, np.int64), *(part[0] for part in self._parts)])
+        terms, frequencies = np.unique(term_numbers, return_counts=True)
         starts, out = _begun(self._folder, terms, frequencies)
         cursors, first = starts[:-1].copy(), 0
         for numbers, weights, counts in self._parts:
@@ -96,8 +96,8 @@ def merge_impacts(shards: Sequence[ImpactShard], places: Sequence[Ints], folder:
     from irtoolkit.indexes._compiled_postings import live_postings
 
     lives = [np.empty(len(shard.terms), np.int64) for shard in shards]
-    for shard, place, live in zip(shards, places, lives, strict=True):
-        live_postings(shard.starts, shard.documents, place, live)
+    for shard, numbers, live in zip(shards, places, lives, strict=True):
+        live_postings(shard.starts, shard.documents, numbers, live)
     used = [shard.terms[live > 0] for shard, live in zip(shards, lives, strict=True)]
     terms = np.unique(np.concatenate([np.empty(0, np.int64), *used]))
     targets, frequencies = [], np.zeros(len(terms), np.int64)
@@ -107,9 +107,9 @@ def merge_impacts(shards: Sequence[ImpactShard], places: Sequence[Ints], folder:
         targets.append(target)
     starts, out = _begun(folder, terms, frequencies)
     cursors = starts[:-1].copy()
-    for shard, place, target in zip(shards, places, targets, strict=True):
+    for shard, numbers, target in zip(shards, places, targets, strict=True):
         arrays = shard.starts, shard.documents, shard.weights
-        copy_impacts(arrays, place, target, cursors, out)
+        copy_impacts(arrays, numbers, target, cursors, out)
     _flush(out)
 
 

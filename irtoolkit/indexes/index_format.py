@@ -29,7 +29,7 @@ class Searcher(Protocol):
         ...
 
     def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The exact rank of some documents of each query among all documents, from 1."""
         ...
@@ -54,8 +54,8 @@ class LocalFormat:
 
     def open(self, shards: Sequence[OpenShard]) -> Searcher:
         """Searches shards."""
-        own = cast(IndexFormat, self)
-        return own.searcher(own.shards(shards))
+        index_format = cast(IndexFormat, self)
+        return index_format.searcher(index_format.shards(shards))
 
 
 class IndexFormat(Protocol):

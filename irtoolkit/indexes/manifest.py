@@ -42,8 +42,8 @@ class Source:
 
     def is_same(self, other: Source) -> bool:
         """Whether these are known to be the same documents."""
-        known = self.content is not None
-        return known and (self.name, self.content) == (other.name, other.content)
+        is_identified = self.content is not None
+        return is_identified and (self.name, self.content) == (other.name, other.content)
 
 
 @dataclass(frozen=True)
@@ -125,17 +125,17 @@ class Manifest:
                     raise ValueError("its bytes are not what was written")
                 shards = tuple(ShardEntry(**entry) for entry in content.pop("shards"))
                 sources = tuple(Source(**entry) for entry in content.pop("sources"))
-                made = cls(**content, shards=shards, sources=sources)
-                records: list[Source | ShardEntry | Manifest] = [made, *shards, *sources]
+                manifest = cls(**content, shards=shards, sources=sources)
+                records: list[Source | ShardEntry | Manifest] = [manifest, *shards, *sources]
                 for record in records:
                     _check_types(record)
-                return made
+                return manifest
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            said = " ".join(str(error).split())[:200]
-            raise DamagedIndexError(f"damaged: {said}", file=path) from None
-        shown = repr(number)[:40]
+            message = " ".join(str(error).split())[:200]
+            raise DamagedIndexError(f"damaged: {message}", file=path) from None
+        quoted = repr(number)[:40]
         raise DamagedIndexError(
-            f"format {shown} is not {FORMAT}, which this version reads", file=path
+            f"format {quoted} is not {FORMAT}, which this version reads", file=path
         )
 
     def write(self, folder: Path, name: str = NAME) -> None:
@@ -159,9 +159,9 @@ class Manifest:
         """The same without the documents of a source of which only a part is in."""
         if self.is_complete:
             return self
-        shards, left = list(self.shards), self.sources[-1].documents
-        while left > 0:
-            left -= shards.pop().documents
+        shards, remaining = list(self.shards), self.sources[-1].documents
+        while remaining > 0:
+            remaining -= shards.pop().documents
         return replace(self, sources=self.sources[:-1], shards=tuple(shards))
 
 
@@ -218,9 +218,9 @@ def check_shard(folder: Path, entry: ShardEntry, *, read: FileHash | None = None
     listing = folder / LISTING
     if not listing.is_file() or sha256(listing) != entry.sha256:
         raise DamagedIndexError("missing or damaged", file=listing)
-    for name, known in json.loads(listing.read_text("utf-8"))["files"].items():
+    for name, recorded in json.loads(listing.read_text("utf-8"))["files"].items():
         path = folder / name
-        if not path.is_file() or path.stat().st_size != known["bytes"]:
+        if not path.is_file() or path.stat().st_size != recorded["bytes"]:
             raise DamagedIndexError("missing or truncated", file=path)
-        if read is not None and read(path) != known["sha256"]:
+        if read is not None and read(path) != recorded["sha256"]:
             raise DamagedIndexError("damaged: its bytes are not what was written", file=path)

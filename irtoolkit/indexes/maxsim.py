@@ -71,20 +71,20 @@ class Matching:
         docs = vectors, np.asarray(shard.squares[begin:end])
         queries = self.queries.vectors, self.queries.squares
         exact = queries, docs, COSINE if self.cosine else DOT
-        how = np.asarray(self.starts), self.total, self.without
-        most_similar(block.bits, block.off, exact, starts, first, how, scores)
+        aggregation = np.asarray(self.starts), self.total, self.without
+        most_similar(block.bits, block.off, exact, starts, first, aggregation, scores)
 
     def _proposals(self, shard: VectorShard) -> Proposals:
         """Returns what multiplies the vectors of a shard; in bf16 it stays with them in memory."""
         if shard.is_mapped:
             return Proposals(shard, self.cosine, half=False)
-        known: Proposals | None = shard.prepared.get(self.cosine)
-        if known is not None:
-            return known
+        cached: Proposals | None = shard.prepared.get(self.cosine)
+        if cached is not None:
+            return cached
         # Not of the shard itself: two objects that hold each other stay in memory for longer.
         rows = Packed(shard.vectors, shard.scales, shard.squares)
-        own = VectorShard(rows, shard.starts)
-        made = Proposals(own, self.cosine, half=len(self.queries.vectors) >= _WORTH)
-        if made.is_half:
-            shard.prepared[self.cosine] = made
-        return made
+        rows_shard = VectorShard(rows, shard.starts)
+        proposals = Proposals(rows_shard, self.cosine, half=len(self.queries.vectors) >= _WORTH)
+        if proposals.is_half:
+            shard.prepared[self.cosine] = proposals
+        return proposals

@@ -55,19 +55,19 @@ class BestOfShards:
 
     def add(self, part: ShardHits) -> None:
         """Takes in the best of the next set of shards."""
-        found = part.found
-        counts = np.diff(found.offsets)
+        hits = part.found
+        counts = np.diff(hits.offsets)
         if self._least is None:
-            kind: Any = found.scores.dtype
+            kind: Any = hits.scores.dtype
             lowest = np.iinfo(kind).min if kind.kind == "i" else -np.inf
             self._least = np.full(len(counts), lowest, kind)
-        near = found.scores >= np.repeat(self._least, counts)
+        near = hits.scores >= np.repeat(self._least, counts)
         if self._parts and not near.any():
             return
         if not near.all():
-            offsets = np.concatenate([[0], np.cumsum(near)])[found.offsets]
+            offsets = np.concatenate([[0], np.cumsum(near)])[hits.offsets]
             part = _part(
-                TopDocuments(offsets, found.documents[near], found.scores[near]),
+                TopDocuments(offsets, hits.documents[near], hits.scores[near]),
                 part.numbers,
                 part.ids,
             )
@@ -100,8 +100,8 @@ class BestOfShards:
             self._least[full] = scores[offsets[full] + self._depth - 1]
 
 
-def _part(found: TopDocuments, numbers: Ints, ids: Strings) -> ShardHits:
+def _part(hits: TopDocuments, numbers: Ints, ids: Strings) -> ShardHits:
     """Returns documents with the ids of those alone; `numbers` and `ids` hold more."""
     used = np.zeros(len(numbers), bool)
-    used[np.searchsorted(numbers, found.documents)] = True
-    return ShardHits(found, numbers[used], ids.taken(np.flatnonzero(used)))
+    used[np.searchsorted(numbers, hits.documents)] = True
+    return ShardHits(hits, numbers[used], ids.taken(np.flatnonzero(used)))

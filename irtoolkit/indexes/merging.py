@@ -28,8 +28,8 @@ def merge_postings(shards: Sequence[PostingsShard], places: Sequence[Ints], fold
     from irtoolkit.indexes._compiled_postings import copy_postings, extremes, live_postings
 
     lives = [np.empty(len(shard.terms), np.int64) for shard in shards]
-    for shard, place, live in zip(shards, places, lives, strict=True):
-        live_postings(shard.starts, shard.documents, place, live)
+    for shard, numbers, live in zip(shards, places, lives, strict=True):
+        live_postings(shard.starts, shard.documents, numbers, live)
     terms, targets = _union(shards, lives)
     frequencies = np.zeros(len(terms), np.int64)
     for live, target in zip(lives, targets, strict=True):
@@ -43,19 +43,19 @@ def merge_postings(shards: Sequence[PostingsShard], places: Sequence[Ints], fold
         for name, dtype in (("documents", np.dtype(np.int32)), ("classes", np.dtype(kind)))
     ]
     cursors = starts[:-1].copy()
-    for shard, place, target, known in zip(shards, places, targets, classes, strict=True):
+    for shard, numbers, target, class_numbers in zip(shards, places, targets, classes, strict=True):
         copy_postings(
             (shard.starts, shard.documents, shard.classes),
-            place,
+            numbers,
             target,
-            known,
+            class_numbers,
             cursors,
             (out[0], out[1]),
         )
     bounds = np.empty((len(terms), 4), np.int32)
     extremes(starts, out[1], counts, lengths, bounds)
     Strings.of(terms).save(folder, "terms")
-    whole = [shard.lengths[place >= 0] for shard, place in zip(shards, places, strict=True)]
+    whole = [shard.lengths[numbers >= 0] for shard, numbers in zip(shards, places, strict=True)]
     arrays: dict[str, NDArray[Any]] = {
         "starts": starts,
         "class-counts": counts,
@@ -77,13 +77,17 @@ def _union(shards: Sequence[PostingsShard], lives: Sequence[Ints]) -> tuple[list
     terms: list[str] = []
     targets = [np.full(len(shard.terms), -1, np.int64) for shard in shards]
     columns = (
-        [(term, number, at) for at, term in enumerate(shard.terms) if live[at]]
+        [
+            (term, number, term_number)
+            for term_number, term in enumerate(shard.terms)
+            if live[term_number]
+        ]
         for number, (shard, live) in enumerate(zip(shards, lives, strict=True))
     )
-    for term, number, at in merge(*columns):
+    for term, number, term_number in merge(*columns):
         if not terms or terms[-1] != term:
             terms.append(term)
-        targets[number][at] = len(terms) - 1
+        targets[number][term_number] = len(terms) - 1
     return terms, targets
 
 
@@ -94,19 +98,19 @@ def _classes(
     from irtoolkit.indexes._compiled_postings import live_classes
 
     used = [np.zeros(len(shard.class_counts), np.uint8) for shard in shards]
-    for shard, place, own in zip(shards, places, used, strict=True):
-        live_classes(shard.documents, shard.classes, place, own)
+    for shard, new_numbers, is_used in zip(shards, places, used, strict=True):
+        live_classes(shard.documents, shard.classes, new_numbers, is_used)
     pairs = [
-        np.stack([shard.class_counts, shard.class_lengths], axis=1)[own > 0]
-        for shard, own in zip(shards, used, strict=True)
+        np.stack([shard.class_counts, shard.class_lengths], axis=1)[is_used > 0]
+        for shard, is_used in zip(shards, used, strict=True)
     ]
-    distinct, which = np.unique(
+    distinct, inverse = np.unique(
         np.concatenate([np.empty((0, 2), np.int64), *pairs]), axis=0, return_inverse=True
     )
     numbers, first = [], 0
-    for own, pair in zip(used, pairs, strict=True):
-        number = np.full(len(own), -1, np.int64)
-        number[own > 0] = which.ravel()[first : first + len(pair)]
+    for is_used, pair in zip(used, pairs, strict=True):
+        number = np.full(len(is_used), -1, np.int64)
+        number[is_used > 0] = inverse.ravel()[first : first + len(pair)]
         numbers.append(number)
         first += len(pair)
     return (np.ascontiguousarray(distinct[:, 0]), np.ascontiguousarray(distinct[:, 1]), numbers)

@@ -57,33 +57,33 @@ class ShardSearch:
         return is_large and queries.comparison.similarity != "l2" and longest < LONGEST
 
     def best(
-        self, queries: QueryVectors, tied: TieOrder, depth: int, wanted: tuple[Ints, Ints]
+        self, queries: QueryVectors, tied: TieOrder, depth: int, pairs: tuple[Ints, Ints]
     ) -> Best:
-        """Returns the best documents of each query, and the ranks of wanted ones.
+        """Returns the best documents of each query, and the ranks of `pairs`.
 
         Args:
             queries: their vectors.
             tied: order of equally scored documents.
             depth: how many of each query; no more than there are.
-            wanted: (w,) query, ascending, and (w,) place of each wanted document.
+            pairs: (w,) query, ascending, and (w,) position of each document to rank.
         """
-        rows, places = wanted
+        rows, places = pairs
         searches, parts = self._searches(queries, depth), []
         cosine = queries.comparison.similarity == "cosine"
-        held = _KEPT // (cores() * 12 * _room(depth)) if searches else _CELLS // len(self.shard)
-        step = max(1, min(_QUERIES, held))
+        most = _KEPT // (cores() * 12 * _room(depth)) if searches else _CELLS // len(self.shard)
+        step = max(1, min(_QUERIES, most))
         for first in range(0, queries.size, step):
             last = min(queries.size, first + step)
             begin, end = np.searchsorted(rows, [first, last])
-            own, some = (rows[begin:end] - first, places[begin:end]), queries.some(first, last)
+            block = queries.some(first, last)
+            targets = rows[begin:end] - first, places[begin:end]
             if searches:
-                search = _Search(self.shard, some, tied, depth)
-                parts.append(search.run(self._proposals(cosine), own))
+                search = _Search(self.shard, block, tied, depth)
+                parts.append(search.run(self._proposals(cosine), targets))
             else:
-                parts.append(
-                    _best_of_all(some.comparison.scores(some, self.shard), tied, depth, own)
-                )
-        return Best(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+                scores = block.comparison.scores(block, self.shard)
+                parts.append(_best_of_all(scores, tied, depth, targets))
+        return Best(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _proposals(self, cosine: bool) -> Proposals:
         """Returns what multiplies the vectors of the shard, and stays with this search."""
@@ -94,7 +94,7 @@ class ShardSearch:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """Some queries, whose best documents of a shard are found when they are wanted.
+    """Queries whose best documents of a shard are computed on demand.
 
     Attributes:
         search: searches the shard.
@@ -110,23 +110,23 @@ class Searched:
         return self.queries.comparison.scores(self.queries, self.search.shard)
 
     def best(self, tied: TieOrder, depth: int, rows: Ints, places: Ints) -> Best:
-        """Returns the best documents of each query, and the ranks of wanted ones; see `ShardSearch`."""
+        """Returns the best documents of each query, and the ranks of `pairs`; see `ShardSearch`."""
         return self.search.best(self.queries, tied, depth, (rows, places))
 
 
-def _best_of_all(scores: Floats, tied: TieOrder, depth: int, wanted: tuple[Ints, Ints]) -> Best:
+def _best_of_all(scores: Floats, tied: TieOrder, depth: int, pairs: tuple[Ints, Ints]) -> Best:
     """Returns the best of documents that all have their scores; of a row with one that is not
     finite, that one comes first."""
     bad = first_unwritable(scores)
     if bad is not None:
-        row, place = bad
-        value, scores = scores[row, place], np.zeros_like(scores)
-        found, written = top_k(scores, tied, depth)
-        found[row, 0], written[row, 0] = place, value
+        row, position = bad
+        value, scores = scores[row, position], np.zeros_like(scores)
+        places, written = top_k(scores, tied, depth)
+        places[row, 0], written[row, 0] = position, value
     else:
-        found, written = top_k(scores, tied, depth)
-    counts, greater = before(scores, tied, *wanted)
-    return Best(found, written, counts + 1, greater)
+        places, written = top_k(scores, tied, depth)
+    counts, greater = before(scores, tied, *pairs)
+    return Best(places, written, counts + 1, greater)
 
 
 class _Search:
@@ -143,78 +143,79 @@ class _Search:
         cosine = queries.comparison.similarity == "cosine"
         self._kind = compiled.COSINE if cosine else compiled.DOT
 
-    def run(self, proposals: Proposals, wanted: tuple[Ints, Ints], guessed: bool = True) -> Best:
-        """Returns the best documents, and the ranks of wanted ones."""
-        targets = _Targets(wanted, self._tied, self._exact)
-        kept, (before, greater) = self._propose(proposals, targets, guessed)
-        counts = np.where(kept.is_crowded, 0, kept.counts).clip(0)
-        documents = kept.documents[:, : counts.max(initial=0)]
+    def run(self, proposals: Proposals, pairs: tuple[Ints, Ints], guessed: bool = True) -> Best:
+        """Returns the best documents, and the ranks of `pairs`."""
+        targets = _Targets(pairs, self._tied, self._exact)
+        candidates, (before, greater) = self._propose(proposals, targets, guessed)
+        counts = np.where(candidates.is_crowded, 0, candidates.counts).clip(0)
+        documents = candidates.documents[:, : counts.max(initial=0)]
         exact = self._exact(slice(None), documents, counts)
         places, scores = top_k_of_some(exact, documents, counts, self._tied, self._depth)
-        self._again(proposals, kept, places, scores)
+        self._again(proposals, candidates, places, scores)
         return Best(places, scores, before + 1, greater)
 
     def _propose(
         self, proposals: Proposals, targets: _Targets, guessed: bool
     ) -> tuple[Kept, tuple[Ints, Ints]]:
-        """Returns what may be among the best, and how many documents come before wanted ones and how
+        """Returns what may be among the best, and how many documents come before each target and how
         many have greater scores.
 
         Each core looks through some documents. A block of their products stays in its cache.
         """
         factors = proposals.factors(self._queries.rows)
         with one_thread_each("blas"):
-            guess = np.full(self._queries.size, -np.inf)
-            if guessed:
-                guess = proposals.guess(factors, self._depth)
+            nothing = np.full(self._queries.size, -np.inf)
+            guess = proposals.guess(factors, self._depth) if guessed else nothing
 
             def part(docs: slice) -> tuple[Kept, Ints]:
-                kept, counts = Kept(guess, self._depth), np.zeros((2, targets.size), np.int64)
+                candidates, counts = Kept(guess, self._depth), np.zeros((2, targets.size), np.int64)
                 for block in proposals.blocks(factors, docs):
-                    kept.take(block)
+                    candidates.take(block)
                     if targets.size:
                         counts += self._count(block, targets)
-                return kept, counts
+                return candidates, counts
 
             parts = by_rows(part, self._shard.vectors, len(self._shard), slices=1)
-        kept, (before, greater) = parts[0]
-        for other, counts in parts[1:]:
-            kept.merge(other)
+        candidates, (before, greater) = parts[0]
+        for later, counts in parts[1:]:
+            candidates.merge(later)
             before, greater = before + counts[0], greater + counts[1]
-        kept.finish()
-        return kept, (before, greater)
+        candidates.finish()
+        return candidates, (before, greater)
 
     def _exact(self, rows: Any, places: Any, counts: Ints) -> Floats:
         """(r, m) scores of so many documents of some queries, ascending; the rest are -inf."""
-        asked = tuple(each[rows] for each in self._asked)
+        queries = tuple(array[rows] for array in self._asked)
         out = np.full(places.shape, -np.inf)
 
         from irtoolkit.indexes._compiled_exact import exact_rows
 
         def part(docs: slice) -> None:
-            exact_rows(asked, self._docs, self._kind, (places, counts), docs.start, docs.stop, out)
+            exact_rows(
+                queries, self._docs, self._kind, (places, counts), docs.start, docs.stop, out
+            )
 
         by_rows(part, out, len(self._shard))
         return out
 
     def _count(self, block: Block, targets: _Targets) -> Any:
-        """Counts what comes before wanted documents."""
+        """Counts the documents before each target."""
         from irtoolkit.indexes._compiled_nearest import count_before
 
         exact = self._asked, self._docs, self._kind
         return count_before(block.bits, block.first, block.off, exact, targets.arrays)
 
-    def _again(self, proposals: Proposals, kept: Kept, places: Ints, scores: Singles) -> None:
+    def _again(self, proposals: Proposals, candidates: Kept, places: Ints, scores: Singles) -> None:
         """Fills in the best of queries whose guess was too high, or of which too many documents tie."""
-        wrong = np.flatnonzero(kept.counts < 0)
+        wrong = np.flatnonzero(candidates.counts < 0)
         if len(wrong):
-            some = _Search(self._shard, self._queries.chosen(wrong), self._tied, self._depth)
+            search = _Search(self._shard, self._queries.chosen(wrong), self._tied, self._depth)
             nothing = np.empty(0, np.int64), np.empty(0, np.int64)
-            found = some.run(proposals, nothing, guessed=False)
-            places[wrong], scores[wrong] = found.places, found.scores
-        for row in np.flatnonzero(kept.is_crowded).tolist():
-            one = self._queries.some(row, row + 1)
-            whole = one.comparison.scores(one, self._shard)
+            best = search.run(proposals, nothing, guessed=False)
+            places[wrong], scores[wrong] = best.places, best.scores
+        for row in np.flatnonzero(candidates.is_crowded).tolist():
+            query = self._queries.some(row, row + 1)
+            whole = query.comparison.scores(query, self._shard)
             (places[row],), (scores[row],) = top_k(whole, self._tied, self._depth)
 
 
@@ -223,7 +224,7 @@ class Kept:
 
     Args:
         guess: (q,) a score that at least `depth` documents should reach; -inf without a guess.
-        depth: how many of each query are wanted; no more than there are.
+        depth: number of documents of each query; no more than there are.
     """
 
     def __init__(self, guess: Floats, depth: int) -> None:
@@ -250,11 +251,11 @@ class Kept:
 
         by_rows(part, block.bits)
 
-    def merge(self, other: Kept) -> None:
+    def merge(self, later: Kept) -> None:
         """Keeps what another has kept of later documents, too."""
         from irtoolkit.indexes._compiled_nearest import merge
 
-        by_rows(lambda rows: merge(other._rows(rows)[0], *self._rows(rows)), self.documents)
+        by_rows(lambda rows: merge(later._rows(rows)[0], *self._rows(rows)), self.documents)
 
     def finish(self) -> None:
         """Drops what cannot be among the best; the count of a query whose guess was too high is -1."""
@@ -272,11 +273,11 @@ class Kept:
     def _rows(self, rows: slice) -> Any:
         """Returns the arrays of some queries, as the compiled loops take them."""
         arrays = self.documents, self._lower, self._upper, self.counts
-        return tuple(each[rows] for each in arrays), (self._least[rows], self._depth)
+        return tuple(array[rows] for array in arrays), (self._least[rows], self._depth)
 
 
 def _room(depth: int) -> int:
-    """Returns how many documents are kept of a query for so many that are wanted."""
+    """Returns the number of candidates to keep for so many results."""
     return 3 * depth + 512
 
 
@@ -284,9 +285,9 @@ class _Targets:
     """Documents whose ranks are wanted."""
 
     def __init__(
-        self, wanted: tuple[Ints, Ints], tied: TieOrder, exact: Callable[..., Floats]
+        self, pairs: tuple[Ints, Ints], tied: TieOrder, exact: Callable[..., Floats]
     ) -> None:
-        self._rows, places = wanted
+        self._rows, places = pairs
         self._order = tied.places if len(places) else np.empty(0, np.uint32)
         self._own = self._order[places]
         ones = np.ones(len(places), np.int64)

@@ -67,8 +67,8 @@ def by_workers(gpus: float = 0.0) -> Entries:
             reading.blocks,
             make,
         )
-        for made in engine.map(work, plan, gpus=gpus):
-            for entry in made:
+        for range_entries in engine.map(work, plan, gpus=gpus):
+            for entry in range_entries:
                 tell(entry.documents)
                 yield entry
 
@@ -109,14 +109,14 @@ class RangeBuilder:
     blocks: Callable[[int], Iterable[DocumentBlock]]
     make: Make
 
-    def __call__(self, own: Range) -> list[ShardEntry]:
+    def __call__(self, bounds: Range) -> list[ShardEntry]:
         shards = Path(self.folder) / SHARDS
-        record = shards / f".ranges-{self.key}" / f"{own[0]}-{own[1] or 'end'}.json"
-        known = _recorded(shards, record)
-        return self._built(own, record) if known is None else known
+        record = shards / f".ranges-{self.key}" / f"{bounds[0]}-{bounds[1] or 'end'}.json"
+        recorded = _recorded(shards, record)
+        return self._built(bounds, record) if recorded is None else recorded
 
-    def _built(self, own: Range, record: Path) -> list[ShardEntry]:
-        folder, done = Path(self.folder), own[0]
+    def _built(self, bounds: Range, record: Path) -> list[ShardEntry]:
+        folder, done = Path(self.folder), bounds[0]
         if not folder.is_dir():
             raise InputError(
                 "there is no such folder",
@@ -126,41 +126,41 @@ class RangeBuilder:
             )
         half = f".unfinished-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         maker = self.make()
-        made = []
+        entries = []
         try:
-            for place, count in written_shards(
-                lambda: begun(folder, half), self.texts, cut(self.blocks, own), maker, int
+            for name, count in written_shards(
+                lambda: begun(folder, half), self.texts, cut(self.blocks, bounds), maker, int
             ):
-                made.append(finished(place, f"{done:09}", count))
+                entries.append(finished(name, f"{done:09}", count))
                 done += count
         finally:
             getattr(maker, "close", int)()
         with written(folder):
             record.parent.mkdir(parents=True, exist_ok=True)
             with atomic_text(record) as out:
-                json.dump([asdict(entry) for entry in made], out)
-        return made
+                json.dump([asdict(entry) for entry in entries], out)
+        return entries
 
 
 def _recorded(shards: Path, record: Path) -> list[ShardEntry] | None:
     """The shards of a range that was built before; None where they are not all whole."""
     with suppress(InputError, OSError, ValueError, TypeError):
-        made = [ShardEntry(**entry) for entry in json.loads(record.read_text("utf-8"))]
-        for entry in made:
+        entries = [ShardEntry(**entry) for entry in json.loads(record.read_text("utf-8"))]
+        for entry in entries:
             check_shard(shards / entry.name, entry)
-        return made
+        return entries
     return None
 
 
-def cut(blocks: Callable[[int], Iterable[DocumentBlock]], own: Range) -> Iterator[DocumentBlock]:
+def cut(blocks: Callable[[int], Iterable[DocumentBlock]], bounds: Range) -> Iterator[DocumentBlock]:
     """The documents of a range, in blocks."""
-    at, last = own
-    for block in blocks(at):
-        left = len(block.ids) if last is None else last - at
-        if left < len(block.ids):
-            block = DocumentBlock(block.ids[:left], block.texts[:left])
+    position, last = bounds
+    for block in blocks(position):
+        remaining = len(block.ids) if last is None else last - position
+        if remaining < len(block.ids):
+            block = DocumentBlock(block.ids[:remaining], block.texts[:remaining])
         if block.ids:
             yield block
-        at += len(block.ids)
-        if at == last:
+        position += len(block.ids)
+        if position == last:
             return

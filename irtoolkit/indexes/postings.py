@@ -101,21 +101,21 @@ def subset_of(
 ) -> tuple[Any, Any, Any]:
     """Returns the postings (starts, documents, values) of some documents; see `PostingsShard.subset`."""
     starts, docs, values = postings
-    wanted = np.ones(len(starts) - 1, bool)
+    selected = np.ones(len(starts) - 1, bool)
     if terms is not None:
-        wanted[:] = False
-        wanted[terms[terms >= 0]] = True
+        selected[:] = False
+        selected[terms[terms >= 0]] = True
     if not len(documents):
         return np.zeros_like(starts), docs[:0], values[:0]
     places = np.full(int(documents[-1] - documents[0]) + 1, -1, np.int32)
     places[documents - documents[0]] = np.arange(len(documents), dtype=np.int32)
     if not is_worth_loading(_COPIED * len(docs)):
-        return small.restrict(postings, int(documents[0]), places, wanted)
-    room = int(np.diff(starts)[wanted].sum())
+        return small.restrict(postings, int(documents[0]), places, selected)
+    room = int(np.diff(starts)[selected].sum())
     from irtoolkit.indexes._compiled_subset import restrict
 
     out = np.empty(len(starts), np.int64), np.empty(room, docs.dtype), np.empty(room, values.dtype)
-    count = restrict(postings, documents, places, wanted, out)
+    count = restrict(postings, documents, places, selected, out)
     return out[0], out[1][:count], out[2][:count]
 
 
@@ -190,14 +190,14 @@ class PostingsBuilder:
         return out
 
 
-def _bounds(starts: Ints, classes: Any, known: _Classes) -> NDArray[np.int32]:
+def _bounds(starts: Ints, classes: Any, values: _Classes) -> NDArray[np.int32]:
     """(t, 4) what bounds the weight of each term; see `PostingsShard`."""
     if not is_worth_loading(_BOUNDED * len(classes)):
-        return small.extremes(starts, known.counts[classes], known.lengths[classes])
+        return small.extremes(starts, values.counts[classes], values.lengths[classes])
     from irtoolkit.indexes._compiled_postings import extremes
 
     bounds = np.empty((len(starts) - 1, 4), np.int32)
-    extremes(starts, classes, known.counts, known.lengths, bounds)
+    extremes(starts, classes, values.counts, values.lengths, bounds)
     return bounds
 
 
@@ -206,11 +206,11 @@ class _Classes:
 
     def __init__(self, parts: Sequence[Counted], lengths: NDArray[np.int32]) -> None:
         greatest = max((int(part.counts.max(initial=0)) for part in parts), default=0)
-        seen = np.zeros(greatest + 1, bool)
+        is_used = np.zeros(greatest + 1, bool)
         for part in parts:
-            seen[part.counts] = True
-        counts = np.flatnonzero(seen)
-        self.count_codes = np.cumsum(seen) - 1
+            is_used[part.counts] = True
+        counts = np.flatnonzero(is_used)
+        self.count_codes = np.cumsum(is_used) - 1
         values, self.length_codes = np.unique(lengths, return_inverse=True)
         if len(counts) * len(values) > _GRID:
             raise InputError(

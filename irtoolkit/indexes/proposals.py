@@ -101,15 +101,15 @@ class Proposals:
         from irtoolkit.indexes._compiled_nearest import greatest_values
 
         vectors, (base, share) = factors
-        sample, made = self._sample, np.empty(len(vectors))
+        sample, guesses = self._sample, np.empty(len(vectors))
         expected = depth * len(sample) / len(self._shard)
         rank = min(len(sample), int(expected + _MARGIN * expected**0.5) + 2)
 
         def part(rows: slice) -> None:
-            greatest_values(_bits(vectors[rows], sample), rank, made[rows])
+            greatest_values(_bits(vectors[rows], sample), rank, guesses[rows])
 
-        by_rows(part, self._shard.vectors, len(made), slices=1)
-        lowest: Floats = made - base - share * np.abs(made)
+        by_rows(part, self._shard.vectors, len(guesses), slices=1)
+        lowest: Floats = guesses - base - share * np.abs(guesses)
         return lowest
 
     @cached_property
@@ -120,7 +120,7 @@ class Proposals:
             return self._half[::step].contiguous()
         rows = _ROWS // step * step
         blocks = range(0, len(self._shard), rows)
-        return np.concatenate([self._scaled(at, at + rows)[::step] for at in blocks])
+        return np.concatenate([self._scaled(begin, begin + rows)[::step] for begin in blocks])
 
     def _others(self, first: int, last: int) -> Any:
         """Returns (b, dimensions) documents as they are multiplied."""
@@ -199,5 +199,5 @@ def _scales(lengths: Floats) -> Singles:
 def _has_fast_bf16() -> bool:
     """Whether torch is loaded, and the processor multiplies bf16 faster than single precision."""
     torch: Any = sys.modules.get("torch")
-    known = getattr(torch.cpu, "_is_avx512_bf16_supported", None) if torch is not None else None
-    return bool(known is not None and known())
+    check = getattr(torch.cpu, "_is_avx512_bf16_supported", None) if torch is not None else None
+    return bool(check is not None and check())

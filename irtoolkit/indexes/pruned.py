@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from threading import local
 from typing import Any
 
@@ -39,8 +40,8 @@ class _Memory(local):
             self._cursors = np.zeros(terms, np.int64)
         if self._found.shape[1] < room:
             self._found = np.empty((2, room), np.int64)
-        found = self._found[:, :room]
-        return self._sums, self._touched, self._cursors, self._levels, found[0], found[1]
+        hits = self._found[:, :room]
+        return self._sums, self._touched, self._cursors, self._levels, hits[0], hits[1]
 
 
 _memory = _Memory()
@@ -75,20 +76,29 @@ def best(
         # Few results at a time stay in the processor's cache while they are put in order.
         step = max(1, _CELLS // depth)
         for first in range(0, len(numbers), step):
-            own = numbers[first : first + step]
-            part_docs, part_scores = np.zeros((2, len(own), depth), np.int64)
-            found = np.zeros(len(own), np.int64), part_docs, part_scores
-            search(part.arrays, table, batch.arrays, own, part.keys, memory, (*found, least[own]))
-            settle(found, part.keys, own, out)
+            batch_queries = numbers[first : first + step]
+            part_docs, part_scores = np.zeros((2, len(batch_queries), depth), np.int64)
+            batch_out = np.zeros(len(batch_queries), np.int64), part_docs, part_scores
+            search(
+                part.arrays,
+                table,
+                batch.arrays,
+                batch_queries,
+                part.keys,
+                memory,
+                (*batch_out, least[batch_queries]),
+            )
+            settle(batch_out, part.keys, batch_queries, out)
 
-    room, left = max(4 * depth, _ROOM), queries
-    while len(left):
-        threads = min(cores(), len(left)) if len(left) > 1 else 1
+    room, remaining = max(4 * depth, _ROOM), queries
+    while len(remaining):
+        threads = min(cores(), len(remaining)) if len(remaining) > 1 else 1
         if threads > 1:
             # Queries side by side are often alike in length: dealt out in turn, threads end together.
             with pool(threads) as workers:
-                list(workers.map(lambda at: some(left[at::threads], room), range(threads)))  # noqa: B023
+                dealt = [remaining[first::threads] for first in range(threads)]
+                list(workers.map(some, dealt, repeat(room)))
         else:
-            some(left, room)
-        left = np.flatnonzero(counts == CROWDED)
+            some(remaining, room)
+        remaining = np.flatnonzero(counts == CROWDED)
         room *= 8

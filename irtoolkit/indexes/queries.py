@@ -91,10 +91,10 @@ def counted(
 
     terms = Terms(analyze)
     texts = ["\n".join(query) for query in queries]
-    found = counted_at_once(texts, tokenizer, analyze, terms)
+    counts = counted_at_once(texts, tokenizer, analyze, terms)
     return CountedQueries(
         Strings.of(terms.by_number()),
-        np.concatenate([np.zeros(1, np.int64), found.ends]),
-        found.terms.astype(np.int64),
-        found.counts.astype(np.float64),
+        np.concatenate([np.zeros(1, np.int64), counts.ends]),
+        counts.terms.astype(np.int64),
+        counts.counts.astype(np.float64),
     )

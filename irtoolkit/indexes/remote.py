@@ -32,33 +32,33 @@ _KEPT_SECONDS = 86_400
 _TRIES = 5
 
 
-def is_index(place: StrPath) -> bool:
+def is_index(location: StrPath) -> bool:
     """Whether a folder or URL holds an index."""
-    return is_file(joined(place, NAME))
+    return is_file(joined(location, NAME))
 
 
-def local_index(place: StrPath, shards: Iterable[int] | None = None) -> Path:
+def local_index(location: StrPath, shards: Iterable[int] | None = None) -> Path:
     """The folder on this machine of an index, whose shards are there to be opened.
 
     What is missing of an index at a URL is copied, and checked against the hashes of its files. Any
     number of processes may ask at once, each for its own shards.
 
     Args:
-        place: a URL, or a folder, which is returned as it is.
+        location: a URL, or a folder, which is returned as it is.
         shards: the numbers of those that are needed, in the order of the manifest; by default all.
 
     Raises:
         InputError: there is no index, it cannot be read, it is damaged, or the disk refuses.
     """
-    url = url_of(place)
+    url = url_of(location)
     if url is None:
-        return on_disk(place)
+        return on_disk(location)
     url = url.rstrip("/")
-    folder, wanted = copy_of(url), None if shards is None else list(shards)
+    folder, numbers = copy_of(url), None if shards is None else list(shards)
     text = manifest_at(url)
     for _ in range(_TRIES):
         manifest = Manifest.parse(text, str(joined(url, NAME)))
-        chosen = manifest.shards if wanted is None else [manifest.shards[n] for n in wanted]
+        chosen = manifest.shards if numbers is None else [manifest.shards[n] for n in numbers]
         failed: InputError | None = None
         try:
             for entry in chosen:
@@ -89,9 +89,9 @@ def manifest_at(url: str) -> str:
     Raises:
         InputError: there is none, or it cannot be read.
     """
-    place = str(joined(url, NAME))
-    files, path = remote.filesystem(place)
-    with reaching(place):
+    location = str(joined(url, NAME))
+    files, path = remote.filesystem(location)
+    with reaching(location):
         try:
             return str(files.cat_file(path).decode("utf-8"))
         except FileNotFoundError:
@@ -103,30 +103,30 @@ def _copy_shard(url: str, folder: Path, entry: ShardEntry) -> None:
     """Copies a shard and the list of its deleted documents, where they are not there yet."""
     for name in (entry.name, entry.deleted or entry.name):
         remote.refuse_odd_name(name, url, single=True)
-    place = folder / SHARDS / entry.name
+    target = folder / SHARDS / entry.name
     if entry.deleted is not None and not (folder / DELETED / entry.deleted).is_file():
         with locked(folder.with_name(f"{entry.name}.lock"), remove=True):
             half = folder / DELETED / f".{entry.deleted}.part"
-            known = remote.RemoteFile(None, "")
-            remote.download(f"{url}/{DELETED}/{entry.deleted}", half, known)
+            nothing = remote.RemoteFile(None, "")
+            remote.download(f"{url}/{DELETED}/{entry.deleted}", half, nothing)
             half.replace(folder / DELETED / entry.deleted)
-    if _is_whole(place, entry):
+    if _is_whole(target, entry):
         with suppress(OSError):
-            os.utime(place)
+            os.utime(target)
         return
     with locked(folder.with_name(f"{entry.name}.lock"), remove=True):
-        if _is_whole(place, entry):
+        if _is_whole(target, entry):
             return
-        shutil.rmtree(place, ignore_errors=True)
-        half = place.with_name(f".{entry.name}.part")
+        shutil.rmtree(target, ignore_errors=True)
+        half = target.with_name(f".{entry.name}.part")
         _copy_files(f"{url}/{SHARDS}/{entry.name}", half, entry)
-        half.rename(place)
+        half.rename(target)
 
 
-def _is_whole(place: Path, entry: ShardEntry) -> bool:
+def _is_whole(path: Path, entry: ShardEntry) -> bool:
     """Whether the copy of a shard can be opened."""
     try:
-        check_shard(place, entry)
+        check_shard(path, entry)
     except DamagedIndexError:
         return False
     return True
@@ -139,10 +139,10 @@ def _copy_files(source: str, half: Path, entry: ShardEntry) -> None:
         remote.download(f"{source}/{LISTING}", half / LISTING, remote.RemoteFile(None, ""))
     if sha256(half / LISTING) != entry.sha256:
         raise _damaged(f"{source}/{LISTING}", half / LISTING)
-    for name, known in json.loads((half / LISTING).read_text("utf-8"))["files"].items():
+    for name, recorded in json.loads((half / LISTING).read_text("utf-8"))["files"].items():
         remote.refuse_odd_name(name, source, single=True)
-        remote.download(f"{source}/{name}", half / name, remote.RemoteFile(known["bytes"], ""))
-        if sha256(half / name) != known["sha256"]:
+        remote.download(f"{source}/{name}", half / name, remote.RemoteFile(recorded["bytes"], ""))
+        if sha256(half / name) != recorded["sha256"]:
             raise _damaged(f"{source}/{name}", half / name)
 
 

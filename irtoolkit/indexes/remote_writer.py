@@ -31,20 +31,20 @@ _AGAIN = "the same command continues"
 
 
 @contextmanager
-def changing(place: StrPath, purpose: str) -> Iterator[Path]:
+def changing(location: StrPath, purpose: str) -> Iterator[Path]:
     """A folder of this machine in which an index is changed by this process alone; see `remade`.
 
     Args:
-        place: of the index: a folder, or a URL, where it is put when the block succeeds.
+        location: of the index: a folder, or a URL, where it is put when the block succeeds.
         purpose: what is done.
     """
-    url = url_of(place)
+    url = url_of(location)
     if url is not None:
         with remade(url, purpose) as folder, writing(folder):
             yield folder
     else:
-        with writing(on_disk(place)):
-            yield on_disk(place)
+        with writing(on_disk(location)):
+            yield on_disk(location)
 
 
 def share_index(folder: Path) -> None:
@@ -76,8 +76,8 @@ def remade(url: str, purpose: str, *, empty: bool = False) -> Iterator[Path]:
     home = copies_of(url)
     folder, mark = home / "changed", home / "changed.of"
     call(folder, url)
-    with locked(home / "writer.lock", wait=False) as mine:
-        if not mine:
+    with locked(home / "writer.lock", wait=False) as is_locked:
+        if not is_locked:
             raise InputError(
                 f"another process is writing to the index {url}",
                 remedy="wait until it has finished",
@@ -100,12 +100,12 @@ def _linked(source: Path, target: Path) -> None:
     """The index of a folder in another one; its files, which never change, take no room."""
     for path in sorted(source.rglob("*")):
         if path.is_file() and not path.name.endswith(".part"):
-            made = target / path.relative_to(source)
-            made.parent.mkdir(parents=True, exist_ok=True)
+            link = target / path.relative_to(source)
+            link.parent.mkdir(parents=True, exist_ok=True)
             try:
-                os.link(path, made)
+                os.link(path, link)
             except OSError:
-                shutil.copyfile(path, made)
+                shutil.copyfile(path, link)
 
 
 def _adopt(folder: Path, copy: Path) -> None:
@@ -138,7 +138,7 @@ def put_index(folder: Path, url: str, before: str) -> None:
     Raises:
         InputError: the manifest there is another one; or it cannot be written.
     """
-    manifest, there = Manifest.read(folder), remote.files_under(url)
+    manifest, stored = Manifest.read(folder), remote.files_under(url)
     files: list[str] = []
     for entry in manifest.shards:
         check_shard(folder / SHARDS / entry.name, entry)
@@ -147,7 +147,7 @@ def put_index(folder: Path, url: str, before: str) -> None:
         files += [f"{SHARDS}/{entry.name}/{name}" for name in names]
         files += [f"{DELETED}/{entry.deleted}"] if entry.deleted is not None else []
     sizes = {name: (folder / name).stat().st_size for name in files}
-    missing = [name for name in files if name not in there or there[name].bytes != sizes[name]]
+    missing = [name for name in files if name not in stored or stored[name].bytes != sizes[name]]
     try:
         with tqdm(
             total=sum(sizes[name] for name in missing), desc="uploading", unit="B", unit_scale=True
@@ -172,7 +172,7 @@ def put_index(folder: Path, url: str, before: str) -> None:
     except InputError as error:
         raise InputError(error.found, file=error.file, remedy=error.remedy or _AGAIN) from None
     with suppress(InputError):  # what is left takes room, and no more
-        for name in there.keys() - set(files):
+        for name in stored.keys() - set(files):
             if name.startswith(tuple(_replaced(before, url))):
                 remote.remove(f"{url}/{name}")
 

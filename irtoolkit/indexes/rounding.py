@@ -45,8 +45,8 @@ def packed(vectors: Any, stored: Stored = "fp32") -> Packed:
         return _codes(single)
     if stored == "fp16":
         return _halves(single)
-    made, squares = _rounded(single)
-    return Packed(made, None, squares)
+    rounded, squares = _rounded(single)
+    return Packed(rounded, None, squares)
 
 
 def rounded(vectors: Any) -> Singles:
@@ -59,18 +59,18 @@ def _rounded(single: Singles) -> tuple[Singles, Floats]:
     from irtoolkit.indexes._compiled_vectors import round_rows
 
     bits = (_BITS - max(0, single.shape[1] - 1).bit_length()) // 2
-    made, squares = np.empty_like(single), np.empty(len(single))
-    by_rows(lambda rows: round_rows(single[rows], bits, made[rows], squares[rows]), single)
-    return made, squares
+    rounded, squares = np.empty_like(single), np.empty(len(single))
+    by_rows(lambda rows: round_rows(single[rows], bits, rounded[rows], squares[rows]), single)
+    return rounded, squares
 
 
 def squares_of(vectors: Any) -> Floats:
     """Returns (n,) the squared lengths of rounded vectors."""
-    made = np.empty(len(vectors))
+    squares = np.empty(len(vectors))
     for rows in _blocks(vectors):
         wide = vectors[rows].astype(np.float64)
-        made[rows] = np.einsum("ij,ij->i", wide, wide)
-    return made
+        squares[rows] = np.einsum("ij,ij->i", wide, wide)
+    return squares
 
 
 def _halves(single: Singles) -> Packed:
@@ -81,10 +81,10 @@ def _halves(single: Singles) -> Packed:
         wide[rows] = halves[rows]
 
     by_rows(part, single)
-    made, squares = _rounded(wide)
+    rounded, squares = _rounded(wide)
     # Vectors of length 1 are hardly ever changed.
-    kept = halves if np.array_equal(made, wide) else made.astype(np.float16)
-    return Packed(kept, None, squares)
+    stored = halves if np.array_equal(rounded, wide) else rounded.astype(np.float16)
+    return Packed(stored, None, squares)
 
 
 def _codes(single: Singles) -> Packed:

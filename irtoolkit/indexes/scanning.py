@@ -71,32 +71,32 @@ class PostingsScan(Sharded):
 
     Args:
         shards: the shards.
-        how: how values become summands.
+        kind: how values become summands.
         divided: whether sums are divided by what documents have of their own; else it is added.
         first: see `Sharded`.
     """
 
     def __init__(
-        self, shards: Sequence[ScannedShard], how: How, divided: bool = False, first: int = 0
+        self, shards: Sequence[ScannedShard], kind: How, divided: bool = False, first: int = 0
     ) -> None:
         sizes = [len(shard.arrays[3]) for shard in shards]
         super().__init__([shard.docs for shard in shards], sizes, first)
-        self._scanned, self._how, self._divided = shards, how, divided
+        self._scanned, self._how, self._divided = shards, kind, divided
 
-    def best(self, asked: Sequence[ScannedQuery], depth: int, every: bool = False) -> TopDocuments:
-        """The best documents of each query.
+    def best(self, queries: Sequence[ScannedQuery], depth: int, fill: bool = False) -> TopDocuments:
+        """Returns the best documents of each query.
 
         Args:
-            asked: the queries.
+            queries: the queries.
             depth: documents of each, at most.
-            every: whether documents without a term of the query are ranked, too.
+            fill: whether to rank documents without a term of the query, too.
         """
         depth = max(1, min(depth, self.size))
         return TopDocuments.of_rows(
-            in_threads(lambda query: self._best(query, depth, every), asked)
+            in_threads(lambda query: self._best(query, depth, fill), queries)
         )
 
-    def _best(self, query: ScannedQuery, depth: int, every: bool) -> tuple[Ints, Floats]:
+    def _best(self, query: ScannedQuery, depth: int, fill: bool) -> tuple[Ints, Floats]:
         from irtoolkit.indexes._compiled_scan import scan
         from irtoolkit.indexes._compiled_search import WINDOW
 
@@ -104,56 +104,56 @@ class PostingsScan(Sharded):
         room = np.zeros(WINDOW), np.empty(space, np.int64), np.empty(space)
         docs, scores, keys = [], [], []
         for base, shard in zip(self.bases.tolist(), self._scanned, strict=False):
-            own = shard.docs.documents.keys
+            shard_keys = shard.docs.documents.keys
             count = scan(
                 shard.arrays,
                 self._formula(shard),
                 self._asked(query, shard),
-                own,
+                shard_keys,
                 depth,
-                every,
+                fill,
                 room,
             )
             docs.append(room[1][:count] + base)
             scores.append(room[2][:count].copy())
-            keys.append(own[room[1][:count]])
+            keys.append(shard_keys[room[1][:count]])
         if len(docs) == 1:
             best = best_first(scores[0], keys[0], depth)
             return docs[0][best], scores[0][best]
         every_doc = np.concatenate([np.empty(0, np.int64), *docs])
         return self.ordered(every_doc, np.concatenate([np.empty(0), *scores]), depth)
 
-    def every(self, asked: Sequence[ScannedQuery]) -> tuple[Floats, NDArray[np.bool_]]:
+    def every(self, queries: Sequence[ScannedQuery]) -> tuple[Floats, NDArray[np.bool_]]:
         """(q, d) the score of every document, and whether it shares a term with the query."""
-        scores = np.zeros((len(asked), self.size))
-        shared = np.zeros((len(asked), self.size), bool)
-        in_threads(lambda row: self._every(*row), zip(asked, scores, shared, strict=True))
+        scores = np.zeros((len(queries), self.size))
+        shared = np.zeros((len(queries), self.size), bool)
+        in_threads(lambda row: self._every(*row), zip(queries, scores, shared, strict=True))
         return scores, shared
 
     def _every(self, query: ScannedQuery, scores: Floats, shared: NDArray[np.bool_]) -> None:
         from irtoolkit.indexes._compiled_subset import score_all
 
         for low, high, shard in zip(self.bases, self.bases[1:], self._scanned, strict=False):
-            formula, asked = self._formula(shard), self._asked(query, shard)
-            score_all(shard.arrays, formula, asked, scores[low:high], shared[low:high])
+            formula, terms = self._formula(shard), self._asked(query, shard)
+            score_all(shard.arrays, formula, terms, scores[low:high], shared[low:high])
 
-    def scores(self, asked: Sequence[ScannedQuery], wanted: Sequence[Ints]) -> list[Any]:
-        """The scores of some documents of each query."""
-        return [self._scores(*row) for row in zip(asked, wanted, strict=True)]
+    def scores(self, queries: Sequence[ScannedQuery], documents: Sequence[Ints]) -> list[Any]:
+        """Returns the scores of some documents of each query."""
+        return [self._scores(*row) for row in zip(queries, documents, strict=True)]
 
-    def _scores(self, query: ScannedQuery, wanted: Ints) -> Floats:
+    def _scores(self, query: ScannedQuery, documents: Ints) -> Floats:
         from irtoolkit.indexes._compiled_scan import score_of
 
-        scores = np.zeros(len(wanted))
-        for number, here, places in self.split(wanted):
+        scores = np.zeros(len(documents))
+        for number, rows, places in self.split(documents):
             shard = self._scanned[number]
             part = shard.arrays, self._formula(shard), self._asked(query, shard)
-            scores[here] = [score_of(*part, place) for place in places.tolist()]
+            scores[rows] = [score_of(*part, position) for position in places.tolist()]
         return scores
 
-    def before(self, asked: Sequence[ScannedQuery], targets: Sequence[Targets]) -> list[Ints]:
-        """How many documents are before some of each query."""
-        rows = zip(asked, targets, strict=True)
+    def before(self, queries: Sequence[ScannedQuery], targets: Sequence[Targets]) -> list[Ints]:
+        """Counts the documents before each target of each query."""
+        rows = zip(queries, targets, strict=True)
         return in_threads(lambda row: self._before(*row), rows)
 
     def _before(self, query: ScannedQuery, target: Targets) -> Ints:
@@ -162,13 +162,13 @@ class PostingsScan(Sharded):
 
         before, sums = np.zeros(len(target.scores), np.int64), np.zeros(WINDOW)
         for shard in self._scanned if len(before) else ():
-            wanted = target.scores, least_keys(shard.docs, target.ids)
+            scores_and_keys = target.scores, least_keys(shard.docs, target.ids)
             count_before(
                 shard.arrays,
                 self._formula(shard),
                 self._asked(query, shard),
                 shard.docs.documents.keys,
-                wanted,
+                scores_and_keys,
                 sums,
                 before,
             )
@@ -177,22 +177,26 @@ class PostingsScan(Sharded):
     def _formula(self, shard: ScannedShard) -> tuple[Any, ...]:
         from irtoolkit.indexes import _compiled_scan as compiled
 
-        how = {"class": compiled.CLASS, "logarithm": compiled.LOGARITHM, "weight": compiled.WEIGHT}
-        return how[self._how], shard.table, shard.own, self._divided
+        kinds = {
+            "class": compiled.CLASS,
+            "logarithm": compiled.LOGARITHM,
+            "weight": compiled.WEIGHT,
+        }
+        return kinds[self._how], shard.table, shard.own, self._divided
 
     def _asked(self, query: ScannedQuery, shard: ScannedShard) -> tuple[Any, ...]:
-        """A query as the compiled loops take it, with the term numbers of a shard."""
+        """Returns a query as the compiled loops take it, with the term numbers of a shard."""
         places = shard.places(query.keys)
-        here = np.flatnonzero((places >= 0) & (query.scales != 0))
+        matching = np.flatnonzero((places >= 0) & (query.scales != 0))
         greatest = float(np.abs(query.scales).max(initial=0))
         unit = 2.0 ** (np.ceil(np.log2(greatest)) - _DIGITS) if greatest else 1.0
-        scales = query.scales[here] / unit
+        scales = query.scales[matching] / unit
         if self._how == "class":  # twice the count is twice the summand
             scales = np.rint(scales)
         return (
-            places[here].astype(np.int64),
+            places[matching].astype(np.int64),
             scales,
-            query.rates[here],
+            query.rates[matching],
             float(unit),
             float(query.times),
             float(query.everywhere),
@@ -200,19 +204,19 @@ class PostingsScan(Sharded):
 
 
 def filled(
-    found: TopDocuments, depth: int, shards: ShardSet, without: Sequence[float] | Floats
+    hits: TopDocuments, depth: int, shards: ShardSet, without: Sequence[float] | Floats
 ) -> TopDocuments:
     """Returns the best `depth` documents of each query, of those that were found and of others.
 
     Args:
-        found: the best documents that share a term with the query.
+        hits: the best documents that share a term with the query.
         depth: documents of each query.
         shards: all documents.
         without: the score of a document without a term of each query.
     """
     first = shards.first_of_equals(2 * depth)
     others = []
-    for (begin, end), score in zip(pairwise(found.offsets.tolist()), without, strict=True):
-        more = first[~np.isin(first, found.documents[begin:end])][:depth]
+    for (begin, end), score in zip(pairwise(hits.offsets.tolist()), without, strict=True):
+        more = first[~np.isin(first, hits.documents[begin:end])][:depth]
         others.append((more, np.full(len(more), score)))
-    return merge([found, TopDocuments.of_rows(others)], depth, shards.keys)
+    return merge([hits, TopDocuments.of_rows(others)], depth, shards.keys)

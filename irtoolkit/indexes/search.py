@@ -38,82 +38,85 @@ class PostingsSearch(Postings):
             weighting: the formula.
             depth: documents of each query, at most.
         """
-        asked = weighed(self, queries, weighting)
-        return valued(asked, self.best(asked, depth))
+        weighted = weighed(self, queries, weighting)
+        return valued(weighted, self.best(weighted, depth))
 
     def best(
-        self, asked: Sequence[WeightedQueries], depth: int, every: bool = False
+        self, weighted: Sequence[WeightedQueries], depth: int, fill: bool = False
     ) -> TopDocuments:
-        """The best documents of each query, as whole numbers; see `valued`."""
+        """Returns the best documents of each query, with whole numbers as scores; see `valued`."""
         depth = max(1, min(depth, self.size))
-        found = [self._with_weightless(own, self._best(own, depth), depth) for own in asked]
-        return found[0] if len(found) == 1 else TopDocuments.joined(found)
+        parts = [
+            self._with_weightless(queries, self._best(queries, depth), depth)
+            for queries in weighted
+        ]
+        return parts[0] if len(parts) == 1 else TopDocuments.joined(parts)
 
-    def _best(self, asked: WeightedQueries, depth: int) -> TopDocuments:
-        count = len(asked)
+    def _best(self, queries: WeightedQueries, depth: int) -> TopDocuments:
+        count = len(queries)
         least, best = np.zeros(count, np.int64), np.zeros((count, 0), np.int64)
-        found: list[TopDocuments] = []
+        hits: list[TopDocuments] = []
         several = len(self.parts) > 1
-        batches = [asked.batch(part) for part in self.parts]
+        batches = [queries.batch(part) for part in self.parts]
         by_numpy = few.is_faster(batches, self.parts)
-        is_added_up = asked.negative | by_numpy
+        is_added_up = queries.negative | by_numpy
         added_up, rest = np.flatnonzero(is_added_up), np.flatnonzero(~is_added_up)
         for number, (part, batch) in enumerate(zip(self.parts, batches, strict=True)):
-            table = asked.table(part)
+            table = queries.table(part)
             out = np.zeros(count, np.int64), *np.zeros((2, count, depth), np.int64)
             few.best(part, batch, table, added_up, out)
             if len(rest):
                 pruned.best(part, batch, table, rest, least, out)
             scores = out[2]
-            found.append(_filled(out, int(self.bases[number])))
+            hits.append(_filled(out, int(self.bases[number])))
             if several:
                 best = greatest(np.concatenate([best, scores], axis=1), depth)
                 least = best[:, 0]
-        return found[0] if len(found) == 1 else merge(found, depth, self.keys)
+        return hits[0] if len(hits) == 1 else merge(hits, depth, self.keys)
 
     def _with_weightless(
-        self, asked: WeightedQueries, found: TopDocuments, depth: int
+        self, queries: WeightedQueries, hits: TopDocuments, depth: int
     ) -> TopDocuments:
-        """The best documents, among which are such as share only terms that weigh nothing."""
-        if not asked.has_weightless:
-            return found
+        """Adds documents that share only terms that weigh nothing."""
+        if not queries.has_weightless:
+            return hits
         others: dict[int, list[Ints]] = {}
         for part, base in zip(self.parts, self.bases.tolist(), strict=False):
-            for query, terms in asked.weightless(part).items():
+            for query, terms in queries.weightless(part).items():
                 others.setdefault(query, []).append(part.live_documents(terms) + base)
         if not others:
-            return found
+            return hits
         rows = []
-        for query, (first, last) in enumerate(pairwise(found.offsets.tolist())):
-            own = found.documents[first:last]
-            more = np.setdiff1d(np.concatenate([own[:0], *others.get(query, ())]), own)
-            docs = np.concatenate([own, more])
-            scores = np.concatenate([found.scores[first:last], np.zeros(len(more), np.int64)])
+        for query, (first, last) in enumerate(pairwise(hits.offsets.tolist())):
+            matched = hits.documents[first:last]
+            more = np.setdiff1d(np.concatenate([matched[:0], *others.get(query, ())]), matched)
+            docs = np.concatenate([matched, more])
+            scores = np.concatenate([hits.scores[first:last], np.zeros(len(more), np.int64)])
             docs, scores = self.ordered(docs, scores, depth)
             rows.append(TopDocuments(np.array([0, len(docs)]), docs, scores))
         return TopDocuments.joined(rows)
 
-    def scores(self, asked: Sequence[WeightedQueries], wanted: Sequence[Ints]) -> list[Any]:
-        """The scores of some documents of each query, as whole numbers."""
-        return [self._scores(*row) for row in self._each(asked, wanted)]
+    def scores(self, weighted: Sequence[WeightedQueries], documents: Sequence[Ints]) -> list[Any]:
+        """Returns the scores of some documents of each query, as whole numbers."""
+        return [self._scores(*row) for row in self._each(weighted, documents)]
 
-    def _scores(self, query: _Query, wanted: Ints) -> Ints:
-        scores = np.zeros(len(wanted), np.int64)
-        for number, here, places in self.split(wanted):
-            part, own, table = self.parts[number], query.terms[number], query.tables[number]
+    def _scores(self, query: _Query, documents: Ints) -> Ints:
+        scores = np.zeros(len(documents), np.int64)
+        for number, rows, places in self.split(documents):
+            part, terms, table = self.parts[number], query.terms[number], query.tables[number]
             if query.by_numpy:
-                scores[here] = few.added_up(part, own, table)[places]
+                scores[rows] = few.added_up(part, terms, table)[places]
                 continue
             from irtoolkit.indexes._compiled_sums import score_of
 
-            found = [score_of(part.arrays, table, own, place) for place in places.tolist()]
-            scores[here] = found
+            values = [score_of(part.arrays, table, terms, position) for position in places.tolist()]
+            scores[rows] = values
         return scores
 
-    def every(self, asked: Sequence[WeightedQueries]) -> tuple[Floats, NDArray[np.bool_]]:
+    def every(self, weighted: Sequence[WeightedQueries]) -> tuple[Floats, NDArray[np.bool_]]:
         """(q, d) the score of every document, and whether it shares a term with the query."""
         scores, shared = [], []
-        for queries in asked:
+        for queries in weighted:
             sums = np.zeros((len(queries), self.size), np.int64)
             batches = [queries.batch(part) for part in self.parts]
             by_numpy = few.is_faster(batches, self.parts)
@@ -135,70 +138,78 @@ class PostingsSearch(Postings):
     ) -> None:
         """Adds up the score of every document of a shard for each query."""
         if by_numpy:
-            for row, own in enumerate(sums):
-                own += few.added_up(part, batch.query(row), table)
+            for row, row_sums in enumerate(sums):
+                row_sums += few.added_up(part, batch.query(row), table)
             return
         from irtoolkit.indexes._compiled_subset import add_all
 
-        rows = [(part.arrays, table, batch.query(row), own) for row, own in enumerate(sums)]
+        rows = [
+            (part.arrays, table, batch.query(row), row_sums) for row, row_sums in enumerate(sums)
+        ]
         in_threads(lambda row: add_all(*row), rows)
 
-    def before(self, asked: Sequence[WeightedQueries], targets: Sequence[Targets]) -> list[Ints]:
-        """How many documents are before some of each query."""
-        return in_threads(lambda row: self._before(*row), self._each(asked, targets))
+    def before(self, weighted: Sequence[WeightedQueries], targets: Sequence[Targets]) -> list[Ints]:
+        """Counts the documents before each target of each query."""
+        return in_threads(lambda row: self._before(*row), self._each(weighted, targets))
 
     def _before(self, query: _Query, target: Targets) -> Ints:
         before = np.zeros(len(target.scores), np.int64)
         for number, part in enumerate(self.parts if len(before) else ()):
-            wanted = target.scores, least_keys(part.docs, target.ids)
-            own, table = query.terms[number], query.tables[number]
+            scores_and_keys = target.scores, least_keys(part.docs, target.ids)
+            terms, table = query.terms[number], query.tables[number]
             if query.by_numpy:
-                before += few.standing(part, own, table, wanted)
+                before += few.standing(part, terms, table, scores_and_keys)
                 continue
             from irtoolkit.indexes._compiled_search import WINDOW
             from irtoolkit.indexes._compiled_sums import standing
 
-            room = np.zeros(WINDOW, np.int64), np.zeros(len(own[0]), np.int64)
-            standing(part.arrays, table, own, wanted, part.keys, room, before)
+            room = np.zeros(WINDOW, np.int64), np.zeros(len(terms[0]), np.int64)
+            standing(part.arrays, table, terms, scores_and_keys, part.keys, room, before)
         return before
 
     def _each(
-        self, asked: Sequence[WeightedQueries], rows: Sequence[Any]
+        self, weighted: Sequence[WeightedQueries], rows: Sequence[Any]
     ) -> list[tuple[_Query, Any]]:
-        """Each query as the shards take it, and a row of its own."""
-        found: list[tuple[_Query, Any]] = []
+        """Returns each query as the shards take it, with its row."""
+        pairs: list[tuple[_Query, Any]] = []
         first = 0
-        for queries in asked:
-            own = rows[first : first + len(queries)]
+        for queries in weighted:
+            part_rows = rows[first : first + len(queries)]
             first += len(queries)
-            if not any(len(row[0] if isinstance(row, Targets) else row) for row in own):
-                found += [(_Query([], [], False), row) for row in own]
+            if not any(len(row[0] if isinstance(row, Targets) else row) for row in part_rows):
+                pairs += [(_Query([], [], False), row) for row in part_rows]
                 continue
             batches = [queries.batch(part) for part in self.parts]
             tables = [queries.table(part) for part in self.parts]
             by_numpy = few.is_faster(batches, self.parts)
-            for number, row in enumerate(own):
+            for number, row in enumerate(part_rows):
                 terms = [batch.query(number) for batch in batches]
-                found.append((_Query(terms, tables, by_numpy), row))
-        return found
+                pairs.append((_Query(terms, tables, by_numpy), row))
+        return pairs
 
     def sums(self, query: CountedQueries, weighting: Weighting) -> Floats:
         """(d,) one query's score of every document, deleted ones too, by adding up all postings."""
         from irtoolkit.indexes._compiled_search import WINDOW
         from irtoolkit.indexes._compiled_sums import add_up
 
-        asked = WeightedQueries(self, query, weighting)
+        weighted = WeightedQueries(self, query, weighting)
         sums: list[Ints] = [np.zeros(0, np.int64)]
         for part in self.parts:
-            terms, scales, bounds = asked.batch(part).query(0)
+            terms, scales, bounds = weighted.batch(part).query(0)
             cursors, size = part.shard.starts[terms].astype(np.int64), len(part.shard)
             for low in range(0, size, WINDOW):
-                own, high = np.zeros(WINDOW, np.int64), min(size, low + WINDOW)
+                window, high = np.zeros(WINDOW, np.int64), min(size, low + WINDOW)
                 add_up(
-                    part.arrays, asked.table(part), (terms, scales, bounds), low, high, cursors, own
+                    part.arrays,
+                    weighted.table(part),
+                    (terms, scales, bounds),
+                    low,
+                    high,
+                    cursors,
+                    window,
                 )
-                sums.append(own[: high - low])
-        total: Floats = np.concatenate(sums) * asked.unit[0] + asked.everywhere[0]
+                sums.append(window[: high - low])
+        total: Floats = np.concatenate(sums) * weighted.unit[0] + weighted.everywhere[0]
         return total
 
 
@@ -228,31 +239,31 @@ def _filled(out: tuple[Ints, Ints, Ints], first: int) -> TopDocuments:
 
 
 def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[WeightedQueries]:
-    """Queries under a formula, in as many sets as are searched at once.
+    """Returns queries under a formula, in sets that are searched at once.
 
     Args:
         shards: what counts terms; see `weighted.Counting`.
         queries: the terms of each query.
         weighting: the formula.
     """
-    known = shards.statistics(queries.terms)
+    statistics = shards.statistics(queries.terms)
     return [
-        WeightedQueries(shards, queries.part(first, first + _QUERIES), weighting, known)
+        WeightedQueries(shards, queries.part(first, first + _QUERIES), weighting, statistics)
         for first in range(0, queries.size, _QUERIES)
     ]
 
 
-def valued(asked: Sequence[WeightedQueries], found: TopDocuments) -> TopDocuments:
-    """Returns documents found with whole numbers, with the scores that these stand for."""
-    if len(asked) == 1 and len(asked[0]) == 1:
-        unit, everywhere = asked[0].unit[0], asked[0].everywhere[0]
-        return found._replace(scores=found.scores * unit + everywhere)
-    scores, first = np.empty(len(found.scores)), 0
-    for queries in asked:
-        bounds = found.offsets[first : first + len(queries) + 1]
+def valued(weighted: Sequence[WeightedQueries], hits: TopDocuments) -> TopDocuments:
+    """Returns hits whose scores are whole numbers with the scores that these stand for."""
+    if len(weighted) == 1 and len(weighted[0]) == 1:
+        unit, everywhere = weighted[0].unit[0], weighted[0].everywhere[0]
+        return hits._replace(scores=hits.scores * unit + everywhere)
+    scores, first = np.empty(len(hits.scores)), 0
+    for queries in weighted:
+        bounds = hits.offsets[first : first + len(queries) + 1]
         rows = slice(int(bounds[0]), int(bounds[-1]))
         counts = np.diff(bounds)
         unit, everywhere = np.repeat(queries.unit, counts), np.repeat(queries.everywhere, counts)
-        scores[rows] = found.scores[rows] * unit + everywhere
+        scores[rows] = hits.scores[rows] * unit + everywhere
         first += len(queries)
-    return found._replace(scores=scores)
+    return hits._replace(scores=scores)

@@ -26,10 +26,10 @@ class SearchedShard:
     def places(self, terms: Strings) -> Ints:
         """(t,) the number of each term, or -1."""
         # Searches in several threads share the shard: what one has kept, another replaces.
-        found = self._found
-        if found is None or found[0] is not terms:
-            self._found = found = terms, self.shard.places(terms)
-        return found[1]
+        cached = self._found
+        if cached is None or cached[0] is not terms:
+            self._found = cached = terms, self.shard.places(terms)
+        return cached[1]
 
     def knows_places_of(self, whole: SearchedShard) -> None:
         """Takes over what was looked up in a shard of which this is a part, with the same terms."""
@@ -51,34 +51,34 @@ class SearchedShard:
 
     def table(self, weighting: Weighting, average: float) -> Floats:
         """The weight of each class."""
-        kept = self._table
-        if kept is None or kept[:2] != (weighting, average):
+        cached = self._table
+        if cached is None or cached[:2] != (weighting, average):
             shard = self.shard
             # As many as the numbers of classes can say, so that damage does not lead out of them.
-            made = np.zeros(max(len(shard.class_counts), 1 << 16))
-            made[: len(shard.class_counts)] = weighting.weights(
+            weights = np.zeros(max(len(shard.class_counts), 1 << 16))
+            weights[: len(shard.class_counts)] = weighting.weights(
                 shard.class_counts, shard.class_lengths, average
             )
-            check_finite(weighting, made, least=0.0)
-            self._table = kept = weighting, average, made
-        return kept[2]
+            check_finite(weighting, weights, least=0.0)
+            self._table = cached = weighting, average, weights
+        return cached[2]
 
     def frequencies(self, places: Ints) -> Ints:
         """(t,) number of documents that have each term."""
         starts = self.shard.starts
-        found: Ints = np.where(places >= 0, starts[places + 1] - starts[places], 0)
+        counts: Ints = np.where(places >= 0, starts[places + 1] - starts[places], 0)
         if len(self.docs.deleted):
-            for at in np.flatnonzero(found).tolist():
-                own = self.shard.documents[starts[places[at]] : starts[places[at] + 1]]
-                found[at] = int(self.live[own].sum())
-        return found
+            for row in np.flatnonzero(counts).tolist():
+                documents = self.shard.documents[starts[places[row]] : starts[places[row] + 1]]
+                counts[row] = int(self.live[documents].sum())
+        return counts
 
     def live_documents(self, terms: Ints) -> Ints:
         """Returns the documents that have one of some terms, ascending."""
         starts, docs = self.shard.starts, self.shard.documents
         rows = [docs[starts[term] : starts[term + 1]] for term in terms.tolist()]
-        found = np.unique(np.concatenate([np.empty(0, np.int32), *rows])).astype(np.int64)
-        live: Ints = found[self.live[found] == 1]
+        documents = np.unique(np.concatenate([np.empty(0, np.int32), *rows])).astype(np.int64)
+        live: Ints = documents[self.live[documents] == 1]
         return live
 
     def all_frequencies(self) -> Ints:
@@ -87,10 +87,10 @@ class SearchedShard:
             return np.diff(self.shard.starts)
         from irtoolkit.indexes._compiled_postings import live_postings
 
-        found = np.empty(len(self.shard.terms), np.int64)
+        counts = np.empty(len(self.shard.terms), np.int64)
         places = np.asarray(self.live, np.int64) - 1
-        live_postings(self.shard.starts, self.shard.documents, places, found)
-        return found
+        live_postings(self.shard.starts, self.shard.documents, places, counts)
+        return counts
 
     @cached_property
     def tokens(self) -> int:

@@ -33,7 +33,7 @@ class Targets(NamedTuple):
 class ShardSet(Protocol):
     """Shards that are searched as one: open in this process, or in others.
 
-    Documents are numbered shard by shard. `asked` are queries as the shards of a kind take them,
+    Documents are numbered shard by shard. `queries` are encoded as the shards of a kind take them,
     with the statistics of all shards.
     """
 
@@ -42,8 +42,8 @@ class ShardSet(Protocol):
         """Number of documents that were not deleted."""
         ...
 
-    def best(self, asked: Any, depth: int, every: bool = False) -> TopDocuments:
-        """The best documents of each query; `every` ranks such as have nothing of it, too."""
+    def best(self, queries: Any, depth: int, fill: bool = False) -> TopDocuments:
+        """Returns the best documents of each query; `fill` adds some that share no term with it."""
         ...
 
     def first_of_equals(self, count: int) -> Ints:
@@ -66,7 +66,7 @@ class ShardSet(Protocol):
         """Returns the terms or vectors of documents, each of which is named once; see `contents`."""
         ...
 
-    def ranks(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
+    def ranks(self, queries: Any, documents: Sequence[Sequence[int]]) -> list[list[int]]:
         """The exact rank, from 1, of some documents of each query among all documents."""
         ...
 
@@ -107,8 +107,8 @@ class Sharded:
     def __init__(self, shards: Sequence[OpenShard], sizes: Sequence[int], first: int = 0) -> None:
         for shard, size in zip(shards, sizes, strict=True):
             if len(shard.documents.ids) != size:
-                place = shard.documents.folder / "ids-starts.npy"
-                raise DamagedIndexError(f"damaged: it is not of {size} documents", file=place)
+                path = shard.documents.folder / "ids-starts.npy"
+                raise DamagedIndexError(f"damaged: it is not of {size} documents", file=path)
         self.shards = shards
         self.bases: Ints = np.cumsum([first, *sizes]).astype(np.int64)
 
@@ -124,11 +124,11 @@ class Sharded:
 
     def split(self, documents: Ints) -> list[tuple[int, Ints, Ints]]:
         """The shards that some documents are of: its number, which documents, and their places."""
-        which = np.searchsorted(self.bases, documents, side="right") - 1
+        owners = np.searchsorted(self.bases, documents, side="right") - 1
         return [
-            (number, here, documents[here] - self.bases[number])
-            for number in np.unique(which).tolist()
-            for here in (np.flatnonzero(which == number),)
+            (number, rows, documents[rows] - self.bases[number])
+            for number in np.unique(owners).tolist()
+            for rows in (np.flatnonzero(owners == number),)
         ]
 
     def column(self, documents: Ints) -> Strings:
@@ -136,14 +136,14 @@ class Sharded:
         if len(self.shards) == 1:
             return self.shards[0].documents.ids.taken(documents - self.bases[0])
         parts = self.split(documents)
-        taken = Strings.joined(
+        ids = Strings.joined(
             self.shards[number].documents.ids.taken(places) for number, _, places in parts
         )
         if len(parts) < 2:
-            return taken
+            return ids
         back = np.empty(len(documents), np.int64)
-        back[np.concatenate([here for _, here, _ in parts])] = np.arange(len(documents))
-        return taken.taken(back)
+        back[np.concatenate([rows for _, rows, _ in parts])] = np.arange(len(documents))
+        return ids.taken(back)
 
     def ids(self, documents: Ints) -> list[str]:
         """The ids of some documents."""
@@ -154,9 +154,13 @@ class Sharded:
 
     def places(self, doc_ids: Sequence[str]) -> Ints:
         """The numbers of documents that were not deleted; -1 for one that is not there."""
-        found = [find(self.shards, doc_id) for doc_id in doc_ids]
+        locations = [find(self.shards, doc_id) for doc_id in doc_ids]
         return np.array(
-            [-1 if at is None else int(self.bases[at[0]]) + at[1] for at in found], np.int64
+            [
+                -1 if location is None else int(self.bases[location[0]]) + location[1]
+                for location in locations
+            ],
+            np.int64,
         )
 
     def first_of_equals(self, count: int) -> Ints:
@@ -181,28 +185,28 @@ class Sharded:
         best = best_first(scores, lambda rows: self.keys(documents[rows]), k)
         return documents[best], scores[best]
 
-    def ranks(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
+    def ranks(self, queries: Any, documents: Sequence[Sequence[int]]) -> list[list[int]]:
         """The exact rank, from 1, of some documents of each query among all documents."""
-        found = self.before(asked, self.targets(asked, wanted))
-        return [(before + 1).tolist() for before in found]
+        counts = self.before(queries, self.targets(queries, documents))
+        return [(before + 1).tolist() for before in counts]
 
-    def targets(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[Targets]:
+    def targets(self, queries: Any, documents: Sequence[Sequence[int]]) -> list[Targets]:
         """The scores and ids of some documents of each query."""
-        rows = [np.array(documents, np.int64) for documents in wanted]
+        rows = [np.array(numbers, np.int64) for numbers in documents]
         return [
-            Targets(scores, self.column(own))
-            for scores, own in zip(self.scores(asked, rows), rows, strict=True)
+            Targets(scores, self.column(numbers))
+            for scores, numbers in zip(self.scores(queries, rows), rows, strict=True)
         ]
 
     def contents(self, documents: Ints) -> Any:
         """Returns the terms or vectors of documents, for searches that need them."""
         raise NotImplementedError
 
-    def scores(self, asked: Any, wanted: Sequence[Ints]) -> list[Any]:
+    def scores(self, queries: Any, documents: Sequence[Ints]) -> list[Any]:
         """The scores of some documents of each query."""
         raise NotImplementedError
 
-    def before(self, asked: Any, targets: Sequence[Targets]) -> list[Ints]:
+    def before(self, queries: Any, targets: Sequence[Targets]) -> list[Ints]:
         """Returns how many of these documents are before some of each query in the one order."""
         raise NotImplementedError
 
@@ -210,18 +214,18 @@ class Sharded:
 def least_keys(shard: OpenShard, ids: Strings) -> Ints:
     """Returns (n,) the least key of a shard's documents that come before each of some ids."""
     docs, least = shard.documents, np.empty(len(ids), np.int64)
-    for at in range(len(ids)):
-        own = ids.at(at)
-        below = docs.ids.below(own, docs.order)
-        is_there = below < len(docs.ids) and docs.ids.at(int(docs.order[below])) == own
-        least[at] = least_key(len(docs.ids), below, is_there)
+    for row in range(len(ids)):
+        doc_id = ids.at(row)
+        below = docs.ids.below(doc_id, docs.order)
+        is_there = below < len(docs.ids) and docs.ids.at(int(docs.order[below])) == doc_id
+        least[row] = least_key(len(docs.ids), below, is_there)
     return least
 
 
 def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
     """Returns the results of some work for each item, done on all cores."""
-    every = list(items)
-    if len(every) < 2:
-        return [work(item) for item in every]
+    listed = list(items)
+    if len(listed) < 2:
+        return [work(item) for item in listed]
     with pool(cores()) as workers:
-        return list(workers.map(work, every))
+        return list(workers.map(work, listed))

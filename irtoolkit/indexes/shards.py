@@ -69,10 +69,10 @@ def opened_shards(
     """Some shards of an index; see `check_shard`."""
     shards = []
     for entry in entries:
-        place = folder / SHARDS / entry.name
-        check_shard(place, entry, read=read)
-        documents, gone = Documents(place).opened(), deleted(folder, entry)
-        check_length(documents.order, entry.documents, place / "order.npy")
+        path = folder / SHARDS / entry.name
+        check_shard(path, entry, read=read)
+        documents, gone = Documents(path).opened(), deleted(folder, entry)
+        check_length(documents.order, entry.documents, path / "order.npy")
         if entry.deleted is not None:
             file = folder / DELETED / entry.deleted
             check_numbers(gone, 0, entry.documents, file)
@@ -85,12 +85,12 @@ def opened_shards(
 def find(shards: Sequence[OpenShard], doc_id: str) -> tuple[int, int] | None:
     """The shard of a document that was not deleted, and its place there; or None."""
     for number, (docs, gone) in enumerate(shards):
-        place = docs.place(doc_id)
-        if place is None:
+        position = docs.place(doc_id)
+        if position is None:
             continue
-        at = int(np.searchsorted(gone, place))
-        if at == len(gone) or gone[at] != place:
-            return number, place
+        index = int(np.searchsorted(gone, position))
+        if index == len(gone) or gone[index] != position:
+            return number, position
     return None
 
 
@@ -110,21 +110,21 @@ def finished(half: Path, prefix: str, documents: int) -> ShardEntry:
     with written(folder):
         listing = seal(half, documents)
         entry = ShardEntry(f"{prefix}-{listing[:12]}", documents, listing)
-        place = folder / SHARDS / entry.name
-        if place.exists():
+        path = folder / SHARDS / entry.name
+        if path.exists():
             try:
                 # Of the index that is replaced, which stays whole until the other one is; or of
                 # another worker, which has done the same.
-                check_shard(place, entry, read=sha256)
+                check_shard(path, entry, read=sha256)
                 shutil.rmtree(half)
                 return entry
             except InputError:
-                shutil.rmtree(place)
+                shutil.rmtree(path)
         try:
-            half.rename(place)
+            half.rename(path)
         except OSError:
             # Another worker was faster.
-            check_shard(place, entry, read=sha256)
+            check_shard(path, entry, read=sha256)
             shutil.rmtree(half)
     return entry
 

@@ -45,15 +45,18 @@ def extremes(starts: Ints, counts: Ints, lengths: Ints) -> NDArray[np.int32]:
     bounds = np.zeros((len(starts) - 1, 4), np.int32)
     if not len(bounds):
         return bounds
-    for column, own in enumerate((counts == 1, counts == 2, counts > 2)):
-        shortest = np.minimum.reduceat(np.where(own, lengths, _FAR), starts[:-1])
+    for column, has_count in enumerate((counts == 1, counts == 2, counts > 2)):
+        shortest = np.minimum.reduceat(np.where(has_count, lengths, _FAR), starts[:-1])
         bounds[:, column] = np.where(shortest == _FAR, 0, shortest)
     bounds[:, 3] = np.maximum.reduceat(counts, starts[:-1])
     return bounds
 
 
 def restrict(
-    postings: tuple[Any, Any, Any], first: int, places: NDArray[np.int32], wanted: NDArray[np.bool_]
+    postings: tuple[Any, Any, Any],
+    first: int,
+    places: NDArray[np.int32],
+    selected: NDArray[np.bool_],
 ) -> tuple[Any, Any, Any]:
     """Returns the postings that some documents have of some terms.
 
@@ -61,14 +64,14 @@ def restrict(
         postings: (starts, documents, values).
         first: the first of the documents.
         places: the place of each document from the first to the last of them, or -1.
-        wanted: (t,) whether each term is wanted.
+        selected: (t,) whether the postings of each term are copied.
     """
     starts, docs, values = postings
-    terms = np.repeat(np.arange(len(wanted)), np.diff(starts))
-    own = docs.astype(np.int64) - first
-    kept = wanted[terms] & (own >= 0) & (own < len(places))
-    at = np.flatnonzero(kept)
-    at = at[places[own[at]] >= 0]
-    counts = np.bincount(terms[at], minlength=len(wanted))
+    terms = np.repeat(np.arange(len(selected)), np.diff(starts))
+    offsets = docs.astype(np.int64) - first
+    is_kept = selected[terms] & (offsets >= 0) & (offsets < len(places))
+    kept_postings = np.flatnonzero(is_kept)
+    kept_postings = kept_postings[places[offsets[kept_postings]] >= 0]
+    counts = np.bincount(terms[kept_postings], minlength=len(selected))
     new_starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    return new_starts, places[own[at]].astype(docs.dtype), values[at]
+    return new_starts, places[offsets[kept_postings]].astype(docs.dtype), values[kept_postings]

@@ -70,19 +70,19 @@ class Bundle:
         return (documents >= self.first) & (documents < self.first + self.documents)
 
 
-def bundles(place: str, manifest: Manifest, count: int) -> list[Bundle]:
+def bundles(location: str, manifest: Manifest, count: int) -> list[Bundle]:
     """The shards of an index in so many bundles at most, alike in their number of documents."""
     state = hash(manifest.shards)
     ends = np.cumsum([entry.documents for entry in manifest.shards])
     middles = ends - np.array([entry.documents for entry in manifest.shards]) / 2
-    which = np.minimum(middles * count // max(1, ends[-1]), count - 1).astype(np.int64)
-    made: list[Bundle] = []
-    for own in np.unique(which).tolist():
-        numbers = tuple(np.flatnonzero(which == own).tolist())
+    owners = np.minimum(middles * count // max(1, ends[-1]), count - 1).astype(np.int64)
+    parts: list[Bundle] = []
+    for owner in np.unique(owners).tolist():
+        numbers = tuple(np.flatnonzero(owners == owner).tolist())
         entries = tuple(manifest.shards[number] for number in numbers)
-        first = made[-1].first + made[-1].documents if made else 0
-        made.append(Bundle(place, entries, numbers, first, state))
-    return made
+        first = parts[-1].first + parts[-1].documents if parts else 0
+        parts.append(Bundle(location, entries, numbers, first, state))
+    return parts
 
 
 @lru_cache(maxsize=_OPEN)
@@ -93,8 +93,8 @@ def _opened(opener: Opener, bundle: Bundle) -> Sharded:
             remedy="keep the index where every worker sees it, or at a URL",
         )
     folder = local_index(bundle.place, bundle.numbers)
-    made: Sharded = opener(opened_shards(folder, bundle.entries), bundle.first)
-    return made
+    shards: Sharded = opener(opened_shards(folder, bundle.entries), bundle.first)
+    return shards
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +112,8 @@ class _Call:
     given: tuple[Any, ...]
 
     def __call__(self, item: tuple[Bundle, tuple[Any, ...]]) -> Any:
-        bundle, own = item
-        return self.work(_opened(self.opener, bundle), *self.given, *own)
+        bundle, own_arguments = item
+        return self.work(_opened(self.opener, bundle), *self.given, *own_arguments)
 
 
 class SpreadShards:
@@ -126,20 +126,23 @@ class SpreadShards:
         count: how many workers there are.
     """
 
-    def __init__(self, place: StrPath, manifest: Manifest, opener: Opener, count: int) -> None:
-        url = url_of(place)
-        where = str(on_disk(place).resolve()) if url is None else url
+    def __init__(self, location: StrPath, manifest: Manifest, opener: Opener, count: int) -> None:
+        url = url_of(location)
+        where = str(on_disk(location).resolve()) if url is None else url
         self._opener, self._bundles = opener, bundles(where, manifest, count)
-        folder = local_index(place, [])
+        folder = local_index(location, [])
         gone = sum(len(deleted(folder, entry)) for entry in manifest.shards)
         self.size = sum(entry.documents for entry in manifest.shards) - gone
 
     def _each(
-        self, work: Callable[..., Any], *given: Any, own: Sequence[tuple[Any, ...]] | None = None
+        self,
+        work: Callable[..., Any],
+        *shared: Any,
+        separate: Sequence[tuple[Any, ...]] | None = None,
     ) -> Iterator[Any]:
         """Yields the result of some work for each bundle."""
-        items = zip(self._bundles, own or [()] * len(self._bundles), strict=True)
-        return current().map(_Call(self._opener, work, given), list(items))
+        items = zip(self._bundles, separate or [()] * len(self._bundles), strict=True)
+        return current().map(_Call(self._opener, work, shared), list(items))
 
     def statistics(self, terms: Strings) -> Any:
         """Returns the statistics of terms in all shards."""
@@ -158,25 +161,25 @@ class SpreadShards:
 
     def frequencies(self, terms: Strings) -> Ints:
         """(t,) number of documents that have each term."""
-        found: Ints = np.sum(list(self._each(_frequencies, terms)), axis=0)
-        return found
+        frequencies: Ints = np.sum(list(self._each(_frequencies, terms)), axis=0)
+        return frequencies
 
     def contents(self, documents: Ints) -> Any:
         """Returns the terms or vectors of documents, each of which is named once."""
         masks = [bundle.holds(documents) for bundle in self._bundles]
-        parts = list(self._each(_contents, own=[(documents[mask],) for mask in masks]))
+        parts = list(self._each(_contents, separate=[(documents[mask],) for mask in masks]))
         return type(parts[0]).together(parts, [np.flatnonzero(mask) for mask in masks])
 
-    def best(self, asked: Any, depth: int, every: bool = False) -> TopDocuments:
-        """The best documents of each query; `every` ranks such as have nothing of it, too."""
+    def best(self, queries: Any, depth: int, fill: bool = False) -> TopDocuments:
+        """Returns the best documents of each query; `fill` adds some that share no term with it."""
         depth = max(1, min(depth, self.size))
-        return merged(self._each(_best, asked, depth, every), depth)
+        return merged(self._each(_best, queries, depth, fill), depth)
 
     def first_of_equals(self, count: int) -> Ints:
         """Returns the documents that come first where all scores are equal, at most so many."""
         numbers, ids = zip(*self._each(_first_of_equals, count), strict=True)
-        every: Ints = np.concatenate(numbers)
-        return every[order.key_order(keys_of(Strings.joined(ids)))][:count]
+        documents: Ints = np.concatenate(numbers)
+        return documents[order.key_order(keys_of(Strings.joined(ids)))][:count]
 
     def keys(self, documents: Ints) -> Ints:
         """Returns the keys of some documents: of equal scores the greater comes first."""
@@ -185,34 +188,36 @@ class SpreadShards:
     def ids(self, documents: Ints) -> list[str]:
         """The ids of some documents."""
         masks = [bundle.holds(documents) for bundle in self._bundles]
-        found = id_array([""] * len(documents))
-        parts = self._each(_column, own=[(documents[mask],) for mask in masks])
+        ids = id_array([""] * len(documents))
+        parts = self._each(_column, separate=[(documents[mask],) for mask in masks])
         for mask, column in zip(masks, parts, strict=True):
-            found[mask] = id_array(column.chosen(np.arange(len(column))))
-        names: list[str] = found.tolist()
+            ids[mask] = id_array(column.chosen(np.arange(len(column))))
+        names: list[str] = ids.tolist()
         return names
 
     def places(self, doc_ids: Sequence[str]) -> Ints:
         """The numbers of documents that were not deleted; -1 for one that is not there."""
-        found: Ints = np.max(list(self._each(_places, list(doc_ids))), axis=0)
-        return found
+        places: Ints = np.max(list(self._each(_places, list(doc_ids))), axis=0)
+        return places
 
-    def ranks(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
+    def ranks(self, queries: Any, documents: Sequence[Sequence[int]]) -> list[list[int]]:
         """The exact rank, from 1, of some documents of each query among all documents."""
-        rows = [np.array(documents, np.int64) for documents in wanted]
+        rows = [np.array(row, np.int64) for row in documents]
         split = [[row[bundle.holds(row)] for row in rows] for bundle in self._bundles]
-        parts = list(self._each(_targets, asked, own=[(own,) for own in split]))
+        parts = list(
+            self._each(_targets, queries, separate=[(part_documents,) for part_documents in split])
+        )
         targets = []
         for number, row in enumerate(rows):
-            documents = np.concatenate([own[number] for own in split])
-            back = np.argsort(documents)[np.argsort(np.argsort(row))]
+            merged = np.concatenate([part_documents[number] for part_documents in split])
+            back = np.argsort(merged)[np.argsort(np.argsort(row))]
             scores = np.concatenate([part[number].scores for part in parts])[back]
             ids = Strings.joined(part[number].ids for part in parts)
             targets.append(Targets(scores, ids.taken(back)))
         before = [np.zeros(len(row), np.int64) for row in rows]
-        for part in self._each(_before, asked, targets):
-            for total, own in zip(before, part, strict=True):
-                total += own
+        for part in self._each(_before, queries, targets):
+            for total, counts in zip(before, part, strict=True):
+                total += counts
         return [(total + 1).tolist() for total in before]
 
 
@@ -228,19 +233,19 @@ def _vocabulary(shards: Any) -> Any:
 
 
 def _frequencies(shards: Any, terms: Strings) -> Ints:
-    found: Ints = shards.frequencies(terms)
-    return found
+    frequencies: Ints = shards.frequencies(terms)
+    return frequencies
 
 
 def _contents(shards: Any, documents: Ints) -> Any:
     return shards.contents(documents)
 
 
-def _best(shards: Any, asked: Any, depth: int, every: bool) -> ShardHits:
-    found = shards.best(asked, depth, every)
+def _best(shards: Any, queries: Any, depth: int, fill: bool) -> ShardHits:
+    hits = shards.best(queries, depth, fill)
     first = int(shards.bases[0])
-    numbers = distinct_numbers(found.documents - first)[0] + first
-    return ShardHits(found, numbers, shards.column(numbers))
+    numbers = distinct_numbers(hits.documents - first)[0] + first
+    return ShardHits(hits, numbers, shards.column(numbers))
 
 
 def _first_of_equals(shards: Sharded, count: int) -> tuple[Ints, Strings]:
@@ -256,9 +261,9 @@ def _places(shards: Sharded, doc_ids: Sequence[str]) -> Ints:
     return shards.places(doc_ids)
 
 
-def _targets(shards: Sharded, asked: Any, wanted: Sequence[Ints]) -> list[Targets]:
-    return shards.targets(asked, [row.tolist() for row in wanted])
+def _targets(shards: Sharded, queries: Any, documents: Sequence[Ints]) -> list[Targets]:
+    return shards.targets(queries, [row.tolist() for row in documents])
 
 
-def _before(shards: Sharded, asked: Any, targets: Sequence[Targets]) -> list[Ints]:
-    return shards.before(asked, targets)
+def _before(shards: Sharded, queries: Any, targets: Sequence[Targets]) -> list[Ints]:
+    return shards.before(queries, targets)

@@ -55,10 +55,10 @@ class Strings(Sequence[str]):
     @classmethod
     def joined(cls, parts: Iterable[Strings]) -> Strings:
         """The texts of several columns, one after the other."""
-        kept = list(parts)
-        ends = np.cumsum([0, *(len(part.data) for part in kept)])
-        starts = [part.starts[1:] + end for part, end in zip(kept, ends, strict=False)]
-        data = [part.data for part in kept]
+        strings = list(parts)
+        ends = np.cumsum([0, *(len(part.data) for part in strings)])
+        starts = [part.starts[1:] + end for part, end in zip(strings, ends, strict=False)]
+        data = [part.data for part in strings]
         return cls(
             np.concatenate(data) if data else np.empty(0, np.uint8),
             np.concatenate([np.zeros(1, np.int64), *starts]),
@@ -73,15 +73,15 @@ class Strings(Sequence[str]):
     def __getitem__(self, key: slice) -> list[str]: ...
     def __getitem__(self, key: int | slice) -> str | list[str]:
         if isinstance(key, slice):
-            return [self[place] for place in range(*key.indices(len(self)))]
+            return [self[position] for position in range(*key.indices(len(self)))]
         return self._decoded(self.at(key))
 
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
 
-    def at(self, place: int) -> bytes:
+    def at(self, position: int) -> bytes:
         """The UTF-8 of one text."""
-        return self.data[int(self.starts[place]) : int(self.starts[place + 1])].tobytes()
+        return self.data[int(self.starts[position]) : int(self.starts[position + 1])].tobytes()
 
     def chosen(self, places: Ints) -> list[str]:
         """Some texts, in the order of their places."""
@@ -90,11 +90,11 @@ class Strings(Sequence[str]):
             bounds = zip(begins.tolist(), ends.tolist(), strict=True)
             return [self._decoded(self.data[first:last].tobytes()) for first, last in bounds]
         # Short ones are taken out all at once, and cut.
-        taken = self.taken(places)
-        every = taken.data.tobytes()
-        if not every.isascii():
-            return list(taken)
-        text, bounds = every.decode(), taken.starts.tolist()
+        strings = self.taken(places)
+        joined = strings.data.tobytes()
+        if not joined.isascii():
+            return list(strings)
+        text, bounds = joined.decode(), strings.starts.tolist()
         return [text[first:last] for first, last in pairwise(bounds)]
 
     def _decoded(self, coded: bytes) -> str:
@@ -122,8 +122,8 @@ class Strings(Sequence[str]):
         starts = np.zeros(len(places) + 1, np.int64)
         np.cumsum(ends - begins, out=starts[1:])
         if not is_worth_loading(_COPIED * len(places)):
-            every = [self.at(place) for place in places.tolist()]
-            return Strings(np.frombuffer(b"".join(every), np.uint8), starts, self.file)
+            texts = [self.at(position) for position in places.tolist()]
+            return Strings(np.frombuffer(b"".join(texts), np.uint8), starts, self.file)
         from irtoolkit.indexes._compiled_strings import copy_each
 
         data = np.empty(int(starts[-1]), np.uint8)
@@ -133,8 +133,10 @@ class Strings(Sequence[str]):
     def places(self, texts: Strings) -> Ints:
         """(n,) where each of some texts is, or -1; these here are in byte order."""
         if not is_worth_loading(_LOOKED_UP * len(texts)):
-            found = [self.place(text) for text in texts]
-            return np.array([-1 if place is None else place for place in found], np.int64)
+            positions = [self.place(text) for text in texts]
+            return np.array(
+                [-1 if position is None else position for position in positions], np.int64
+            )
         from irtoolkit.indexes._compiled_strings import find_each
 
         places = np.empty(len(texts), np.int64)
@@ -158,8 +160,8 @@ class Strings(Sequence[str]):
         low = self.below(coded, order)
         if low == len(self):
             return None
-        found = low if order is None else int(order[low])
-        return found if self.at(found) == coded else None
+        position = low if order is None else int(order[low])
+        return position if self.at(position) == coded else None
 
     def save(self, folder: Path, name: str) -> None:
         """Writes the column as two files."""
@@ -173,10 +175,10 @@ class Strings(Sequence[str]):
         Raises:
             DamagedIndexError: its texts do not begin and end within it.
         """
-        path, place = folder / f"{name}.bin", folder / f"{name}-starts.npy"
+        path, starts_path = folder / f"{name}.bin", folder / f"{name}-starts.npy"
         data = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
-        starts = mapped(place)
-        check_starts(starts, None, len(data), place)
+        starts = mapped(starts_path)
+        check_starts(starts, None, len(data), starts_path)
         return cls(np.asarray(data), starts, path)
 
 

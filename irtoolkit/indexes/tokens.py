@@ -74,21 +74,23 @@ def split_steps(texts: Iterable[str]) -> int:
 
 def counted_by_python(texts: Sequence[str], analyze: Analyzer, terms: Terms) -> Counted:
     """Returns the term counts of some texts, which are split by Python."""
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     counts: list[collections.Counter[int]] = []
     for text in texts:
         tokens = analyze.split(analyze.lower(text))
-        fresh = [token for token in dict.fromkeys(tokens) if token not in known]
-        known.update(zip(fresh, terms.numbers(fresh), strict=True))
-        own = collections.Counter(map(known.__getitem__, tokens))
-        own.pop(-1, None)  # stopped
-        counts.append(own)
+        fresh = [token for token in dict.fromkeys(tokens) if token not in numbers]
+        numbers.update(zip(fresh, terms.numbers(fresh), strict=True))
+        text_counts = collections.Counter(map(numbers.__getitem__, tokens))
+        text_counts.pop(-1, None)  # stopped
+        counts.append(text_counts)
     size = sum(map(len, counts))
     return Counted(
-        np.fromiter((term for own in counts for term in own), np.int32, size),
-        np.fromiter((count for own in counts for count in own.values()), np.int32, size),
-        np.cumsum([len(own) for own in counts], dtype=np.int64),
-        np.array([own.total() for own in counts], np.int32),
+        np.fromiter((term for text_counts in counts for term in text_counts), np.int32, size),
+        np.fromiter(
+            (count for text_counts in counts for count in text_counts.values()), np.int32, size
+        ),
+        np.cumsum([len(text_counts) for text_counts in counts], dtype=np.int64),
+        np.array([text_counts.total() for text_counts in counts], np.int32),
     )
 
 
@@ -147,10 +149,10 @@ class _Table:
         size = 2 * len(self._slots)
         slots = np.full(size, -1, np.int32)
         # The same places as the compiled loop would choose.
-        for number, place in enumerate((self._hashes[:used] & np.uint64(size - 1)).tolist()):
-            while slots[place] >= 0:
-                place = (place + 1) & (size - 1)
-            slots[place] = number
+        for number, slot in enumerate((self._hashes[:used] & np.uint64(size - 1)).tolist()):
+            while slots[slot] >= 0:
+                slot = (slot + 1) & (size - 1)
+            slots[slot] = number
         self._slots = slots
         self._hashes = np.resize(self._hashes, size // 2 + 2)
         self._starts = np.concatenate(
@@ -164,9 +166,9 @@ class _Table:
         from irtoolkit.indexes._compiled_tokens import count
 
         used = int(self._used[0])
-        known = Strings(self._arena, self._starts[: used + 1])
+        token_strings = Strings(self._arena, self._starts[: used + 1])
         if used > len(self._of):
-            fresh = self._terms.numbers(known.chosen(np.arange(len(self._of), used)))
+            fresh = self._terms.numbers(token_strings.chosen(np.arange(len(self._of), used)))
             self._of = np.concatenate([self._of, np.array(fresh, np.int32)])
         most = len(self._terms)
         room = np.full(most, -1, np.int64), np.empty(most, np.int64)

@@ -37,13 +37,15 @@ class VectorSearch(Sharded):
     """
 
     def __init__(self, shards: Sequence[tuple[VectorShard, OpenShard]], first: int = 0) -> None:
-        super().__init__([docs for _, docs in shards], [len(one) for one, _ in shards], first)
+        super().__init__(
+            [docs for _, docs in shards], [len(vectors) for vectors, _ in shards], first
+        )
         self.vectors = [shard for shard, _ in shards]
 
     @classmethod
     def of(cls, shards: Sequence[OpenShard], first: int = 0) -> VectorSearch:
         """Shards of vectors that are open."""
-        return cls([(VectorShard.open(own.documents.folder), own) for own in shards], first)
+        return cls([(VectorShard.open(shard.documents.folder), shard) for shard in shards], first)
 
     @cached_property
     def _live(self) -> list[NDArray[np.uint8]]:
@@ -58,23 +60,23 @@ class VectorSearch(Sharded):
     def contents(self, documents: Ints) -> DocumentVectors:
         """The vectors of some documents, which have one each."""
         parts = self.split(documents)
-        made = []
+        vectors = []
         for number, _, places in parts:
             shard = self.vectors[number]
-            made.append(DocumentVectors(shard.chosen(shard.starts[places])))
-        return DocumentVectors.together(made, [here for _, here, _ in parts])
+            vectors.append(DocumentVectors(shard.chosen(shard.starts[places])))
+        return DocumentVectors.together(vectors, [rows for _, rows, _ in parts])
 
-    def best(self, asked: QueryVectors, depth: int, every: bool = False) -> TopDocuments:
+    def best(self, queries: QueryVectors, depth: int, fill: bool = False) -> TopDocuments:
         """The best documents of each query; all documents have a score.
 
         Args:
-            asked: their vectors; each query has at least one.
+            queries: their vectors; each query has at least one.
             depth: documents of each query, at most.
         """
         depth = max(1, min(depth, self.size))
         rows: list[tuple[Ints, Floats]] = []
-        for first in range(0, asked.size, _QUERIES):
-            part = asked.some(first, min(asked.size, first + _QUERIES))
+        for first in range(0, queries.size, _QUERIES):
+            part = queries.some(first, min(queries.size, first + _QUERIES))
             near = [
                 (part.some(row, row + 1), docs, depth)
                 for row, docs in enumerate(self.near(part, depth))
@@ -86,36 +88,36 @@ class VectorSearch(Sharded):
         """Documents of each query that may be among its best."""
         depth = min(depth, self.size)
         live = [
-            np.flatnonzero(own) + base
-            for own, base in zip(self._live, self.bases.tolist(), strict=False)
+            np.flatnonzero(live_part) + base
+            for live_part, base in zip(self._live, self.bases.tolist(), strict=False)
         ]
-        every = np.concatenate([np.empty(0, np.int64), *live])
+        live_rows = np.concatenate([np.empty(0, np.int64), *live])
         if not depth or max(self._longest, np.sqrt(queries.squares.max(initial=0))) >= LONGEST:
-            return [every] * queries.size
-        kept = Kept(np.full(queries.size, -np.inf), depth)
+            return [live_rows] * queries.size
+        candidates = Kept(np.full(queries.size, -np.inf), depth)
         for number, shard in enumerate(self.vectors):
-            own = self._live[number]
+            live_part = self._live[number]
             for block in self._proposed(queries, shard):
                 end = block.first + block.bits.shape[1]
-                kept.take(block, int(self.bases[number]), own[block.first : end])
-        kept.finish()
-        counts, crowded = kept.counts.tolist(), kept.is_crowded
+                candidates.take(block, int(self.bases[number]), live_part[block.first : end])
+        candidates.finish()
+        counts, crowded = candidates.counts.tolist(), candidates.is_crowded
         return [
-            every
+            live_rows
             if crowded[row] or counts[row] < 0
-            else kept.documents[row, : counts[row]].astype(np.int64)
+            else candidates.documents[row, : counts[row]].astype(np.int64)
             for row in range(queries.size)
         ]
 
     def _proposed(self, queries: QueryVectors, shard: VectorShard) -> Iterator[Block]:
         """Yields products with the documents of a shard, in single precision."""
-        how = queries.comparison
-        if how.similarity != "l2" and shard.has_one_each and queries.has_one_each:
-            proposals = Proposals(shard, how.similarity == "cosine", half=False)
+        comparison = queries.comparison
+        if comparison.similarity != "l2" and shard.has_one_each and queries.has_one_each:
+            proposals = Proposals(shard, comparison.similarity == "cosine", half=False)
             yield from proposals.blocks(proposals.factors(queries.rows), slice(0, len(shard)))
             return
         for first, last in shard.blocks():
-            scores, off = how.proposed(queries, shard, (first, last), self._longest)
+            scores, off = comparison.proposed(queries, shard, (first, last), self._longest)
             single = np.ascontiguousarray(scores, np.float32)
             yield Block(first, single.view(np.int32), (off, np.zeros(len(off))))
 
@@ -133,19 +135,22 @@ class VectorSearch(Sharded):
     def _exact(self, query: QueryVectors, docs: Ints) -> Floats:
         """(n,) the scores of some documents of a query in double precision."""
         scores = np.empty(len(docs))
-        for number, here, places in self.split(docs):
-            some = self.vectors[number].of_documents(places)
-            scores[here] = query.comparison.scores(query, some)[0]
+        for number, rows, places in self.split(docs):
+            subset = self.vectors[number].of_documents(places)
+            scores[rows] = query.comparison.scores(query, subset)[0]
         return scores
 
-    def scores(self, asked: QueryVectors, wanted: Sequence[Ints]) -> list[Any]:
+    def scores(self, queries: QueryVectors, documents: Sequence[Ints]) -> list[Any]:
         """The scores of some documents of each query."""
-        return [self._exact(asked.some(row, row + 1), own) for row, own in enumerate(wanted)]
+        return [
+            self._exact(queries.some(row, row + 1), numbers)
+            for row, numbers in enumerate(documents)
+        ]
 
-    def before(self, asked: QueryVectors, targets: Sequence[Targets]) -> list[Ints]:
+    def before(self, queries: QueryVectors, targets: Sequence[Targets]) -> list[Ints]:
         """How many documents are before some of each query."""
         return [
-            self._before(asked.some(row, row + 1), target) for row, target in enumerate(targets)
+            self._before(queries.some(row, row + 1), target) for row, target in enumerate(targets)
         ]
 
     def _before(self, query: QueryVectors, target: Targets) -> Ints:
@@ -155,9 +160,9 @@ class VectorSearch(Sharded):
             least = least_keys(self.shards[number], target.ids)
             for first, last in shard.blocks():
                 scores, off = self._scores(query, shard, number, first, last)
-                for at, score in enumerate(target.scores.tolist()):
-                    before[at] += (scores[0] > score + off[0]).sum()
+                for row, score in enumerate(target.scores.tolist()):
+                    before[row] += (scores[0] > score + off[0]).sum()
                     near = np.flatnonzero(np.abs(scores[0] - score) <= off[0]) + first
                     others = self._exact(query, near + self.bases[number])
-                    before[at] += is_before(others, keys[near], score, least[at]).sum()
+                    before[row] += is_before(others, keys[near], score, least[row]).sum()
         return before

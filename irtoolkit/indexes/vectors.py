@@ -105,8 +105,8 @@ class VectorShard:
 
     def chosen(self, rows: Ints) -> Singles:
         """(n, dimensions) the vectors of some rows in single precision."""
-        found = np.asarray(self.vectors[rows], np.float32)
-        return found if self.scales is None else found * self.scales[rows, None]
+        vectors = np.asarray(self.vectors[rows], np.float32)
+        return vectors if self.scales is None else vectors * self.scales[rows, None]
 
     def of_documents(self, documents: Ints) -> VectorShard:
         """Returns a shard in memory of some documents."""
@@ -198,11 +198,11 @@ def merge_vectors(shards: Sequence[VectorShard], places: Sequence[Ints], folder:
     stored = kinds[shards[0].vectors.dtype]
     # Codes are copied as they are: to scale and round them again would change them.
     writer = VectorsWriter(folder, stored)
-    for shard, place in zip(shards, places, strict=True):
+    for shard, numbers in zip(shards, places, strict=True):
         for first, last in shard.blocks():
-            kept = np.flatnonzero(place[first:last] >= 0) + first
-            counts = shard.starts[kept + 1] - shard.starts[kept]
-            rows = gathered(shard.starts[kept], counts)
+            live = np.flatnonzero(numbers[first:last] >= 0) + first
+            counts = shard.starts[live + 1] - shard.starts[live]
+            rows = gathered(shard.starts[live], counts)
             writer.copy(shard, rows, counts)
     writer.close()
 

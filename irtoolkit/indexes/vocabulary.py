@@ -26,17 +26,21 @@ class Vocabulary:
     @classmethod
     def total(cls, parts: Iterable[Vocabulary]) -> Vocabulary:
         """The sum of several, without terms that no document has."""
-        every = list(parts)
-        if len(every) == 1:
-            there = np.flatnonzero(every[0].counts)
-            whole = len(there) == len(every[0].counts)
-            return every[0] if whole else cls(every[0].terms.taken(there), every[0].counts[there])
-        found: dict[str, int] = {}
-        for part in every:
+        vocabularies = list(parts)
+        if len(vocabularies) == 1:
+            used = np.flatnonzero(vocabularies[0].counts)
+            whole = len(used) == len(vocabularies[0].counts)
+            return (
+                vocabularies[0]
+                if whole
+                else cls(vocabularies[0].terms.taken(used), vocabularies[0].counts[used])
+            )
+        counts: dict[str, int] = {}
+        for part in vocabularies:
             for term, count in zip(part.terms, part.counts.tolist(), strict=True):
-                found[term] = found.get(term, 0) + count
-        terms = sorted(term for term, count in found.items() if count)
-        return cls(Strings.of(terms), np.array([found[term] for term in terms], np.int64))
+                counts[term] = counts.get(term, 0) + count
+        terms = sorted(term for term, count in counts.items() if count)
+        return cls(Strings.of(terms), np.array([counts[term] for term in terms], np.int64))
 
     def of(self, terms: Strings) -> Ints:
         """(n,) the frequency of some terms; 0 for one that is not there."""

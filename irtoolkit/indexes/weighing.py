@@ -32,9 +32,9 @@ def weigh(starts: Any, numbers: Any, counts: Any, idf: Any, heaviest: float, out
     units, totals, negative, scales = out
     for query in range(len(starts) - 1):
         total, size, is_negative = 0.0, 0.0, False
-        for at in range(starts[query], starts[query + 1]):
-            scale = idf[numbers[at]] * counts[at]
-            scales[at] = scale
+        for row in range(starts[query], starts[query + 1]):
+            scale = idf[numbers[row]] * counts[row]
+            scales[row] = scale
             total += scale
             size += abs(scale)
             is_negative = is_negative or scale < 0
@@ -43,8 +43,8 @@ def weigh(starts: Any, numbers: Any, counts: Any, idf: Any, heaviest: float, out
         digits = min(DIGITS, GREATEST - exponent + (mantissa == 0.5))
         units[query], totals[query] = math.ldexp(1.0, -digits), total
         negative[query] = is_negative
-        for at in range(starts[query], starts[query + 1]):
-            scales[at] /= units[query]
+        for row in range(starts[query], starts[query + 1]):
+            scales[row] /= units[query]
 
 
 def place(starts: Any, numbers: Any, scales: Any, places: Any, most: Any, out: Any) -> None:
@@ -60,12 +60,12 @@ def place(starts: Any, numbers: Any, scales: Any, places: Any, most: Any, out: A
     count = 0
     for query in range(len(starts) - 1):
         first = count
-        for at in range(starts[query], starts[query + 1]):
-            term, scale = places[numbers[at]], scales[at]
+        for row in range(starts[query], starts[query + 1]):
+            term, scale = places[numbers[row]], scales[row]
             if term >= 0 and scale != 0:
                 # As the compiled loops round.
                 terms[count], own_scales[count] = term, scale
-                bounds[count] = int(most[numbers[at]] * scale + 1)
+                bounds[count] = int(most[numbers[row]] * scale + 1)
                 count += 1
         own_starts[query + 1] = count
         if count - first > _SORTED:
@@ -74,9 +74,9 @@ def place(starts: Any, numbers: Any, scales: Any, places: Any, most: Any, out: A
             bounds[first:count] = bounds[order]
             continue
         for last in range(first + 1, count):
-            term, scale, bound, at = terms[last], own_scales[last], bounds[last], last
-            while at > first and bounds[at - 1] > bound:
-                terms[at], own_scales[at] = terms[at - 1], own_scales[at - 1]
-                bounds[at] = bounds[at - 1]
-                at -= 1
-            terms[at], own_scales[at], bounds[at] = term, scale, bound
+            term, scale, bound, row = terms[last], own_scales[last], bounds[last], last
+            while row > first and bounds[row - 1] > bound:
+                terms[row], own_scales[row] = terms[row - 1], own_scales[row - 1]
+                bounds[row] = bounds[row - 1]
+                row -= 1
+            terms[row], own_scales[row], bounds[row] = term, scale, bound

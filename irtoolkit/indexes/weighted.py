@@ -45,14 +45,14 @@ class Statistics:
     @classmethod
     def total(cls, parts: Iterable[Statistics]) -> Statistics:
         """Returns the statistics of several shards or sets of shards together."""
-        every = list(parts)
+        listed = list(parts)
         return cls(
-            sum(part.size for part in every),
-            sum(part.tokens for part in every),
-            max((part.count for part in every), default=0),
-            min((part.length for part in every if part.length), default=0),
-            np.sum([part.found for part in every], axis=0),
-            sum(part.empty for part in every),
+            sum(part.size for part in listed),
+            sum(part.tokens for part in listed),
+            max((part.count for part in listed), default=0),
+            min((part.length for part in listed if part.length), default=0),
+            np.sum([part.found for part in listed], axis=0),
+            sum(part.empty for part in listed),
         )
 
     @property
@@ -105,22 +105,22 @@ class WeightedQueries:
         shards: Counting,
         queries: CountedQueries,
         weighting: Weighting,
-        known: Statistics | None = None,
+        statistics: Statistics | None = None,
     ) -> None:
-        """`known` is what the shards say of the terms, where they were asked before."""
-        own = shards.statistics(queries.terms) if known is None else known
+        """Weighs the terms of queries, by default with the statistics of the shards."""
+        counted = shards.statistics(queries.terms) if statistics is None else statistics
         if not weighting.counts_empty:
-            own = replace(own, size=own.size - own.empty)
-        self._weighting, self._queries, self._average = weighting, queries, own.average
-        found = own.found
-        there = found > 0
-        idf = np.zeros(len(found))
-        if there.any():
-            idf[there] = weighting.idf(own.size, found[there], shards.all_frequencies)
+            counted = replace(counted, size=counted.size - counted.empty)
+        self._weighting, self._queries, self._average = weighting, queries, counted.average
+        frequencies = counted.found
+        occurs = frequencies > 0
+        idf = np.zeros(len(frequencies))
+        if occurs.any():
+            idf[occurs] = weighting.idf(counted.size, frequencies[occurs], shards.all_frequencies)
             check_finite(weighting, idf)
         # The weight of the greatest count in the shortest document.
-        heaviest = _weight(weighting, own.count or 1, own.length or 1, own.average)
-        if own.count:
+        heaviest = _weight(weighting, counted.count or 1, counted.length or 1, counted.average)
+        if counted.count:
             check_finite(weighting, np.array([heaviest]), least=0.0)
         self.unit: Floats = np.empty(queries.size)
         self.negative: NDArray[np.bool_] = np.empty(queries.size, np.bool_)
@@ -132,7 +132,7 @@ class WeightedQueries:
         # A term that weighs nothing makes a match, and adds nothing to a score.
         nothing = np.flatnonzero(self._scales == 0)
         self._weightless: Ints = (
-            nothing[there[queries.numbers[nothing]]] if len(nothing) else nothing
+            nothing[occurs[queries.numbers[nothing]]] if len(nothing) else nothing
         )
 
     def __len__(self) -> int:
@@ -160,9 +160,9 @@ class WeightedQueries:
 
     def weightless(self, part: SearchedShard) -> dict[int, Ints]:
         """Returns the numbers of the terms that weigh nothing in a shard, of each query that has any."""
-        at = self._weightless
-        queries = np.searchsorted(self._queries.starts, at, side="right") - 1
-        places = part.places(self._queries.terms)[self._queries.numbers[at]]
+        rows = self._weightless
+        queries = np.searchsorted(self._queries.starts, rows, side="right") - 1
+        places = part.places(self._queries.terms)[self._queries.numbers[rows]]
         return {
             query: places[(queries == query) & (places >= 0)]
             for query in np.unique(queries).tolist()

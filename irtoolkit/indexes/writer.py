@@ -86,8 +86,8 @@ def writing(folder: Path, *, wait: bool = False) -> Iterator[None]:
     Raises:
         InputError: another process writes to it, unless `wait`; or the folder cannot be written.
     """
-    with locked(folder / "lock", wait=wait) as mine:
-        if not mine:
+    with locked(folder / "lock", wait=wait) as is_locked:
+        if not is_locked:
             raise InputError(
                 f"another process is writing to the index {folder}",
                 remedy="wait until it has finished",
@@ -190,7 +190,7 @@ def _begun(target: Target, source: Source) -> Manifest:
             )
         # Documents that have changed since: those of before are of no use.
         manifest = manifest.settled()
-    if any(known.is_same(source) for known in manifest.sources):
+    if any(source_known.is_same(source) for source_known in manifest.sources):
         raise RepeatedDocumentError(
             f"the documents of {source.name} are in the index {target.folder} already"
         )
@@ -292,13 +292,13 @@ def _refuse_known(half: Path, shards: Sequence[OpenShard], ready: int, folder: P
     for docs, _ in shards:
         others = docs.hashes
         if len(others):
-            at = np.minimum(np.searchsorted(others, codes), len(others) - 1)
-            suspects |= others[at] == codes
+            positions = np.minimum(np.searchsorted(others, codes), len(others) - 1)
+            suspects |= others[positions] == codes
     for doc_id in fresh.ids.chosen(np.flatnonzero(suspects)):
-        found = find(shards, doc_id)
-        if found is None:
+        location = find(shards, doc_id)
+        if location is None:
             continue
-        if found[0] < ready:
+        if location[0] < ready:
             raise RepeatedDocumentError(
                 f"document {doc_id} is in the index {folder} already",
                 remedy="nothing was added; delete it first, or leave it out",

@@ -123,7 +123,7 @@ class ImpactSearcher:
             return found
         if found.scores.min(initial=1) <= 0:
             # Below a document without a term of the query is one whose weights are negative.
-            return self.shards.best(asked, depth, every=True)
+            return self.shards.best(asked, depth, fill=True)
         return filled(found, depth, self.shards, np.zeros(len(queries)))
 
     def ranks(

@@ -169,7 +169,7 @@ class LikelihoodSearcher(PostingsSearcher):
 
         All documents have a probability, and `fill` ranks them all.
         """
-        return self.shards.best(self._asked(terms), depth, every=fill)
+        return self.shards.best(self._asked(terms), depth, fill=fill)
 
     def _asked(self, terms: CountedQueries) -> list[ScannedQuery]:
         known: Occurrences = self.counting.statistics(terms.terms)
