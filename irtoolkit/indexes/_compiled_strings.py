@@ -32,7 +32,7 @@ def find_each(data: Any, starts: Any, texts: Any, text_starts: Any, out: Any) ->
 def order_of(
     text: Any, begin: int, end: int, text_other: Any, begin_other: int, end_other: int
 ) -> int:
-    """Returns a number below 0 for a text before the other in byte order, above 0 for one after it, else 0."""
+    """Compares two texts in byte order: below 0 if the first comes first, above 0 if it comes last."""
     for step in range(min(end - begin, end_other - begin_other)):
         byte, byte_other = text[begin + step], text_other[begin_other + step]
         if byte != byte_other:

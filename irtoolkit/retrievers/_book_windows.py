@@ -83,11 +83,11 @@ class Surrounded(Retriever):
         weights: list[float] = []
         counts: list[int] = []
         sides = zip(task.query_fields("left"), task.query_fields("right"), strict=True)
-        for left, right in sides:
-            texts += [*left, *right]
-            weights += [self.fade**i for i in reversed(range(len(left)))]
-            weights += [self.fade**i for i in range(len(right))]
-            counts.append(len(left) + len(right))
+        for before, after in sides:
+            texts += [*before, *after]
+            weights += [self.fade**i for i in reversed(range(len(before)))]
+            weights += [self.fade**i for i in range(len(after))]
+            counts.append(len(before) + len(after))
         offsets = np.cumsum([0, *counts])
         columns = np.arange(len(texts))
         shape = (len(counts), len(texts))

@@ -98,15 +98,15 @@ class Feedback(Lexical, ABC):
     def postings_format(self) -> PostingsIndex:
         return FeedbackIndex(self, super().postings_format())
 
-    def is_common(self, found: Any, size: int) -> Any:
-        """Whether a term in `found` of `size` documents is too common; numbers or arrays."""
-        return found > max(self.max_df * size, self.fb_docs)
+    def is_common(self, count: Any, size: int) -> Any:
+        """Whether a term in `count` of `size` documents is too common; numbers or arrays."""
+        return count > max(self.max_df * size, self.fb_docs)
 
-    def takes(self, how: Analysis) -> Callable[[str], Any]:
+    def takes(self, analysis: Analysis) -> Callable[[str], Any]:
         """Whether feedback takes a term, as far as its letters tell."""
         form: str = self.filter_terms
         if form == "auto":
-            is_english = how.stop != "none" or how.stem == "porter"
+            is_english = analysis.stop != "none" or analysis.stem == "porter"
             form = self.english if is_english else "length"
         return (lambda term: True) if form == "none" else _FORMS[form].fullmatch
 
@@ -143,7 +143,7 @@ class FeedbackSearcher:
     def __init__(self, feedback: Feedback, searcher: PostingsSearcher) -> None:
         self._feedback, self._searcher = feedback, searcher
         self.shards = searcher.shards
-        # A run and the exact ranks of its documents are asked for one after the other.
+        # A run and the exact ranks of its documents are computed one after the other.
         self._expanded: Callable[[tuple[Segments, ...]], CountedQueries] = lru_cache(1)(
             self._expand
         )
@@ -151,25 +151,27 @@ class FeedbackSearcher:
     def search(
         self, queries: Sequence[Segments], depth: int, *, fill: bool = False
     ) -> TopDocuments:
-        """The best documents of each query after feedback; see `PostingsSearcher.found`."""
+        """Returns the best documents of each query after feedback; see `PostingsSearcher.found`."""
         return self._searcher.found(self._expanded(tuple(queries)), depth, fill=fill)
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         """The best documents of each query after feedback, given its terms before."""
         return self._searcher.found(self._fed(terms), depth, fill=fill)
 
-    def standing(self, terms: CountedQueries, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
-        """The ranks of some documents of each query after feedback, given its terms before."""
-        return self._searcher.standing(self._fed(terms), wanted)
+    def standing(
+        self, terms: CountedQueries, documents: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """Returns the ranks of some documents of each query after feedback, given its terms before."""
+        return self._searcher.standing(self._fed(terms), documents)
 
     def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
     ) -> list[list[int]]:
-        """The exact rank of some documents of each query among all documents, from 1."""
-        return self._searcher.standing(self._expanded(tuple(queries)), wanted)
+        """Returns the exact rank, from 1, of some documents of each query among all documents."""
+        return self._searcher.standing(self._expanded(tuple(queries)), documents)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
-        """Where words of the beginning of a text have a term of the query as it was asked."""
+        """Returns where words of the beginning of a text have a term of the original query."""
         return self._searcher.matched(query, text)
 
     def terms(self, queries: Sequence[Segments]) -> CountedQueries:
@@ -179,8 +181,8 @@ class FeedbackSearcher:
     def within(self, documents: Ints, terms: Strings | None, *, apart: bool) -> FeedbackSearcher:
         """Returns what searches some documents; see `PostingsSearcher.within`."""
         # Feedback takes any term of them.
-        own = self._searcher.within(documents, None, apart=apart)
-        return FeedbackSearcher(self._feedback, own)
+        searcher = self._searcher.within(documents, None, apart=apart)
+        return FeedbackSearcher(self._feedback, searcher)
 
     def every(self, terms: CountedQueries) -> Matches:
         """The score of every document for each query, after feedback."""
@@ -189,32 +191,32 @@ class FeedbackSearcher:
     def _expand(self, queries: tuple[Segments, ...]) -> CountedQueries:
         return self._fed(self.terms(queries))
 
-    def _fed(self, asked: CountedQueries) -> CountedQueries:
-        """Queries with the terms that feedback gives them."""
+    def _fed(self, queries: CountedQueries) -> CountedQueries:
+        """Returns queries with the terms that feedback adds."""
         if self._feedback.is_off:
-            return asked
+            return queries
         return CountedQueries.of(
             [
                 row
-                for first in range(0, asked.size, _QUERIES)
-                for row in self._rows(asked.part(first, min(first + _QUERIES, asked.size)))
+                for first in range(0, queries.size, _QUERIES)
+                for row in self._rows(queries.part(first, min(first + _QUERIES, queries.size)))
             ]
         )
 
-    def _rows(self, asked: CountedQueries) -> list[TermWeights]:
-        """Some queries with the terms that feedback gives them."""
-        found = self._searcher.feedback(asked, self._feedback.ranked)
-        bounds = pairwise(found.offsets.tolist())
+    def _rows(self, queries: CountedQueries) -> list[TermWeights]:
+        """Returns some queries with the terms that feedback adds."""
+        hits = self._searcher.feedback(queries, self._feedback.ranked)
+        bounds = pairwise(hits.offsets.tolist())
         chosen = [
             np.array(self._feedback.read(last - first), np.int64) + first for first, last in bounds
         ]
-        documents = np.unique(found.documents[np.concatenate(chosen)]) if chosen else _NONE
+        documents = np.unique(hits.documents[np.concatenate(chosen)]) if chosen else _NONE
         read = self._read(self.shards.contents(documents))
         rows = []
-        for query, own in zip(asked.each(), chosen, strict=True):
-            places = np.searchsorted(documents, found.documents[own]).tolist()
-            scored = zip(found.scores[own].tolist(), places, strict=True)
-            ranking = [FeedbackDocument(score, read(place)) for score, place in scored]
+        for query, best in zip(queries.each(), chosen, strict=True):
+            places = np.searchsorted(documents, hits.documents[best]).tolist()
+            scored = zip(hits.scores[best].tolist(), places, strict=True)
+            ranking = [FeedbackDocument(score, read(position)) for score, position in scored]
             rows.append(self._feedback.expand(query, ranking))
         return rows
 
@@ -224,14 +226,14 @@ class FeedbackSearcher:
         takes = feedback.takes(analysis_of(feedback.settings()))
         counting = self._searcher.counting
         common = feedback.is_common(counting.frequencies(contents.terms), counting.size)
-        taken = np.array([bool(takes(name)) for name in names], bool) & ~common
+        is_taken = np.array([bool(takes(name)) for name in names], bool) & ~common
 
         @lru_cache(None)
-        def read(place: int) -> TermWeights:
-            own = slice(int(contents.starts[place]), int(contents.starts[place + 1]))
-            numbers, counts = contents.numbers[own], contents.counts[own]
-            kept = taken[numbers]
-            rows = zip(numbers[kept].tolist(), counts[kept].tolist(), strict=True)
+        def read(position: int) -> TermWeights:
+            postings = slice(int(contents.starts[position]), int(contents.starts[position + 1]))
+            numbers, counts = contents.numbers[postings], contents.counts[postings]
+            selected = is_taken[numbers]
+            rows = zip(numbers[selected].tolist(), counts[selected].tolist(), strict=True)
             terms: Mapping[str, int] = {names[number]: count for number, count in rows}
             return feedback.weights(terms)
 

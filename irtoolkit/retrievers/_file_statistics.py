@@ -27,7 +27,7 @@ _SCHEMAS: Schemas = {
 }
 
 
-def file_terms(path: Path, how: Analysis) -> Tables:
+def file_terms(path: Path, analysis: Analysis) -> Tables:
     """The terms of a file's texts: in how many texts each occurs, and how often.
 
     Memory grows with the distinct terms of the file, and not with its texts.
@@ -35,29 +35,31 @@ def file_terms(path: Path, how: Analysis) -> Tables:
     Raises:
         InputError: the file cannot be read, or has no texts.
     """
-    return parsed(f"statistics-{_key(how)}", [path], _SCHEMAS, lambda out: _count(path, how, out))
+    return parsed(
+        f"statistics-{_key(analysis)}", [path], _SCHEMAS, lambda out: _count(path, analysis, out)
+    )
 
 
-def _key(how: Analysis) -> str:
+def _key(text_analysis: Analysis) -> str:
     """Returns a key that changes with anything that decides the terms of a text."""
-    version = metadata.version("jieba") if how.tokenizer == "jieba" else ""
-    decides = [analysis.FORMAT, *how, sorted(stop_words(how.stop)), version]
+    version = metadata.version("jieba") if text_analysis.tokenizer == "jieba" else ""
+    decides = [analysis.FORMAT, *text_analysis, sorted(stop_words(text_analysis.stop)), version]
     return hashlib.sha256(json.dumps(decides).encode()).hexdigest()[:12]
 
 
-def _count(path: Path, how: Analysis, out: CacheWriter) -> None:
-    analyze, size = analyzer(*how), 0
-    found: Counter[str] = Counter()
+def _count(path: Path, analysis: Analysis, out: CacheWriter) -> None:
+    analyze, size = analyzer(*analysis), 0
+    frequencies: Counter[str] = Counter()
     occurrences: Counter[str] = Counter()
     for segments in file_texts(path):
         counts = Counter(chain.from_iterable(map(analyze, segments)))
         size += 1
-        found.update(counts.keys())
+        frequencies.update(counts.keys())
         occurrences.update(counts)
     if not size:
         raise InputError("the file has no texts", file=path)
     out.add("size", size)
-    for term, count in found.items():
+    for term, count in frequencies.items():
         out.add("terms", term, count, occurrences[term])
 
 
@@ -69,8 +71,8 @@ class FileStatistics:
         how: how texts become terms.
     """
 
-    def __init__(self, path: Path, how: Analysis) -> None:
-        self._tables = file_terms(path, how)
+    def __init__(self, path: Path, analysis: Analysis) -> None:
+        self._tables = file_terms(path, analysis)
 
     @cached_property
     def size(self) -> int:
@@ -82,7 +84,7 @@ class FileStatistics:
         table = self._tables["terms"]
         names, counts = table["term"].to_pylist(), table["found"].to_numpy()
         order = sorted(range(len(names)), key=names.__getitem__)
-        return Vocabulary(Strings.of([names[at] for at in order]), counts[order])
+        return Vocabulary(Strings.of([names[index] for index in order]), counts[order])
 
     def vocabulary(self) -> Vocabulary:
         """Every term, and the number of texts that have it."""

@@ -26,12 +26,12 @@ def _exact(  # type: ignore[no-untyped-def]
     queries, docs, rows, places, out, width, block: tl.constexpr
 ):
     pair = tl.program_id(0).to(tl.int64)
-    at = tl.arange(0, block)
-    inside = at < width
-    row, place = tl.load(rows + pair).to(tl.int64), tl.load(places + pair).to(tl.int64)
-    asked = tl.load(queries + row * width + at, mask=inside, other=0.0).to(tl.float64)
-    found = tl.load(docs + place * width + at, mask=inside, other=0.0).to(tl.float64)
-    tl.store(out + pair, tl.sum(asked * found).to(tl.float32))
+    column = tl.arange(0, block)
+    inside = column < width
+    row, position = tl.load(rows + pair).to(tl.int64), tl.load(places + pair).to(tl.int64)
+    query = tl.load(queries + row * width + column, mask=inside, other=0.0).to(tl.float64)
+    document = tl.load(docs + position * width + column, mask=inside, other=0.0).to(tl.float64)
+    tl.store(out + pair, tl.sum(query * document).to(tl.float32))
 
 
 def exact(queries: Any, docs: Any, rows: Any, places: Any) -> Any:
@@ -53,71 +53,75 @@ def _propose(  # type: ignore[no-untyped-def]
     row = (tl.program_id(0) % tiles) * tall + tl.arange(0, tall)
     begin = (tl.program_id(0) // tiles) * wide
     column = begin + tl.arange(0, wide)
-    at = tl.arange(0, deep)
-    asked = queries + row[:, None] * width + at[None, :]
-    found = docs + tl.where(column < columns, column, 0)[None, :].to(tl.int64) * width + at[:, None]
+    offsets = tl.arange(0, deep)
+    query_pointers = queries + row[:, None] * width + offsets[None, :]
+    document_pointers = (
+        docs
+        + tl.where(column < columns, column, 0)[None, :].to(tl.int64) * width
+        + offsets[:, None]
+    )
     products = tl.zeros([tall, wide], tl.float32)
     for _ in range(0, width, deep):
-        products = tl.dot(tl.load(asked), tl.load(found), products)
-        asked += deep
-        found += deep
+        products = tl.dot(tl.load(query_pointers), tl.load(document_pointers), products)
+        query_pointers += deep
+        document_pointers += deep
     products = tl.where((column < columns)[None, :], products, float("-inf"))
     # Rounded, as they are kept.
     value = tl.reshape(products.to(tl.float16), [tall, wide // size, size])
     part = begin + tl.arange(0, wide // size) * size
-    one = tl.full([tall, wide // size], 1, tl.int32)
+    ones = tl.full([tall, wide // size], 1, tl.int32)
     # A part is kept whole where its greatest is: few are, and each of them asks for its place.
-    kept = tl.max(value, 2).to(tl.float32) >= tl.load(least + row)[:, None]
-    kept = kept & (part < columns)[None, :]
+    is_kept = tl.max(value, 2).to(tl.float32) >= tl.load(least + row)[:, None]
+    is_kept = is_kept & (part < columns)[None, :]
     into = tl.broadcast_to((counts + row)[:, None], [tall, wide // size])
-    place = tl.atomic_add(into, one, mask=kept, sem="relaxed")
-    kept = kept & (place < room)
-    to = row[:, None].to(tl.int64) * room + place
+    slot = tl.atomic_add(into, ones, mask=is_kept, sem="relaxed")
+    is_kept = is_kept & (slot < room)
+    to = row[:, None].to(tl.int64) * room + slot
     doc = tl.broadcast_to((first + part)[None, :], [tall, wide // size])
-    tl.store(begins + to, doc, mask=kept)
-    each = tl.arange(0, size)[None, None, :]
-    tl.store(values + to[:, :, None] * size + each, value, mask=kept[:, :, None])
+    tl.store(begins + to, doc, mask=is_kept)
+    bit_numbers = tl.arange(0, size)[None, None, :]
+    tl.store(values + to[:, :, None] * size + bit_numbers, value, mask=is_kept[:, :, None])
     if ranked:
-        wanted, end = tl.load(starts + row), tl.load(starts + row + 1)
-        for turn in range(tl.max(end - wanted, 0)):
-            number, has = wanted + turn, wanted + turn < end
+        target, end = tl.load(starts + row), tl.load(starts + row + 1)
+        for turn in range(tl.max(end - target, 0)):
+            number, has = target + turn, target + turn < end
             top = tl.load(high + number, mask=has, other=float("inf"))[:, None, None]
             bottom = tl.load(low + number, mask=has, other=float("inf"))[:, None, None]
             over = tl.sum(tl.sum((value.to(tl.float32) > top).to(tl.int32), 2), 1)
             tl.atomic_add(above + number, over, mask=has & (over > 0), sem="relaxed")
             close = (value.to(tl.float32) <= top) & (value.to(tl.float32) >= bottom)
-            which = tl.sum(close.to(tl.int32) << each, 2)
-            some = (which != 0) & has[:, None]
+            mask = tl.sum(close.to(tl.int32) << bit_numbers, 2)
+            has_bits = (mask != 0) & has[:, None]
             into = tl.broadcast_to((near_counts + number)[:, None], [tall, wide // size])
-            spot = tl.atomic_add(into, one, mask=some, sem="relaxed")
-            some = some & (spot < near_room)
+            spot = tl.atomic_add(into, ones, mask=has_bits, sem="relaxed")
+            has_bits = has_bits & (spot < near_room)
             to = number[:, None].to(tl.int64) * near_room + spot
-            tl.store(near + to, doc, mask=some)
-            tl.store(bits + to, which, mask=some)
+            tl.store(near + to, doc, mask=has_bits)
+            tl.store(bits + to, mask, mask=has_bits)
 
 
-def propose(queries: Any, docs: Any, first: int, least: Any, found: Any, wanted: Any) -> None:
+def propose(queries: Any, docs: Any, first: int, least: Any, parts: Any, targets: Any) -> None:
     """Notes which documents are high enough for queries, and which are near wanted documents.
 
     Args:
         queries, docs: (q, width) and (c, width) in half precision.
         first: the first of the documents.
         least: (q,) the least product that is kept.
-        found: takes parts of rows of products with what is kept; a `Parts`.
-        wanted: takes what is above or near wanted documents; a `Wanted`.
+        parts: takes parts of rows of products with what is kept; a `Parts`.
+        targets: takes what is above or near wanted documents; a `Wanted`.
     """
     count, width = queries.shape
-    size = found.values.shape[2]
+    size = parts.values.shape[2]
     more = -count % _TALL
     pad: Any = torch.nn.functional.pad
     queries, least = pad(queries, (0, 0, 0, more)), pad(least, (0, more), value=torch.inf)
-    starts = pad(wanted.starts, (0, more), value=len(wanted.low))
+    starts = pad(targets.starts, (0, more), value=len(targets.low))
     tiles = len(queries) // _TALL
     _propose[(tiles * triton.cdiv(len(docs), _WIDE),)](
-        queries, docs, tiles, len(docs), first, least, found.docs, found.values, found.counts,
-        found.docs.shape[1], starts, wanted.low, wanted.high, wanted.above, wanted.near,
-        wanted.bits, wanted.counts, wanted.near.shape[1], width=width, tall=_TALL, wide=_WIDE,
-        deep=_DEEP, size=size, ranked=len(wanted.low) > 0, num_warps=8, num_stages=3,
+        queries, docs, tiles, len(docs), first, least, parts.docs, parts.values, parts.counts,
+        parts.docs.shape[1], starts, targets.low, targets.high, targets.above, targets.near,
+        targets.bits, targets.counts, targets.near.shape[1], width=width, tall=_TALL, wide=_WIDE,
+        deep=_DEEP, size=size, ranked=len(targets.low) > 0, num_warps=8, num_stages=3,
     )  # fmt: skip
 
 
@@ -128,30 +132,32 @@ def _unpack(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     part = tl.program_id(1) * parts + tl.arange(0, parts)
-    here = part < tl.minimum(tl.load(many + row), parts_room)
-    at = row * parts_room + part
+    is_filled = part < tl.minimum(tl.load(many + row), parts_room)
+    cell = row * parts_room + part
     within = tl.arange(0, size)
     own = tl.load(
-        products + at[:, None] * size + within[None, :], mask=here[:, None], other=float("-inf")
+        products + cell[:, None] * size + within[None, :],
+        mask=is_filled[:, None],
+        other=float("-inf"),
     ).to(tl.float32)
-    doc = tl.load(begins + at, mask=here, other=0)[:, None] + within[None, :]
+    doc = tl.load(begins + cell, mask=is_filled, other=0)[:, None] + within[None, :]
     # Before a document that is not there stands nothing finite.
-    kept = (own >= tl.load(least + row)) & (own > float("-inf"))
-    flat = tl.reshape(kept.to(tl.int32), [parts * size])
+    is_kept = (own >= tl.load(least + row)) & (own > float("-inf"))
+    flat = tl.reshape(is_kept.to(tl.int32), [parts * size])
     number = tl.sum(flat)
     if number > 0:
-        place = tl.atomic_add(counts + row, number) + tl.cumsum(flat, 0) - 1
-        chosen = (flat > 0) & (place < room)
-        tl.store(docs + row * room + place, tl.reshape(doc, [parts * size]), mask=chosen)
-        tl.store(values + row * room + place, tl.reshape(own, [parts * size]), mask=chosen)
+        slot = tl.atomic_add(counts + row, number) + tl.cumsum(flat, 0) - 1
+        chosen = (flat > 0) & (slot < room)
+        tl.store(docs + row * room + slot, tl.reshape(doc, [parts * size]), mask=chosen)
+        tl.store(values + row * room + slot, tl.reshape(own, [parts * size]), mask=chosen)
 
 
-def unpack(found: Any, least: Any, kept: Any) -> None:
+def unpack(parts: Any, least: Any, candidates: Any) -> None:
     """Takes what is high enough out of the parts that `propose` has kept; into a `Kept`."""
-    rows, room, size = found.values.shape
+    rows, room, size = parts.values.shape
     _unpack[(rows, triton.cdiv(room, _UNPACKED))](
-        found.docs, found.values, found.counts, least, kept.docs, kept.values, kept.counts,
-        room, kept.docs.shape[1], parts=_UNPACKED, size=size, num_warps=4,
+        parts.docs, parts.values, parts.counts, least, candidates.docs, candidates.values, candidates.counts,
+        room, candidates.docs.shape[1], parts=_UNPACKED, size=size, num_warps=4,
     )  # fmt: skip
 
 
@@ -164,27 +170,27 @@ def _maxsim(  # type: ignore[no-untyped-def]
     group = tl.program_id(0) % groups
     first = (tl.program_id(0) // groups) * many_docs
     columns = group * group_size * tokens + tl.arange(0, group_size * tokens)
-    asked = group * group_size + tl.arange(0, group_size)
-    real = tl.arange(0, tokens)[None, :] < tl.load(lengths + asked)[:, None]
-    at = tl.arange(0, span)
-    query = tl.load(queries + columns[:, None] * width + at[None, :])
+    query_columns = group * group_size + tl.arange(0, group_size)
+    real = tl.arange(0, tokens)[None, :] < tl.load(lengths + query_columns)[:, None]
+    column = tl.arange(0, span)
+    query = tl.load(queries + columns[:, None] * width + column[None, :])
     for doc in range(first, tl.minimum(first + many_docs, documents)):
         begin, end = tl.load(starts + doc), tl.load(starts + doc + 1)
         best = tl.full([group_size * tokens, block], float("-inf"), tl.float32)
         for token in range(begin, end, block):
             rows = token + tl.arange(0, block)
             inside = rows < end
-            where = docs + rows[:, None] * width + at[None, :]
-            found = tl.load(where, mask=inside[:, None], other=0.0)
-            products = tl.dot(query, tl.trans(found))
+            where = docs + rows[:, None] * width + column[None, :]
+            vectors = tl.load(where, mask=inside[:, None], other=0.0)
+            products = tl.dot(query, tl.trans(vectors))
             for step in tl.static_range(span, width, span):
-                more = tl.load(queries + columns[:, None] * width + step + at[None, :])
-                found = tl.load(where + step, mask=inside[:, None], other=0.0)
-                products = tl.dot(more, tl.trans(found), products)
+                more = tl.load(queries + columns[:, None] * width + step + column[None, :])
+                vectors = tl.load(where + step, mask=inside[:, None], other=0.0)
+                products = tl.dot(more, tl.trans(vectors), products)
             best = tl.maximum(best, tl.where(inside[None, :], products, float("-inf")))
         greatest = tl.where(end > begin, tl.max(best, 1), -1.0)
-        each = tl.where(real, tl.reshape(greatest, [group_size, tokens]), 0.0)
-        tl.store(scores + asked.to(tl.int64) * documents + doc, tl.sum(each, 1))
+        similarities = tl.where(real, tl.reshape(greatest, [group_size, tokens]), 0.0)
+        tl.store(scores + query_columns.to(tl.int64) * documents + doc, tl.sum(similarities, 1))
 
 
 def maxsim(docs: Any, starts: Any, queries: Any, lengths: Any) -> Any:

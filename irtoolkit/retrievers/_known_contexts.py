@@ -32,7 +32,7 @@ def known_contexts(task: Task, train: str) -> tuple[list[Segments], Any]:
     dataset = Dataset.load(name)
     if not (dataset.has_queries() and dataset.has_qrels()):
         raise InputError(f"dataset {name} has no judged queries to learn from")
-    place = {doc_id: i for i, doc_id in enumerate(task.doc_ids)}
+    positions = {doc_id: i for i, doc_id in enumerate(task.doc_ids)}
     texts = {query.query_id: view(query, task.query_view) for query in dataset.queries_iter()}
     for query_id in task.query_ids:
         if query_id in texts:
@@ -42,9 +42,9 @@ def known_contexts(task: Task, train: str) -> tuple[list[Segments], Any]:
             )
     number = {query_id: i for i, query_id in enumerate(texts)}
     pairs = [
-        (number[row.query_id], place[row.doc_id])
+        (number[row.query_id], positions[row.doc_id])
         for row in dataset.qrels_iter()
-        if row.relevance > 0 and row.doc_id in place and row.query_id in number
+        if row.relevance > 0 and row.doc_id in positions and row.query_id in number
     ]
     if not pairs:
         raise InputError(
@@ -71,9 +71,9 @@ def training_id(dataset_id: str, train: str) -> str:
     """
     if "/" in train:
         return train
-    other = DatasetId.parse(dataset_id).with_split(train)
-    if other is not None:
-        return str(other)
+    training = DatasetId.parse(dataset_id).with_split(train)
+    if training is not None:
+        return str(training)
     raise InputError(
         f"{dataset_id} has no split, so no training set can be told from its id",
         remedy="--set train=DATASET",

@@ -74,9 +74,9 @@ def read_in_chunks(encoder: Encoder, windows: BookWindows, context: int) -> tupl
     for low, high in pairwise(edges.tolist()):
         for chunk in chunks(lengths[low:high], context - _SPECIAL):
             pieces = windows.sentences[low + chunk.first : low + chunk.last]
-            kept = [chunk.begin <= n < chunk.end for n in range(chunk.first, chunk.last)]
-            items.append(with_spans(pieces, kept, " ", " "))
-            counts.append(sum(kept))
+            is_kept = [chunk.begin <= n < chunk.end for n in range(chunk.first, chunk.last)]
+            items.append(with_spans(pieces, is_kept, " ", " "))
+            counts.append(sum(is_kept))
     vectors, starts = tokens(encoder.encode(items, what="windows", count=len(items)))
     if np.diff(starts).tolist() != counts:
         raise InputError(

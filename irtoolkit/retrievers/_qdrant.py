@@ -29,15 +29,15 @@ class QdrantCollection:
         place: the server's address, or a folder.
         name: of the collection.
         vector: the name of its vectors, where it names them.
-        retries: how often a request is repeated that got no answer.
+        retries: how often a request without an answer is repeated.
     """
 
     def __init__(
-        self, client: Any, place: str, name: str, vector: str | None, retries: int
+        self, client: Any, location: str, name: str, vector: str | None, retries: int
     ) -> None:
-        self._client, self.place, self.name, self._retries = client, place, name, retries
+        self._client, self.place, self.name, self._retries = client, location, name, retries
         self._vector = vector
-        self.where = f"the collection {name} on {place}"
+        self.where = f"the collection {name} on {location}"
 
     def version(self) -> str:
         """The server's version.
@@ -45,18 +45,20 @@ class QdrantCollection:
         Raises:
             InputError: it is too old.
         """
-        said = str(self._ask(self._client.info).version)
-        parts = tuple(int(part) for part in said.split(".")[:2] if part.isdecimal())
+        version = str(self._ask(self._client.info).version)
+        parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
         if parts < _OLDEST:
-            raise InputError(f"{self.place} is Qdrant {said}", remedy="1.10 or newer is needed")
-        return said
+            raise InputError(f"{self.place} is Qdrant {version}", remedy="1.10 or newer is needed")
+        return version
 
     def exists(self) -> bool:
         return bool(self._ask(lambda: self._client.collection_exists(self.name)))
 
     def names(self) -> list[str]:
         """The names of all collections."""
-        return sorted(one.name for one in self._ask(self._client.get_collections).collections)
+        return sorted(
+            collection.name for collection in self._ask(self._client.get_collections).collections
+        )
 
     def note(self) -> dict[str, Any]:
         """Returns irtoolkit's note on it; empty for a collection of others."""
@@ -77,9 +79,9 @@ class QdrantCollection:
         from qdrant_client import models
 
         distance = models.Distance(_DISTANCES[similarity])
-        made = models.VectorParams(size=width, distance=distance)
+        params = models.VectorParams(size=width, distance=distance)
         noted = {"irtoolkit": note}
-        self._ask(lambda: self._client.create_collection(self.name, made, metadata=noted))
+        self._ask(lambda: self._client.create_collection(self.name, params, metadata=noted))
         if not self.note():
             self._ask(lambda: self._client.delete_collection(self.name))
             raise InputError(
@@ -115,14 +117,14 @@ class QdrantCollection:
             )
         return isinstance(payload[field], int)
 
-    def present(self, known: IdFilter, ids: list[str], most: int) -> list[str]:
-        """The documents of the points that some documents have, of at most so many points."""
+    def present(self, id_filter: IdFilter, ids: list[str], most: int) -> list[str]:
+        """Returns the ids in those points, at most so many, that have one of some ids."""
         points, _ = self._ask(
             lambda: self._client.scroll(
-                self.name, scroll_filter=known.of(ids), limit=most, with_payload=True
+                self.name, scroll_filter=id_filter.of(ids), limit=most, with_payload=True
             )
         )
-        return [id_of(point, known) for point in points]
+        return [id_of(point, id_filter) for point in points]
 
     def refuse_width(self, width: int, model: str, similarity: str | None) -> None:
         """Refuses vectors, or a similarity, that are not the collection's."""
@@ -143,21 +145,21 @@ class QdrantCollection:
         vectors: Sequence[list[float]],
         limit: int,
         only: Any,
-        known: IdFilter,
+        id_filter: IdFilter,
         *,
         exact: bool,
         ef: int | None = None,
     ) -> list[ServerHits]:
-        """The nearest documents of each vector, best first."""
+        """Returns the nearest documents of each vector, best first."""
         from qdrant_client import models
 
         # Qdrant in this process is exact, and warns of parameters. It compares by a product of
         # matrices, under which equal vectors may differ in the last bit, so they are compared again.
         local = "Local" in type(self._client._client).__name__
         params = None if local else models.SearchParams(exact=exact, hnsw_ef=ef)
-        shown: Any = local if self._vector is None or not local else [self._vector]
-        payload = False if known.field == "_id" else [known.field]
-        asked = [
+        with_vector: Any = local if self._vector is None or not local else [self._vector]
+        payload = False if id_filter.field == "_id" else [id_filter.field]
+        requests = [
             models.QueryRequest(
                 query=vector,
                 using=self._vector,
@@ -165,22 +167,22 @@ class QdrantCollection:
                 filter=only,
                 params=params,
                 with_payload=payload,
-                with_vector=shown,
+                with_vector=with_vector,
             )
             for vector in vectors
         ]
-        said = self._ask(lambda: self._client.query_batch_points(self.name, asked))
+        answers = self._ask(lambda: self._client.query_batch_points(self.name, requests))
         distance = self._params().distance.value
         sign = -1 if distance in _LOWER_IS_BETTER else 1
-        found = []
-        for vector, answer in zip(vectors, said, strict=True):
+        hits = []
+        for vector, answer in zip(vectors, answers, strict=True):
             scores = [sign * float(point.score) for point in answer.points]
             if local and answer.points:
-                there = [self._vector_of(point) for point in answer.points]
-                scores = compared(np.array(vector), np.array(there), distance).tolist()
-            ids = [id_of(point, known) for point in answer.points]
-            found.append(list(zip(ids, scores, strict=True)))
-        return found
+                stored = [self._vector_of(point) for point in answer.points]
+                scores = compared(np.array(vector), np.array(stored), distance).tolist()
+            ids = [id_of(point, id_filter) for point in answer.points]
+            hits.append(list(zip(ids, scores, strict=True)))
+        return hits
 
     def _vector_of(self, point: Any) -> Any:
         return point.vector if self._vector is None else point.vector[self._vector]
@@ -189,18 +191,18 @@ class QdrantCollection:
         return self._ask(lambda: self._client.get_collection(self.name)).config
 
     def _params(self) -> Any:
-        found = self._config().params.vectors
-        if not isinstance(found, dict):
-            return found
-        if self._vector not in found:
+        params = self._config().params.vectors
+        if not isinstance(params, dict):
+            return params
+        if self._vector not in params:
             raise InputError(
-                f"{self.where} names its vectors: {', '.join(found) or 'it has none'}",
+                f"{self.where} names its vectors: {', '.join(params) or 'it has none'}",
                 remedy="vector=NAME chooses one",
             )
-        return found[self._vector]
+        return params[self._vector]
 
     def _ask(self, call: Callable[[], T]) -> T:
-        """The answer to a request, which is repeated a few times.
+        """Returns the answer to a request, which is repeated a few times.
 
         Raises:
             InputError: there is none, or it is an error.
@@ -228,11 +230,11 @@ class QdrantCollection:
         raise AssertionError("unreachable")
 
     def _refused(self, error: Any) -> InputError:
-        said = error.content.decode(errors="replace") if error.content else error.reason_phrase
+        message = error.content.decode(errors="replace") if error.content else error.reason_phrase
         remedy = None
         if error.status_code in (401, 403):
             remedy = "QDRANT_API_KEY gives a key that may do this"
-        reason = without_secrets(" ".join(str(said).split()))[:200]
+        reason = without_secrets(" ".join(str(message).split()))[:200]
         return InputError(
             f"Qdrant on {self.place} says {error.status_code}: {reason}", remedy=remedy
         )

@@ -35,12 +35,14 @@ class IdFilter:
 
         condition: Any
         if self.ours:
-            condition = models.HasIdCondition(has_id=[point_of(one) for one in ids])
+            condition = models.HasIdCondition(has_id=[point_of(doc_id) for doc_id in ids])
         elif self.field == "_id":
             condition = models.HasIdCondition(has_id=[p for p in map(_own, ids) if p is not None])
         else:
-            known: list[Any] = [int(i) for i in ids if i.isdecimal()] if self.number else list(ids)
-            condition = models.FieldCondition(key=self.field, match=models.MatchAny(any=known))
+            numbers: list[Any] = (
+                [int(i) for i in ids if i.isdecimal()] if self.number else list(ids)
+            )
+            condition = models.FieldCondition(key=self.field, match=models.MatchAny(any=numbers))
         return models.Filter(**{"must_not" if but else "must": [condition]})
 
 
@@ -82,5 +84,5 @@ def _own(doc_id: str) -> int | str | None:
         return None
 
 
-def id_of(point: Any, known: IdFilter) -> str:
-    return str(point.id if known.field == "_id" else (point.payload or {}).get(known.field))
+def id_of(point: Any, id_filter: IdFilter) -> str:
+    return str(point.id if id_filter.field == "_id" else (point.payload or {}).get(id_filter.field))

@@ -64,18 +64,19 @@ class SearchApi:
             InputError: the name stands for several indexes.
         """
         try:
-            found = self.client.ask("GET", self._path)
+            indexes = self.client.ask("GET", self._path)
         except RefusedError as error:
             if error.status == 404:
                 return None
             raise
-        if len(found) != 1:
+        if len(indexes) != 1:
             raise InputError(
-                f"{self.index} is the name of {len(found)} indexes on {self.client.url}",
+                f"{self.index} is the name of {len(indexes)} indexes on {self.client.url}",
                 remedy="name one of them",
             )
-        [(name, said)] = found.items()
-        mappings, settings = said.get("mappings", {}), said.get("settings", {}).get("index", {})
+        [(name, description)] = indexes.items()
+        mappings = description.get("mappings", {})
+        settings = description.get("settings", {}).get("index", {})
         return Described(
             name,
             dict(_fields(mappings.get("properties", {}))),
@@ -85,12 +86,12 @@ class SearchApi:
         )
 
     def absent(self) -> InputError:
-        """The error for an index that is not there."""
-        known: list[str] = []
+        """Returns the error for an index that does not exist."""
+        names: list[str] = []
         with suppress(InputError):
             params = {"format": "json", "h": "index"}
-            known = [one["index"] for one in self.client.ask("GET", "/_cat/indices", params=params)]
-        return no_such_index("index", self.index, self.client.url, sorted(known))
+            names = [row["index"] for row in self.client.ask("GET", "/_cat/indices", params=params)]
+        return no_such_index("index", self.index, self.client.url, sorted(names))
 
     def create(self, mappings: dict[str, Any], settings: dict[str, Any]) -> None:
         """Makes the index; one that another process has made meanwhile is left as it is."""
@@ -120,9 +121,9 @@ class SearchApi:
 
     def documents(self) -> int:
         """The number of documents that can be found by now."""
-        said = self.client.ask("GET", f"{self._path}/_count")
-        self._refuse_partial(said)
-        return int(said["count"])
+        answer = self.client.ask("GET", f"{self._path}/_count")
+        self._refuse_partial(answer)
+        return int(answer["count"])
 
     def add(self, documents: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[None]:
         """Sends documents that are not there yet; yields after each.
@@ -134,10 +135,10 @@ class SearchApi:
             {"_op_type": "create", "_index": self.index, "_id": doc_id, "_source": source}
             for doc_id, source in documents
         )
-        for taken, said in self.client.bulk(actions):
-            [result] = said.values()
+        for accepted, response in self.client.bulk(actions):
+            [result] = response.values()
             # 409: an earlier build that was interrupted has sent it.
-            if not taken and result.get("status") != 409:
+            if not accepted and result.get("status") != 409:
                 raise InputError(
                     f"{self.where} refuses document {result.get('_id')}: {reason_of(result)[1]}",
                     remedy="the build goes on from there when the command is run again",
@@ -145,23 +146,23 @@ class SearchApi:
             yield
 
     def search(self, bodies: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-        """The hits of several searches."""
+        """Returns the hits of several searches."""
         head = {"index": self.index, "search_type": "dfs_query_then_fetch", "preference": _COPY}
-        waiting, found = list(range(len(bodies))), [[] for _ in bodies]  # type: list[int], list[Any]
+        waiting, hits = list(range(len(bodies))), [[] for _ in bodies]  # type: list[int], list[Any]
         for attempt in range(self._retries + 1):
-            lines = [line for at in waiting for line in (head, bodies[at])]
-            said = self.client.ask("POST", "/_msearch", lines, lines=True)["responses"]
+            lines = [line for number in waiting for line in (head, bodies[number])]
+            answers = self.client.ask("POST", "/_msearch", lines, lines=True)["responses"]
             rejected = []
-            for at, answer in zip(waiting, said, strict=True):
+            for number, answer in zip(waiting, answers, strict=True):
                 if answer.get("status") == _REJECTED and attempt < self._retries:
-                    rejected.append(at)
+                    rejected.append(number)
                 else:
-                    found[at] = self._hits(answer)
+                    hits[number] = self._hits(answer)
             waiting = rejected
             if not waiting:
                 break
             time.sleep(_PAUSE * 2**attempt)
-        return found
+        return hits
 
     def pages(self, body: dict[str, Any], size: int) -> Iterator[list[dict[str, Any]]]:
         """All hits of a search, best first, in pages of one state of the index."""
@@ -170,7 +171,7 @@ class SearchApi:
             "POST", f"{self._path}{client.pit[0]}", params={"keep_alive": "5m", "preference": _COPY}
         )
         pit = opened[client.pit_id]
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             **body,
             "size": size,
             "pit": {"id": pit, "keep_alive": "5m"},
@@ -179,18 +180,18 @@ class SearchApi:
         try:
             while True:
                 params = {"search_type": "dfs_query_then_fetch"}
-                hits = self._hits(client.ask("POST", "/_search", asked, params=params))
+                hits = self._hits(client.ask("POST", "/_search", request, params=params))
                 yield hits
                 if len(hits) < size:
                     return
-                asked["search_after"] = hits[-1]["sort"]
+                request["search_after"] = hits[-1]["sort"]
         finally:
             with suppress(InputError):
                 value = [pit] if client.pit_id == "pit_id" else pit
                 client.ask("DELETE", client.pit[1], {client.pit_id: value})
 
     def _hits(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The hits of a complete answer."""
+        """Returns the hits of an answer, which must be complete."""
         if "error" in answer:
             raise RefusedError(int(answer.get("status", 500)), answer, self.client)
         self._refuse_partial(answer)
@@ -215,14 +216,14 @@ class SearchApi:
 
 
 def pairs_of(hits: Sequence[Mapping[str, Any]], id_field: str) -> ServerHits:
-    """Ids and scores of hits."""
-    found = []
+    """Returns the ids and scores of hits."""
+    pairs = []
     for hit in hits:
         score = hit.get("_score")
         if score is None:
             score = hit["sort"][0]
         if id_field == "_id":
-            found.append((str(hit["_id"]), float(score)))
+            pairs.append((str(hit["_id"]), float(score)))
             continue
         values = hit.get("fields", {}).get(id_field, [])
         if len(values) != 1:
@@ -230,8 +231,8 @@ def pairs_of(hits: Sequence[Mapping[str, Any]], id_field: str) -> ServerHits:
                 f"the field {id_field} of {hit['_id']} has {len(values)} values, so it is no id",
                 remedy="id_field=FIELD names the field of document ids",
             )
-        found.append((str(values[0]), float(score)))
-    return found
+        pairs.append((str(values[0]), float(score)))
+    return pairs
 
 
 def _fields(

@@ -59,9 +59,9 @@ class RefusedError(InputError):
         client: who was asked.
     """
 
-    def __init__(self, status: int, said: Any, client: Client) -> None:
+    def __init__(self, status: int, answer: Any, client: Client) -> None:
         self.status = status
-        self.kind, reason = reason_of(said)
+        self.kind, reason = reason_of(answer)
         remedy = None
         if status in (401, 403):
             reason = reason if self.kind else "the credentials are missing or wrong"
@@ -71,13 +71,15 @@ class RefusedError(InputError):
         super().__init__(f"{client.product} on {client.url} says {status}: {reason}", remedy=remedy)
 
 
-def reason_of(said: Any) -> tuple[str, str]:
+def reason_of(answer: Any) -> tuple[str, str]:
     """The kind of an error and its cause in one line, out of a server's answer."""
-    error = said.get("error", said) if isinstance(said, Mapping) else said
+    error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
     if not isinstance(error, Mapping):
         return "", without_secrets(" ".join(str(error or "no reason").split()))[:200]
     causes = [error, *error.get("root_cause", ()), error.get("caused_by", {})]
     causes += [failed.get("reason", {}) for failed in error.get("failed_shards", ())]
-    deepest = [one["reason"] for one in causes if isinstance(one, Mapping) and one.get("reason")]
+    deepest = [
+        cause["reason"] for cause in causes if isinstance(cause, Mapping) and cause.get("reason")
+    ]
     reason = " ".join(str(deepest[-1] if deepest else error.get("type", "no reason")).split())
     return str(error.get("type", "")), without_secrets(reason)[:200]

@@ -99,57 +99,58 @@ class SearchServer(ServerRetriever):
         """Settings of an index with vectors."""
 
     def server(self, task: Task) -> dict[str, Any]:
-        client, contents, api, there = self._look(task)
+        client, contents, api, index = self._look(task)
         ours = contents.note(True) if contents is not None else {}
         documents = ours.get("documents") if contents is not None else api.documents()
-        known = {"hash": ours["hash"]} if ours else {"uuid": there.uuid if there else ""}
+        identity = {"hash": ours["hash"]} if ours else {"uuid": index.uuid if index else ""}
         return {
             "server": client.product,
             "url": client.url,
             "version": api.version(),
             "index": api.index,
             "documents": documents,
-            **known,
+            **identity,
         }
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)
 
     def prepare(self, task: Task) -> Ask:
-        _, contents, api, there = self._look(task)
+        _, contents, api, index = self._look(task)
         if contents is not None:
-            there = self._built(task, contents, api, there)
-        elif there is None:
+            index = self._built(task, contents, api, index)
+        elif index is None:
             raise api.absent()
-        self._refuse_fields(there, api)
+        self._refuse_fields(index, api)
         if contents is None:
             refuse_absent(
                 task,
                 api.where,
                 partial(self._present, api),
                 blank_too=bool(self.model),
-                step=max(1, min(there.window - 1, CHUNK)),
+                step=max(1, min(index.window - 1, CHUNK)),
             )
-        search = ServerSearch(self, api, there)
+        search = ServerSearch(self, api, index)
 
-        def ask(other: Task) -> Scorer:
+        def ask(query_task: Task) -> Scorer:
             vectors = None
             if self.model:
-                vectors = encoded(encoder_of(self, "query"), self.asked(other), "queries").vectors()
-                self._refuse_width(vectors.shape[1], there, api)
-            candidates = keep_last(lambda docs: ServerCandidates.of(other, docs))
+                texts = self.asked(query_task)
+                vectors = encoded(encoder_of(self, "query"), texts, "queries").vectors()
+                self._refuse_width(vectors.shape[1], index, api)
+            candidates = keep_last(lambda docs: ServerCandidates.of(query_task, docs))
 
             def prepared(docs: Ints) -> Block:
-                among = candidates(docs)
+                pool = candidates(docs)
 
                 def score(query: Ints) -> Hits:
-                    asked = [
-                        " ".join(other.queries[q]) if vectors is None else vectors[q].tolist()
+                    batch = [
+                        " ".join(query_task.queries[q]) if vectors is None else vectors[q].tolist()
                         for q in query
                     ]
-                    found = search(asked, among)
-                    rest = 0.0 if among.only and vectors is None else None
-                    return among.hits(found, self.hits, api.where, rest)
+                    results = search(batch, pool)
+                    rest = 0.0 if pool.only and vectors is None else None
+                    return pool.hits(results, self.hits, api.where, rest)
 
                 return score
 
@@ -162,47 +163,47 @@ class SearchServer(ServerRetriever):
     def _look(self, task: Task) -> tuple[Client, Contents | None, SearchApi, Described | None]:
         """The server, what the index holds where irtoolkit makes it, and the index if it is there."""
         client = self.connect()
-        api, there = None, None
+        api, index = None, None
         if self.index is not None:
             api = SearchApi(client, self.index, self.retries)
-            there = api.describe()
-            given = {"analyzer": self.analyzer, "k1": self.k1, "b": self.b}
-            given = {key: value for key, value in given.items() if value is not None}
-            if there is not None and not there.note:
-                for key, value in given.items():
+            index = api.describe()
+            chosen = {"analyzer": self.analyzer, "k1": self.k1, "b": self.b}
+            chosen = {key: value for key, value in chosen.items() if value is not None}
+            if index is not None and not index.note:
+                for key, value in chosen.items():
                     raise InputError(
                         f"setting {key}={value}: {api.where} is there already, and not irtoolkit's",
                         remedy=f"leave {key} out, the index has its own",
                     )
-                return client, None, api, there
-            if there is None and not self.build:
+                return client, None, api, index
+            if index is None and not self.build:
                 raise api.absent()
         contents = contents_of(task, self._made_with())
         if api is None:
             api = SearchApi(client, contents.name(task.dataset_id), self.retries)
-            there = api.describe()
-        if there is not None and there.note:
+            index = api.describe()
+        if index is not None and index.note:
             usual = {key for key in ("analyzer", "k1", "b") if getattr(self, key) is None}
-            contents.refuse_other(there.note, api.where, usual)
-        return client, contents, api, there
+            contents.refuse_other(index.note, api.where, usual)
+        return client, contents, api, index
 
     def _made_with(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"field": self.field, "analyzer": self.analyzer or "standard"}
-        made |= {"k1": self.k1, "b": self.b}
+        settings: dict[str, Any] = {"field": self.field, "analyzer": self.analyzer or "standard"}
+        settings |= {"k1": self.k1, "b": self.b}
         if self.model:
             similarity = self.similarity or encoder_of(self, "document").similarity
-            made |= {"vector_field": self.vector_field, "similarity": similarity}
-            made |= self.index_settings()
-        return made
+            settings |= {"vector_field": self.vector_field, "similarity": similarity}
+            settings |= self.index_settings()
+        return settings
 
     def _built(
-        self, task: Task, contents: Contents, api: SearchApi, there: Described | None
+        self, task: Task, contents: Contents, api: SearchApi, index: Described | None
     ) -> Described:
         """The index of a dataset, made or completed where it has to be."""
-        if there is not None and there.note.get("complete"):
-            return there
+        if index is not None and index.note.get("complete"):
+            return index
         done = 0
-        if there is None:
+        if index is None:
             width = None
             if self.model:
                 [vector] = (
@@ -233,7 +234,7 @@ class SearchServer(ServerRetriever):
                 f"{api.where} has {count:,} documents, not {contents.documents:,}",
                 remedy="somebody else writes to it, or an id is there twice; delete it",
             )
-        api.note({**(there.note if there is not None else contents.note(True)), "complete": True})
+        api.note({**(index.note if index is not None else contents.note(True)), "complete": True})
         described = api.describe()
         if described is None:
             raise api.absent()
@@ -246,8 +247,8 @@ class SearchServer(ServerRetriever):
             self.field: {"type": "text", "analyzer": contents.settings["analyzer"]}
         }
         if width is not None:
-            kept = self.vector_mapping(width, contents.settings["similarity"])
-            properties[self.vector_field] = kept
+            mapping = self.vector_mapping(width, contents.settings["similarity"])
+            properties[self.vector_field] = mapping
         settings: dict[str, Any] = self.index_settings() if width is not None else {}
         bm25 = {
             key: contents.settings[key] for key in ("k1", "b") if contents.settings[key] is not None
@@ -260,8 +261,8 @@ class SearchServer(ServerRetriever):
     def _present(self, api: SearchApi, ids: list[str], most: int) -> list[str]:
         """The ids of the rows that some documents have in the index, of at most so many rows."""
         query = {"bool": {"filter": [self.filter(ids)]}}
-        found = api.search([{**self.asking(most), "query": query}])[0]
-        return [doc_id for doc_id, _ in pairs_of(found, self.id_field)]
+        hits = api.search([{**self.asking(most), "query": query}])[0]
+        return [doc_id for doc_id, _ in pairs_of(hits, self.id_field)]
 
     def filter(self, ids: list[str]) -> dict[str, Any]:
         """The documents with some ids."""
@@ -274,7 +275,7 @@ class SearchServer(ServerRetriever):
         fields = {} if self.id_field == "_id" else {"docvalue_fields": [self.id_field]}
         return {"size": size, "_source": False, "track_total_hits": False, **fields}
 
-    def _refuse_fields(self, there: Described, api: SearchApi) -> None:
+    def _refuse_fields(self, index: Described, api: SearchApi) -> None:
         needed: list[tuple[str, tuple[str, ...], str]] = [
             (self.vector_field, (self.vector_type,), "vector_field")
         ]
@@ -283,9 +284,9 @@ class SearchServer(ServerRetriever):
         if self.id_field != "_id":
             needed.append((self.id_field, _IDS, "id_field"))
         for name, kinds, setting in needed:
-            fit = [key for key, mapping in there.fields.items() if mapping.get("type") in kinds]
+            fit = [key for key, mapping in index.fields.items() if mapping.get("type") in kinds]
             if name not in fit:
-                lacks = "has no field" if name not in there.fields else f"has no {kinds[0]} in"
+                lacks = "has no field" if name not in index.fields else f"has no {kinds[0]} in"
                 listed = (
                     f"its fields of this kind are {', '.join(fit[:10])}" if fit else "it has none"
                 )
@@ -294,12 +295,12 @@ class SearchServer(ServerRetriever):
                     remedy=f"{did_you_mean(name, fit)}{listed}; --set {setting}=FIELD",
                 )
 
-    def _refuse_width(self, width: int, there: Described, api: SearchApi) -> None:
-        kept, similarity = self.vector_field_of(there.fields[self.vector_field])
-        if kept is not None and kept != width:
+    def _refuse_width(self, width: int, index: Described, api: SearchApi) -> None:
+        index_width, similarity = self.vector_field_of(index.fields[self.vector_field])
+        if index_width is not None and index_width != width:
             raise InputError(
                 f"vectors of {self.model} have {width} numbers, those in {self.vector_field} of"
-                f" {api.where} have {kept}",
+                f" {api.where} have {index_width}",
                 remedy="take the model that the index was made with",
             )
         if self.similarity is not None and similarity not in (None, self.similarity):

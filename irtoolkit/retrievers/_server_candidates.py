@@ -23,12 +23,12 @@ ServerHits = list[tuple[str, float]]
 
 @dataclass(frozen=True, eq=False)
 class ServerCandidates:
-    """Candidates as a server is asked for them.
+    """Candidates as a request to a server names them.
 
     Attributes:
         ids: (c,) the ids.
         order: (c,) places of the ids in ascending order.
-        only: whether these are to be picked by their ids; else they are the corpus without a few.
+        only: whether a request names these ids; else it names the few that are left out.
         without: the ids of these few.
     """
 
@@ -39,63 +39,65 @@ class ServerCandidates:
 
     @classmethod
     def of(cls, task: Task, docs: Ints) -> ServerCandidates:
-        """The candidates that a task's documents at some places are."""
+        """Returns a task's documents at some positions as candidates."""
         ids = task.doc_ids[docs]
-        left = np.ones(len(task.doc_ids), bool)
-        left[docs] = False
-        only = task.pooled or task.picked or left.sum() > len(docs)
-        without = [] if only else task.doc_ids[left].tolist()
+        is_rest = np.ones(len(task.doc_ids), bool)
+        is_rest[docs] = False
+        only = task.pooled or task.picked or is_rest.sum() > len(docs)
+        without = [] if only else task.doc_ids[is_rest].tolist()
         return cls(ids, np.argsort(ids), only, without)
 
-    def places(self, found: Sequence[str], where: str) -> Ints:
-        """The places of ids that a server has found.
+    def places(self, doc_ids: Sequence[str], where: str) -> Ints:
+        """Returns the positions of the ids of hits.
 
         Raises:
             InputError: an id that is none of the candidates'.
         """
-        asked = np.array(found, dtype=object)
-        at = np.searchsorted(self.ids, asked, sorter=self.order)
-        places = self.order[np.minimum(at, len(self.ids) - 1)]
-        strange = self.ids[places] != asked
+        ids = np.array(doc_ids, dtype=object)
+        ranks = np.searchsorted(self.ids, ids, sorter=self.order)
+        places = self.order[np.minimum(ranks, len(self.ids) - 1)]
+        strange = self.ids[places] != ids
         if strange.any():
             raise InputError(
-                f"document {asked[np.argmax(strange)]} of {where} is not in the dataset",
+                f"document {ids[np.argmax(strange)]} of {where} is not in the dataset",
                 remedy="name an index of this dataset's documents, or another field of ids",
             )
         return places
 
-    def hits(self, found: Sequence[ServerHits], most: int, where: str, rest: float | None) -> Hits:
+    def hits(
+        self, results: Sequence[ServerHits], most: int, where: str, rest: float | None
+    ) -> Hits:
         """Hits of queries.
 
         Args:
-            found: what each query finds.
-            most: documents that are ranked at most.
+            results: the hits of each query.
+            most: number of documents to rank, at most.
             where: the index, for messages.
-            rest: the score of candidates that were not found; None where they are not ranked.
+            rest: the score of candidates without a hit; None if they are not ranked.
 
         Raises:
             InputError: a document is found twice, or is none of the candidates.
         """
         rows = []
-        for pairs in found:
+        for pairs in results:
             places = self.places([doc_id for doc_id, _ in pairs], where)
             if len(set(places.tolist())) < len(places):
                 [(twice, times)] = Counter(doc_id for doc_id, _ in pairs).most_common(1)
                 raise _repeated(twice, times, where)
             scores = np.array([score for _, score in pairs], np.float64)
             if rest is not None and len(places) < min(most, len(self.ids)):
-                left = np.ones(len(self.ids), bool)
-                left[places] = False
+                is_rest = np.ones(len(self.ids), bool)
+                is_rest[places] = False
                 equals = tie_order(self.order)
-                more = equals[left[equals]]
+                more = equals[is_rest[equals]]
                 places = np.concatenate([places, more])
                 scores = np.concatenate([scores, np.full(len(more), rest)])
             rows.append((places, scores))
         width = max((len(places) for places, _ in rows), default=0)
-        made = np.full((len(rows), width), -1, np.int64), np.zeros((len(rows), width))
-        for at, (places, scores) in enumerate(rows):
-            made[0][at, : len(places)], made[1][at, : len(places)] = places, scores
-        return Hits(*made)
+        arrays = np.full((len(rows), width), -1, np.int64), np.zeros((len(rows), width))
+        for row, (places, scores) in enumerate(rows):
+            arrays[0][row, : len(places)], arrays[1][row, : len(places)] = places, scores
+        return Hits(*arrays)
 
 
 def _repeated(doc_id: str, times: int, where: str) -> InputError:
@@ -126,18 +128,18 @@ def refuse_absent(
         total=len(task.doc_ids), desc="checking ids", unit="document", disable=None, leave=None
     ) as bar:
         for start in range(0, len(task.doc_ids), step):
-            asked = task.doc_ids[start : start + step].tolist()
-            rows = present(asked, len(asked) + 1)  # one more shows that an id is there twice
-            there = Counter(rows)
-            if len(there) < len(rows):
-                [(twice, _)] = there.most_common(1)
+            ids = task.doc_ids[start : start + step].tolist()
+            rows = present(ids, len(ids) + 1)  # one more shows that an id is there twice
+            counts = Counter(rows)
+            if len(counts) < len(rows):
+                [(twice, _)] = counts.most_common(1)
                 raise _repeated(twice, len(present([twice], step + 1)), where)
-            bar.update(len(asked))
-            absent = [start + at for at, doc_id in enumerate(asked) if doc_id not in there]
-            for at in absent:
-                if blank_too or any(text.strip() for text in task.docs[np.array([at])][0]):
+            bar.update(len(ids))
+            absent = [start + number for number, doc_id in enumerate(ids) if doc_id not in counts]
+            for number in absent:
+                if blank_too or any(text.strip() for text in task.docs[np.array([number])][0]):
                     raise InputError(
-                        f"document {task.doc_ids[at]} of {task.dataset_id} is not in {where}"
-                        f" ({len(absent):,} of the first {start + len(asked):,} are not)",
+                        f"document {task.doc_ids[number]} of {task.dataset_id} is not in {where}"
+                        f" ({len(absent):,} of the first {start + len(ids):,} are not)",
                         remedy="name an index of this dataset's documents, or another field of ids",
                     )

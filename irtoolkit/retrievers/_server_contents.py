@@ -64,20 +64,20 @@ class Contents:
             name: the index, for messages.
             usual: settings that were not given, so that those of the index are taken.
         """
-        mine = self.note(True)
+        expected = self.note(True)
         if note.get("format") != _FORMAT:
             raise InputError(f"{name} was made by another version of irtoolkit", remedy=_OTHER)
-        if (note.get("hash"), note.get("documents")) != (mine["hash"], mine["documents"]):
+        if (note.get("hash"), note.get("documents")) != (expected["hash"], expected["documents"]):
             raise InputError(
                 f"{name} was made of other documents: {note.get('documents')}, not the"
                 f" {self.documents} of this dataset",
                 remedy=_OTHER,
             )
-        there = json.loads(note["settings"])
+        actual = json.loads(note["settings"])
         for key, value in self.settings.items():
-            if key not in usual and there.get(key) != value:
+            if key not in usual and actual.get(key) != value:
                 raise InputError(
-                    f"{name} was made with {key}={there.get(key)}, not {value}", remedy=_OTHER
+                    f"{name} was made with {key}={actual.get(key)}, not {value}", remedy=_OTHER
                 )
 
 

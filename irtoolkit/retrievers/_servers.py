@@ -143,32 +143,32 @@ def without_secrets(text: str) -> str:
 # -- errors ----------------------------------------------------------------------------------------
 
 
-def no_such_index(noun: str, name: str, url: str, known: Sequence[str]) -> InputError:
+def no_such_index(noun: str, name: str, url: str, names: Sequence[str]) -> InputError:
     """The error for an index that is not on the server."""
-    shown = [one for one in known if not one.startswith(".")]
-    listed = f"there are {', '.join(shown[:10])}; " if shown and len(shown) <= 10 else ""
+    visible = [candidate for candidate in names if not candidate.startswith(".")]
+    listed = f"there are {', '.join(visible[:10])}; " if visible and len(visible) <= 10 else ""
     return InputError(
         f"there is no {noun} {name} on {url}",
-        remedy=f"{did_you_mean(name, shown) or listed}build=true indexes the dataset into it",
+        remedy=f"{did_you_mean(name, visible) or listed}build=true indexes the dataset into it",
     )
 
 
 def unanswered(product: str, url: str, error: Exception) -> InputError:
     """The error for a server that gives no answer."""
-    said = without_secrets(" ".join(str(getattr(error, "message", "") or error).split()))
-    slow = "timeout" in type(error).__name__.lower() or "timed out" in said.lower()
+    message = without_secrets(" ".join(str(getattr(error, "message", "") or error).split()))
+    slow = "timeout" in type(error).__name__.lower() or "timed out" in message.lower()
     if slow:
         return InputError(f"{product} on {url} takes too long", remedy="raise timeout=SECONDS")
-    secure = "ssl" in said.lower() or "tls" in type(error).__name__.lower()
+    secure = "ssl" in message.lower() or "tls" in type(error).__name__.lower()
     return InputError(
-        f"no {product} answers on {url}: {_cause(said)}",
+        f"no {product} answers on {url}: {_cause(message)}",
         remedy="ca_certs=FILE checks its certificate"
         if secure
         else "start it, or give url=http[s]://HOST:PORT",
     )
 
 
-def _cause(said: str) -> str:
+def _cause(message: str) -> str:
     """The last part of a chain of errors, which is the cause."""
-    known = re.search(r"\[Errno -?\d+\] ([^\])'\"]+)", said)
-    return (known[1] if known else said)[:160]
+    match = re.search(r"\[Errno -?\d+\] ([^\])'\"]+)", message)
+    return (match[1] if match else message)[:160]

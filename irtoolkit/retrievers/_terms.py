@@ -71,12 +71,12 @@ class TermNumbers:
         return array("i", map(self._numbers.__getitem__, self._split(self._lower(text))))
 
     def _remembered(self, segment: str) -> array[int]:
-        known = self._known.get(segment)
-        if known is None:
+        cached = self._known.get(segment)
+        if cached is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            known = self._known[segment] = self._terms(segment)
-        return known
+            cached = self._known[segment] = self._terms(segment)
+        return cached
 
 
 def count_matrix(terms: Any, offsets: Ints, width: int) -> Any:
@@ -113,8 +113,8 @@ class Frequencies:
     def add(self, counts: Any) -> None:
         """Takes in a (texts, terms) CSR matrix of counts."""
         self.texts += counts.shape[0]
-        found = np.bincount(counts.indices, minlength=counts.shape[1])
-        self._found = self.of(len(found)) + found
+        frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
+        self._found = self.of(len(frequencies)) + frequencies
 
     def of(self, width: int) -> Ints:
         """(width,) the frequencies of the first terms."""

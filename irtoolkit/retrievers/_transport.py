@@ -48,8 +48,8 @@ class Transport:
             return np.full(similarities.shape[axis], 1 / similarities.shape[axis])
         best = similarities.max(axis=1 - axis) / self.temperature
         shares = np.exp(best - best.max())
-        made: Floats = shares / shares.sum()
-        return made
+        masses: Floats = shares / shares.sum()
+        return masses
 
     def fill(
         self, similarities: ScoreMatrix, rows: Ints, columns: Ints, most: float, scores: ScoreMatrix
@@ -80,23 +80,25 @@ class Transport:
 
     def cost(self, similarities: Floats, most: float) -> float:
         """The cost of transport between two texts, given (m, n) similarities of their parts."""
-        own, other = self.masses(similarities, 0), self.masses(similarities, 1)
-        return float((self.plan(own, other, most - similarities) * (most - similarities)).sum())
+        masses, other_masses = self.masses(similarities, 0), self.masses(similarities, 1)
+        return float(
+            (self.plan(masses, other_masses, most - similarities) * (most - similarities)).sum()
+        )
 
-    def plan(self, own: Floats, other: Floats, costs: Floats) -> Floats:
+    def plan(self, masses: Floats, other_masses: Floats, costs: Floats) -> Floats:
         """(m, n) the mass that goes from each part to each part of the other text.
 
         Args:
-            own: (m,) masses, whose sum is 1.
-            other: (n,) masses, whose sum is 1.
+            masses: (m,) masses, whose sum is 1.
+            other_masses: (n,) masses, whose sum is 1.
             costs: (m, n) of a unit of mass.
         """
         if self.regularisation:
-            made: Floats = _kernel()(own, other, costs, float(self.regularisation))
-            return made
+            plan: Floats = _kernel()(masses, other_masses, costs, float(self.regularisation))
+            return plan
         import ot
 
-        return np.asarray(ot.emd(own, other, costs))
+        return np.asarray(ot.emd(masses, other_masses, costs))
 
 
 @cache
@@ -115,48 +117,48 @@ def _kernel() -> Callable[..., Any]:
             total = 0.0
             for j in range(len(others)):
                 total += np.exp((others[j] - costs[i, j]) / weight - top)
-            found = weight * (np.log(masses[i]) - top - np.log(total))
-            error += abs(np.exp((potentials[i] - found) / weight) - 1) * masses[i]
-            potentials[i] = found
+            potential = weight * (np.log(masses[i]) - top - np.log(total))
+            error += abs(np.exp((potentials[i] - potential) / weight) - 1) * masses[i]
+            potentials[i] = potential
         return error
 
     @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def feasible(plan: Any, own: Any, other: Any) -> None:
+    def feasible(plan: Any, first: Any, second: Any) -> None:
         """Gives a plan exactly the masses it should have (Altschuler et al. 2017, algorithm 2)."""
-        for i in range(len(own)):
-            plan[i] *= min(1.0, own[i] / max(plan[i].sum(), 1e-300))
-        for j in range(len(other)):
-            plan[:, j] *= min(1.0, other[j] / max(plan[:, j].sum(), 1e-300))
+        for i in range(len(first)):
+            plan[i] *= min(1.0, first[i] / max(plan[i].sum(), 1e-300))
+        for j in range(len(second)):
+            plan[:, j] *= min(1.0, second[j] / max(plan[:, j].sum(), 1e-300))
         # Below 0 only by rounding.
-        lacks = np.maximum(own - plan.sum(axis=1), 0.0)
+        lacks = np.maximum(first - plan.sum(axis=1), 0.0)
         total = lacks.sum()
         if total > 0:
-            wants = np.maximum(other - plan.sum(axis=0), 0.0)
-            for i in range(len(own)):
+            wants = np.maximum(second - plan.sum(axis=0), 0.0)
+            for i in range(len(first)):
                 plan[i] += lacks[i] * wants / total
 
     @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def sinkhorn(own: Any, other: Any, costs: Any, weight: float) -> Any:
-        rows, columns = np.zeros(len(own)), np.zeros(len(other))
+    def sinkhorn(first: Any, second: Any, costs: Any, weight: float) -> Any:
+        rows, columns = np.zeros(len(first)), np.zeros(len(second))
         turned = np.ascontiguousarray(costs.T)
-        own, other = np.maximum(own, 1e-300), np.maximum(other, 1e-300)
+        first, second = np.maximum(first, 1e-300), np.maximum(second, 1e-300)
         larger = max(weight, costs.max())
         while larger > weight:
             for _ in range(_BEFORE):
-                balance(rows, own, costs, columns, larger)
-                balance(columns, other, turned, rows, larger)
+                balance(rows, first, costs, columns, larger)
+                balance(columns, second, turned, rows, larger)
             larger /= 2
         for _ in range(_ROUNDS):
-            error = balance(rows, own, costs, columns, weight)
-            balance(columns, other, turned, rows, weight)
+            error = balance(rows, first, costs, columns, weight)
+            balance(columns, second, turned, rows, weight)
             if error < _ERROR:
                 break
         plan = np.empty(costs.shape)
-        for i in range(len(own)):
-            for j in range(len(other)):
+        for i in range(len(first)):
+            for j in range(len(second)):
                 plan[i, j] = np.exp((rows[i] + columns[j] - costs[i, j]) / weight)
-        feasible(plan, own, other)
+        feasible(plan, first, second)
         return plan
 
-    made: Callable[..., Any] = sinkhorn
-    return made
+    kernel: Callable[..., Any] = sinkhorn
+    return kernel

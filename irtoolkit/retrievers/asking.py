@@ -70,21 +70,28 @@ class Asking(Retriever):
         return self.generator().is_remote()
 
     def fingerprint(self) -> str | None:
-        own = super().fingerprint()
+        fingerprint = super().fingerprint()
         if self.endpoint is not None:
-            return own
-        mine = str(self.generator().identity()["model"])
-        return mine if own is None else f"{own} {mine}"
+            return fingerprint
+        model = str(self.generator().identity()["model"])
+        return model if fingerprint is None else f"{fingerprint} {model}"
 
     def generator(self) -> TextGenerator:
         """The language model."""
-        how = (self.llm, self.system, self.temperature, self.max_tokens, self.seed, self.parallel)
+        settings = (
+            self.llm,
+            self.system,
+            self.temperature,
+            self.max_tokens,
+            self.seed,
+            self.parallel,
+        )
         if self.endpoint is None:
             return LocalGenerator(
-                *how, device=self.device, trusted=self.trust_remote_code, chat=self.chat
+                *settings, device=self.device, trusted=self.trust_remote_code, chat=self.chat
             )
         return Endpoint(
-            *how, url=self.endpoint, key_variable=self.key_variable, timeout=self.timeout
+            *settings, url=self.endpoint, key_variable=self.key_variable, timeout=self.timeout
         )
 
 
@@ -95,10 +102,10 @@ def query_field(task: Task, name: str) -> list[str]:
         InputError: the queries have no such field; names those they have.
     """
     try:
-        found = task.queries if name == QUERY else task.query_fields(name)
+        values = task.queries if name == QUERY else task.query_fields(name)
     except InputError as error:
         raise InputError(
             f"the prompt has {{{name}}}: {error.found}",
             remedy=f"{error.remedy}; {{{QUERY}}} is the query itself, and braces are doubled",
         ) from None
-    return [" ".join(segments) for segments in found]
+    return [" ".join(segments) for segments in values]

@@ -54,10 +54,10 @@ class UnknownSettingError(InputError):
         more: what else the remedy says.
     """
 
-    def __init__(self, owner: str, key: str, known: Sequence[str], more: str = "") -> None:
-        self.owner, self.key, self.known = owner, key, tuple(known)
-        guess = did_you_mean(key, known)
-        listed = "" if guess and len(known) > _LISTED else f"it has {', '.join(known) or 'none'}"
+    def __init__(self, owner: str, key: str, names: Sequence[str], more: str = "") -> None:
+        self.owner, self.key, self.known = owner, key, tuple(names)
+        guess = did_you_mean(key, names)
+        listed = "" if guess and len(names) > _LISTED else f"it has {', '.join(names) or 'none'}"
         super().__init__(
             f"{owner} has no setting {key!r}", remedy=f"{guess}{listed}{more}".strip("; ")
         )
@@ -123,9 +123,9 @@ class Listed(Protocol):
         ...
 
 
-def is_listed(found: Any) -> TypeGuard[Listed]:
+def is_listed(block: Any) -> TypeGuard[Listed]:
     """Returns whether a block lists the best candidates by itself; no score is computed for that."""
-    return hasattr(type(found), "first")
+    return hasattr(type(block), "first")
 
 
 class Searched(Protocol):
@@ -151,14 +151,14 @@ class Searched(Protocol):
         ...
 
 
-def is_searched(found: Any) -> TypeGuard[Searched]:
+def is_searched(block: Any) -> TypeGuard[Searched]:
     """Returns whether a block is one of a search; its scores are not computed for that."""
-    return hasattr(type(found), "best")
+    return hasattr(type(block), "best")
 
 
-def scores_of(found: Any) -> Any:
+def scores_of(block: Any) -> Any:
     """Returns the scores or hits of a block without its matches."""
-    return found if isinstance(found, np.ndarray | Hits) else found.scores
+    return block if isinstance(block, np.ndarray | Hits) else block.scores
 
 
 # (q, c) finite scores, higher is better, perhaps with the matches among them; the hits of an
@@ -317,11 +317,11 @@ class Retriever:
 def parse_settings(cls: Any, settings: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """Settings as the types that the fields of a dataclass declare."""
     hints = get_type_hints(cls)
-    known = {item.name: item for item in fields(cls)}
+    by_name = {item.name: item for item in fields(cls)}
     for key in settings:
-        if key not in known:
-            raise UnknownSettingError(owner, key, list(known))
-    for name, item in known.items():
+        if key not in by_name:
+            raise UnknownSettingError(owner, key, list(by_name))
+    for name, item in by_name.items():
         if item.default is MISSING and item.default_factory is MISSING and name not in settings:
             raise InputError(f"{owner} needs the setting {name}", remedy=f"--set {name}=...")
     return {key: parse_value(key, value, hints[key]) for key, value in settings.items()}
@@ -331,10 +331,10 @@ def parse_value(key: str, value: Any, hint: Any) -> Any:
     """One value as the type of its field: Literal, str, int, float, bool, or one of them | None."""
     origin = get_origin(hint)
     if origin is Literal:
-        for one in get_args(hint):
+        for option in get_args(hint):
             # True is not 1, and "2" of a command line is 2.
-            if str(one) == str(value):
-                return one
+            if str(option) == str(value):
+                return option
         expected = " or ".join(map(str, get_args(hint)))
     elif origin in (Union, types.UnionType):
         if value is None or value == "none":
@@ -351,12 +351,12 @@ def parse_value(key: str, value: Any, hint: Any) -> Any:
                 raise ValueError(value)  # Python would read 1_5 as 15
             if isinstance(value, bool):
                 raise ValueError(value)  # which Python takes for 0 or 1
-            made = hint(value)
+            parsed = hint(value)
             # A number given as a number must not lose its fraction.
-            if isinstance(value, str) or made == value:
-                return made
+            if isinstance(value, str) or parsed == value:
+                return parsed
         except (TypeError, ValueError, OverflowError):
             pass
         expected = {int: "a whole number", float: "a number", str: "text"}.get(hint, hint.__name__)
-    given = str(value).lower() if isinstance(value, bool) else value
-    raise InputError(f"setting {key}={given} is not {expected}")
+    text = str(value).lower() if isinstance(value, bool) else value
+    raise InputError(f"setting {key}={text} is not {expected}")

@@ -60,12 +60,14 @@ class Best(Retriever):
         return "vectors"
 
     def fingerprint(self) -> str | None:
-        found = [one.fingerprint() or "" for one in self.encoders() if one.missing() is None]
-        return "+".join(found) or None
+        fingerprints = [
+            encoder.fingerprint() or "" for encoder in self.encoders() if encoder.missing() is None
+        ]
+        return "+".join(fingerprints) or None
 
     def computed(self) -> dict[str, Any]:
-        present = (one for one in self.encoders() if one.missing() is None)
-        return {key: value for one in present for key, value in one.computed().items()}
+        present = (encoder for encoder in self.encoders() if encoder.missing() is None)
+        return {key: value for encoder in present for key, value in encoder.computed().items()}
 
     def also_reads(self, task: Task) -> Iterable[str]:
         return chain.from_iterable(part.also_reads(task) for part in self.parts(task))
@@ -75,8 +77,8 @@ class Best(Retriever):
 
     def scorer(self, task: Task) -> Scorer:
         parts = self.parts(task)
-        for lacking in filter(None, (part.missing() for part in parts)):
-            raise InputError(lacking)
+        for reason in filter(None, (part.missing() for part in parts)):
+            raise InputError(reason)
         scorers = [part.scorer(task) for part in parts]
         if len(scorers) == 1:
             return scorers[0]

@@ -53,8 +53,8 @@ def stored_lengths(lengths: Ints, form: Lengths) -> Ints:
     return stored
 
 
-def _okapi_idf(size: int, found: Floats, epsilon: float) -> Floats:
-    idf = np.log(size - found + 0.5) - np.log(found + 0.5)
+def _okapi_idf(size: int, frequencies: Floats, epsilon: float) -> Floats:
+    idf = np.log(size - frequencies + 0.5) - np.log(frequencies + 0.5)
     # Rounded once, whatever the order of the terms: that depends on what was counted before.
     idf[idf < 0] = epsilon * (math.fsum(idf) / len(idf) if len(idf) else 0.0)
     return idf
@@ -146,18 +146,18 @@ class BM25Weighting(Weighting):
 
     def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
         idf = FORMS[self.form].idf
-        own = idf(size, found.astype(float), self.epsilon)
+        values = idf(size, found.astype(float), self.epsilon)
         if self.form == "okapi" and (found > size / 2).any():
             frequencies = all_found()
-            every = idf(size, frequencies.astype(float), self.epsilon)
-            known = dict(zip(frequencies.tolist(), every.tolist(), strict=True))
-            own = np.array([known[count] for count in found.tolist()])
-        return own
+            all_values = idf(size, frequencies.astype(float), self.epsilon)
+            by_frequency = dict(zip(frequencies.tolist(), all_values.tolist(), strict=True))
+            values = np.array([by_frequency[count] for count in found.tolist()])
+        return values
 
     def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
         stored = stored_lengths(lengths, self.lengths)
         norm = 1 - self.b + self.b * stored / (average or 1.0)
-        made = FORMS[self.form].weight(
+        weights = FORMS[self.form].weight(
             counts.astype(np.float64), np.asarray(norm, np.float64), self.k1, self.delta
         )
-        return np.maximum(0.0, made - self.absent)
+        return np.maximum(0.0, weights - self.absent)

@@ -72,8 +72,8 @@ def build(
     url = url_of(folder)
     if url is not None:
         return _build_at(url, data, retriever, view, memory, replace, progress)
-    place = kept_folder(data, retriever, view) if folder is None else on_disk(folder)
-    made = Manifest(
+    location = kept_folder(data, retriever, view) if folder is None else on_disk(folder)
+    manifest = Manifest(
         form.kind,
         retriever.name,
         retriever.settings(),
@@ -82,35 +82,35 @@ def build(
         given=given(retriever),
         retriever_format=_format(retriever, form),
     )
-    refuse_foreign(place)
+    refuse_foreign(location)
     reading, make = reading_of(data, view), MadeBy(retriever, memory)
     # What is in the cache has a name that says what it is: another process builds the same.
     shared = folder is None
-    damage = damage_of(place) if shared else None
-    if not replace and damage is None and _is_built(place, form, reading.source):
-        return _found(place, retriever)
-    known = shared_place(place) if shared and not replace else None
-    if known is not None and is_index(known):
-        return _found(known, retriever)
-    with nothing_begun(place), writer.writing(place, wait=shared):
-        if damage is not None and damage_of(place) is not None:
+    damage = damage_of(location) if shared else None
+    if not replace and damage is None and _is_built(location, form, reading.source):
+        return _found(location, retriever)
+    shared_copy = shared_place(location) if shared and not replace else None
+    if shared_copy is not None and is_index(shared_copy):
+        return _found(shared_copy, retriever)
+    with nothing_begun(location), writer.writing(location, wait=shared):
+        if damage is not None and damage_of(location) is not None:
             _log.warning("%s: %s: the index is built again", damage.file, damage.found)
             replace = True
-        if replace and (place / manifests.NAME).is_file():
-            with _replacing(place, made, reading.source) as target:
+        if replace and (location / manifests.NAME).is_file():
+            with _replacing(location, manifest, reading.source) as target:
                 put(target, reading, make, progress=progress)
         else:
-            if not _is_built(place, form, reading.source):
-                _begin(place, made, reading.source)
-                put(writer.Target(place), reading, make, progress=progress)
+            if not _is_built(location, form, reading.source):
+                _begin(location, manifest, reading.source)
+                put(writer.Target(location), reading, make, progress=progress)
     if shared:
-        share_index(place)
-    return opened_for(place, retriever)
+        share_index(location)
+    return opened_for(location, retriever)
 
 
-def _found(place: StrPath, retriever: Retriever) -> StoredIndex:
+def _found(location: StrPath, retriever: Retriever) -> StoredIndex:
     """An index that was there."""
-    index = opened_for(place, retriever)
+    index = opened_for(location, retriever)
     index.was_there = True
     return index
 
@@ -140,48 +140,48 @@ def _build_at(
     return opened_for(url, retriever)
 
 
-def opened_for(place: StrPath, retriever: Retriever) -> StoredIndex:
+def opened_for(location: StrPath, retriever: Retriever) -> StoredIndex:
     """An index as a retriever searches it."""
-    known = Manifest.read(local_index(place, []))
-    return StoredIndex(place, searched_with(known, retriever), retriever.name)
+    manifest = Manifest.read(local_index(location, []))
+    return StoredIndex(location, searched_with(manifest, retriever), retriever.name)
 
 
-def _is_built(place: Path, form: IndexFormat, source: Source) -> bool:
+def _is_built(path: Path, form: IndexFormat, source: Source) -> bool:
     """Whether all documents of a source are in an index that was made so."""
-    if not (place / manifests.NAME).is_file():
+    if not (path / manifests.NAME).is_file():
         return False
-    known = Manifest.read(place)
-    if known.shards:
-        refuse_other(known, form, place)
-    return any(kept.complete and kept.is_same(source) for kept in known.sources)
+    manifest = Manifest.read(path)
+    if manifest.shards:
+        refuse_other(manifest, form, path)
+    return any(recorded.complete and recorded.is_same(source) for recorded in manifest.sources)
 
 
-def _begin(place: Path, made: Manifest, source: Source) -> None:
+def _begin(path: Path, manifest: Manifest, source: Source) -> None:
     """Makes the manifest of a folder where there is none, or one without documents."""
-    if (place / manifests.NAME).is_file():
-        known = Manifest.read(place)
-        if known.shards:
-            refuse_changed(known, source, place)
+    if (path / manifests.NAME).is_file():
+        current = Manifest.read(path)
+        if current.shards:
+            refuse_changed(current, source, path)
             return
-    made.write(place)
+    manifest.write(path)
 
 
 @contextmanager
-def _replacing(place: Path, made: Manifest, source: Source) -> Iterator[writer.Target]:
+def _replacing(path: Path, manifest: Manifest, source: Source) -> Iterator[writer.Target]:
     """Where another index is built in a folder; until it is complete, the one that is there stays."""
-    target = writer.Target(place, manifests.REPLACEMENT)
+    target = writer.Target(path, manifests.REPLACEMENT)
     try:
         begun = target.read()
-        opened(place, begun)
+        opened(path, begun)
     except InputError:
-        begun = made
-    same = replaced(begun, sources=(), shards=()) == made
+        begun = manifest
+    same = replaced(begun, sources=(), shards=()) == manifest
     if not (same and begun.sources and begun.sources[-1].is_same(source)):
-        target.write(made)
+        target.write(manifest)
     yield target
-    with written(place):
-        (place / manifests.REPLACEMENT).replace(place / manifests.NAME)
-    clean(place, Manifest.read(place))
+    with written(path):
+        (path / manifests.REPLACEMENT).replace(path / manifests.NAME)
+    clean(path, Manifest.read(path))
 
 
 def form_of(retriever: Retriever) -> IndexFormat:
@@ -215,15 +215,15 @@ def given(retriever: Retriever) -> dict[str, Any]:
     }
 
 
-def searched_with(known: Manifest, retriever: Retriever) -> dict[str, Any]:
+def searched_with(manifest: Manifest, retriever: Retriever) -> dict[str, Any]:
     """The settings of a retriever that differ from those an index was built with.
 
     Where another retriever has built it, those that are not its own defaults.
     """
-    if known.retriever != retriever.name:
+    if manifest.retriever != retriever.name:
         return given(retriever)
-    own = json.loads(json.dumps(retriever.settings()))
-    return {key: value for key, value in own.items() if known.parameters.get(key) != value}
+    settings = json.loads(json.dumps(retriever.settings()))
+    return {key: value for key, value in settings.items() if manifest.parameters.get(key) != value}
 
 
 def kept_folder(data: Dataset, retriever: Retriever, view: str) -> Path:

@@ -53,10 +53,10 @@ class BiEncoder(Retriever):
 
     def read(self, encoder: Any, texts: Sequence[Segments], what: str) -> Read:
         """Returns what reads the vectors of texts."""
-        made = self.vectors(texts, encoder)
-        return lambda chosen: (made[chosen], np.ones(len(chosen), np.int64))
+        encodings = self.vectors(texts, encoder)
+        return lambda chosen: (encodings[chosen], np.ones(len(chosen), np.int64))
 
-    def comparison(self, asking: Any) -> Comparison:
+    def comparison(self, encoder: Any) -> Comparison:
         """Returns how vectors are compared, given the encoder of queries."""
         return Comparison("cosine")
 
@@ -75,22 +75,22 @@ class BiEncoder(Retriever):
         settings = {"retriever": self.name, **self.settings()}
         return VectorIndex(self.sides(), self.precision_stored, settings)
 
-    def compared(self, read: Read, doc: Ints, doc_ids: Ids, how: Comparison) -> Compare:
+    def compared(self, read: Read, doc: Ints, doc_ids: Ids, comparison: Comparison) -> Compare:
         """Returns what compares queries with a candidate set.
 
         Args:
             read: reads the vectors of documents.
             doc: (c,) places of the candidates.
             doc_ids: (c,) their ids.
-            how: how vectors are compared.
+            comparison: how vectors are compared.
         """
         search = ShardSearch(_shard(read, doc, self.precision_stored))
 
         def compare(vectors: Singles, counts: Ints) -> Scored:
-            queries = QueryVectors.of(vectors, starts_of(counts), how)
+            queries = QueryVectors.of(vectors, starts_of(counts), comparison)
             if search.shard.has_one_each and queries.has_one_each:
                 return Searched(search, queries)
-            return how.scores(queries, search.shard)
+            return comparison.scores(queries, search.shard)
 
         return compare
 
@@ -98,13 +98,13 @@ class BiEncoder(Retriever):
         return self.prepare(task)(task)
 
     def prepare(self, task: Task) -> Ask:
-        asking, shown = self.encoder("query"), self.encoder("document")
-        docs = self.read(shown, task.docs, "documents")
-        how = self.comparison(asking)
-        compared = keep_last(lambda doc: self.compared(docs, doc, task.doc_ids[doc], how))
+        query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
+        docs = self.read(document_encoder, task.docs, "documents")
+        comparison = self.comparison(query_encoder)
+        compared = keep_last(lambda doc: self.compared(docs, doc, task.doc_ids[doc], comparison))
 
-        def ask(other: Task) -> Scorer:
-            queries = self.read(asking, self.asked(other), "queries")
+        def ask(query_task: Task) -> Scorer:
+            queries = self.read(query_encoder, self.asked(query_task), "queries")
 
             def candidates(doc: Ints) -> Block:
                 compare = compared(doc)

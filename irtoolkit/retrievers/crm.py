@@ -84,8 +84,8 @@ class CRM(TFIDF):
             pooled = (owned.T @ powered.T).T / shares
             return pooled
         pooled = np.zeros((len(similar), owned.shape[1]))
-        some = np.flatnonzero(np.diff(owned.indptr))
-        if len(some):
-            starts = owned.indptr[some]
-            pooled[:, some] = np.maximum.reduceat(similar[:, owned.indices], starts, axis=1)
+        nonempty = np.flatnonzero(np.diff(owned.indptr))
+        if len(nonempty):
+            starts = owned.indptr[nonempty]
+            pooled[:, nonempty] = np.maximum.reduceat(similar[:, owned.indices], starts, axis=1)
         return pooled

@@ -50,8 +50,8 @@ class CrossEncoder(Neural):
     def scorer(self, task: Task) -> Scorer:
         encoder = Encoder(self.how("document"))
         before = self.prompt_settings().of_documents(self.preset()) or ""
-        asked = [encoder.text(query) for query in self.asked(task)]
-        sizes = np.zeros(len(asked), np.int64)
+        queries = [encoder.text(query) for query in self.asked(task)]
+        sizes = np.zeros(len(queries), np.int64)
         for group in task.groups:
             sizes[group.queries] = len(group.docs)
 
@@ -60,12 +60,12 @@ class CrossEncoder(Neural):
                 texts = [before + encoder.text(doc) for doc in task.docs[group.docs]]
                 for query in group.queries:
                     for text in texts:
-                        yield asked[query], text
+                        yield queries[query], text
 
         scores = score_pairs(encoder, pairs, int(sizes.sum()), f"the model {self.model}")
         # Pairs stand in the order of the groups' queries.
         order = np.concatenate([group.queries for group in task.groups])
-        begins = np.empty(len(asked), np.int64)
+        begins = np.empty(len(queries), np.int64)
         begins[order] = np.concatenate([[0], np.cumsum(sizes[order])[:-1]])
 
         def candidates(doc: Ints) -> Block:

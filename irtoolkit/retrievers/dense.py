@@ -77,11 +77,11 @@ class Dense(VectorRetriever, ModelBiEncoder):
         return VectorIndex(self.sides(), self.stored, self.index_settings())
 
     def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
-        made = encoded(encoder, texts, what)
-        return lambda chosen: (made[chosen].vectors(), np.ones(len(chosen), np.int64))
+        encodings = encoded(encoder, texts, what)
+        return lambda chosen: (encodings[chosen].vectors(), np.ones(len(chosen), np.int64))
 
-    def comparison(self, asking: Encoder) -> Comparison:
-        return Comparison(cast(Similarity, self.similarity or asking.similarity))
+    def comparison(self, encoder: Encoder) -> Comparison:
+        return Comparison(cast(Similarity, self.similarity or encoder.similarity))
 
     def searches(self, candidates: int) -> bool:
         if candidates < SEARCHED or not self.scores_as(Dense):
@@ -91,13 +91,13 @@ class Dense(VectorRetriever, ModelBiEncoder):
             or (self.similarity or self.encoder("document").similarity) != "l2"
         )
 
-    def compared(self, read: Read, doc: Ints, doc_ids: Ids, how: Comparison) -> Compare:
+    def compared(self, read: Read, doc: Ints, doc_ids: Ids, comparison: Comparison) -> Compare:
         if torch_device(self.device) == "cpu":
-            return super().compared(read, doc, doc_ids, how)
+            return super().compared(read, doc, doc_ids, comparison)
         vectors, _ = read(doc)
-        compare = cache(lambda: prepared(vectors, how.similarity, self.device, self.stored))
+        compare = cache(lambda: prepared(vectors, comparison.similarity, self.device, self.stored))
         if self.searches(len(doc)):
-            search = searching(vectors, how.similarity, self.device, compare)
+            search = searching(vectors, comparison.similarity, self.device, compare)
             return lambda queries, _: search(queries)
         return lambda queries, _: compare()(queries)
 
@@ -123,15 +123,15 @@ class SentenceMax(VectorRetriever, ModelBiEncoder):
 
     def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
         parts, starts = _sentences(texts)
-        made = encoder.encode(parts, what=f"sentences of {what}", count=len(parts))
+        encodings = encoder.encode(parts, what=f"sentences of {what}", count=len(parts))
 
-        def chosen(some: Ints) -> tuple[Singles, Ints]:
-            counts = starts[some + 1] - starts[some]
-            return made[gathered(starts[some], counts)].vectors(), counts
+        def chosen(documents: Ints) -> tuple[Singles, Ints]:
+            counts = starts[documents + 1] - starts[documents]
+            return encodings[gathered(starts[documents], counts)].vectors(), counts
 
         return chosen
 
-    def comparison(self, asking: Encoder) -> Comparison:
+    def comparison(self, encoder: Encoder) -> Comparison:
         return Comparison("cosine")
 
 
@@ -140,8 +140,8 @@ def text_sides(retriever: TwoSided, similarity: Callable[[], Similarity]) -> Sid
 
     def side(name: Side) -> Encode:
         def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
-            made = encoded(encoder_of(retriever, name), texts, "texts")
-            return made.vectors(), np.ones(len(texts), np.int64)
+            encodings = encoded(encoder_of(retriever, name), texts, "texts")
+            return encodings.vectors(), np.ones(len(texts), np.int64)
 
         return encode
 

@@ -75,29 +75,31 @@ class DensePRF(Dense):
         """
         if not len(docs):
             return query
-        own: Vectors = query.astype(np.float64)
+        vector: Vectors = query.astype(np.float64)
         best: Vectors = docs.astype(np.float64)
         if similarity == "cosine":
-            own, best = unit(own), unit(best)
+            vector, best = unit(vector), unit(best)
         if self.feedback == "average":
-            made = (own + best.sum(axis=0)) / (len(best) + 1)
+            moved = (vector + best.sum(axis=0)) / (len(best) + 1)
         else:
-            made = self.alpha * own + self.beta * best.mean(axis=0)
-        return cast(Singles, made.astype(np.float32))
+            moved = self.alpha * vector + self.beta * best.mean(axis=0)
+        return cast(Singles, moved.astype(np.float32))
 
-    def compared(self, read: Read, doc: Ints, doc_ids: Ids, how: Comparison) -> Compare:
-        match = super().compared(read, doc, doc_ids, how)
+    def compared(self, read: Read, doc: Ints, doc_ids: Ids, comparison: Comparison) -> Compare:
+        match = super().compared(read, doc, doc_ids, comparison)
         if self.is_off:
             return match
 
         def twice(queries: Singles, counts: Ints) -> Scored:
-            scores, made = scores_of(match(queries, counts)), np.empty_like(queries)
-            for at, query in enumerate(packed(queries).vectors):
-                best = best_first(scores[at], lambda rows: keys(doc_ids[rows]), self.fb_docs)
-                own = VectorShard.of([read(doc[best])], self.stored)
-                made[at] = self.expanded(query, own.rows(0, len(best)), how.similarity)
+            scores, expanded = scores_of(match(queries, counts)), np.empty_like(queries)
+            for row, query in enumerate(packed(queries).vectors):
+                best = best_first(scores[row], lambda rows: keys(doc_ids[rows]), self.fb_docs)
+                feedback = VectorShard.of([read(doc[best])], self.stored)
+                expanded[row] = self.expanded(
+                    query, feedback.rows(0, len(best)), comparison.similarity
+                )
             del scores  # its memory is that of the second search
-            return match(made, counts)
+            return match(expanded, counts)
 
         return twice
 
@@ -136,21 +138,21 @@ class _FeedbackSearcher(VectorSearcher):
         return self.shards.best(self._expanded(tuple(queries)), depth)
 
     def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The exact rank of some documents of each query among all documents, from 1."""
-        return self.shards.ranks(self._expanded(tuple(queries)), wanted)
+        return self.shards.ranks(self._expanded(tuple(queries)), documents)
 
     def _expand(self, queries: tuple[Segments, ...]) -> QueryVectors:
-        asked = self._sides.asked(queries)
+        encoded = self._sides.asked(queries)
         if self._feedback.is_off:
-            return asked
-        found = self.shards.best(asked, self._feedback.fb_docs)
-        documents: Ints = np.unique(found.documents)
+            return encoded
+        hits = self.shards.best(encoded, self._feedback.fb_docs)
+        documents: Ints = np.unique(hits.documents)
         vectors = self.shards.contents(documents).vectors
-        places = np.searchsorted(documents, found.documents)
-        made = np.empty_like(asked.vectors)
-        for at, query in enumerate(asked.vectors):
-            own = vectors[places[found.offsets[at] : found.offsets[at + 1]]]
-            made[at] = self._feedback.expanded(query, own, asked.comparison.similarity)
-        return QueryVectors.of(made, asked.starts, asked.comparison)
+        places = np.searchsorted(documents, hits.documents)
+        expanded = np.empty_like(encoded.vectors)
+        for row, query in enumerate(encoded.vectors):
+            feedback = vectors[places[hits.offsets[row] : hits.offsets[row + 1]]]
+            expanded[row] = self._feedback.expanded(query, feedback, encoded.comparison.similarity)
+        return QueryVectors.of(expanded, encoded.starts, encoded.comparison)

@@ -55,9 +55,9 @@ class DenseSurroundings(Surrounded, Dense):
             )
 
     def encoding(self, side: Side) -> dict[str, Any]:
-        own = super().encoding(side)
+        settings = super().encoding(side)
         in_text = self.context and side == "document"
-        return {**own, "options": (("unit", "sentences"),)} if in_text else own
+        return {**settings, "options": (("unit", "sentences"),)} if in_text else settings
 
     def index_format(self) -> IndexFormat | None:
         return None
@@ -67,32 +67,32 @@ class DenseSurroundings(Surrounded, Dense):
 
     def prepare(self, task: Task) -> Ask:
         windows = book_windows(task)
-        asking, shown = self.encoder("query"), self.encoder("document")
-        similarity = cast(Similarity, self.similarity or shown.similarity)
-        passages, sentences = self._documents(task, windows, shown, similarity)
+        query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
+        similarity = cast(Similarity, self.similarity or document_encoder.similarity)
+        passages, sentences = self._documents(task, windows, document_encoder, similarity)
 
         @keep_last
         def compared(doc: Ints) -> list[tuple[float, Callable[[Vectors], ScoreMatrix], Ints]]:
-            own: list[tuple[float, Callable[[Vectors], ScoreMatrix], Ints]] = []
+            levels: list[tuple[float, Callable[[Vectors], ScoreMatrix], Ints]] = []
             for size, share in self.shares():
-                vectors, which, stored = passages(doc), np.arange(len(doc)), self.stored
+                vectors, numbers, stored = passages(doc), np.arange(len(doc)), self.stored
                 if size:
-                    vectors, which = _window_vectors(windows, sentences, doc, size)
+                    vectors, numbers = _window_vectors(windows, sentences, doc, size)
                     stored = "fp32"
-                own.append((share, prepared(vectors, similarity, self.device, stored), which))
-            return own
+                levels.append((share, prepared(vectors, similarity, self.device, stored), numbers))
+            return levels
 
-        def ask(other: Task) -> Scorer:
-            queries = self._queries(other, asking, similarity)
+        def ask(query_task: Task) -> Scorer:
+            queries = self._queries(query_task, query_encoder, similarity)
 
             def candidates(doc: Ints) -> Block:
                 parts = compared(doc)
 
                 def score(query: Ints) -> ScoreMatrix:
-                    found: ScoreMatrix = np.zeros((len(query), len(doc)))
-                    for share, compare, which in parts:
-                        found += share * compare(queries[query])[:, which]
-                    return found
+                    total: ScoreMatrix = np.zeros((len(query), len(doc)))
+                    for share, compare, numbers in parts:
+                        total += share * compare(queries[query])[:, numbers]
+                    return total
 
                 return score
 
@@ -101,31 +101,33 @@ class DenseSurroundings(Surrounded, Dense):
         return ask
 
     def _documents(
-        self, task: Task, windows: BookWindows, shown: Encoder, similarity: Similarity
+        self, task: Task, windows: BookWindows, encoder: Encoder, similarity: Similarity
     ) -> tuple[Callable[[Ints], Vectors], Singles]:
         """Returns what gives the vectors of passages, and those of sentences for windows of them."""
         if self.context:
-            vectors, lengths = read_in_chunks(shown, windows, self.context)
+            vectors, lengths = read_in_chunks(encoder, windows, self.context)
             sums = vectors * lengths[:, None].astype(np.float32)
             return (
                 lambda doc: _means(*windows.ranges(doc, 0), sums, lengths),
                 _scaled(vectors, similarity),
             )
-        docs = encoded(shown, task.docs, "documents")
+        docs = encoded(encoder, task.docs, "documents")
         sentences = np.empty((0, 0), np.float32)
         if any(size for size, _ in self.shares()):
-            made = shown.encode(windows.sentences, what="sentences", count=len(windows.sentences))
-            sentences = _scaled(made.vectors(), similarity)
+            encodings = encoder.encode(
+                windows.sentences, what="sentences", count=len(windows.sentences)
+            )
+            sentences = _scaled(encodings.vectors(), similarity)
         return lambda doc: docs[doc].vectors(), sentences
 
-    def _queries(self, task: Task, asking: Encoder, similarity: Similarity) -> Vectors:
+    def _queries(self, task: Task, encoder: Encoder, similarity: Similarity) -> Vectors:
         """(Q, dimensions) vectors of the queries, or of their sentences weighted by nearness."""
         if not self.fades(task):
-            return encoded(asking, self.asked(task), "queries").vectors()
+            return encoded(encoder, self.asked(task), "queries").vectors()
         texts, weights = self.query_sentences(task)
-        made = asking.encode(texts, what="query sentences", count=len(texts)).vectors()
+        vectors = encoder.encode(texts, what="query sentences", count=len(texts)).vectors()
         total = np.asarray(weights.sum(axis=1)).reshape(-1, 1)
-        mean: Vectors = (weights @ _scaled(made, similarity)) / np.where(total > 0, total, 1)
+        mean: Vectors = (weights @ _scaled(vectors, similarity)) / np.where(total > 0, total, 1)
         return mean.astype(np.float32)
 
 
@@ -137,16 +139,16 @@ def _window_vectors(
     windows: BookWindows, sentences: Singles, doc: Ints, size: int
 ) -> tuple[Singles, Ints]:
     """The vectors of the distinct windows around passages, and (c,) the window of each passage."""
-    ranges, which = np.unique(
+    ranges, inverse = np.unique(
         np.stack(windows.ranges(doc, size), axis=1), axis=0, return_inverse=True
     )
-    made = np.empty((len(ranges), sentences.shape[1]), np.float32)
+    means = np.empty((len(ranges), sentences.shape[1]), np.float32)
     for start in range(0, len(ranges), _WINDOWS):
         first, last = ranges[start : start + _WINDOWS].T
         base, stop = int(first.min()), int(last.max())
         total = incidence(first, last, base, stop - base) @ sentences[base:stop]
-        made[start : start + _WINDOWS] = total / (last - first)[:, None]
-    return made, which.reshape(-1)
+        means[start : start + _WINDOWS] = total / (last - first)[:, None]
+    return means, inverse.reshape(-1)
 
 
 def _means(first: Ints, last: Ints, sums: Singles, lengths: Ints) -> Vectors:

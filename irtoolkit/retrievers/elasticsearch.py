@@ -138,7 +138,7 @@ class _Client:
             headers["content-type"] = _LINES if lines else _JSON
         target = f"{path}?{urlencode(params)}" if params else path
         try:
-            said = self._client.perform_request(method, target, headers=headers, body=body)
+            response = self._client.perform_request(method, target, headers=headers, body=body)
         except elasticsearch.UnsupportedProductError:
             raise InputError(
                 f"{self.url} is not Elasticsearch",
@@ -148,7 +148,7 @@ class _Client:
             raise RefusedError(error.meta.status, error.body, self) from None
         except elasticsearch.TransportError as error:
             raise unanswered(self.product, self.url, error) from None
-        return said.body
+        return response.body
 
     def bulk(self, actions: Iterator[dict[str, Any]]) -> Iterator[tuple[bool, dict[str, Any]]]:
         import elasticsearch

@@ -60,7 +60,7 @@ def rank(
 def rank_and_locate(
     task: Task,
     retriever: Retriever,
-    wanted: Mapping[str, Collection[str]],
+    relevant: Mapping[str, Collection[str]],
     *,
     depth: int | None = None,
     ties: Ties = "trec",
@@ -75,7 +75,7 @@ def rank_and_locate(
     Args:
         task: queries and candidates.
         retriever: what scores them; its name is the run's tag.
-        wanted: query id to the ids of documents whose exact rank is wanted.
+        relevant: query id to the ids of documents whose exact rank is wanted.
         depth: number of rows kept for each query; None keeps all.
         ties: order of equally scored documents: "trec" is trec_eval's, see `irtoolkit.runs.order`;
             "pool" is the order of the candidates in the dataset; "best" lists them as "trec" does,
@@ -100,13 +100,13 @@ def rank_and_locate(
     fill = fill or task.pooled
     id_keys = keys(task.doc_ids)
     listing = Listing(task, id_keys, ties, depth)
-    locate = Locator(task, wanted, id_keys, ties)
+    locate = Locator(task, relevant, id_keys, ties)
     parts = _parts(task, retriever, listing)
     rank_all: Callable[..., None]
     if current().workers > 1 and len(parts) > 1 and not retriever.stays_here():
         if retriever.stores() != "nothing":
             retriever.scorer(task)  # once, and not in each worker
-        work = RankParts(task, retriever, wanted, id_keys, ties, depth, fill)
+        work = RankParts(task, retriever, relevant, id_keys, ties, depth, fill)
         rank_all = partial(spread, work)
     else:
         rank_all = Ranker(task, retriever.scorer(task), fill).rank
@@ -125,7 +125,7 @@ def rank_and_locate(
 
 def _parts(task: Task, retriever: Retriever, listing: Listing) -> list[QueryPart]:
     """The parts that are scored at once; they are the same wherever that is done."""
-    found, most = [], retriever.most()
+    parts, most = [], retriever.most()
     for number, group in enumerate(task.groups):
         if not len(group.docs):
             continue
@@ -134,5 +134,5 @@ def _parts(task: Task, retriever: Retriever, listing: Listing) -> list[QueryPart
         if listing.is_short(len(group.docs)) and retriever.searches(len(group.docs)):
             step = QUERIES
         count = len(group.queries)
-        found += [QueryPart(number, i, min(i + step, count)) for i in range(0, count, step)]
-    return found
+        parts += [QueryPart(number, i, min(i + step, count)) for i in range(0, count, step)]
+    return parts

@@ -58,9 +58,9 @@ class Rewritten(BM25, ABC):
         return "answers"
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterator[Segments]:
-        lacking = self.missing()
-        if lacking is not None:
-            raise InputError(lacking)
+        reason = self.missing()
+        if reason is not None:
+            raise InputError(reason)
         joined = [" ".join(segments) for segments in texts]
         answers = Answers(self.name, {**self.parameters(), "model": self.fingerprint()})
         answers.fill(joined, self.ask, self.batch_size)
@@ -141,7 +141,7 @@ class DocT5Query(Rewritten):
         batch = tokenizer(texts, return_tensors="pt", padding=True, truncation=True, max_length=512)
         # The batch decides the draw: answers that are here already are never drawn again.
         seed = int(hashlib.sha256(f"{self.seed} {texts}".encode()).hexdigest()[:15], 16)
-        how = (
+        settings = (
             {"do_sample": True, "top_k": self.top_k}
             if self.sampling == "topk"
             else {"do_sample": False, "num_beams": self.queries}
@@ -152,7 +152,7 @@ class DocT5Query(Rewritten):
                 **batch.to(model.device),
                 max_length=self.max_length,
                 num_return_sequences=self.queries,
-                **how,
+                **settings,
             )
         flat = tokenizer.batch_decode(written, skip_special_tokens=True)
         groups = [flat[i : i + self.queries] for i in range(0, len(flat), self.queries)]
@@ -197,7 +197,7 @@ class DeepCT(Rewritten):
 
     def ask(self, texts: list[str]) -> list[list[tuple[str, int]]]:
         """(term, frequency) of the distinct terms of each text that have any."""
-        found = []
+        results = []
         for pieces, weights in self._weights(texts):
             terms: list[str] = []
             greatest: dict[str, int] = {}
@@ -210,8 +210,8 @@ class DeepCT(Rewritten):
                     counts.append(round(self.scale * weight))
             for term, count in zip(terms, counts, strict=True):
                 greatest[term] = max(count, greatest.get(term, 0))
-            found.append([(term, count) for term, count in greatest.items() if count > 0])
-        return found
+            results.append([(term, count) for term, count in greatest.items() if count > 0])
+        return results
 
     def _weights(self, texts: list[str]) -> list[tuple[list[str], list[float]]]:
         """The pieces of each text, and the weight of each."""
@@ -229,25 +229,25 @@ class DeepCT(Rewritten):
             return_special_tokens_mask=True,
         )
         owners, special = coded.pop("overflow_to_sample_mapping"), coded.pop("special_tokens_mask")
-        found: list[tuple[list[str], list[float]]] = [([], []) for _ in texts]
+        results: list[tuple[list[str], list[float]]] = [([], []) for _ in texts]
         for start in range(0, len(owners), self.batch_size):
             part = range(start, min(start + self.batch_size, len(owners)))
             rows = {key: [values[row] for row in part] for key, values in coded.items()}
             batch = tokenizer.pad(rows, return_tensors="pt").to(model.device)
             with torch.inference_mode():
                 scores = model(**batch).logits[..., 0].float().cpu().numpy()
-            for at, row in enumerate(part):
-                pieces, weights = found[owners[row]]
+            for number, row in enumerate(part):
+                pieces, weights = results[owners[row]]
                 for piece, weight, ends in zip(
                     tokenizer.convert_ids_to_tokens(coded["input_ids"][row]),
-                    scores[at],
+                    scores[number],
                     special[row],
                     strict=False,
                 ):
                     if not ends:
                         pieces.append(piece)
                         weights.append(float(weight))
-        return found
+        return results
 
     def apply(self, text: str, answer: Any) -> Segments:
         return (" ".join(term for term, count in answer for _ in range(count)),)
@@ -257,15 +257,17 @@ class DeepCT(Rewritten):
 def _load(preset: presets.Preset, kind: str, device: str | None) -> tuple[Any, Any]:
     import transformers
 
-    place = presets.model_folder(preset)
-    check_own_code(place, setting=False)
+    folder = presets.model_folder(preset)
+    check_own_code(folder, setting=False)
 
     def make() -> Any:
-        model = getattr(transformers, kind).from_pretrained(place, trust_remote_code=False)
-        model.tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False)
+        model = getattr(transformers, kind).from_pretrained(folder, trust_remote_code=False)
+        model.tokenizer = transformers.AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False
+        )
         return model
 
-    model = loading.load_model(place, make, "fp32", loading.torch_device(device))
+    model = loading.load_model(folder, make, "fp32", loading.torch_device(device))
     return model.tokenizer, model
 
 
@@ -273,6 +275,6 @@ def _load(preset: presets.Preset, kind: str, device: str | None) -> tuple[Any, A
 def _load_judge(name: str, device: str | None) -> Any:
     from sentence_transformers import CrossEncoder
 
-    place, where = presets.model_folder(presets.find_preset(name)), loading.torch_device(device)
-    check_own_code(place, setting=False)
-    return loading.load_model(place, lambda: CrossEncoder(place, device="cpu"), "fp32", where)
+    folder, where = presets.model_folder(presets.find_preset(name)), loading.torch_device(device)
+    check_own_code(folder, setting=False)
+    return loading.load_model(folder, lambda: CrossEncoder(folder, device="cpu"), "fp32", where)

@@ -121,16 +121,16 @@ class Faiss(VectorRetriever):
     def prepare(self, task: Task) -> Ask:
         import faiss
 
-        asking, shown = self.encoder("query"), self.encoder("document")
-        similarity = self.similarity or shown.similarity
-        docs = encoded(shown, task.docs, "documents")
+        query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
+        similarity = self.similarity or document_encoder.similarity
+        docs = encoded(document_encoder, task.docs, "documents")
         metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
 
         self.report_small([len(group.docs) for group in task.groups])
         indexed = keep_last(lambda doc: self._index(docs[doc], similarity == "cosine", metric))
 
-        def ask(other: Task) -> Scorer:
-            queries = encoded(asking, self.asked(other), "queries").vectors()
+        def ask(query_task: Task) -> Scorer:
+            queries = encoded(query_encoder, self.asked(query_task), "queries").vectors()
             if similarity == "cosine":
                 queries = unit(queries)
 
@@ -138,10 +138,10 @@ class Faiss(VectorRetriever):
                 index = indexed(doc)
 
                 def score(query: Ints) -> Hits:
-                    found, places = with_ties(index, queries[query], self.hits, len(doc))
+                    scores, places = with_ties(index, queries[query], self.hits, len(doc))
                     if similarity == "l2":  # faiss gives squares
-                        found = -np.sqrt(np.maximum(found, 0))
-                    return Hits(places, found)
+                        scores = -np.sqrt(np.maximum(scores, 0))
+                    return Hits(places, scores)
 
                 return score
 
@@ -156,10 +156,10 @@ class Faiss(VectorRetriever):
         path = cache_home() / "faiss" / f"{self._name(docs, scaled, metric)}.faiss"
         with locked(path.with_suffix(".lock"), remove=True):
             if not path.is_file():
-                made = faiss.serialize_index(self._made(docs, scaled, metric))
+                serialized = faiss.serialize_index(self._made(docs, scaled, metric))
                 # Python tells of a full disk; faiss' own writer does not.
                 with atomic_path(path) as temporary:
-                    temporary.write_bytes(made.tobytes())
+                    temporary.write_bytes(serialized.tobytes())
         try:
             index: Any = faiss.read_index(str(path))
         except (RuntimeError, MemoryError) as error:
@@ -266,14 +266,14 @@ class Faiss(VectorRetriever):
         """Returns a hash of everything that an index depends on: the vectors and how they are arranged."""
         import faiss
 
-        own = {
+        arguments = {
             "flat": [],
             "hnsw": [self.m, self.ef_construction],
             "ivfpq": [self.lists, self.subvectors, self.seed],
         }
         settings = {
             "index": self.index,
-            "own": own[self.index],
+            "own": arguments[self.index],
             "scaled": scaled,
             "metric": metric,
             "faiss": faiss.__version__,

@@ -71,14 +71,14 @@ class FaissIndex(ArrangedIndex):
     @cached_property
     def settings(self) -> Mapping[str, Any]:
         """Everything that decides the vectors and how they are arranged."""
-        own = self._retriever
-        arranged: dict[str, Any] = {"index": own.index}
-        if own.index != "flat":
-            arranged["similarity"] = own.declared_similarity()
+        retriever = self._retriever
+        arranged: dict[str, Any] = {"index": retriever.index}
+        if retriever.index != "flat":
+            arranged["similarity"] = retriever.declared_similarity()
         return {
-            **own.index_settings(),
+            **retriever.index_settings(),
             **arranged,
-            **{name: getattr(own, name) for name in _ARRANGED[own.index]},
+            **{name: getattr(retriever, name) for name in _ARRANGED[retriever.index]},
         }
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> FaissSearch:
@@ -88,21 +88,21 @@ class FaissIndex(ArrangedIndex):
             InputError: faiss is not installed.
         """
         self.refuse_missing()
-        parts = [(VectorShard.open(own.documents.folder), own) for own in shards]
+        parts = [(VectorShard.open(shard.documents.folder), shard) for shard in shards]
         return FaissSearch(self._retriever, parts, first)
 
     def arrange(self, folder: Path) -> None:
         """Makes the index of the vectors in a folder."""
-        own, shard = self._retriever, VectorShard.open(folder)
+        retriever, shard = self._retriever, VectorShard.open(folder)
         if len(shard):
-            own.report_small([len(shard)])
-        if own.index != "flat" and len(shard) and not own.is_small(len(shard)):
+            retriever.report_small([len(shard)])
+        if retriever.index != "flat" and len(shard) and not retriever.is_small(len(shard)):
             import faiss
 
             similarity = self._sides.compared().similarity
-            made = faiss.serialize_index(_made(own, shard, similarity))
+            serialized = faiss.serialize_index(_made(retriever, shard, similarity))
             # Python tells of a full disk; faiss' own writer does not.
-            (folder / _FILE).write_bytes(made.tobytes())
+            (folder / _FILE).write_bytes(serialized.tobytes())
 
 
 class FaissSearch(VectorSearch):
@@ -129,9 +129,9 @@ class FaissSearch(VectorSearch):
         if similarity not in self._finders:
             parts = zip(self.vectors, self.shards, self.bases.tolist(), strict=False)
             self._finders[similarity] = [self._finder(similarity, *part) for part in parts]
-        found = [find(queries) for find in self._finders[similarity]]
+        results = [find(queries) for find in self._finders[similarity]]
         return [
-            np.concatenate([np.empty(0, np.int64), *(part[query] for part in found)])
+            np.concatenate([np.empty(0, np.int64), *(part[query] for part in results)])
             for query in range(queries.size)
         ]
 
@@ -139,24 +139,28 @@ class FaissSearch(VectorSearch):
         self, similarity: Similarity, shard: VectorShard, docs: OpenShard, base: int
     ) -> Find:
         """Returns a function that finds documents of a shard."""
-        own, left = self._retriever, len(shard) - len(docs.deleted)
-        if not left or own.index == "flat" or own.is_small(len(shard)):
+        retriever, live = self._retriever, len(shard) - len(docs.deleted)
+        if not live or retriever.index == "flat" or retriever.is_small(len(shard)):
             alone = VectorSearch([(shard, docs)], base)
-            return lambda queries: alone.near(queries, own.hits)
+            return lambda queries: alone.near(queries, retriever.hits)
         movable = not len(docs.deleted)
-        index = own.tuned(_opened(own, docs.documents.folder, shard, similarity), movable=movable)
-        given = {} if movable else {"params": _without(own, docs.deleted)}
+        index = retriever.tuned(
+            _opened(retriever, docs.documents.folder, shard, similarity), movable=movable
+        )
+        options = {} if movable else {"params": _without(retriever, docs.deleted)}
 
         def find(queries: QueryVectors) -> list[Ints]:
-            asked = unit(queries.vectors) if similarity == "cosine" else queries.vectors
-            asked = np.ascontiguousarray(asked, np.float32)
-            _, places = with_ties(index, asked, own.hits, left, **given)
+            vectors = unit(queries.vectors) if similarity == "cosine" else queries.vectors
+            vectors = np.ascontiguousarray(vectors, np.float32)
+            _, places = with_ties(index, vectors, retriever.hits, live, **options)
             return [row[row >= 0] + base for row in places]
 
         return find
 
 
-def with_ties(index: Any, queries: Singles, hits: int, count: int, **given: Any) -> tuple[Any, Any]:
+def with_ties(
+    index: Any, queries: Singles, hits: int, count: int, **options: Any
+) -> tuple[Any, Any]:
     """Scores and places of the best hits, and of those that tie with the last: ids decide there.
 
     Args:
@@ -168,13 +172,13 @@ def with_ties(index: Any, queries: Singles, hits: int, count: int, **given: Any)
     """
     hits = min(hits, count)
     most = max(hits, min(count, _MOST_ON_GPU)) if hasattr(index, "getDevice") else count
-    asked = min(hits + 1, most)
+    requested = min(hits + 1, most)
     while True:
-        found, places = index.search(queries, asked, **given)
-        is_cut = (places[:, -1] >= 0) & (found[:, hits - 1] == found[:, -1])
-        if asked == most or not is_cut.any():
-            return found, places
-        asked = min(2 * asked, most)
+        scores, places = index.search(queries, requested, **options)
+        is_cut = (places[:, -1] >= 0) & (scores[:, hits - 1] == scores[:, -1])
+        if requested == most or not is_cut.any():
+            return scores, places
+        requested = min(2 * requested, most)
 
 
 def _made(retriever: FaissRetriever, shard: VectorShard, similarity: Similarity) -> Any:

@@ -42,22 +42,22 @@ class RelevanceModel(Feedback):
         return self.original_query_weight == 1
 
     def weights(self, counts: Mapping[str, int]) -> TermWeights:
-        taken = heaviest(counts, self.doc_terms or self.fb_terms)
-        total = sum(taken.values())
-        return {term: count / total for term, count in taken.items()}
+        chosen = heaviest(counts, self.doc_terms or self.fb_terms)
+        total = sum(chosen.values())
+        return {term: count / total for term, count in chosen.items()}
 
     @abstractmethod
     def shares(self, scores: Sequence[float], length: float) -> list[float]:
         """The weight of each feedback document, up to a factor; `length` is the query's, in terms."""
 
     def expand(self, query: TermWeights, ranking: Sequence[FeedbackDocument]) -> TermWeights:
-        every: dict[str, float] = {}
+        weights: dict[str, float] = {}
         length = sum(query.values())
         shares = self.shares([doc.score for doc in ranking], length)
         for share, doc in zip(shares, ranking, strict=True):
             for term, weight in doc.weights.items():
-                every[term] = every.get(term, 0.0) + share * weight
-        model = heaviest(every, self.fb_terms)
+                weights[term] = weights.get(term, 0.0) + share * weight
+        model = heaviest(weights, self.fb_terms)
         total = fsum(model.values())
         if total <= 0:
             return query

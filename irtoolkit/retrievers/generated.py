@@ -74,27 +74,27 @@ class Generated(Asking):
         prompts, generator = self.prompts(task), self.generator()
         answers = Answers("generated", generator.identity())
         answers.gather(prompts, generator.generate)
-        found = [Completion(*answers[prompt]) for prompt in prompts]
-        lacking = [
+        completions = [Completion(*answers[prompt]) for prompt in prompts]
+        missing = [
             f"{query_id} ({answer.finish})"
-            for query_id, answer in zip(task.query_ids, found, strict=True)
+            for query_id, answer in zip(task.query_ids, completions, strict=True)
             if not _usable(answer)
         ]
-        if lacking and self.unanswered == "stop":
-            more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
+        if missing and self.unanswered == "stop":
+            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
             raise InputError(
-                f"{self.llm} gives no text for {len(lacking)} of {len(prompts)} queries:"
-                f" {', '.join(lacking[:_SHOWN])}{more}",
+                f"{self.llm} gives no text for {len(missing)} of {len(prompts)} queries:"
+                f" {', '.join(missing[:_SHOWN])}{more}",
                 remedy="set unanswered=query to search with these as they are, or change the prompt",
             )
-        if lacking:
+        if missing:
             _log.warning(
                 "%s: %d of %d queries have no answer and stand as they are",
                 self.llm,
-                len(lacking),
+                len(missing),
                 len(prompts),
             )
-        cut = sum(answer.finish == LENGTH for answer in found)
+        cut = sum(answer.finish == LENGTH for answer in completions)
         if cut:
             _log.warning(
                 "%s: %d of %d answers were cut at max_tokens=%s",
@@ -105,7 +105,7 @@ class Generated(Asking):
             )
         return [
             self._rewritten(query, answer) if _usable(answer) else query
-            for query, answer in zip(task.queries, found, strict=True)
+            for query, answer in zip(task.queries, completions, strict=True)
         ]
 
     def _rewritten(self, query: Segments, answer: Completion) -> Segments:

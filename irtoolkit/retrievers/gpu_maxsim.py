@@ -40,20 +40,20 @@ class GpuTokens:
         """(q, n) scores of queries given by their token vectors, which are brought to half precision."""
         import torch
 
-        asked = _half(queries, self._device)
+        vectors = _half(queries, self._device)
         counts = torch.from_numpy(np.diff(starts)).to(self._device)
         longest = max(16, 1 << (int(np.diff(starts).max()) - 1).bit_length())
-        padded = asked.new_zeros((len(counts), longest, asked.shape[1]))
-        padded[torch.arange(longest, device=self._device) < counts[:, None]] = asked
+        padded = vectors.new_zeros((len(counts), longest, vectors.shape[1]))
+        padded[torch.arange(longest, device=self._device) < counts[:, None]] = vectors
         # Memory that the GPU writes to fastest.
         scores = torch.empty((len(counts), len(self)), pin_memory=self._device.type == "cuda")
         fused = kernels(self._device.type if longest <= _LONGEST else "cpu")
 
         def part(first: int, last: int) -> None:
-            found = fused.maxsim(
+            similarities = fused.maxsim(
                 self._vectors, self._starts, padded[first:last], counts[first:last]
             )
-            scores[first:last].copy_(found)
+            scores[first:last].copy_(similarities)
 
         # Plain torch holds all products; the kernel holds none.
         whole = fused.__name__.endswith("kernels")
@@ -74,8 +74,8 @@ def _half(vectors: NDArray[np.floating[Any]], device: Any) -> Any:
     """(t, width) in half precision on a device, filled with zeros to a width that kernels take."""
     import torch
 
-    there = torch.from_numpy(np.ascontiguousarray(vectors)).to(device).half()
-    return torch.nn.functional.pad(there, (0, _padded(vectors.shape[1]) - vectors.shape[1]))
+    tensor = torch.from_numpy(np.ascontiguousarray(vectors)).to(device).half()
+    return torch.nn.functional.pad(tensor, (0, _padded(vectors.shape[1]) - vectors.shape[1]))
 
 
 def _padded(width: int) -> int:

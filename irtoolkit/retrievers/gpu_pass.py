@@ -77,10 +77,12 @@ class SearchPass:
         self._places = torch.from_numpy(np.ascontiguousarray(places)).to(device)
         self._targets = docs.exact(self._asked, self._rows, self._places)
         self._keys = self._key(self._targets, self._places)
-        every = torch.arange(len(queries), device=device)
+        all_queries = torch.arange(len(queries), device=device)
         self._best = torch.empty((len(queries), depth), dtype=torch.int64, device=device)
         self._above = torch.zeros((2, len(rows)), dtype=torch.int64, device=device)
-        self._search(every, torch.arange(len(rows), device=device), self._first_guess(), _PASSES)
+        self._search(
+            all_queries, torch.arange(len(rows), device=device), self._first_guess(), _PASSES
+        )
 
     # -- results ------------------------------------------------------------------------------
 
@@ -88,9 +90,9 @@ class SearchPass:
         """Fills in the (q, k) places and scores of the best documents."""
         import torch
 
-        found = self._second[len(self._second) - 1 - (self._best & 0xFFFFFFFF)]
+        positions = self._second[len(self._second) - 1 - (self._best & 0xFFFFFFFF)]
         bits = (self._best >> 32).int()
-        torch.from_numpy(places).copy_(found, non_blocking=True)
+        torch.from_numpy(places).copy_(positions, non_blocking=True)
         bits = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
         torch.from_numpy(scores).copy_(bits.view(torch.float32), non_blocking=True)
 
@@ -113,36 +115,36 @@ class SearchPass:
         least = products.topk(rank, dim=1, sorted=False).values.amin(dim=1).float()
         return least, min(total, int(2 * rank / share) + 256)
 
-    def _search(self, rows: Any, own: Any, guess: tuple[Any, int], passes: int) -> None:
+    def _search(self, rows: Any, targets: Any, guess: tuple[Any, int], passes: int) -> None:
         """Searches for some of the queries; again, with another guess, where one was wrong.
 
         To select by a mask waits for the GPU, so that it is done once, or where something was wrong.
 
         Args:
             rows: numbers of the queries.
-            own: numbers of their wanted documents.
+            targets: numbers of their wanted documents.
             guess: as of `_first_guess`.
             passes: how often may be searched, this time included.
         """
         import torch
 
         least, room = guess
-        kept, wanted = self._sifted(rows, own, least, room)
-        counts = kept.counts.clamp(max=room)
-        held = torch.arange(room, device=rows.device) < counts[:, None]
-        values = torch.where(held, kept.values, -torch.inf)
+        candidates, near = self._sifted(rows, targets, least, room)
+        counts = candidates.counts.clamp(max=room)
+        is_filled = torch.arange(room, device=rows.device) < counts[:, None]
+        values = torch.where(is_filled, candidates.values, -torch.inf)
         enough = counts >= self._depth
         kth = values.topk(self._depth, dim=1, sorted=False).values.amin(dim=1)
         bound = kth - 2 * self._asked.off(kth, rows)
-        crowded = wanted.counts > wanted.near.shape[1]
-        right = enough & (least <= bound) & (kept.counts <= room)
-        chosen = held & (values >= bound[:, None]) & right[:, None]
+        crowded = near.counts > near.near.shape[1]
+        right = enough & (least <= bound) & (candidates.counts <= room)
+        chosen = is_filled & (values >= bound[:, None]) & right[:, None]
         done = right.nonzero()[:, 0]
-        self._finish(rows, done, kept.docs, chosen)
+        self._finish(rows, done, candidates.docs, chosen)
         all_of = rows[:0]
-        if len(own):
-            self._count(own, wanted, ~crowded)
-            all_of = self._rows[own[crowded]]
+        if len(targets):
+            self._count(targets, near, ~crowded)
+            all_of = self._rows[targets[crowded]]
         if len(done) < len(rows):
             wrong = rows[~right]
             if passes > 1:
@@ -155,7 +157,7 @@ class SearchPass:
         for row in all_of.unique().tolist() if len(all_of) else ():
             self._compute_all(row)
 
-    def _sifted(self, rows: Any, own: Any, least: Any, room: int) -> tuple[Kept, Wanted]:
+    def _sifted(self, rows: Any, numbers: Any, least: Any, room: int) -> tuple[Kept, Wanted]:
         import torch
 
         device, half = rows.device, self._asked.half[rows]
@@ -170,24 +172,29 @@ class SearchPass:
         parts = Parts(
             empty(torch.int32, count, room), empty(torch.float16, count, room, _PART), zeros(count)
         )
-        targets, asked = self._targets[own], self._rows[own]
-        middle = (targets * self._asked.scales[asked]).float()
-        off = self._asked.off(middle, asked)
-        many = max(1, min(_NEAR, _ALL_NEAR // max(1, len(own)), len(self._docs)))
-        local = torch.searchsorted(rows, asked)
+        targets, target_rows = self._targets[numbers], self._rows[numbers]
+        middle = (targets * self._asked.scales[target_rows]).float()
+        off = self._asked.off(middle, target_rows)
+        many = max(1, min(_NEAR, _ALL_NEAR // max(1, len(numbers)), len(self._docs)))
+        local = torch.searchsorted(rows, target_rows)
         starts = torch.searchsorted(local, torch.arange(len(rows) + 1, device=device)).int()
-        wanted = Wanted(
-            starts, middle - off, middle + off, zeros(len(own)), empty(torch.int32, len(own), many),
-            empty(torch.int32, len(own), many), zeros(len(own)),
-        )  # fmt: skip
+        near = Wanted(
+            starts,
+            middle - off,
+            middle + off,
+            zeros(len(numbers)),
+            empty(torch.int32, len(numbers), many),
+            empty(torch.int32, len(numbers), many),
+            zeros(len(numbers)),
+        )
         kernel = kernels(device.type)
         for first, block in self._docs.blocks(_STREAMED):
-            kernel.propose(half, block, first, least, parts, wanted)
-        kept = Kept(zeros(count, room), empty(torch.float32, count, room), zeros(count))
-        kernel.unpack(parts, least, kept)
+            kernel.propose(half, block, first, least, parts, near)
+        candidates = Kept(zeros(count, room), empty(torch.float32, count, room), zeros(count))
+        kernel.unpack(parts, least, candidates)
         # Of parts that found no place nothing is known.
-        kept.counts.add_(torch.where(parts.counts > room, room + 1, 0).int())
-        return kept, wanted
+        candidates.counts.add_(torch.where(parts.counts > room, room + 1, 0).int())
+        return candidates, near
 
     def _rows_of(self, rows: Any) -> Any:
         """The numbers of the wanted documents of some queries."""
@@ -199,41 +206,43 @@ class SearchPass:
         """Orders the chosen documents of the queries whose guess was right, given by their places."""
         import torch
 
-        row, place = chosen.nonzero(as_tuple=True)
-        found = docs[row, place]
+        row, column = chosen.nonzero(as_tuple=True)
+        documents = docs[row, column]
         many = chosen.sum(1)
         within = torch.arange(len(row), device=rows.device) - (many.cumsum(0) - many)[row]
         least = torch.iinfo(torch.int64).min
         keys = torch.full((len(rows), max(self._depth, int(many.max()))), least, device=rows.device)
-        keys[row, within] = self._key(self._docs.exact(self._asked, rows[row], found), found)
+        keys[row, within] = self._key(
+            self._docs.exact(self._asked, rows[row], documents), documents
+        )
         ordered = keys.sort(dim=1, descending=True).values[:, : self._depth]
         self._best[rows[done]] = ordered[done]
 
-    def _count(self, own: Any, wanted: Wanted, counted: Any) -> None:
+    def _count(self, numbers: Any, near: Wanted, counted: Any) -> None:
         """Counts what is before some wanted documents."""
         import torch
 
-        room = wanted.near.shape[1]
-        held = torch.arange(room, device=own.device) < wanted.counts[:, None]
-        number, place = (held & counted[:, None]).nonzero(as_tuple=True)
-        which = torch.arange(_PART, device=own.device)
-        part, within = (wanted.bits[number, place][:, None] >> which & 1).nonzero(as_tuple=True)
-        found = wanted.near[number, place][part] + within.int()
-        target = own[number[part]]
-        scores = self._docs.exact(self._asked, self._rows[target], found)
-        before = self._key(scores, found) > self._keys[target]
+        room = near.near.shape[1]
+        is_filled = torch.arange(room, device=numbers.device) < near.counts[:, None]
+        number, column = (is_filled & counted[:, None]).nonzero(as_tuple=True)
+        bits = torch.arange(_PART, device=numbers.device)
+        part, within = (near.bits[number, column][:, None] >> bits & 1).nonzero(as_tuple=True)
+        documents = near.near[number, column][part] + within.int()
+        target = numbers[number[part]]
+        scores = self._docs.exact(self._asked, self._rows[target], documents)
+        before = self._key(scores, documents) > self._keys[target]
         greater = scores > self._targets[target]
-        for into, which in zip(self._above, (before, greater), strict=True):
-            into[own] = wanted.above.long()
-            into.index_add_(0, target, which.long())
+        for into, is_ahead in zip(self._above, (before, greater), strict=True):
+            into[numbers] = near.above.long()
+            into.index_add_(0, target, is_ahead.long())
 
     def _compute_all(self, row: int) -> None:
         """Computes all documents of a query in double precision, where too many are near."""
         import torch
 
-        every = torch.arange(len(self._docs), device=self._rows.device)
-        scores = self._docs.exact(self._asked, torch.full_like(every, row), every)
-        keys = self._key(scores, every)
+        documents = torch.arange(len(self._docs), device=self._rows.device)
+        scores = self._docs.exact(self._asked, torch.full_like(documents, row), documents)
+        keys = self._key(scores, documents)
         self._best[row] = keys.topk(self._depth, sorted=True).values
         for target in (self._rows == row).nonzero()[:, 0].tolist():
             self._above[0, target] = (keys > self._keys[target]).sum()

@@ -79,7 +79,7 @@ class GpuSearch:
         """
         count = len(self.queries)
         docs = self.docs()
-        made = Best(
+        best = Best(
             docs.empty((count, depth), np.int32), docs.empty((count, depth), np.float32),
             np.empty(len(rows), np.int64), np.empty(len(rows), np.int64),
         )  # fmt: skip
@@ -87,14 +87,14 @@ class GpuSearch:
 
         def part(first: int, last: int) -> None:
             begin, end = np.searchsorted(rows, [first, last])
-            wanted = rows[begin:end] - first, places[begin:end]
-            one = SearchPass(docs, self.queries[first:last], order, depth, *wanted)
-            one.best(made.places[first:last], made.scores[first:last])
-            made.ranks[begin:end], made.above[begin:end] = one.ranks()
+            block_pairs = rows[begin:end] - first, places[begin:end]
+            search = SearchPass(docs, self.queries[first:last], order, depth, *block_pairs)
+            search.best(best.places[first:last], best.scores[first:last])
+            best.ranks[begin:end], best.above[begin:end] = search.ranks()
 
         for first in range(0, count, QUERIES):
             in_halves(part, first, min(count, first + QUERIES), "the queries of a search")
-        return made
+        return best
 
 
 def searching(
@@ -110,10 +110,10 @@ def searching(
         compare: gives what makes the scores of all documents.
     """
     cosine = similarity == "cosine"
-    there = cache(lambda: GpuVectors(unit(docs) if cosine else docs, torch_device(device)))
+    on_device = cache(lambda: GpuVectors(unit(docs) if cosine else docs, torch_device(device)))
 
     def search(queries: Vectors) -> GpuSearch:
-        asked = unit(queries) if cosine else queries
-        return GpuSearch(there, asked, lambda: compare()(queries))
+        vectors = unit(queries) if cosine else queries
+        return GpuSearch(on_device, vectors, lambda: compare()(queries))
 
     return search

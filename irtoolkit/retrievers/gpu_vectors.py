@@ -68,13 +68,13 @@ class GpuVectors:
             room = free_bytes(self.device)
         width = -(-docs.shape[1] // _DEEP) * _DEEP
         bytes_of_half = 2 * len(docs) * width
-        there = self.device.type != "cpu"
+        on_gpu = self.device.type != "cpu"
         self._full = single.to(self.device) if 3 * bytes_of_half <= room else single
         # Kernels read what they need of the computer's memory themselves, where they can.
         self._read = self._full.device.type == self.device.type or (
             docs.flags.writeable and _lent(self._full, self.device)
         )
-        self._streams = there and bytes_of_half > room
+        self._streams = on_gpu and bytes_of_half > room
         where = "cpu" if self._streams else self.device
         self._half = torch.zeros(
             (len(docs), width), dtype=torch.float16, device=where, pin_memory=self._streams
@@ -147,20 +147,20 @@ class GpuVectors:
         import torch
 
         make: Any = torch.cuda.Stream
-        side, here = make(self.device), torch.cuda.current_stream(self.device)
+        side, current = make(self.device), torch.cuda.current_stream(self.device)
         shape = (min(rows, len(self)), self._half.shape[1])
         buffers = [torch.empty(shape, dtype=torch.float16, device=self.device) for _ in range(2)]
-        side.wait_stream(here)
+        side.wait_stream(current)
         filled: list[Any] = []
         used: list[Any] = []
         starts = list(range(0, len(self), rows))
 
         def fill(number: int) -> None:
-            own = self._half[starts[number] : starts[number] + rows]
+            block = self._half[starts[number] : starts[number] + rows]
             with torch.cuda.stream(side):
                 if number > 1:
                     side.wait_event(used[number - 2])
-                buffers[number % 2][: len(own)].copy_(own, non_blocking=True)
+                buffers[number % 2][: len(block)].copy_(block, non_blocking=True)
                 filled.append(side.record_event())
 
         for number, first in enumerate(starts):
@@ -168,22 +168,24 @@ class GpuVectors:
                 fill(0)
             if number + 1 < len(starts):
                 fill(number + 1)
-            here.wait_event(filled[number])
+            current.wait_event(filled[number])
             yield first, buffers[number % 2][: min(rows, len(self) - first)]
-            used.append(here.record_event())
+            used.append(current.record_event())
 
-    def exact(self, asked: Asked, rows: Any, places: Any) -> Any:
+    def exact(self, queries: Asked, rows: Any, places: Any) -> Any:
         """(n,) scores of pairs in single precision, computed in double precision."""
         import torch
 
         if self._read:
-            return kernels(self.device.type).exact(asked.full, self._full, rows, places)
+            return kernels(self.device.type).exact(queries.full, self._full, rows, places)
         parts = [torch.empty(0, device=self.device)]
         for first in range(0, len(rows), _PAIRS):
-            own = self._full[places[first : first + _PAIRS].long().cpu()].to(self.device)
-            each = torch.arange(len(own), device=self.device)
+            block = self._full[places[first : first + _PAIRS].long().cpu()].to(self.device)
+            block_rows = torch.arange(len(block), device=self.device)
             parts.append(
-                kernels(self.device.type).exact(asked.full, own, rows[first : first + _PAIRS], each)
+                kernels(self.device.type).exact(
+                    queries.full, block, rows[first : first + _PAIRS], block_rows
+                )
             )
         return torch.cat(parts)
 
@@ -191,10 +193,10 @@ class GpuVectors:
         """An array in memory that the GPU writes to fastest."""
         import torch
 
-        made = torch.from_numpy(np.empty((0,), kind)).new_empty(
+        array = torch.from_numpy(np.empty((0,), kind)).new_empty(
             shape, pin_memory=self.device.type != "cpu"
         )
-        return made.numpy()
+        return array.numpy()
 
     def wait(self) -> None:
         """Waits until all that was begun is done, and copied."""
@@ -210,8 +212,8 @@ class GpuVectors:
         if self._tied is None or self._tied[0] is not order:
             low = (len(self) - 1 - order.places.astype(np.int64)).astype(np.int32)
             second = np.ascontiguousarray(order.sequence, np.int32)
-            there = [torch.from_numpy(each).to(self.device) for each in (low, second)]
-            self._tied = order, (there[0], there[1])
+            tensors = [torch.from_numpy(array).to(self.device) for array in (low, second)]
+            self._tied = order, (tensors[0], tensors[1])
         return self._tied[1]
 
 
@@ -227,22 +229,22 @@ def _lent(vectors: Any, device: Any) -> bool:
         return False
     cuda: Any = torch.cuda
     driver = cuda.cudart()
-    place = vectors.data_ptr()
-    if not _LENT[place]:
+    address = vectors.data_ptr()
+    if not _LENT[address]:
         with torch.cuda.device(device):
-            if int(driver.cudaHostRegister(place, vectors.nbytes, 0)) != 0:
+            if int(driver.cudaHostRegister(address, vectors.nbytes, 0)) != 0:
                 with suppress(RuntimeError):  # which is said once, to whoever comes next
                     torch.zeros(1, device=device)
                 return False
-    _LENT[place] += 1
-    weakref.finalize(vectors, _taken_back, driver, place)
+    _LENT[address] += 1
+    weakref.finalize(vectors, _taken_back, driver, address)
     return True
 
 
-def _taken_back(driver: Any, place: int) -> None:
-    _LENT[place] -= 1
-    if not _LENT[place]:
-        driver.cudaHostUnregister(place)
+def _taken_back(driver: Any, address: int) -> None:
+    _LENT[address] -= 1
+    if not _LENT[address]:
+        driver.cudaHostUnregister(address)
 
 
 def _power(length: float) -> float:

@@ -71,7 +71,8 @@ class SearchResult(Sequence[Hit]):
 
     def chosen(self, places: Sequence[int]) -> SearchResult:
         """Returns some of the hits, ranked from 1."""
-        ids, scores = [self._doc_ids[at] for at in places], [self._scores[at] for at in places]
+        ids = [self._doc_ids[position] for position in places]
+        scores = [self._scores[position] for position in places]
         return SearchResult(self.query, ids, scores, self._read, self.why_none)
 
     def __reduce__(self) -> Any:

@@ -116,21 +116,21 @@ class ImpactSearcher:
 
         Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
         """
-        asked = self._asked(queries)
-        found = self.shards.best(asked, depth)
+        encoded = self._asked(queries)
+        hits = self.shards.best(encoded, depth)
         depth = min(depth, self.shards.size)
-        if not fill or (np.diff(found.offsets) >= depth).all():
-            return found
-        if found.scores.min(initial=1) <= 0:
+        if not fill or (np.diff(hits.offsets) >= depth).all():
+            return hits
+        if hits.scores.min(initial=1) <= 0:
             # Below a document without a term of the query is one whose weights are negative.
-            return self.shards.best(asked, depth, fill=True)
-        return filled(found, depth, self.shards, np.zeros(len(queries)))
+            return self.shards.best(encoded, depth, fill=True)
+        return filled(hits, depth, self.shards, np.zeros(len(queries)))
 
     def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The exact rank of some documents of each query among all documents, from 1."""
-        return self.shards.ranks(self._asked(queries), wanted)
+        return self.shards.ranks(self._asked(queries), documents)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Nothing: a model's terms need not be words of the text."""
@@ -144,12 +144,12 @@ def weighted_queries(impacts: Impacts) -> list[ScannedQuery]:
     """Returns queries as shards of term weights take them."""
     terms, weights, counts = impacts
     ends = np.cumsum(counts)
-    made = []
+    queries = []
     for first, last in zip(ends - counts, ends, strict=True):
-        own = np.argsort(terms[first:last], kind="stable") + first
-        scales = weights[own].astype(np.float64)
-        made.append(ScannedQuery(terms[own].astype(np.int64), scales, np.ones(len(own))))
-    return made
+        order = np.argsort(terms[first:last], kind="stable") + first
+        scales = weights[order].astype(np.float64)
+        queries.append(ScannedQuery(terms[order].astype(np.int64), scales, np.ones(len(order))))
+    return queries
 
 
 def in_memory(impacts: Impacts, ids: Sequence[str]) -> PostingsScan:
@@ -165,7 +165,7 @@ def in_memory(impacts: Impacts, ids: Sequence[str]) -> PostingsScan:
 
 
 def _scanned(shard: OpenShard) -> ScannedShard:
-    kept, none = ImpactShard(shard.documents.folder), np.empty(0)
-    kept.check_documents(len(shard.documents.ids), shard.documents.folder)
-    arrays = kept.starts, kept.documents, kept.weights, shard.live
-    return ScannedShard(shard, arrays, kept.places, none, none)
+    impacts, none = ImpactShard(shard.documents.folder), np.empty(0)
+    impacts.check_documents(len(shard.documents.ids), shard.documents.folder)
+    arrays = impacts.starts, impacts.documents, impacts.weights, shard.live
+    return ScannedShard(shard, arrays, impacts.places, none, none)

@@ -30,7 +30,7 @@ class Index(ABC):
         """Number of documents."""
 
     @abstractmethod
-    def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
+    def _rank(self, queries: Mapping[str, str], depth: int) -> Run:
         """The best documents of some queries."""
 
     @abstractmethod
@@ -83,25 +83,25 @@ class Index(ABC):
 
     def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
         """The ids and scores of the best documents of one query."""
-        found = self._rank({"query": query}, depth)
-        return [str(found.doc_ids[doc]) for doc in found.docs], found.scores.tolist()
+        run = self._rank({"query": query}, depth)
+        return [str(run.doc_ids[doc]) for doc in run.docs], run.scores.tolist()
 
     def _read(self, query: str, doc_ids: Sequence[str]) -> list[tuple[str, MatchedPlaces]]:
         """The texts of documents that a search has found, and where each matches the query."""
         texts = self._texts_of_hits(doc_ids)
-        own = [texts.get(doc_id, "") for doc_id in doc_ids]
-        return [(text, self._matches(query, text)) for text in own]
+        doc_texts = [texts.get(doc_id, "") for doc_id in doc_ids]
+        return [(text, self._matches(query, text)) for text in doc_texts]
 
     def _why_none(self, query: str) -> str:
         """Why a query that finds nothing finds nothing, where its own words tell; else empty."""
         settings = self.settings()
         if not {"tokenizer", "stop", "stem"} <= settings.keys():
             return ""
-        own = analysis.analyzer(*analysis.analysis_of(settings))
-        words = own.split(own.lower(query))
+        analyze = analysis.analyzer(*analysis.analysis_of(settings))
+        words = analyze.split(analyze.lower(query))
         if not words:
             return "it has no words"
-        stopped = all(own.term(word) is None for word in words)
+        stopped = all(analyze.term(word) is None for word in words)
         return "all its words are stop words" if stopped else ""
 
     def texts(self, doc_ids: str | Iterable[str]) -> dict[str, str]:
@@ -112,12 +112,12 @@ class Index(ABC):
         Raises:
             InputError: a document that is not in the index, or an id that is not a string.
         """
-        wanted = listed_ids(doc_ids)
-        found = dict(self._texts(wanted))
-        absent = next((doc_id for doc_id in wanted if doc_id not in found), None)
+        ids = listed_ids(doc_ids)
+        texts_by_id = dict(self._texts(ids))
+        absent = next((doc_id for doc_id in ids if doc_id not in texts_by_id), None)
         if absent is not None:
             raise InputError(f"document {absent} is not in the index {self.name}")
-        return found
+        return texts_by_id
 
     def search_many(self, queries: Any, k: int = 1000) -> Run:
         """The best documents for each of several queries, as a run.
@@ -132,12 +132,12 @@ class Index(ABC):
             InputError: no queries, an id twice, a query without text, one string that names no file
                 of topics, or `k` below 1.
         """
-        asked = _named(queries)
-        if not asked:
+        named = _named(queries)
+        if not named:
             raise InputError("there are no queries", remedy="give at least one")
-        for query_id, text in asked.items():
+        for query_id, text in named.items():
             _refuse_empty(f"query {query_id}", text)
-        return self._rank(asked, _depth(k))
+        return self._rank(named, _depth(k))
 
 
 def listed_ids(doc_ids: str | Iterable[str]) -> list[str]:
@@ -166,12 +166,12 @@ def _named(queries: Any) -> dict[str, Any]:
         from irtoolkit.datasets.memory import query_texts
 
         return query_texts(queries)
-    asked: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
     for query_id, text in named:
-        if str(query_id) in asked:
+        if str(query_id) in texts:
             raise InputError(f"query {query_id} occurs twice", remedy="ids must be distinct")
-        asked[str(query_id)] = text
-    return asked
+        texts[str(query_id)] = text
+    return texts
 
 
 def _depth(k: int) -> int:
@@ -183,6 +183,6 @@ def _depth(k: int) -> int:
     return k
 
 
-def _refuse_empty(what: str, text: Any) -> None:
+def _refuse_empty(noun: str, text: Any) -> None:
     if not isinstance(text, str) or not text.strip():
-        raise InputError(f"{what} has no text", remedy="give it at least one word")
+        raise InputError(f"{noun} has no text", remedy="give it at least one word")

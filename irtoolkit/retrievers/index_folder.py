@@ -38,12 +38,12 @@ def searchable(folder: Path) -> Manifest:
     manifest = Manifest.read(folder)
     settled = manifest.settled()
     if not settled.sources:
-        what = "holds no documents yet"
+        reason = "holds no documents yet"
         if manifest.sources:
             last = manifest.sources[-1]
-            what = f"is not complete: {last.documents:,} documents of {last.name} are in"
+            reason = f"is not complete: {last.documents:,} documents of {last.name} are in"
         raise InputError(
-            f"the index {folder} {what}",
+            f"the index {folder} {reason}",
             remedy="the command that builds it continues when it is run again",
         )
     return settled
@@ -51,14 +51,14 @@ def searchable(folder: Path) -> Manifest:
 
 def opened_index(folder: Path) -> tuple[Manifest, list[OpenShard]]:
     """The manifest and the shards of an index."""
-    known = searchable(folder)
+    manifest = searchable(folder)
     while True:
         try:
-            return known, opened(folder, known)
+            return manifest, opened(folder, manifest)
         except (InputError, OSError):
             # Another process may have merged them since the manifest was read.
-            before, known = known, searchable(folder)
-            if before == known:
+            before, manifest = manifest, searchable(folder)
+            if before == manifest:
                 raise
 
 
@@ -67,42 +67,44 @@ def live(shards: Sequence[OpenShard]) -> int:
     return sum(len(shard.documents.ids) - len(shard.deleted) for shard in shards)
 
 
-def refuse_other(known: Manifest, form: IndexFormat, folder: Path) -> None:
+def refuse_other(manifest: Manifest, form: IndexFormat, folder: Path) -> None:
     """Refuses an index of other settings of documents, or of another format of its retriever."""
     from irtoolkit.retrievers.registry import retrievers
 
-    builder = retrievers().get(known.retriever) if known.retriever_format else None
-    if builder is not None and builder.format != known.retriever_format:
+    builder = retrievers().get(manifest.retriever) if manifest.retriever_format else None
+    if builder is not None and builder.format != manifest.retriever_format:
         raise InputError(
-            f"the index {folder} was built by format {known.retriever_format} of {known.retriever},"
+            f"the index {folder} was built by format {manifest.retriever_format} of {manifest.retriever},"
             f" which is now {builder.format}",
             remedy="build it again with --replace",
         )
-    own = json.loads(json.dumps(dict(form.settings)))
-    kept = dict(known.settings)
-    if known.kind != form.kind or kept != own:
-        names = [key for key in {**kept, **own} if kept.get(key) != own.get(key)]
-        said = ", ".join(f"{name}={kept.get(name)}" for name in names) or f"kind={known.kind}"
-        raise other_documents(folder, said)
+    expected = json.loads(json.dumps(dict(form.settings)))
+    actual = dict(manifest.settings)
+    if manifest.kind != form.kind or actual != expected:
+        names = [key for key in {**actual, **expected} if actual.get(key) != expected.get(key)]
+        differences = (
+            ", ".join(f"{name}={actual.get(name)}" for name in names) or f"kind={manifest.kind}"
+        )
+        raise other_documents(folder, differences)
 
 
-def other_documents(folder: Path, said: str) -> InputError:
+def other_documents(folder: Path, settings: str) -> InputError:
     """Returns the error for an index that was built with other settings of documents."""
     return InputError(
-        f"the index {folder} was built with {said}, which concerns the documents",
+        f"the index {folder} was built with {settings}, which concerns the documents",
         remedy="build another index with -o FOLDER, or this one again with --replace",
     )
 
 
-def refuse_cached(known: Manifest, folder: Path) -> None:
+def refuse_cached(manifest: Manifest, folder: Path) -> None:
     """Refuses to change an index in irtoolkit's cache, which is found again by its documents."""
     from irtoolkit.datasets.cache import cache_home
 
     if folder.resolve().parent == (cache_home() / KEPT).resolve():
-        name = known.sources[0].name
+        name = manifest.sources[0].name
         raise InputError(
             f"the index of {name} in irtoolkit's cache holds the documents of {name}, no others",
-            remedy=f"give the index a folder: irtoolkit index {name} {known.retriever} -o FOLDER",
+            remedy=f"give the index a folder: irtoolkit index {name} {manifest.retriever} -o FOLDER",
         )
 
 
@@ -146,8 +148,8 @@ def nothing_begun(folder: Path) -> Iterator[None]:
 
 
 def _remove_begun(folder: Path, before: set[str]) -> None:
-    with locked(folder / "lock", wait=False, remove="lock" not in before) as mine:
-        if not mine:
+    with locked(folder / "lock", wait=False, remove="lock" not in before) as is_locked:
+        if not is_locked:
             return
         if (folder / manifests.NAME).is_file() and Manifest.read(folder).shards:
             return
@@ -163,17 +165,17 @@ def _is_own(name: str) -> bool:
     return name in _OWN or (name.startswith(f".{manifests.NAME}.") and name.endswith(".tmp"))
 
 
-def refuse_changed(known: Manifest, source: Source, folder: Path) -> None:
+def refuse_changed(manifest: Manifest, source: Source, folder: Path) -> None:
     """Refuses an index of other documents than those of a source."""
-    if not known.sources or any(kept.is_same(source) for kept in known.sources):
+    if not manifest.sources or any(recorded.is_same(source) for recorded in manifest.sources):
         return
-    if any(kept.name == source.name for kept in known.sources):
+    if any(recorded.name == source.name for recorded in manifest.sources):
         # To add them is refused, too: most are in it already.
         raise InputError(
             f"the documents of {source.name} have changed since the index {folder} was built",
             remedy="--replace builds it again",
         )
     raise InputError(
-        f"the index {folder} holds other documents: {known.sources[0].name}",
+        f"the index {folder} holds other documents: {manifest.sources[0].name}",
         remedy="--replace builds it again, --add adds to it",
     )

@@ -84,8 +84,8 @@ class MadeBy:
 
     def __call__(self) -> writer.ShardMaker:
         retriever: Any = self.retriever if self.sent is None else self.sent.here()
-        made: writer.ShardMaker = retriever.index_format().maker(self.memory)
-        return made
+        maker: writer.ShardMaker = retriever.index_format().maker(self.memory)
+        return maker
 
 
 def put(

@@ -46,24 +46,24 @@ class KnownContexts(VectorRetriever):
 
     def scorer(self, task: Task) -> Scorer:
         contexts, golds = known_contexts(task, self.train)
-        asking, shown = self.encoder("query"), self.encoder("document")
-        docs = encoded(shown, task.docs, "documents")
-        asked = encoded(asking, self.asked(task), "queries").vectors()
-        known = encoded(asking, contexts, "contexts").vectors()
-        near = prepared(known, "cosine", self.device)
+        query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
+        docs = encoded(document_encoder, task.docs, "documents")
+        queries = encoded(query_encoder, self.asked(task), "queries").vectors()
+        context_vectors = encoded(query_encoder, contexts, "contexts").vectors()
+        near = prepared(context_vectors, "cosine", self.device)
 
         def candidates(doc: Ints) -> Block:
-            own = prepared(docs[doc].vectors(), "cosine", self.device, self.stored)
+            compare = prepared(docs[doc].vectors(), "cosine", self.device, self.stored)
             owned = golds[:, doc].tocsc()
-            some = np.flatnonzero(np.diff(owned.indptr))
+            owners = np.flatnonzero(np.diff(owned.indptr))
 
             def score(query: Ints) -> ScoreMatrix:
-                text = own(asked[query])
-                if not len(some):
+                text = compare(queries[query])
+                if not len(owners):
                     return text
                 best = text.copy()
-                similar = near(asked[query])[:, owned.indices]
-                best[:, some] = np.maximum.reduceat(similar, owned.indptr[some], axis=1)
+                similar = near(queries[query])[:, owned.indices]
+                best[:, owners] = np.maximum.reduceat(similar, owned.indptr[owners], axis=1)
                 mixed: ScoreMatrix = (1 - self.weight) * text + self.weight * best
                 return mixed
 

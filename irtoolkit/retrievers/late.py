@@ -72,29 +72,29 @@ class Late(ModelBiEncoder):
 
     def encoding(self, side: Side) -> dict[str, Any]:
         options = {"expansion": self.expansion, "skiplist": self.skiplist}
-        given: tuple[tuple[str, Any], ...] = tuple(
+        settings: tuple[tuple[str, Any], ...] = tuple(
             (key, value) for key, value in options.items() if value is not None
         )
         if self.is_plain():
             if self.expansion:
                 raise InputError(f"expansion=true: {self.model} is no late-interaction model")
             skips = side == "document" and bool(self.skiplist)
-            given = (("unit", "tokens"), *((("skiplist", True),) if skips else ()))
+            settings = (("unit", "tokens"), *((("skiplist", True),) if skips else ()))
         # A query's few vectors are not worth compressing.
         stored = self.stored if side == "document" else "fp32"
-        return {**super().encoding(side), "stored": stored, "options": given}
+        return {**super().encoding(side), "stored": stored, "options": settings}
 
     def how(self, side: Side) -> EncoderSettings:
-        how = super().how(side)
-        return replace(how, kind="dense") if self.is_plain() else how
+        settings = super().how(side)
+        return replace(settings, kind="dense") if self.is_plain() else settings
 
     def is_plain(self) -> bool:
         """Whether the model is a dense one, whose token vectors are taken as they are."""
-        known = self.preset()
-        if known.name:
-            return known.kind == "dense"
-        place = place_of(known.side("document"))
-        return place is not None and said_kind(place) == "dense"
+        preset = self.preset()
+        if preset.name:
+            return preset.kind == "dense"
+        folder = place_of(preset.side("document"))
+        return folder is not None and said_kind(folder) == "dense"
 
     def index_format(self) -> IndexFormat | None:
         if not self.scores_as(Late):
@@ -102,23 +102,23 @@ class Late(ModelBiEncoder):
         return VectorIndex(self.sides(), self.stored, self.index_settings())
 
     def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
-        made = encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
+        encodings = encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
 
-        def chosen(some: Ints) -> CountedVectors:
-            vectors, starts = tokens(made[some])
+        def chosen(documents: Ints) -> CountedVectors:
+            vectors, starts = tokens(encodings[documents])
             return vectors, np.diff(starts)
 
         return chosen
 
-    def comparison(self, asking: Encoder) -> Comparison:
-        return Comparison("dot", total=True, average=asking.similarity_of_model == "meanmaxsim")
+    def comparison(self, encoder: Encoder) -> Comparison:
+        return Comparison("dot", total=True, average=encoder.similarity_of_model == "meanmaxsim")
 
-    def compared(self, read: Read, doc: Ints, doc_ids: Ids, how: Comparison) -> Compare:
+    def compared(self, read: Read, doc: Ints, doc_ids: Ids, comparison: Comparison) -> Compare:
         device = torch_device(self.device)
         if device == "cpu":
-            return super().compared(read, doc, doc_ids, how)
+            return super().compared(read, doc, doc_ids, comparison)
         half = chosen_precision(self.precision, device) != "fp32"
-        return TokensOnGpu(read, doc, how, device, half).scores
+        return TokensOnGpu(read, doc, comparison, device, half).scores
 
 
 def tokens(rows: Encodings) -> tuple[Singles, Ints]:
@@ -139,8 +139,10 @@ class TokensOnGpu:
         half: whether they are compared in half precision; then they stay there if there is room.
     """
 
-    def __init__(self, read: Read, doc: Ints, how: Comparison, device: str, half: bool) -> None:
-        self._read, self._how, self._device, self._half = read, how, device, half
+    def __init__(
+        self, read: Read, doc: Ints, comparison: Comparison, device: str, half: bool
+    ) -> None:
+        self._read, self._how, self._device, self._half = read, comparison, device, half
         self._parts = [doc[first : first + DOCS] for first in range(0, len(doc), DOCS)]
         self._size = len(doc)
         self._there: dict[int, GpuTokens] = {}
@@ -154,21 +156,21 @@ class TokensOnGpu:
         starts = starts_of(counts)
         scores = np.empty((len(counts), self._size), np.float32)
         for number, part in enumerate(self._parts):
-            own = scores[:, number * DOCS : number * DOCS + len(part)]
+            block = scores[:, number * DOCS : number * DOCS + len(part)]
             if self._half:
-                own[:] = self._on_gpu(number).maxsim(queries, starts)
+                block[:] = self._on_gpu(number).maxsim(queries, starts)
                 continue
             vectors, sizes = self._whole or self._read(part)
             for low, high in runs_of_texts(starts, _ASKED):
                 begins = starts[low : high + 1]
-                asked = queries[begins[0] : begins[-1]]
+                query_vectors = queries[begins[0] : begins[-1]]
                 maxsim_on_gpu(
                     vectors,
                     starts_of(sizes),
-                    asked,
+                    query_vectors,
                     begins - begins[0],
                     self._device,
-                    own[low:high],
+                    block[low:high],
                 )
         if self._how.average:
             scores /= counts[:, None]
@@ -180,10 +182,10 @@ class TokensOnGpu:
             return self._there[number]
         vectors, counts = self._read(self._parts[number])
         stays = fits(len(vectors), vectors.shape[-1], self._device)
-        made = GpuTokens(vectors, starts_of(counts), self._device)
+        tokens = GpuTokens(vectors, starts_of(counts), self._device)
         if stays:
-            self._there[number] = made
-        return made
+            self._there[number] = tokens
+        return tokens
 
 
 def maxsim_on_gpu(
@@ -204,14 +206,16 @@ def maxsim_on_gpu(
     """
     import torch
 
-    asked = torch.from_numpy(queries).to(device).T
+    query_vectors = torch.from_numpy(queries).to(device).T
     lengths = torch.from_numpy(np.diff(query_starts)).to(device)
 
     def part(first: int, last: int) -> None:
         begins = doc_starts[first : last + 1]
-        shown = torch.from_numpy(np.ascontiguousarray(docs[begins[0] : begins[-1]])).to(device)
+        document_vectors = torch.from_numpy(np.ascontiguousarray(docs[begins[0] : begins[-1]])).to(
+            device
+        )
         counts = torch.from_numpy(np.diff(begins)).to(device)
-        best = torch.segment_reduce(shown @ asked, "max", lengths=counts)
+        best = torch.segment_reduce(document_vectors @ query_vectors, "max", lengths=counts)
         best[counts == 0] = -1
         total = torch.segment_reduce(best.T.contiguous(), "sum", lengths=lengths)
         scores[:, first:last] = total.cpu().numpy()

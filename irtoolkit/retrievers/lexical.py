@@ -73,10 +73,10 @@ class Lexical(Retriever):
         return analysis_of(vars(self), lang)
 
     def on(self, lang: str | None) -> Self:
-        how = self.analysis(lang)
-        name = next((name for name, parts in ANALYZERS.items() if parts == how), None)
+        analysis = self.analysis(lang)
+        name = next((name for name, parts in ANALYZERS.items() if parts == analysis), None)
         if name is None:
-            return replace(self, analyzer="auto", **how._asdict())
+            return replace(self, analyzer="auto", **analysis._asdict())
         return replace(self, analyzer=name, tokenizer="auto", stop="auto", stem="auto")
 
     def scorer(self, task: Task) -> Scorer:
@@ -85,8 +85,8 @@ class Lexical(Retriever):
     def prepare(self, task: Task) -> Ask:
         index = term_index(self.on(task.lang), task)
 
-        def ask(other: Task) -> Scorer:
-            terms = index.searcher.terms(other.queries)
+        def ask(query_task: Task) -> Scorer:
+            terms = index.searcher.terms(query_task.queries)
             return lambda documents: index.block(documents, terms)
 
         return ask
@@ -100,8 +100,8 @@ class Lexical(Retriever):
         return WeightedIndex(self)
 
     def index_format(self) -> IndexFormat | None:
-        own = type(self)
-        is_indexed = own.scorer is Lexical.scorer and own.prepare is Lexical.prepare
+        cls = type(self)
+        is_indexed = cls.scorer is Lexical.scorer and cls.prepare is Lexical.prepare
         return self.postings_format() if is_indexed else None
 
     def indexed(self) -> Lexical:
@@ -172,8 +172,8 @@ class BM25(Lexical):
 
     def _constants(self) -> dict[str, float]:
         defaults = FORMS[self.form]
-        given = {"k1": self.k1, "b": self.b, "delta": self.delta}
-        return {name: getattr(defaults, name) if v is None else v for name, v in given.items()}
+        constants = {"k1": self.k1, "b": self.b, "delta": self.delta}
+        return {name: getattr(defaults, name) if v is None else v for name, v in constants.items()}
 
     def weighting(self) -> Weighting:
         return BM25Weighting.of(self.settings())

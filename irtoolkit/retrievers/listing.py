@@ -69,9 +69,9 @@ class Listing:
         """Lists the best documents of some queries, given (q, c) scores."""
         self.place(queries, *top_k(scores, self._tied, self._depth))
 
-    def search(self, queries: Ints, found: Searched, rows: Ints, places: Ints) -> Best:
-        """Lists the best documents of some queries that a search finds, and finds wanted ones."""
-        best: Best = found.best(self._tied, self.depth, rows, places)
+    def search(self, queries: Ints, searched: Searched, rows: Ints, places: Ints) -> Best:
+        """Lists the best documents of some queries by a search, and returns them with the target ranks."""
+        best: Best = searched.best(self._tied, self.depth, rows, places)
         self.place(queries, best.places.astype(np.int64), best.scores)
         return best
 
@@ -96,16 +96,16 @@ class Listing:
         few = self._depth is not None and self._depth * _FEW <= candidates
         return few and self._ties != "pool"  # of which scores are lowered
 
-    def place(self, queries: Ints, places: Ints, kept: Singles) -> None:
+    def place(self, queries: Ints, places: Ints, scores: Singles) -> None:
         """Lists documents of some queries, given (q, k) places and scores, the best first."""
         width, begins = places.shape[1], self._offsets[queries]
         if width and (np.diff(begins) == width).all():  # their rows are one piece
             rows = slice(begins[0], begins[0] + places.size)
             np.take(self._shown, places, out=self._docs[rows].reshape(places.shape), mode="clip")
-            self._scores[rows].reshape(places.shape)[:] = kept
+            self._scores[rows].reshape(places.shape)[:] = scores
         else:
-            for begin, place, score in zip(begins, places, kept, strict=True):
-                self._docs[begin : begin + width] = self._shown[place]
+            for begin, row, score in zip(begins, places, scores, strict=True):
+                self._docs[begin : begin + width] = self._shown[row]
                 self._scores[begin : begin + width] = score
         self._short = self._short or bool((self._counts[queries] > width).any())
         self._counts[queries] = width
@@ -113,8 +113,8 @@ class Listing:
     def put(self, rows: RankingRows) -> None:
         """Lists what another listing has of some queries."""
         begins = self._offsets[rows.queries] - np.cumsum(rows.counts) + rows.counts
-        here = np.repeat(begins, rows.counts) + np.arange(len(rows.docs))
-        self._docs[here], self._scores[here] = rows.docs, rows.scores
+        positions = np.repeat(begins, rows.counts) + np.arange(len(rows.docs))
+        self._docs[positions], self._scores[positions] = rows.docs, rows.scores
         self._short = self._short or bool((self._counts[rows.queries] > rows.counts).any())
         self._counts[rows.queries] = rows.counts
 
@@ -136,22 +136,26 @@ class Listing:
             return self._offsets, self._docs, self._scores
         # An approximate search, or one that lists matches, has left rows empty.
         offsets = np.concatenate([[0], np.cumsum(self._counts)])
-        kept = np.repeat(self._offsets[:-1] - offsets[:-1], self._counts) + np.arange(offsets[-1])
-        return offsets, self._docs[kept], self._scores[kept]
+        positions = np.repeat(self._offsets[:-1] - offsets[:-1], self._counts) + np.arange(
+            offsets[-1]
+        )
+        return offsets, self._docs[positions], self._scores[positions]
 
 
 class Locator:
     """Finds the exact ranks of wanted documents in blocks of scores."""
 
     def __init__(
-        self, task: Task, wanted: Mapping[str, Collection[str]], id_keys: Ints, ties: Ties
+        self, task: Task, relevant: Mapping[str, Collection[str]], id_keys: Ints, ties: Ties
     ) -> None:
         self.found: list[LocatedRank] = []
         self._task, self._keys, self._ties = task, id_keys, ties
         self.shown = self._order = self._sorted = np.empty(0, np.int64)
-        index = _places_of({doc_id for some in wanted.values() for doc_id in some}, task, id_keys)
+        index = _places_of(
+            {doc_id for doc_ids in relevant.values() for doc_id in doc_ids}, task, id_keys
+        )
         self._wanted = {
-            query: [index[doc_id] for doc_id in wanted.get(query_id, ()) if doc_id in index]
+            query: [index[doc_id] for doc_id in relevant.get(query_id, ()) if doc_id in index]
             for query, query_id in enumerate(task.query_ids)
         }
 
@@ -164,12 +168,12 @@ class Locator:
     def find(self, queries: Ints, scores: ScoreMatrix) -> list[LocatedRank]:
         """The ranks of wanted documents, given (q, c) scores."""
         docs = self.shown
-        rows, at = self.targets(queries)
+        rows, positions = self.targets(queries)
         if not len(rows):
             return []
-        ranks, best = before(scores, TieOrder(self._keys[docs], self._ties), rows, at)
-        which = queries[rows].tolist(), docs[at].tolist()
-        return list(zip(*which, (ranks + 1).tolist(), (best + 1).tolist(), strict=True))
+        ranks, best = before(scores, TieOrder(self._keys[docs], self._ties), rows, positions)
+        pairs = queries[rows].tolist(), docs[positions].tolist()
+        return list(zip(*pairs, (ranks + 1).tolist(), (best + 1).tolist(), strict=True))
 
     def targets(self, queries: Ints) -> tuple[Ints, Ints]:
         """(n,) the row of each wanted document that is a candidate of some queries, and its place."""
@@ -178,45 +182,45 @@ class Locator:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         docs, order = self.shown, self._order
         rows, golds = np.array(pairs).T
-        found = np.searchsorted(self._sorted, golds)
-        at = order[np.minimum(found, len(docs) - 1)]
-        candidate = docs[at] == golds
-        return rows[candidate], at[candidate]
+        ranks = np.searchsorted(self._sorted, golds)
+        positions = order[np.minimum(ranks, len(docs) - 1)]
+        candidate = docs[positions] == golds
+        return rows[candidate], positions[candidate]
 
     def ranked(self, queries: Ints, rows: Ints, places: Ints, best: Best) -> list[LocatedRank]:
         """The ranks of wanted documents that a search has found."""
-        which = queries[rows].tolist(), self.shown[places].tolist()
-        return list(zip(*which, best.ranks.tolist(), (best.above + 1).tolist(), strict=True))
+        pairs = queries[rows].tolist(), self.shown[places].tolist()
+        return list(zip(*pairs, best.ranks.tolist(), (best.above + 1).tolist(), strict=True))
 
     def listed(self, queries: Ints, rows: Ints, places: Ints, ranks: Ints) -> list[LocatedRank]:
         """The exact ranks of wanted documents, which an index counted."""
-        which = queries[rows].tolist(), self.shown[places].tolist()
-        return list(zip(*which, ranks.tolist(), ranks.tolist(), strict=True))
+        pairs = queries[rows].tolist(), self.shown[places].tolist()
+        return list(zip(*pairs, ranks.tolist(), ranks.tolist(), strict=True))
 
-    def take(self, found: list[LocatedRank]) -> None:
-        """Notes what has been found."""
-        self.found += found
+    def take(self, ranks: list[LocatedRank]) -> None:
+        """Adds ranks."""
+        self.found += ranks
 
     @property
     def ranks(self) -> Ranks:
         """Query id to document id to rank, of all that has been found."""
-        made: Ranks = {}
+        by_query: Ranks = {}
         for query, doc, rank, best in self.found:
-            docs = made.setdefault(self._task.query_ids[query], {})
+            docs = by_query.setdefault(self._task.query_ids[query], {})
             tied = self._ties == "best"
             docs[self._task.doc_ids[doc]] = TiedRank(rank, best) if tied else rank
-        return made
+        return by_query
 
 
-def _places_of(wanted: Collection[str], task: Task, id_keys: Ints) -> dict[str, int]:
-    """Where some documents are among a task's, those that are; without a table of all."""
-    if not wanted or not len(id_keys):
+def _places_of(doc_ids: Collection[str], task: Task, id_keys: Ints) -> dict[str, int]:
+    """Returns the positions of those documents that are a task's, without a table of all."""
+    if not doc_ids or not len(id_keys):
         return {}
-    if len(wanted) * _LOOKED_UP > len(id_keys):
-        return {doc_id: i for i, doc_id in enumerate(task.doc_ids.tolist()) if doc_id in wanted}
+    if len(doc_ids) * _LOOKED_UP > len(id_keys):
+        return {doc_id: i for i, doc_id in enumerate(task.doc_ids.tolist()) if doc_id in doc_ids}
     ascending = by_id(id_keys)
-    looked_up = id_array(list(wanted))
-    found = np.searchsorted(task.doc_ids, looked_up, sorter=ascending)
-    places = ascending[np.minimum(found, len(id_keys) - 1)]
-    here = task.doc_ids[places] == looked_up
-    return dict(zip(looked_up[here].tolist(), places[here].tolist(), strict=True))
+    looked_up = id_array(list(doc_ids))
+    ranks = np.searchsorted(task.doc_ids, looked_up, sorter=ascending)
+    places = ascending[np.minimum(ranks, len(id_keys) - 1)]
+    is_present = task.doc_ids[places] == looked_up
+    return dict(zip(looked_up[is_present].tolist(), places[is_present].tolist(), strict=True))

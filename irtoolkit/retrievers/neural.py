@@ -102,9 +102,9 @@ class Neural(Retriever):
         backend = chosen_backend(self.backend, presets.place_of(self.preset().side("document")))
         device = loading.torch_device(self.device, backend)
         precision = loading.chosen_precision(self.precision, device, backend)
-        made = {"device": device.partition(":")[0], "precision": precision}
-        made |= self.prompts_used()
-        return made if backend == "torch" else {**made, "backend": backend}
+        settings = {"device": device.partition(":")[0], "precision": precision}
+        settings |= self.prompts_used()
+        return settings if backend == "torch" else {**settings, "backend": backend}
 
     def pinned(self) -> Self:
         computed = self.computed()
@@ -259,26 +259,26 @@ class TwoSided(Neural):
 
     def index_settings(self) -> dict[str, Any]:
         """Everything that decides what is kept of a document."""
-        how = asdict(self.how("document"))
+        settings = asdict(self.how("document"))
         for name in ("device", "batch_tokens", "weights", "query_weights", "cut", "backend"):
-            del how[name]
-        if not how["trusted"]:
-            del how["trusted"]
-        known = self.preset()
-        how["model"] = presets.weights_hash(known.side("document"))
+            del settings[name]
+        if not settings["trusted"]:
+            del settings["trusted"]
+        preset = self.preset()
+        settings["model"] = presets.weights_hash(preset.side("document"))
         # One folder of weights may be several presets, which take texts in other ways.
-        how["length"] = how["length"] or known.doc_length
-        how["pooling"] = how["pooling"] or known.pooling
+        settings["length"] = settings["length"] or preset.doc_length
+        settings["pooling"] = settings["pooling"] or preset.pooling
         usual = presets.Preset("")
         for name in ("join", "cuts_special", "document_task"):
-            if getattr(known, name) != getattr(usual, name):
-                how[name] = getattr(known, name)
-        how["options"] = [list(option) for option in how["options"]]
+            if getattr(preset, name) != getattr(usual, name):
+                settings[name] = getattr(preset, name)
+        settings["options"] = [list(option) for option in settings["options"]]
         computed = self.computed()
         del computed["device"]
         for name in ("pooling", *PROMPT_SETTINGS):
             computed.pop(name, None)  # indexes have what `how` says of it
-        return {"retriever": self.name, **how, **computed}
+        return {"retriever": self.name, **settings, **computed}
 
 
 class _Encoding(Protocol):

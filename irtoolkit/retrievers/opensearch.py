@@ -141,8 +141,8 @@ class _Client:
         """Refuses a server that is not OpenSearch: Elasticsearch answers this client in part."""
         if self._known:
             return
-        said = self._ask("GET", "/").get("version", {})
-        if said.get("distribution") != "opensearch":
+        version = self._ask("GET", "/").get("version", {})
+        if version.get("distribution") != "opensearch":
             raise InputError(
                 f"{self.url} is not OpenSearch",
                 remedy="the system elasticsearch searches Elasticsearch",

@@ -79,23 +79,23 @@ class Ranker:
         for part in parts:
             group = self._task.groups[part.group]
             queries = group.queries[part.start : part.stop]
-            found = self._prepared(part.group)(queries)
-            if is_listed(found):
+            scored = self._prepared(part.group)(queries)
+            if is_listed(scored):
                 if listing.takes_first(len(group.docs)):
-                    self._first(queries, group.docs, found, listing, locate)
+                    self._first(queries, group.docs, scored, listing, locate)
                     done(len(queries))
                     continue
-                found = found.every()
-            if is_searched(found) and listing.is_short(len(group.docs)):
-                self._search(queries, group.docs, found, listing, locate)
-            elif isinstance(found, Matches) and not self._fill:
-                for row, here in enumerate(found.shared()):
-                    listing.show(group.docs[here])
-                    listing.add(queries[row : row + 1], found.scores[row : row + 1, here])
-                self._use(queries, group.docs, found.scores, None, locate)
+                scored = scored.every()
+            if is_searched(scored) and listing.is_short(len(group.docs)):
+                self._search(queries, group.docs, scored, listing, locate)
+            elif isinstance(scored, Matches) and not self._fill:
+                for row, is_shared in enumerate(scored.shared()):
+                    listing.show(group.docs[is_shared])
+                    listing.add(queries[row : row + 1], scored.scores[row : row + 1, is_shared])
+                self._use(queries, group.docs, scored.scores, None, locate)
             else:
-                for asked, shown, block in _scored(queries, group.docs, scores_of(found)):
-                    self._use(asked, shown, block, listing, locate)
+                for rows, block_docs, block in _scored(queries, group.docs, scores_of(scored)):
+                    self._use(rows, block_docs, block, listing, locate)
             done(len(queries))
 
     def _use(
@@ -111,38 +111,38 @@ class Ranker:
         if listing is not None:
             listing.show(docs)
         use = partial(_use, self._task, listing, locate, queries, scores)
-        for found in by_rows(use, scores):
-            locate.take(found)
+        for ranks in by_rows(use, scores):
+            locate.take(ranks)
 
     def _search(
-        self, queries: Ints, docs: Ints, found: Searched, listing: Listing, locate: Locator
+        self, queries: Ints, docs: Ints, searched: Searched, listing: Listing, locate: Locator
     ) -> None:
         """Lists and locates documents that a search finds."""
         listing.show(docs)
         locate.show(docs)
         rows, places = locate.targets(queries)
-        best = listing.search(queries, found, rows, places)
+        best = listing.search(queries, searched, rows, places)
         bad = first_unwritable(best.scores)
         if bad is not None:
             _refuse_score(self._task, queries[bad[0]], docs[best.places[bad]], best.scores[bad])
         locate.take(locate.ranked(queries, rows, places, best))
 
     def _first(
-        self, queries: Ints, docs: Ints, found: Listed, listing: Listing, locate: Locator
+        self, queries: Ints, docs: Ints, listed: Listed, listing: Listing, locate: Locator
     ) -> None:
         """Lists and locates documents that an index lists."""
         listing.show(docs)
         locate.show(docs)
-        best = found.first(listing.depth, self._fill)
+        best = listed.first(listing.depth, self._fill)
         bad = first_unwritable(best.scores[None])
         if bad is not None:
             query = int(np.searchsorted(best.offsets, bad[1], side="right")) - 1
-            place = best.documents[bad[1]]
-            _refuse_score(self._task, queries[query], docs[place], best.scores[bad[1]])
+            position = best.documents[bad[1]]
+            _refuse_score(self._task, queries[query], docs[position], best.scores[bad[1]])
         listing.first(queries, best)
         rows, places = locate.targets(queries)
         if len(rows):
-            locate.take(locate.listed(queries, rows, places, found.ranks(rows, places)))
+            locate.take(locate.listed(queries, rows, places, listed.ranks(rows, places)))
 
     def _prepared(self, number: int) -> Block:
         """Returns the function that scores a group; that of the last group is remembered."""
@@ -163,7 +163,7 @@ def _use(
     rows: slice,
 ) -> list[LocatedRank]:
     """Lists and locates the documents of some rows; returns what `Locator.find` does."""
-    found = []
+    ranks = []
     # Few rows at a time stay in a core's cache while they are looked through.
     step = max(1, SCANNED_CELLS // max(1, scores.shape[1]))
     for start in range(rows.start, rows.stop, step):
@@ -171,26 +171,26 @@ def _use(
         _refuse_nonfinite(task, queries[part], locate.shown, scores[part])
         if listing is not None:
             listing.add(queries[part], scores[part])
-        found += locate.find(queries[part], scores[part])
-    return found
+        ranks += locate.find(queries[part], scores[part])
+    return ranks
 
 
 def _scored(
-    queries: Ints, docs: Ints, found: ScoreMatrix | Hits
+    queries: Ints, docs: Ints, block: ScoreMatrix | Hits
 ) -> Iterator[tuple[Ints, Ints, ScoreMatrix]]:
     """Queries that share the documents they have scores for: a block, or one query with its hits."""
-    if not isinstance(found, Hits):
-        yield queries, docs, found
+    if not isinstance(block, Hits):
+        yield queries, docs, block
         return
-    for at, (places, scores) in enumerate(zip(found.places, found.scores, strict=True)):
-        here = places >= 0
-        yield queries[at : at + 1], docs[places[here]], scores[here][None, :]
+    for row, (places, scores) in enumerate(zip(block.places, block.scores, strict=True)):
+        is_hit = places >= 0
+        yield queries[row : row + 1], docs[places[is_hit]], scores[is_hit][None, :]
 
 
 def _refuse_twins(task: Task, group: QueryGroup) -> None:
-    seen = np.bincount(group.docs)
-    if seen.max() > 1:
-        twin, query = task.doc_ids[np.argmax(seen)], task.query_ids[group.queries[0]]
+    occurrences = np.bincount(group.docs)
+    if occurrences.max() > 1:
+        twin, query = task.doc_ids[np.argmax(occurrences)], task.query_ids[group.queries[0]]
         raise InputError(f"document {twin} stands twice among the candidates of query {query}")
 
 

@@ -96,33 +96,39 @@ class Plaid(Late):
         return Compression(self.nbits, count, self.seed)
 
     def prepare(self, task: Task) -> Ask:
-        asking, shown = self.encoder("query"), self.encoder("document")
-        docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
-        how = self.comparison(asking)
+        query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
+        docs = document_encoder.encode(
+            map(document_encoder.text, task.docs), what="documents", count=len(task.docs)
+        )
+        comparison = self.comparison(query_encoder)
         indexed = keep_last(
             lambda doc: (docs[doc], self._index(docs[doc]), order.keys(task.doc_ids[doc]))
         )
 
-        def ask(other: Task) -> Scorer:
-            asked = self.asked(other)
-            queries = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
+        def ask(query_task: Task) -> Scorer:
+            texts = self.asked(query_task)
+            queries = query_encoder.encode(
+                map(query_encoder.text, texts), what="queries", count=len(texts)
+            )
 
             def candidates(doc: Ints) -> Block:
-                own, index, keys = indexed(doc)
+                doc_vectors, index, keys = indexed(doc)
 
                 def score(query: Ints) -> Hits:
-                    found = Hits(
+                    hits = Hits(
                         np.full((len(query), self.hits), -1), np.zeros((len(query), self.hits))
                     )
-                    for row, one in enumerate(query):
-                        vectors, _ = tokens(queries[np.array([one])])
+                    for row, query_number in enumerate(query):
+                        vectors, _ = tokens(queries[np.array([query_number])])
                         if not len(vectors):
                             raise InputError("a query without a token cannot be compared")
                         places = self.found(index, vectors, keys)
-                        found.places[row, : len(places)] = places
-                        exact = _scores(tokens(own[places]), vectors, how, self.stored)
-                        found.scores[row, : len(places)] = exact
-                    return found
+                        hits.places[row, : len(places)] = places
+                        exact = _scores(
+                            tokens(doc_vectors[places]), vectors, comparison, self.stored
+                        )
+                        hits.scores[row, : len(places)] = exact
+                    return hits
 
                 return score
 
@@ -132,11 +138,11 @@ class Plaid(Late):
 
     def _index(self, docs: Encodings) -> Residuals:
         """The index of some documents, from disk where it has been made before."""
-        how = self.compression()
-        folder = cache_home() / "plaid" / residuals.name_of(docs, how)
+        compression = self.compression()
+        folder = cache_home() / "plaid" / residuals.name_of(docs, compression)
         with locked(folder.with_suffix(".lock"), remove=True):
             if not folder.is_dir():
-                residuals.write(folder, docs, how)
+                residuals.write(folder, docs, compression)
         return residuals.opened(folder)
 
     def found(self, index: Residuals, query: Singles, keys: Any, live: Any = None) -> Ints:
@@ -181,13 +187,15 @@ class Plaid(Late):
 
 
 def _scores(
-    docs: tuple[Singles, Ints], query: Singles, how: Comparison, stored: Stored = "fp32"
+    docs: tuple[Singles, Ints], query: Singles, comparison: Comparison, stored: Stored = "fp32"
 ) -> Floats:
     """Returns the scores of documents, given by the vectors of their tokens and where each one's
     begin."""
     vectors, starts = docs
-    asked = QueryVectors.of(query, np.array([0, len(query)]), how)
-    scores: Floats = how.scores(asked, VectorShard.of([(vectors, np.diff(starts))], stored))[0]
+    encoded = QueryVectors.of(query, np.array([0, len(query)]), comparison)
+    scores: Floats = comparison.scores(
+        encoded, VectorShard.of([(vectors, np.diff(starts))], stored)
+    )[0]
     return scores
 
 
@@ -216,5 +224,5 @@ def _kernel() -> Callable[..., None]:
                 total += best[column]
             scores[i] = total
 
-    made: Callable[..., None] = interact
-    return made
+    kernel: Callable[..., None] = interact
+    return kernel

@@ -46,9 +46,9 @@ class PlaidIndex(ArrangedIndex):
     @cached_property
     def settings(self) -> Mapping[str, Any]:
         """Everything that decides the vectors and how they are compressed."""
-        own = self._retriever
+        retriever = self._retriever
         names = ("nbits", "centroids", "seed")
-        return {**own.index_settings(), **{name: getattr(own, name) for name in names}}
+        return {**retriever.index_settings(), **{name: getattr(retriever, name) for name in names}}
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> PlaidSearch:
         """Shards of token vectors as one.
@@ -57,15 +57,15 @@ class PlaidIndex(ArrangedIndex):
             InputError: something the retriever needs is not here.
         """
         self.refuse_missing()
-        parts = [(VectorShard.open(own.documents.folder), own) for own in shards]
+        parts = [(VectorShard.open(shard.documents.folder), shard) for shard in shards]
         return PlaidSearch(self._retriever, parts, first)
 
     def arrange(self, folder: Path) -> None:
         """Makes the compressed index of the vectors in a folder."""
         shard = VectorShard.open(folder)
         if int(shard.starts[-1]):
-            how = self._retriever.compression(int(shard.starts[-1]))
-            residuals.fill(folder, _ShardTokens(shard), how)
+            compression = self._retriever.compression(int(shard.starts[-1]))
+            residuals.fill(folder, _ShardTokens(shard), compression)
 
 
 class PlaidSearch(VectorSearch):
@@ -88,17 +88,17 @@ class PlaidSearch(VectorSearch):
 
     def near(self, queries: QueryVectors, depth: int) -> list[Ints]:
         """Documents of each query that the shards find."""
-        found = []
+        results = []
         for query in range(queries.size):
-            own = queries.some(query, query + 1)
-            if not len(own.vectors):
+            encoded = queries.some(query, query + 1)
+            if not len(encoded.vectors):
                 raise InputError("a query without a token cannot be compared")
             parts = [
-                find(own.vectors) + base
+                find(encoded.vectors) + base
                 for find, base in zip(self._finders, self.bases.tolist(), strict=False)
             ]
-            found.append(np.concatenate([np.empty(0, np.int64), *parts]))
-        return found
+            results.append(np.concatenate([np.empty(0, np.int64), *parts]))
+        return results
 
     def _finder(self, shard: VectorShard, docs: OpenShard) -> Find:
         """Returns a function that finds documents of a shard."""

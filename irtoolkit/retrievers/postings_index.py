@@ -54,12 +54,18 @@ class PostingsIndex(LocalFormat):
     @cached_property
     def settings(self) -> Mapping[str, Any]:
         """How documents became terms; another value needs another index."""
-        own = self._retriever
-        return {**own.analysis(None)._asdict(), "analysis": analysis.FORMAT, **own.rewriting()}
+        retriever = self._retriever
+        return {
+            **retriever.analysis(None)._asdict(),
+            "analysis": analysis.FORMAT,
+            **retriever.rewriting(),
+        }
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> Any:
         """Shards of postings as one."""
-        return self.of([(PostingsShard.load(one.documents.folder), one) for one in shards], first)
+        return self.of(
+            [(PostingsShard.load(shard.documents.folder), shard) for shard in shards], first
+        )
 
     def of(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> Any:
         """Shards of postings, in memory or mapped, as one."""
@@ -70,8 +76,8 @@ class PostingsIndex(LocalFormat):
         maker = self.maker(MEMORY)
         try:
             maker.begin(Path("memory"))
-            every = iter(texts)
-            while block := list(islice(every, BLOCK)):
+            stream = iter(texts)
+            while block := list(islice(stream, BLOCK)):
                 maker.add(block)
             shard = maker.made()
         finally:
@@ -87,8 +93,10 @@ class PostingsIndex(LocalFormat):
         """Makes shards of postings."""
         from irtoolkit.indexes.lexical_maker import PostingsMaker
 
-        own = self._retriever
-        return PostingsMaker(*own.analysis(None), memory=memory, rewritten=own.rewritten)
+        retriever = self._retriever
+        return PostingsMaker(
+            *retriever.analysis(None), memory=memory, rewritten=retriever.rewritten
+        )
 
     def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
         """Writes the postings of all documents as one shard."""
@@ -111,8 +119,9 @@ class PostingsSearcher:
     def __init__(
         self, settings: Mapping[str, Any], shards: CountedShardSet, counting: Any = None
     ) -> None:
-        own = analysis.analysis_of(settings)
-        self._tokenizer, self._analyze = own.tokenizer, analysis.analyzer(*own)
+        analysis_settings = analysis.analysis_of(settings)
+        self._tokenizer = analysis_settings.tokenizer
+        self._analyze = analysis.analyzer(*analysis_settings)
         self._settings = settings
         self.shards: CountedShardSet = shards
         self.counting: Any = shards if counting is None else counting
@@ -145,18 +154,18 @@ class PostingsSearcher:
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Where words of the beginning of a text have a term of the query."""
-        wanted = set(self.terms([query]).terms)
+        query_terms = set(self.terms([query]).terms)
         text = text[:_MATCHED]
         lower = self._analyze.lower(text)
-        found, at = [], 0
+        matches, offset = [], 0
         for token in self._analyze.split(lower):
-            at = lower.find(token, at)
-            if at < 0:  # the tokens are not parts of the text
+            offset = lower.find(token, offset)
+            if offset < 0:  # the tokens are not parts of the text
                 return []
-            if self._analyze.term(token) in wanted:
-                found.append((at, at + len(token)))
-            at += 1
-        return found if len(lower) == len(text) else []
+            if self._analyze.term(token) in query_terms:
+                matches.append((offset, offset + len(token)))
+            offset += 1
+        return matches if len(lower) == len(text) else []
 
     def terms(self, queries: Sequence[Segments]) -> CountedQueries:
         """The terms of queries."""
@@ -169,10 +178,10 @@ class PostingsSearcher:
         return self.found(self.terms(queries), depth, fill=fill)
 
     def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The exact rank of some documents of each query among all documents, from 1."""
-        return self.standing(self.terms(queries), wanted)
+        return self.standing(self.terms(queries), documents)
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         """The best documents of each query, whose terms may weigh any number above 0."""
@@ -182,9 +191,11 @@ class PostingsSearcher:
         """The best documents that share a term with each query; these may give feedback."""
         return self.found(terms, depth)
 
-    def standing(self, terms: CountedQueries, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
+    def standing(
+        self, terms: CountedQueries, documents: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
         """The ranks of some documents of each query, given its terms."""
-        return self.shards.ranks(self._asked(terms), wanted)
+        return self.shards.ranks(self._asked(terms), documents)
 
     def _asked(self, terms: CountedQueries) -> Any:
         """The queries as the shards take them."""

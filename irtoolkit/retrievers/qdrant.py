@@ -77,14 +77,14 @@ class Qdrant(ServerRetriever):
     def server(self, task: Task) -> dict[str, Any]:
         contents, collection = self._look(task)
         documents = collection.count() if contents is None else contents.documents
-        known = {} if contents is None else {"hash": contents.note(True)["hash"]}
+        identity = {} if contents is None else {"hash": contents.note(True)["hash"]}
         return {
             "server": "Qdrant",
             "url": collection.place,
             "version": collection.version(),
             "index": collection.name,
             "documents": documents,
-            **known,
+            **identity,
         }
 
     def scorer(self, task: Task) -> Scorer:
@@ -92,29 +92,30 @@ class Qdrant(ServerRetriever):
 
     def prepare(self, task: Task) -> Ask:
         contents, collection = self._look(task)
-        made = contents is not None and self._build(task, contents, collection)
-        if made and self.path not in (None, ":memory:"):
+        built = contents is not None and self._build(task, contents, collection)
+        if built and self.path not in (None, ":memory:"):
             # Qdrant rounds vectors again when it opens a folder; scores must not change by that.
             _close(str(self.path))
             _, collection = self._look(task)
         field = "id" if contents is not None else self.id_field
-        known = IdFilter(field, ours=contents is not None, number=collection.has_numbers(field))
+        id_filter = IdFilter(field, ours=contents is not None, number=collection.has_numbers(field))
         if contents is None:
-            present = partial(collection.present, known)
+            present = partial(collection.present, id_filter)
             refuse_absent(task, collection.where, present, blank_too=True)
-        search = _Search(self, collection, known)
+        search = _Search(self, collection, id_filter)
 
-        def ask(other: Task) -> Scorer:
-            queries = encoded(encoder_of(self, "query"), self.asked(other), "queries").vectors()
+        def ask(query_task: Task) -> Scorer:
+            texts = self.asked(query_task)
+            queries = encoded(encoder_of(self, "query"), texts, "queries").vectors()
             collection.refuse_width(queries.shape[1], self.model, self.similarity)
-            candidates = keep_last(lambda docs: ServerCandidates.of(other, docs))
+            candidates = keep_last(lambda docs: ServerCandidates.of(query_task, docs))
 
             def prepared(docs: Ints) -> Block:
-                among = candidates(docs)
+                pool = candidates(docs)
 
                 def score(query: Ints) -> Hits:
-                    found = search(queries[query].tolist(), among)
-                    return among.hits(found, self.hits, collection.where, None)
+                    results = search(queries[query].tolist(), pool)
+                    return pool.hits(results, self.hits, collection.where, None)
 
                 return score
 
@@ -126,20 +127,20 @@ class Qdrant(ServerRetriever):
 
     def _look(self, task: Task) -> tuple[Contents | None, QdrantCollection]:
         """Returns the contents of the collection if irtoolkit makes it, and the collection."""
-        place = self.path or self.url or "http://localhost:6333"
-        client = _client(place, self.path is not None, self.timeout)
+        location = self.path or self.url or "http://localhost:6333"
+        client = _client(location, self.path is not None, self.timeout)
         contents = None
         if self.index is not None:
-            named = QdrantCollection(client, place, self.index, self.vector, self.retries)
-            there = named.exists()
-            if there and not named.note():
+            named = QdrantCollection(client, location, self.index, self.vector, self.retries)
+            exists = named.exists()
+            if exists and not named.note():
                 return None, named
-            if not there and not self.build:
-                raise no_such_index(self.noun, self.index, place, named.names())
+            if not exists and not self.build:
+                raise no_such_index(self.noun, self.index, location, named.names())
         similarity = self.similarity or encoder_of(self, "document").similarity
         contents = contents_of(task, {"similarity": similarity, **self.index_settings()})
         name = self.index or contents.name(task.dataset_id)
-        collection = QdrantCollection(client, place, name, None, self.retries)
+        collection = QdrantCollection(client, location, name, None, self.retries)
         if collection.exists() and collection.note():
             usual = ["similarity"] if self.similarity is None else []
             contents.refuse_other(collection.note(), collection.where, usual)
@@ -189,22 +190,22 @@ _CLIENTS: dict[tuple[str, float], Any] = {}
 _FOLDERS: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
-def _client(place: str, local: bool, timeout: float) -> Any:
+def _client(location: str, local: bool, timeout: float) -> Any:
     """Returns the client of a place."""
-    if local and place != ":memory:":
-        client = _FOLDERS.get(place)
+    if local and location != ":memory:":
+        client = _FOLDERS.get(location)
         if client is None:
-            client = _FOLDERS[place] = _opened(place, local, timeout)
+            client = _FOLDERS[location] = _opened(location, local, timeout)
         return client
-    key = (place, 0.0 if local else timeout)
+    key = (location, 0.0 if local else timeout)
     if key not in _CLIENTS:
-        _CLIENTS[key] = _opened(place, local, timeout)
+        _CLIENTS[key] = _opened(location, local, timeout)
     return _CLIENTS[key]
 
 
-def _close(place: str) -> None:
+def _close(location: str) -> None:
     """Closes a folder."""
-    client = _FOLDERS.pop(place, None)
+    client = _FOLDERS.pop(location, None)
     if client is not None:
         client.close()
 
@@ -216,15 +217,15 @@ def _close_all() -> None:
         client.close()
 
 
-def _opened(place: str, local: bool, timeout: float) -> Any:
+def _opened(location: str, local: bool, timeout: float) -> Any:
     from qdrant_client import QdrantClient
 
     try:
         if local:
-            inside = place == ":memory:"
-            return QdrantClient(**({"location": place} if inside else {"path": place}))
+            inside = location == ":memory:"
+            return QdrantClient(**({"location": location} if inside else {"path": location}))
         return QdrantClient(
-            url=place,
+            url=location,
             api_key=secret("QDRANT_API_KEY"),
             timeout=max(1, int(timeout)),
             check_compatibility=False,
@@ -233,35 +234,35 @@ def _opened(place: str, local: bool, timeout: float) -> Any:
         reason = " ".join(str(error).split())
         if "already accessed" in reason:
             raise InputError(
-                f"another process uses the folder {place}", remedy="wait for it, or run a server"
+                f"another process uses the folder {location}", remedy="wait for it, or run a server"
             ) from None
-        raise InputError(f"Qdrant cannot open {place}: {reason[:200]}") from None
+        raise InputError(f"Qdrant cannot open {location}: {reason[:200]}") from None
 
 
 class _Search:
     """Searches a collection with a retriever's settings."""
 
-    def __init__(self, settings: Qdrant, collection: QdrantCollection, known: IdFilter) -> None:
-        self._settings, self._collection, self._known = settings, collection, known
+    def __init__(self, settings: Qdrant, collection: QdrantCollection, id_filter: IdFilter) -> None:
+        self._settings, self._collection, self._known = settings, collection, id_filter
 
-    def __call__(self, asked: list[list[float]], among: ServerCandidates) -> list[ServerHits]:
+    def __call__(self, vectors: list[list[float]], pool: ServerCandidates) -> list[ServerHits]:
         """Returns the hits of each query among some candidates."""
         rows: list[ServerHits] = []
-        few = len(asked) <= _AT_ONCE or None
+        few = len(vectors) <= _AT_ONCE or None
         with tqdm(
-            total=len(asked), desc="asking qdrant", unit="query", leave=None, disable=few
+            total=len(vectors), desc="asking qdrant", unit="query", leave=None, disable=few
         ) as bar:
-            for part in in_chunks(iter(asked), _AT_ONCE):
-                rows += self._pool(part, among) if among.only else self._corpus(part, among)
+            for part in in_chunks(iter(vectors), _AT_ONCE):
+                rows += self._pool(part, pool) if pool.only else self._corpus(part, pool)
                 bar.update(len(part))
         return rows
 
-    def _pool(self, asked: list[list[float]], among: ServerCandidates) -> list[ServerHits]:
-        rows: list[ServerHits] = [[] for _ in asked]
-        for ids in in_chunks(iter(among.ids.tolist()), CHUNK):
+    def _pool(self, vectors: list[list[float]], pool: ServerCandidates) -> list[ServerHits]:
+        rows: list[ServerHits] = [[] for _ in vectors]
+        for ids in in_chunks(iter(pool.ids.tolist()), CHUNK):
             only = self._known.of(ids)
-            found = self._collection.search(asked, len(ids), only, self._known, exact=True)
-            for row, more in zip(rows, found, strict=True):
+            results = self._collection.search(vectors, len(ids), only, self._known, exact=True)
+            for row, more in zip(rows, results, strict=True):
                 if len(more) < len(ids):
                     raise InputError(
                         f"{len(ids) - len(more):,} candidates have no vector in"
@@ -270,23 +271,25 @@ class _Search:
                 row.extend(more)
         return rows
 
-    def _corpus(self, asked: list[list[float]], among: ServerCandidates) -> list[ServerHits]:
+    def _corpus(self, vectors: list[list[float]], pool: ServerCandidates) -> list[ServerHits]:
         s = self._settings
-        without = self._known.of(among.without, but=True) if among.without else None
-        most = min(s.hits, len(among.ids))
-        limit, waiting = most + 1, list(range(len(asked)))
-        rows: list[ServerHits] = [[] for _ in asked]
+        without = self._known.of(pool.without, but=True) if pool.without else None
+        most = min(s.hits, len(pool.ids))
+        limit, waiting = most + 1, list(range(len(vectors)))
+        rows: list[ServerHits] = [[] for _ in vectors]
         while waiting:
-            found = self._collection.search(
-                [asked[at] for at in waiting], limit, without, self._known, exact=s.exact, ef=s.ef
+            batch = [vectors[query] for query in waiting]
+            results = self._collection.search(
+                batch, limit, without, self._known, exact=s.exact, ef=s.ef
             )
-            for at, row in zip(waiting, found, strict=True):
-                rows[at] = row
+            for query, row in zip(waiting, results, strict=True):
+                rows[query] = row
             # Documents that score like the last one are asked for, until all are known.
             waiting = [
-                at
-                for at in waiting
-                if len(rows[at]) == limit and rows[at][-1][1] > rows[at][most - 1][1] - _NEAR
+                query
+                for query in waiting
+                if len(rows[query]) == limit
+                and rows[query][-1][1] > rows[query][most - 1][1] - _NEAR
             ]
             limit *= 2
         return rows

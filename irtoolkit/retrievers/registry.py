@@ -34,8 +34,10 @@ class _Retrievers(Mapping[str, type[Retriever]]):
             KeyError: there is no such retriever.
             InputError: a plugin that cannot be imported, or is not a retriever.
         """
-        own = _own(name)
-        return own if own is not None else _brought(plugins.of_group(plugins.RETRIEVERS)[name])
+        retriever = _own(name)
+        if retriever is not None:
+            return retriever
+        return _brought(plugins.of_group(plugins.RETRIEVERS)[name])
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and (
@@ -66,13 +68,13 @@ def create_retriever(name: str, settings: Mapping[str, Any]) -> Retriever:
     Raises:
         InputError: no such retriever, or a setting that it does not have or of another type.
     """
-    known = retrievers()
-    if name not in known:
+    classes = retrievers()
+    if name not in classes:
         raise InputError(
             f"no retriever {name!r}",
-            remedy=f"{did_you_mean(name, known)}there are {', '.join(known)}",
+            remedy=f"{did_you_mean(name, classes)}there are {', '.join(classes)}",
         )
-    return known[name].with_settings(settings)
+    return classes[name].with_settings(settings)
 
 
 def _declared(module: ModuleType) -> dict[str, type[Retriever]]:
@@ -96,13 +98,13 @@ def _own(name: str) -> type[Retriever] | None:
     """
     literal = re.escape(name)
     quoted = re.compile(f"[\"']{literal}[\"']")
-    given = re.compile(f"\\bname\\b[^=\n]*=\\s*[\"']{literal}[\"']")
+    declaration = re.compile(f"\\bname\\b[^=\n]*=\\s*[\"']{literal}[\"']")
     likely = [path for path, text in _sources().items() if text is None or quoted.search(text)]
-    likely.sort(key=lambda path: not given.search(_sources()[path] or ""))
+    likely.sort(key=lambda path: not declaration.search(_sources()[path] or ""))
     for path in likely:
-        found = _declared(importlib.import_module(path)).get(name)
-        if found is not None:
-            return found
+        retriever = _declared(importlib.import_module(path)).get(name)
+        if retriever is not None:
+            return retriever
     return None
 
 
@@ -118,8 +120,8 @@ def _sources() -> dict[str, str | None]:
 
 
 def _source(finder: Any, name: str) -> str | None:
-    place = Path(getattr(finder, "path", ""), name)
-    files = sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+    path = Path(getattr(finder, "path", ""), name)
+    files = sorted(path.glob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
     try:
         return "\n".join(file.read_text("utf-8") for file in files) or None
     except OSError:
@@ -132,15 +134,15 @@ def _brought(plugin: plugins.Plugin) -> type[Retriever]:
     Raises:
         InputError: it cannot be imported, is not a retriever, or has another name.
     """
-    found = plugin.load()
+    loaded = plugin.load()
     problem = None
-    if not (isinstance(found, type) and issubclass(found, Retriever)):
-        problem = f"is {found!r}, which is not a subclass of Retriever"
-    elif found.name != plugin.name:
-        problem = f"calls itself {found.name!r}"
+    if not (isinstance(loaded, type) and issubclass(loaded, Retriever)):
+        problem = f"is {loaded!r}, which is not a subclass of Retriever"
+    elif loaded.name != plugin.name:
+        problem = f"calls itself {loaded.name!r}"
     if problem is not None:
         raise InputError(
             f"the retriever {plugin.name!r} of the package {plugin.distributions[0]} {problem}",
             remedy="an entry point is the name of a Retriever subclass and the place of the class",
         )
-    return found  # type: ignore[no-any-return]
+    return loaded  # type: ignore[no-any-return]

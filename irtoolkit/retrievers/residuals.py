@@ -80,10 +80,10 @@ class Residuals:
         begins = np.concatenate([[0], np.cumsum(counts)])
         rows = np.repeat(self.starts[docs] - begins[:-1], counts) + np.arange(begins[-1])
         nbits = len(self.values).bit_length() - 1
-        made = self.centroids[self.codes[rows]] + self._table(nbits)[self.rest[rows]].reshape(
+        vectors = self.centroids[self.codes[rows]] + self._table(nbits)[self.rest[rows]].reshape(
             len(rows), self.centroids.shape[1]
         )
-        return made, begins
+        return vectors, begins
 
     def _table(self, nbits: int) -> Singles:
         """(256, 8 / nbits) the values that each packed byte holds."""
@@ -126,11 +126,18 @@ class EncodedTokens:
         return tokens(self.encodings[docs])[0]
 
 
-def name_of(docs: Encodings, how: Compression) -> str:
+def name_of(docs: Encodings, compression: Compression) -> str:
     """Returns a hash of everything that an index depends on."""
     import faiss
 
-    settings = [FORMAT, how.nbits, how.centroids, how.seed, faiss.__version__, docs.digest()]
+    settings = [
+        FORMAT,
+        compression.nbits,
+        compression.centroids,
+        compression.seed,
+        faiss.__version__,
+        docs.digest(),
+    ]
     return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:32]
 
 
@@ -151,7 +158,7 @@ def opened(folder: Path) -> Residuals:
     return Residuals(*arrays)
 
 
-def write(folder: Path, docs: Encodings, how: Compression) -> None:
+def write(folder: Path, docs: Encodings, compression: Compression) -> None:
     """Compresses the token vectors of documents into a folder, which appears when it is complete.
 
     Raises:
@@ -159,12 +166,12 @@ def write(folder: Path, docs: Encodings, how: Compression) -> None:
             or the disk refuses.
     """
     with atomic_folder(folder) as half:
-        fill(half, EncodedTokens(docs), how)
+        fill(half, EncodedTokens(docs), compression)
         sums = {name: sha256(half / f"{name}.npy") for name in ARRAYS}
         (half / "sums.json").write_text(json.dumps(sums))
 
 
-def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:
+def fill(folder: Path, docs: TokenVectors, compression: Compression) -> None:
     """Writes the arrays of a compressed index to a folder.
 
     Raises:
@@ -176,17 +183,17 @@ def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:
 
     starts = np.concatenate([[0], np.cumsum(docs.counts)])
     total = int(starts[-1])
-    sample = _sample(docs, starts, how)
+    sample = _sample(docs, starts, compression)
     width = sample.shape[1]
-    if width * how.nbits % 8:
-        raise InputError(f"{width} dimensions of nbits={how.nbits} do not fill whole bytes")
+    if width * compression.nbits % 8:
+        raise InputError(f"{width} dimensions of nbits={compression.nbits} do not fill whole bytes")
     distinct = _distinct(sample)
-    count = _centroids(total, len(sample), len(distinct), how)
+    count = _centroids(total, len(sample), len(distinct), compression)
     kmeans = faiss.Kmeans(
         width,
         count,
         niter=_ITERATIONS,
-        seed=how.seed,
+        seed=compression.seed,
         max_points_per_centroid=_MOST,
         min_points_per_centroid=1,
     )
@@ -194,20 +201,22 @@ def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:
     centroids: Any = kmeans.centroids
     nearest: Any = faiss.IndexFlatL2(width)
     nearest.add(centroids)
-    left = (sample - centroids[nearest.search(sample, 1)[1][:, 0]]).ravel()
+    differences = (sample - centroids[nearest.search(sample, 1)[1][:, 0]]).ravel()
     # Each code stands for as many of the sample's numbers (§3.3 of ColBERTv2 leaves this open).
-    cuts = np.quantile(left, np.arange(1, 1 << how.nbits) / (1 << how.nbits)).astype(np.float32)
-    middles = (np.arange(1 << how.nbits) + 0.5) / (1 << how.nbits)
-    values = np.quantile(left, middles).astype(np.float32)
+    cuts = np.quantile(
+        differences, np.arange(1, 1 << compression.nbits) / (1 << compression.nbits)
+    ).astype(np.float32)
+    middles = (np.arange(1 << compression.nbits) + 0.5) / (1 << compression.nbits)
+    values = np.quantile(differences, middles).astype(np.float32)
     codes: Any = reserved(folder / "codes.npy", np.int32, total)
-    rest: Any = reserved(folder / "rest.npy", np.uint8, total, width * how.nbits // 8)
+    rest: Any = reserved(folder / "rest.npy", np.uint8, total, width * compression.nbits // 8)
     with tqdm(total=len(docs.counts), desc="plaid index", unit="text", disable=None) as bar:
         for first, last in runs_of_texts(starts, _PART):
             vectors = docs.of(np.arange(first, last))
             rows = slice(starts[first], starts[last])
             codes[rows] = nearest.search(vectors, 1)[1][:, 0]
-            left = vectors - centroids[codes[rows]]
-            rest[rows] = _packed(np.searchsorted(cuts, left), how.nbits)
+            differences = vectors - centroids[codes[rows]]
+            rest[rows] = _packed(np.searchsorted(cuts, differences), compression.nbits)
             bar.update(last - first)
     lists, bounds = _lists(codes, starts, count)
     codes.flush()
@@ -223,11 +232,11 @@ def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:
         np.save(folder / f"{name}.npy", array)
 
 
-def _sample(docs: TokenVectors, starts: Ints, how: Compression) -> Singles:
+def _sample(docs: TokenVectors, starts: Ints, compression: Compression) -> Singles:
     """Token vectors of some documents, drawn at random."""
     if not starts[-1]:
         raise InputError("documents without a token cannot be indexed")
-    order = np.random.default_rng(how.seed).permutation(len(docs.counts))
+    order = np.random.default_rng(compression.seed).permutation(len(docs.counts))
     reached = np.searchsorted(np.cumsum(docs.counts[order]), _TRAINED) + 1
     return np.ascontiguousarray(docs.of(np.sort(order[:reached])))
 
@@ -246,17 +255,19 @@ def _distinct(vectors: Singles) -> Singles:
     return np.ascontiguousarray(vectors[np.sort(np.unique(hashes, return_index=True)[1])])
 
 
-def _centroids(total: int, sampled: int, distinct: int, how: Compression) -> int:
+def _centroids(total: int, sampled: int, distinct: int, compression: Compression) -> int:
     """16·√t rounded down to a power of two, as in ColBERTv2's code, if so many can be trained.
 
     There are never more than distinct vectors.
     """
-    if how.centroids is None:
-        wanted = 1 << int(np.log2(16 * np.sqrt(total)))
-        return max(1, min(wanted, distinct // _LEAST))
-    if how.centroids > sampled:
-        raise InputError(f"setting centroids={how.centroids} is more than the {sampled} tokens")
-    return min(how.centroids, distinct)
+    if compression.centroids is None:
+        target = 1 << int(np.log2(16 * np.sqrt(total)))
+        return max(1, min(target, distinct // _LEAST))
+    if compression.centroids > sampled:
+        raise InputError(
+            f"setting centroids={compression.centroids} is more than the {sampled} tokens"
+        )
+    return min(compression.centroids, distinct)
 
 
 def _packed(codes: Any, nbits: int) -> NDArray[np.uint8]:
@@ -273,8 +284,8 @@ def _lists(codes: Any, starts: Ints, count: int) -> tuple[NDArray[np.int32], Int
     """Documents of each centroid, each once, end to end; and where each list begins."""
     keys = []
     for first, last in runs_of_texts(starts, _PART):
-        own = np.repeat(np.arange(first, last), np.diff(starts[first : last + 1]))
-        keys.append(np.unique(codes[starts[first] : starts[last]].astype(np.int64) << 32 | own))
-    every = np.sort(np.concatenate(keys))
-    bounds = np.searchsorted(every, np.arange(count + 1, dtype=np.int64) << 32)
-    return (every & 0xFFFFFFFF).astype(np.int32), bounds
+        owners = np.repeat(np.arange(first, last), np.diff(starts[first : last + 1]))
+        keys.append(np.unique(codes[starts[first] : starts[last]].astype(np.int64) << 32 | owners))
+    pairs = np.sort(np.concatenate(keys))
+    bounds = np.searchsorted(pairs, np.arange(count + 1, dtype=np.int64) << 32)
+    return (pairs & 0xFFFFFFFF).astype(np.int32), bounds

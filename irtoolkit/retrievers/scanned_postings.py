@@ -29,29 +29,29 @@ _CLASSES = 1 << 16
 class ScannedPostings(Postings):
     """Shards of postings all of whose documents are scored; a `ShardSet` but for the formula."""
 
-    def scan(self, asked: Any) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
+    def scan(self, queries: Any) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
         """The shards under the formula, and the queries."""
         raise NotImplementedError
 
-    def every(self, asked: Any) -> tuple[Floats, NDArray[np.bool_]]:
+    def every(self, queries: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """(q, d) the score of every document, and whether it shares a term with the query."""
-        scan, queries = self.scan(asked)
-        return scan.every(queries)
+        scan, scanned = self.scan(queries)
+        return scan.every(scanned)
 
-    def best(self, asked: Any, depth: int, every: bool = False) -> TopDocuments:
-        """The best documents of each query; `every` ranks such as have nothing of it, too."""
-        scan, queries = self.scan(asked)
-        return scan.best(queries, depth, every)
+    def best(self, queries: Any, depth: int, fill: bool = False) -> TopDocuments:
+        """Returns the best documents of each query; `fill` adds some that share no term with it."""
+        scan, scanned = self.scan(queries)
+        return scan.best(scanned, depth, fill)
 
-    def scores(self, asked: Any, wanted: Sequence[Ints]) -> list[Any]:
-        """The scores of some documents of each query."""
-        scan, queries = self.scan(asked)
-        return scan.scores(queries, wanted)
+    def scores(self, queries: Any, documents: Sequence[Ints]) -> list[Any]:
+        """Returns the scores of some documents of each query."""
+        scan, scanned = self.scan(queries)
+        return scan.scores(scanned, documents)
 
-    def before(self, asked: Any, targets: Sequence[Targets]) -> list[Ints]:
-        """How many documents are before some of each query."""
-        scan, queries = self.scan(asked)
-        return scan.before(queries, targets)
+    def before(self, queries: Any, targets: Sequence[Targets]) -> list[Ints]:
+        """Counts the documents before each target of each query."""
+        scan, scanned = self.scan(queries)
+        return scan.before(scanned, targets)
 
 
 class LikelihoodIndex(PostingsIndex):
@@ -61,10 +61,10 @@ class LikelihoodIndex(PostingsIndex):
         self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
     ) -> LikelihoodShards:
         """Shards of postings as one."""
-        made = LikelihoodShards(shards, first)
-        own = self._retriever.settings()
-        made.mu = own["mu"] if own["smoothing"] == "dirichlet" else None
-        return made
+        likelihood = LikelihoodShards(shards, first)
+        settings = self._retriever.settings()
+        likelihood.mu = settings["mu"] if settings["smoothing"] == "dirichlet" else None
+        return likelihood
 
     def searcher(self, shards: CountedShardSet, counting: Any = None) -> LikelihoodSearcher:
         """Searches shards of postings."""
@@ -96,9 +96,9 @@ class Occurrences(NamedTuple):
 
     @classmethod
     def total(cls, parts: Iterable[Occurrences]) -> Occurrences:
-        """How often terms occur in several sets of shards together."""
-        every = list(parts)
-        return cls(sum(part.tokens for part in every), np.sum([part.found for part in every], 0))
+        """Returns how often terms occur in several sets of shards together."""
+        listed = list(parts)
+        return cls(sum(part.tokens for part in listed), np.sum([part.found for part in listed], 0))
 
 
 class LikelihoodShards(ScannedPostings):
@@ -112,41 +112,41 @@ class LikelihoodShards(ScannedPostings):
 
     def subset(self, documents: Ints, terms: Strings | None = None) -> Self:
         """Returns some documents as shards of their own; see `Postings.subset`."""
-        made = super().subset(documents, terms)
-        made.mu = self.mu
-        return made
+        subset = super().subset(documents, terms)
+        subset.mu = self.mu
+        return subset
 
     @cached_property
     def _scan(self) -> PostingsScan:
         if self.mu is None:
-            made = [
+            scanned = [
                 _scanned(part, part.shard.class_counts / part.shard.class_lengths, np.empty(0))
                 for part in self.parts
             ]
         else:
-            made = [
+            scanned = [
                 _scanned(
                     part, part.shard.class_counts, -np.log(np.asarray(part.shard.lengths) + self.mu)
                 )
                 for part in self.parts
             ]
-        return PostingsScan(made, "logarithm", first=int(self.bases[0]))
+        return PostingsScan(scanned, "logarithm", first=int(self.bases[0]))
 
-    def scan(self, asked: Sequence[ScannedQuery]) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
+    def scan(self, queries: Sequence[ScannedQuery]) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
         """The shards under the formula, and the queries."""
-        return self._scan, asked
+        return self._scan, queries
 
     def statistics(self, terms: Strings) -> Occurrences:  # type: ignore[override]
-        """How often some terms occur in all documents."""
-        found = np.zeros(len(terms), np.int64)
+        """Returns how often some terms occur in all documents."""
+        occurrences = np.zeros(len(terms), np.int64)
         for part in self.parts:
             shard = part.shard
-            for at, place in enumerate(shard.places(terms).tolist()):
-                if place >= 0:
-                    own = slice(shard.starts[place], shard.starts[place + 1])
-                    counts = shard.class_counts[shard.classes[own]]
-                    found[at] += int(counts[part.live[shard.documents[own]] == 1].sum())
-        return Occurrences(self.tokens, found)
+            for row, number in enumerate(shard.places(terms).tolist()):
+                if number >= 0:
+                    postings = slice(shard.starts[number], shard.starts[number + 1])
+                    counts = shard.class_counts[shard.classes[postings]]
+                    occurrences[row] += int(counts[part.live[shard.documents[postings]] == 1].sum())
+        return Occurrences(self.tokens, occurrences)
 
 
 class LikelihoodSearcher(PostingsSearcher):
@@ -172,20 +172,24 @@ class LikelihoodSearcher(PostingsSearcher):
         return self.shards.best(self._asked(terms), depth, fill=fill)
 
     def _asked(self, terms: CountedQueries) -> list[ScannedQuery]:
-        known: Occurrences = self.counting.statistics(terms.terms)
-        found = dict(zip(terms.terms, known.found.tolist(), strict=True))
-        return [self._query(own, found, max(1, known.tokens)) for own in terms.each()]
+        statistics: Occurrences = self.counting.statistics(terms.terms)
+        occurrences = dict(zip(terms.terms, statistics.found.tolist(), strict=True))
+        return [
+            self._query(query, occurrences, max(1, statistics.tokens)) for query in terms.each()
+        ]
 
-    def _query(self, terms: QueryTerms, found: Mapping[str, int], total: int) -> ScannedQuery:
-        known = sorted(term for term in terms if found[term])
-        counts = np.array([terms[term] for term in known], np.float64)
-        chance = np.array([found[term] for term in known], np.float64) / total
+    def _query(self, terms: QueryTerms, occurrences: Mapping[str, int], total: int) -> ScannedQuery:
+        present = sorted(term for term in terms if occurrences[term])
+        counts = np.array([terms[term] for term in present], np.float64)
+        chance = np.array([occurrences[term] for term in present], np.float64) / total
         # log p(t) = log(what an absent term has) + log(1 + what occurrence adds)
         if self._dirichlet:
             everywhere = float((counts * np.log(self._mu * chance)).sum())
-            return ScannedQuery(known, counts, 1 / (self._mu * chance), counts.sum(), everywhere)
+            return ScannedQuery(present, counts, 1 / (self._mu * chance), counts.sum(), everywhere)
         everywhere = float((counts * np.log(self._lam * chance)).sum())
-        return ScannedQuery(known, counts, (1 - self._lam) / (self._lam * chance), 0.0, everywhere)
+        return ScannedQuery(
+            present, counts, (1 - self._lam) / (self._lam * chance), 0.0, everywhere
+        )
 
 
 class Idf(NamedTuple):
@@ -199,10 +203,10 @@ class Idf(NamedTuple):
     size: int
     extra: int
 
-    def of(self, found: Ints) -> Floats:
-        """(t,) weight of terms that occur in `found` documents; 0 for those in none."""
-        idf = np.log((self.size + self.extra) / np.maximum(found + self.extra, 1)) + 1
-        return np.where(found > 0, idf, 0.0)
+    def of(self, frequencies: Ints) -> Floats:
+        """Returns the (t,) weights of terms, given how many documents have each; 0 for those in none."""
+        idf = np.log((self.size + self.extra) / np.maximum(frequencies + self.extra, 1)) + 1
+        return np.where(frequencies > 0, idf, 0.0)
 
 
 class CosineQueries(NamedTuple):
@@ -226,16 +230,16 @@ class CosineShards(ScannedPostings):
 
     _scan: PostingsScan | None = None
 
-    def scan(self, asked: CosineQueries) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
+    def scan(self, queries: CosineQueries) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
         """The shards under the formula, and the queries."""
         if self._scan is None:
-            made = []
+            scanned = []
             for part in self.parts:
-                idf = asked.idf.of(asked.vocabulary.of(part.shard.terms))
+                idf = queries.idf.of(queries.vocabulary.of(part.shard.terms))
                 norms = _norms(_scanned(part, part.shard.class_counts, np.empty(0)), idf)
-                made.append(_scanned(part, part.shard.class_counts, norms))
-            self._scan = PostingsScan(made, "class", divided=True, first=int(self.bases[0]))
-        return self._scan, asked.queries
+                scanned.append(_scanned(part, part.shard.class_counts, norms))
+            self._scan = PostingsScan(scanned, "class", divided=True, first=int(self.bases[0]))
+        return self._scan, queries.queries
 
 
 class CosineSearcher(PostingsSearcher):
@@ -257,35 +261,35 @@ class CosineSearcher(PostingsSearcher):
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        found: Vocabulary = self.counting.vocabulary()
-        return found
+        vocabulary: Vocabulary = self.counting.vocabulary()
+        return vocabulary
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         """The best documents of each query, among those that share a term with it.
 
         Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
         """
-        found: TopDocuments = self.shards.best(self._asked(terms), depth)
+        hits: TopDocuments = self.shards.best(self._asked(terms), depth)
         depth = min(depth, self.shards.size)
-        if not fill or (np.diff(found.offsets) >= depth).all():
-            return found
-        return filled(found, depth, self.shards, np.zeros(terms.size))
+        if not fill or (np.diff(hits.offsets) >= depth).all():
+            return hits
+        return filled(hits, depth, self.shards, np.zeros(terms.size))
 
     def _asked(self, terms: CountedQueries) -> CosineQueries:
-        known = self.counting.statistics(terms.terms).found
-        found = dict(zip(terms.terms, known.tolist(), strict=True))
-        made = [self._query(own, found) for own in terms.each()]
-        return CosineQueries(made, self._idf, self._vocabulary)
+        counts = self.counting.statistics(terms.terms).found
+        frequencies = dict(zip(terms.terms, counts.tolist(), strict=True))
+        queries = [self._query(query, frequencies) for query in terms.each()]
+        return CosineQueries(queries, self._idf, self._vocabulary)
 
-    def _query(self, terms: QueryTerms, every: Mapping[str, int]) -> ScannedQuery:
-        known = sorted(term for term in terms if every[term])
-        idf = self._idf.of(np.array([every[term] for term in known], np.int64))
-        weights = idf * np.array([terms[term] for term in known], np.float64)
+    def _query(self, terms: QueryTerms, frequencies: Mapping[str, int]) -> ScannedQuery:
+        present = sorted(term for term in terms if frequencies[term])
+        idf = self._idf.of(np.array([frequencies[term] for term in present], np.int64))
+        weights = idf * np.array([terms[term] for term in present], np.float64)
         length = float(np.sqrt((weights * weights).sum())) or 1.0
-        return ScannedQuery(known, weights * idf / length, np.ones(len(known)))
+        return ScannedQuery(present, weights * idf / length, np.ones(len(present)))
 
 
-def _scanned(part: SearchedShard, table: Any, own: Any) -> ScannedShard:
+def _scanned(part: SearchedShard, table: Any, doc_values: Any) -> ScannedShard:
     shard = part.shard
     classes = np.zeros(max(len(table), _CLASSES))
     classes[: len(table)] = table
@@ -294,7 +298,7 @@ def _scanned(part: SearchedShard, table: Any, own: Any) -> ScannedShard:
         (shard.starts, shard.documents, shard.classes, part.live),
         lambda terms: shard.places(Strings.of(terms)),
         classes,
-        np.asarray(own, np.float64),
+        np.asarray(doc_values, np.float64),
     )
 
 

@@ -33,16 +33,16 @@ class Sent:
         Raises:
             InputError: the files that decide its scores are not here, or are others.
         """
-        own = self.retriever
-        missing = own.missing()
+        retriever = self.retriever
+        missing = retriever.missing()
         if missing is not None:
             raise InputError(missing, remedy=SHARE)
-        if own.fingerprint() != self.content:
+        if retriever.fingerprint() != self.content:
             raise InputError(
-                f"the files of {own.name} (model, statistics or vectors) are not those of the driver",
+                f"the files of {retriever.name} (model, statistics or vectors) are not those of the driver",
                 remedy=SHARE,
             )
-        return own
+        return retriever
 
 
 def shares_cache(retriever: Retriever) -> str:

@@ -93,34 +93,34 @@ class SentenceMatch(VectorRetriever):
         yield from super().also_reads(task)
         if self.query_sentences is not None:
             yield from chain.from_iterable(task.query_fields(self.query_sentences))
-        known = task.dataset is not None and task.dataset.docs_key is not None
-        if self.doc_sentences is not None and not known:
+        has_docs_key = task.dataset is not None and task.dataset.docs_key is not None
+        if self.doc_sentences is not None and not has_docs_key:
             yield from chain.from_iterable(_viewed(task, self.doc_sentences))
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)
 
     def prepare(self, task: Task) -> Ask:
-        lacking = self.missing()
-        if lacking is not None:
-            raise InputError(lacking)
-        asking, shown = self.encoder("query"), self.encoder("document")
-        among = repeat(None) if self.doc_sentences is None else _viewed(task, self.doc_sentences)
+        reason = self.missing()
+        if reason is not None:
+            raise InputError(reason)
+        query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
+        views = repeat(None) if self.doc_sentences is None else _viewed(task, self.doc_sentences)
         side = _Side("document", task.doc_ids, task.doc_view, task.lang)
-        items = self._items(shown, task.docs, among, side)
-        docs = shown.encode(items, what="documents", count=len(task.docs))
-        held = keep_last(lambda doc: self._held(docs[doc]))
+        items = self._items(document_encoder, task.docs, views, side)
+        docs = document_encoder.encode(items, what="documents", count=len(task.docs))
+        cached_sentences = keep_last(lambda doc: self._held(docs[doc]))
 
-        def ask(other: Task) -> Scorer:
-            own = None if other.typed else self.query_sentences
-            among = repeat(None) if own is None else other.query_fields(own)
-            side = _Side("query", other.query_ids, other.query_view, other.lang)
-            items = self._items(asking, self.asked(other), among, side)
-            queries = asking.encode(items, what="queries", count=len(other.query_ids))
+        def ask(query_task: Task) -> Scorer:
+            view = None if query_task.typed else self.query_sentences
+            views = repeat(None) if view is None else query_task.query_fields(view)
+            side = _Side("query", query_task.query_ids, query_task.query_view, query_task.lang)
+            items = self._items(query_encoder, self.asked(query_task), views, side)
+            queries = query_encoder.encode(items, what="queries", count=len(query_task.query_ids))
 
             def candidates(doc: Ints) -> Block:
-                shown, which = held(doc)
-                return lambda query: shown.scores(*tokens(queries[query]))[:, which]
+                sentences, numbers = cached_sentences(doc)
+                return lambda query: sentences.scores(*tokens(queries[query]))[:, numbers]
 
             return candidates
 
@@ -128,8 +128,8 @@ class SentenceMatch(VectorRetriever):
 
     def _held(self, docs: Encodings) -> tuple[_Sentences, Ints]:
         """A candidate set, each document once, and (c,) where among them each of these is."""
-        distinct, which = docs.distinct()
-        return _Sentences(distinct, self), which
+        distinct, numbers = docs.distinct()
+        return _Sentences(distinct, self), numbers
 
     def transport(self) -> Transport:
         """How sentences are transported."""
@@ -139,7 +139,7 @@ class SentenceMatch(VectorRetriever):
         self,
         encoder: Encoder,
         texts: Iterable[Segments],
-        among: Iterable[Segments | None],
+        views: Iterable[Segments | None],
         side: _Side,
     ) -> Iterator[Item]:
         """Texts with the places of the sentences that are compared."""
@@ -147,18 +147,18 @@ class SentenceMatch(VectorRetriever):
         between = encoder.text(("", ""))
         joiner = between if not between.strip() else " "
         first = between if "+" in side.view else joiner
-        for name, text, compared in zip(side.ids, texts, among, strict=False):
-            pieces, own = self._pieces(text, side.lang), None
+        for name, text, compared in zip(side.ids, texts, views, strict=False):
+            pieces, view_pieces = self._pieces(text, side.lang), None
             if compared is not None:
-                own = set(self._pieces(compared, side.lang))
-                if not own.issubset(pieces):
+                view_pieces = set(self._pieces(compared, side.lang))
+                if not view_pieces.issubset(pieces):
                     raise InputError(
                         f"{side.kind} {name}: the view {side.view} does not have the sentence"
-                        f" {min(own.difference(pieces))[:60]!r}, which is to be compared",
+                        f" {min(view_pieces.difference(pieces))[:60]!r}, which is to be compared",
                         remedy="a view with all sentences of the text, such as title+sentences",
                     )
             # A text that has nothing of the view that is compared is compared as a whole.
-            chosen = [not own or piece in own for piece in pieces]
+            chosen = [not view_pieces or piece in view_pieces for piece in pieces]
             yield with_spans(pieces or [""], chosen or [True], joiner, first)
 
     def _pieces(self, text: Segments, lang: str | None) -> list[str]:
@@ -184,8 +184,8 @@ class _Sentences:
         how: how they are matched.
     """
 
-    def __init__(self, docs: Encodings, how: SentenceMatch) -> None:
-        self._docs, self._how = docs, how
+    def __init__(self, docs: Encodings, matching: SentenceMatch) -> None:
+        self._docs, self._how = docs, matching
         self._parts = runs_of_texts(np.concatenate([[0], np.cumsum(docs.counts)]), _HELD)
         # What is one part is held for all queries.
         self._whole = self._read(0, len(docs)) if len(self._parts) == 1 else None
@@ -197,14 +197,14 @@ class _Sentences:
 
     def scores(self, vectors: Singles, starts: Ints) -> ScoreMatrix:
         """(q, c) scores of queries, given by the vectors of their sentences and where each one's begin."""
-        made: ScoreMatrix = np.empty((len(starts) - 1, len(self._docs)), np.float64)
+        scores: ScoreMatrix = np.empty((len(starts) - 1, len(self._docs)), np.float64)
         for first, last in self._parts:
             compared, columns = self._whole or self._read(first, last)
             for low, high in runs_of_texts(starts, max(1, _PAIRS // int(columns[-1]))):
                 rows = starts[low : high + 1]
-                found = compared(vectors[rows[0] : rows[-1]])
-                self._match(found, rows - rows[0], columns, made[low:high, first:last])
-        return made
+                similarities = compared(vectors[rows[0] : rows[-1]])
+                self._match(similarities, rows - rows[0], columns, scores[low:high, first:last])
+        return scores
 
     def _match(
         self, similarities: ScoreMatrix, rows: Ints, columns: Ints, scores: ScoreMatrix
@@ -220,5 +220,5 @@ class _Sentences:
 
 def _viewed(task: Task, view: str) -> Sequence[Segments]:
     """(D,) the text of each document under another view than the task's own."""
-    found: Sequence[Segments] = replace(task, doc_view=view).docs
-    return found
+    texts: Sequence[Segments] = replace(task, doc_view=view).docs
+    return texts

@@ -55,8 +55,8 @@ class Sparse(TwoSided):
             def weigh(texts: Sequence[Segments]) -> Impacts:
                 encoder = encoder_of(self, name)
                 self._refuse_other(encoder_of(self, "document"))
-                made = encoder.encode(map(encoder.text, texts), what="texts", count=len(texts))
-                return impacts(made)
+                encodings = encoder.encode(map(encoder.text, texts), what="texts", count=len(texts))
+                return impacts(encodings)
 
             return weigh
 
@@ -73,14 +73,18 @@ class Sparse(TwoSided):
             )
 
     def prepare(self, task: Task) -> Ask:
-        asking, shown = self.encoder("query"), self.encoder("document")
-        self._refuse_other(shown)
-        docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
+        query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
+        self._refuse_other(document_encoder)
+        docs = document_encoder.encode(
+            map(document_encoder.text, task.docs), what="documents", count=len(task.docs)
+        )
         weighed = keep_last(lambda doc: in_memory(impacts(docs[doc]), task.doc_ids[doc].tolist()))
 
-        def ask(other: Task) -> Scorer:
-            asked = self.asked(other)
-            encoded = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
+        def ask(query_task: Task) -> Scorer:
+            texts = self.asked(query_task)
+            encoded = query_encoder.encode(
+                map(query_encoder.text, texts), what="queries", count=len(texts)
+            )
             queries = weighted_queries(impacts(encoded))
 
             def candidates(doc: Ints) -> Block:

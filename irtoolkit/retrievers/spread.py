@@ -70,12 +70,12 @@ class RankParts:
             with _unheard(retriever.stores() != "nothing"):
                 self._ranker = Ranker(self.task, retriever.scorer(self.task), self.fill)
         groups = tuple(self._group(part) for part in parts)
-        here = replace(self.task, groups=groups)
-        listing = Listing(here, self.id_keys, self.ties, self.depth)
+        task = replace(self.task, groups=groups)
+        listing = Listing(task, self.id_keys, self.ties, self.depth)
         queries = np.concatenate([group.queries for group in groups])
-        asked = self.task.query_ids[queries]
-        wanted = {query: self.wanted[query] for query in asked if query in self.wanted}
-        locate = Locator(self.task, wanted, self.id_keys, self.ties)
+        query_ids = self.task.query_ids[queries]
+        relevant = {query: self.wanted[query] for query in query_ids if query in self.wanted}
+        locate = Locator(self.task, relevant, self.id_keys, self.ties)
         self._ranker.rank(parts, listing, locate, lambda count: None)
         return RankedParts(listing.rows(), locate.found, len(queries))
 

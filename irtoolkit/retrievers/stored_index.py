@@ -111,11 +111,12 @@ class StoredIndex(Index):
         """The retriever that searches."""
         from irtoolkit.retrievers.registry import create_retriever, retrievers
 
-        known = dict(self.manifest.given)
+        settings = dict(self.manifest.given)
         if not self._is_builders:
-            made, own = self.manifest.parameters, retrievers().get(self.searched_by)
-            known = {name: made[name] for name in _ANALYSIS if name in made and hasattr(own, name)}
-        return create_retriever(self.searched_by, {**known, **self._settings})
+            cls, parameters = retrievers().get(self.searched_by), self.manifest.parameters
+            names = [name for name in _ANALYSIS if name in parameters and hasattr(cls, name)]
+            settings = {name: parameters[name] for name in names}
+        return create_retriever(self.searched_by, {**settings, **self._settings})
 
     @property
     def _form(self) -> IndexFormat:
@@ -152,7 +153,7 @@ class StoredIndex(Index):
         return work()
 
     def _searcher(self) -> Searcher:
-        known = self.manifest.parameters
+        settings = self.manifest.parameters
         if self.manifest.retriever == "bm25" and self._is_builders and not self._settings:
             # The first result of a new process waits for no more than this needs.
             from irtoolkit.indexes.search import PostingsSearch
@@ -161,7 +162,7 @@ class StoredIndex(Index):
 
             shards = PostingsSearch.of(self._shards)
             try:
-                return WeightedSearcher(known, BM25Weighting.of(known), shards)
+                return WeightedSearcher(settings, BM25Weighting.of(settings), shards)
             except (TypeError, ValueError, KeyError) as error:
                 raise DamagedIndexError(
                     f"damaged: it has no parameters of bm25 ({error})",
@@ -185,8 +186,8 @@ class StoredIndex(Index):
     def __len__(self) -> int:
         return live(self._shards)
 
-    def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
-        return self.run(id_array(list(asked)), [(text,) for text in asked.values()], depth)
+    def _rank(self, queries: Mapping[str, str], depth: int) -> Run:
+        return self.run(id_array(list(queries)), [(text,) for text in queries.values()], depth)
 
     def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
         return self._despite_merging(lambda: best_documents(self._searching(), query, depth))
@@ -221,10 +222,10 @@ class StoredIndex(Index):
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         texts = {}
         for doc_id in doc_ids:
-            found = shards.find(self._shards, doc_id)
-            if found is not None:
-                column = self._shards[found[0]].documents.texts
-                texts[doc_id] = "" if column is None else column[found[1]]
+            location = shards.find(self._shards, doc_id)
+            if location is not None:
+                column = self._shards[location[0]].documents.texts
+                texts[doc_id] = "" if column is None else column[location[1]]
         return texts
 
     def _texts_of_hits(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
@@ -241,10 +242,10 @@ class StoredIndex(Index):
 
     def bytes(self) -> int:
         """Bytes on disk now."""
-        own = [self.folder / shards.SHARDS / entry.name for entry in self.manifest.shards]
+        folders = [self.folder / shards.SHARDS / entry.name for entry in self.manifest.shards]
         # A copy of an index at a URL may have shards of before, too.
-        places = own if isinstance(self.place, str) else [self.folder]
-        files = (path for place in places for path in place.rglob("*"))
+        places = folders if isinstance(self.place, str) else [self.folder]
+        files = (path for folder in places for path in folder.rglob("*"))
         return sum(path.stat().st_size for path in files if path.is_file())
 
     def verify(self) -> int:
@@ -257,9 +258,9 @@ class StoredIndex(Index):
         if isinstance(self.place, str):
             return verify(self.place)
         for entry in searchable(self.folder).shards:
-            place = self.folder / shards.SHARDS / entry.name
-            manifests.check_shard(place, entry, read=sha256)
-            count += sum(1 for _ in place.iterdir())
+            path = self.folder / shards.SHARDS / entry.name
+            manifests.check_shard(path, entry, read=sha256)
+            count += sum(1 for _ in path.iterdir())
             if entry.deleted is not None:
                 shards.deleted(self.folder, entry)
                 count += 1
@@ -307,15 +308,15 @@ class StoredIndex(Index):
         return self.reopened()
 
     def settings(self) -> Mapping[str, Any]:
-        known = self.manifest.parameters if self._is_builders else {}
-        return {**known, **self.retriever.settings()}
+        parameters = self.manifest.parameters if self._is_builders else {}
+        return {**parameters, **self.retriever.settings()}
 
     def with_settings(self, **settings: Any) -> StoredIndex:
         if not settings:
             return self
-        other = StoredIndex(self.place, {**self._settings, **settings}, self.searched_by)
-        other.manifest, other._shards = self.manifest, self._shards
-        return other
+        changed = StoredIndex(self.place, {**self._settings, **settings}, self.searched_by)
+        changed.manifest, changed._shards = self.manifest, self._shards
+        return changed
 
     def __reduce__(self) -> Any:
         # Mapped files stay with this process; another one opens them.

@@ -44,17 +44,19 @@ class OpenedBy:
         return self.form.shards(shards, first)
 
 
-def spread_searcher(place: StrPath, manifest: Manifest, retriever: Any, workers: int) -> Searcher:
+def spread_searcher(
+    location: StrPath, manifest: Manifest, retriever: Any, workers: int
+) -> Searcher:
     """Returns a searcher of an index in several workers."""
     opener = OpenedBy(retriever)
-    return opener.form.searcher(SpreadShards(place, manifest, opener, workers))
+    return opener.form.searcher(SpreadShards(location, manifest, opener, workers))
 
 
 def best_documents(searcher: Searcher, query: str, depth: int) -> tuple[list[str], list[float]]:
     """Returns the ids and scores of the best documents of one query, as `found_run` has them."""
-    found = searcher.search([(query,)], depth)
-    scores: list[float] = separate(found.scores).tolist()
-    return searcher.shards.ids(found.documents), scores
+    hits = searcher.search([(query,)], depth)
+    scores: list[float] = separate(hits.scores).tolist()
+    return searcher.shards.ids(hits.documents), scores
 
 
 def found_run(
@@ -67,17 +69,17 @@ def found_run(
     name: str,
 ) -> Run:
     """The best documents of some queries, as a run of some name without ties."""
-    found = searcher.search(queries, depth, fill=fill)
-    numbers, docs = distinct_numbers(found.documents)
-    made = Run.ordered(
+    hits = searcher.search(queries, depth, fill=fill)
+    numbers, docs = distinct_numbers(hits.documents)
+    run = Run.ordered(
         query_ids,
-        found.offsets,
+        hits.offsets,
         id_array(searcher.shards.ids(numbers)),
         docs.astype("int32"),
-        found.scores.astype("float32"),
+        hits.scores.astype("float32"),
         name,
     )
-    return made.untied()
+    return run.untied()
 
 
 def found_ranks(
@@ -87,13 +89,13 @@ def found_ranks(
     relevant: Mapping[str, Sequence[str]],
 ) -> dict[str, dict[str, int]]:
     """The ranks of relevant documents over all documents, by query and document."""
-    asked = list(dict.fromkeys(doc for query in query_ids for doc in relevant.get(query, ())))
-    places = zip(asked, searcher.shards.places(asked).tolist(), strict=True)
-    known = {doc_id: place for doc_id, place in places if place >= 0}
-    wanted = [[doc for doc in relevant.get(query, ()) if doc in known] for query in query_ids]
-    ranks = searcher.ranks(queries, [[known[doc] for doc in docs] for docs in wanted])
+    doc_ids = list(dict.fromkeys(doc for query in query_ids for doc in relevant.get(query, ())))
+    places = zip(doc_ids, searcher.shards.places(doc_ids).tolist(), strict=True)
+    numbers = {doc_id: number for doc_id, number in places if number >= 0}
+    targets = [[doc for doc in relevant.get(query, ()) if doc in numbers] for query in query_ids]
+    ranks = searcher.ranks(queries, [[numbers[doc] for doc in docs] for docs in targets])
     located = {
-        query: {doc: rank for doc, rank in zip(docs, own, strict=True) if rank}
-        for query, docs, own in zip(query_ids, wanted, ranks, strict=True)
+        query: {doc: rank for doc, rank in zip(docs, row, strict=True) if rank}
+        for query, docs, row in zip(query_ids, targets, ranks, strict=True)
     }
-    return {query: found for query, found in located.items() if found}
+    return {query: ranked for query, ranked in located.items() if ranked}

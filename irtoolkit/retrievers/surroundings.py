@@ -53,12 +53,12 @@ class LexicalSurroundings(Surrounded, Lexical):
         self.check_surroundings()
 
     def prepare(self, task: Task) -> Ask:
-        own, windows = self.on(task.lang), book_windows(task)
-        form, sentences = own.postings_format(), _Sentences(own, windows.sentences)
+        retriever, windows = self.on(task.lang), book_windows(task)
+        form, sentences = retriever.postings_format(), _Sentences(retriever, windows.sentences)
         everything = all_windows(task) if self.statistics == "corpus" else None
 
-        def ask(other: Task) -> Scorer:
-            queries = own.query_terms(other)
+        def ask(query_task: Task) -> Scorer:
+            queries = retriever.query_terms(query_task)
             counting = {
                 size: None if everything is None
                 else _AllWindows(sentences, form, everything, size, self.columns(sentences, queries))
@@ -67,14 +67,14 @@ class LexicalSurroundings(Surrounded, Lexical):
 
             def candidates(docs: Ints) -> Block:
                 def score(query: Ints) -> Matches:
-                    asked = queries.chosen(query)
-                    columns = self.columns(sentences, asked if everything is None else queries)
+                    counted = queries.chosen(query)
+                    columns = self.columns(sentences, counted if everything is None else queries)
                     total, shared = np.zeros((len(query), len(docs))), []
                     for size, share in self.shares():
                         shard = sentences.windows(*windows.ranges(docs, size), columns)
-                        found = form.searcher(form.of([shard]), counting[size]).every(asked)
-                        total += share * found.scores
-                        shared.append(found.shared())
+                        matches = form.searcher(form.of([shard]), counting[size]).every(counted)
+                        total += share * matches.scores
+                        shared.append(matches.shared())
                     return Matches(total, lambda: np.any(shared, axis=0))
 
                 return score
@@ -133,8 +133,8 @@ class _Sentences:
     """
 
     def __init__(self, retriever: Lexical, texts: Sequence[str]) -> None:
-        how = retriever.analysis(None)
-        counter = Counter(how.tokenizer, analyzer(*how))
+        analysis = retriever.analysis(None)
+        counter = Counter(analysis.tokenizer, analyzer(*analysis))
         try:
             blocks = (texts[first : first + BLOCK] for first in range(0, len(texts), BLOCK))
             parts = list(counter.each(blocks))
@@ -143,10 +143,10 @@ class _Sentences:
         names = counter.terms.by_number()
         order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
         self.terms = Strings.of([names[number] for number in order])
-        place = np.argsort(order)
+        rank = np.argsort(order)
         sizes = [np.diff(part.ends, prepend=0) for part in parts]
         starts = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]))
-        numbers = np.concatenate([np.empty(0, np.int64), *(place[part.terms] for part in parts)])
+        numbers = np.concatenate([np.empty(0, np.int64), *(rank[part.terms] for part in parts)])
         counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in parts)])
         self._counts = csr_array((counts, numbers, starts), shape=(len(texts), len(names)))
         self._lengths = np.concatenate([np.empty(0, np.int32), *(part.lengths for part in parts)])
@@ -159,9 +159,9 @@ class _Sentences:
             columns: the terms that are counted apart, ascending.
         """
         base, stop = int(first.min()), int(last.max())
-        here = self._counts[base:stop][:, columns]
-        others = self._lengths[base:stop] - np.asarray(here.sum(axis=1)).ravel()
-        apart = hstack([csr_array(others[:, None]), here], format="csr")
+        window_counts = self._counts[base:stop][:, columns]
+        others = self._lengths[base:stop] - np.asarray(window_counts.sum(axis=1)).ravel()
+        apart = hstack([csr_array(others[:, None]), window_counts], format="csr")
         counts = csr_array(incidence(first, last, base, stop - base).astype(np.int64) @ apart)
         return _shard(counts, Strings.joined([Strings.of([_OTHERS]), self.terms.taken(columns)]))
 

@@ -123,16 +123,14 @@ class Task:
 
     def only(self, queries: Collection[str]) -> Task:
         """The task with those of its queries that are named, and all its documents."""
-        asked = set(queries)
-        kept = np.flatnonzero([name in asked for name in self.query_ids.tolist()])
-        place = np.full(len(self.query_ids), -1)
-        place[kept] = np.arange(len(kept))
-        members = ((place[group.queries], group.docs) for group in self.groups)
-        groups = tuple(
-            QueryGroup(found[found >= 0], docs) for found, docs in members if (found >= 0).any()
-        )
-        texts = SomeQueries(self._texts, kept)
-        return replace(self, query_ids=self.query_ids[kept], groups=groups, texts=texts)
+        names = set(queries)
+        rows = np.flatnonzero([name in names for name in self.query_ids.tolist()])
+        new_rows = np.full(len(self.query_ids), -1)
+        new_rows[rows] = np.arange(len(rows))
+        members = ((new_rows[group.queries], group.docs) for group in self.groups)
+        groups = tuple(QueryGroup(new[new >= 0], docs) for new, docs in members if (new >= 0).any())
+        texts = SomeQueries(self._texts, rows)
+        return replace(self, query_ids=self.query_ids[rows], groups=groups, texts=texts)
 
     def among(self, run: Run, depth: int | None = None) -> Task:
         """The same queries, each with its best documents of a run as candidates, best first.
@@ -145,21 +143,21 @@ class Task:
         """
         if depth is not None and depth < 1:
             raise InputError(f"depth {depth} is not at least 1")
-        place = translate(run.query_ids, self.query_ids)
-        known = translate(run.doc_ids, self.doc_ids)
-        for kind, ids, found in (
-            ("query", run.query_ids, place),
-            ("document", run.doc_ids[run.docs], known[run.docs]),
+        query_rows = translate(run.query_ids, self.query_ids)
+        doc_rows = translate(run.doc_ids, self.doc_ids)
+        for kind, ids, translated in (
+            ("query", run.query_ids, query_rows),
+            ("document", run.doc_ids[run.docs], doc_rows[run.docs]),
         ):
-            if (found < 0).any():
+            if (translated < 0).any():
                 raise InputError(
-                    f"{kind} {ids[np.argmax(found < 0)]} of the run {run.tag} is not in"
+                    f"{kind} {ids[np.argmax(translated < 0)]} of the run {run.tag} is not in"
                     f" {self.dataset_id}",
                     remedy="it is a run on another collection",
                 )
         pools = [np.empty(0, np.int64)] * len(self.query_ids)
-        for at, query in enumerate(place):
-            pools[query] = known[run.docs[run.offsets[at] : run.offsets[at + 1]]]
+        for row, query in enumerate(query_rows):
+            pools[query] = doc_rows[run.docs[run.offsets[row] : run.offsets[row + 1]]]
         for group in self.groups:
             if len(group.docs) == len(self.doc_ids):  # everything is a candidate
                 continue
@@ -172,12 +170,12 @@ class Task:
                         remedy="it is a run on other candidates; candidates=corpus takes all documents",
                     )
         pools = [pool[:depth] for pool in pools]
-        kept, places = np.unique(np.concatenate(pools), return_inverse=True)
+        rows, places = np.unique(np.concatenate(pools), return_inverse=True)
         cuts = np.cumsum([len(pool) for pool in pools])[:-1]
         groups = tuple(
             QueryGroup(np.array([query]), docs) for query, docs in enumerate(np.split(places, cuts))
         )
-        return replace(self, doc_ids=self.doc_ids[kept], groups=groups, picked=True, ordered=True)
+        return replace(self, doc_ids=self.doc_ids[rows], groups=groups, picked=True, ordered=True)
 
 
 def load_task(
@@ -261,11 +259,11 @@ def _distinct(query_ids: list[str], dataset_id: str) -> Ids:
     """The ids of a dataset's queries, of which there is at least one and none twice."""
     if not query_ids:
         raise InputError(f"dataset {dataset_id} has no queries, so there is nothing to rank")
-    seen: set[str] = set()
+    names: set[str] = set()
     for name in query_ids:
-        if name in seen:
+        if name in names:
             raise InputError(f"query {name} occurs twice in dataset {dataset_id}")
-        seen.add(name)
+        names.add(name)
     return id_array(query_ids)
 
 
@@ -279,10 +277,10 @@ def _candidates(dataset: Dataset, query_ids: list[str]) -> tuple[list[str], dict
     index: dict[str, int] = {}
     pools: dict[str, list[int]] = {query_id: [] for query_id in query_ids}
     for members, doc_ids in dataset.candidates():
-        asked = [query_id for query_id in members if query_id in pools]
-        if asked:
+        present = [query_id for query_id in members if query_id in pools]
+        if present:
             shared = [index.setdefault(doc_id, len(index)) for doc_id in doc_ids]
-            pools.update(dict.fromkeys(asked, shared))
+            pools.update(dict.fromkeys(present, shared))
     return list(index), pools
 
 
@@ -295,8 +293,8 @@ def _groups(pools: Iterable[list[int]]) -> tuple[QueryGroup, ...]:
     members: dict[bytes, list[int]] = {}
     arrays: dict[bytes, Ints] = {}
     keys: dict[int, bytes] = {}
-    kept = list(pools)
-    for query, pool in enumerate(kept):
+    listed = list(pools)
+    for query, pool in enumerate(listed):
         if id(pool) not in keys:
             array = np.array(pool, dtype=np.int64)
             keys[id(pool)] = array.tobytes()

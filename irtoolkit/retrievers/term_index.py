@@ -74,8 +74,8 @@ class TermIndex:
         back = np.argsort(order)
 
         def reordered(query: Ints) -> Matches:
-            found: Matches = searcher.every(terms.chosen(query))
-            return Matches(found.scores[:, back], lambda: found.shared()[:, back])
+            matches: Matches = searcher.every(terms.chosen(query))
+            return Matches(matches.scores[:, back], lambda: matches.shared()[:, back])
 
         return reordered
 
@@ -92,22 +92,22 @@ class ListedByTerms:
         self._searcher, self._terms = searcher, terms
 
     def every(self) -> Matches:
-        found: Matches = self._searcher.every(self._terms)
-        return found
+        matches: Matches = self._searcher.every(self._terms)
+        return matches
 
     @property
     def scores(self) -> Any:
         return self.every().scores
 
     def first(self, depth: int, fill: bool) -> TopDocuments:
-        found: TopDocuments = self._searcher.found(self._terms, depth, fill=fill)
-        return found
+        hits: TopDocuments = self._searcher.found(self._terms, depth, fill=fill)
+        return hits
 
     def ranks(self, rows: Ints, places: Ints) -> Ints:
         bounds = np.searchsorted(rows, np.arange(self._terms.size + 1))
-        wanted = [places[first:last].tolist() for first, last in pairwise(bounds.tolist())]
-        ranks = self._searcher.standing(self._terms, wanted)
-        return np.array([rank for own in ranks for rank in own], np.int64)
+        documents = [places[first:last].tolist() for first, last in pairwise(bounds.tolist())]
+        ranks = self._searcher.standing(self._terms, documents)
+        return np.array([rank for row in ranks for rank in row], np.int64)
 
 
 def term_index(retriever: Indexing, task: Task) -> TermIndex:

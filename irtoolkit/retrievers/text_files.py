@@ -41,7 +41,7 @@ def _json_texts(path: Path) -> Iterator[Segments]:
     for line, value in read_jsonl(path, own=True):
         if not isinstance(value, dict):
             raise InputError("the line is not a JSON object", file=path, line=line)
-        name = name or next((one for one in FIELDS if one in value), None)
+        name = name or next((field for field in FIELDS if field in value), None)
         text: Any = None if name is None else value.get(name)
         if isinstance(text, str):
             yield (text,)

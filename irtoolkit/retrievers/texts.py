@@ -139,8 +139,8 @@ class DatasetTexts:
         self._key: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        own = self._records is None and self._dataset.has("queries")
-        key = _queries_key(self._dataset) if own and self._key is None else self._key
+        is_plain = self._records is None and self._dataset.has("queries")
+        key = _queries_key(self._dataset) if is_plain and self._key is None else self._key
         return {**vars(self), "_key": key}
 
     def queries(self, name: str) -> list[Segments]:
@@ -215,7 +215,7 @@ class SomeQueries:
     def queries(self, name: str) -> list[Segments]:
         """(q,) text of each query under a view."""
         texts = self.whole.queries(name)
-        return [texts[place] for place in self.kept.tolist()]
+        return [texts[position] for position in self.kept.tolist()]
 
     def docs(self, doc_ids: Ids, name: str, whole: bool) -> Sequence[Segments]:
         """(D,) text of each document."""
@@ -233,11 +233,11 @@ class SomeQueries:
 
 def _queries_key(dataset: Dataset) -> str:
     """A hash of the ids and texts of a dataset's queries."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for record in dataset.queries_iter():
         for name in record._fields:
-            found.update("\x1f".join((name, *(_text(record, name) or ()), "\x1e")).encode())
-    return found.hexdigest()
+            digest.update("\x1f".join((name, *(_text(record, name) or ()), "\x1e")).encode())
+    return digest.hexdigest()
 
 
 class NoFieldError(InputError):
@@ -255,10 +255,10 @@ def view(record: Any, name: str) -> Segments:
     """
     if name == DEFAULT_VIEW:
         return (record.default_text(),)
-    token, left = mask_of(name), name.startswith(MASKED_LEFT)
-    needs = ("with_mask", "right") if left else ("with_mask",)
-    if token is not None and all(hasattr(record, each) for each in needs):
-        if left:
+    token, has_left = mask_of(name), name.startswith(MASKED_LEFT)
+    needs = ("with_mask", "right") if has_left else ("with_mask",)
+    if token is not None and all(hasattr(record, attribute) for attribute in needs):
+        if has_left:
             record = record._replace(right=type(record.right)())
         return (record.with_mask(token),)
     segments: list[str] = []

@@ -50,9 +50,9 @@ class TFIDF(Lexical):
         return None if self.statistics in get_args(StatisticsSource) else Path(self.statistics)
 
     def outside(self, task: Task) -> Any:
-        lacking = self.missing()
-        if lacking is not None:
-            raise InputError(lacking)
+        reason = self.missing()
+        if reason is not None:
+            raise InputError(reason)
         return None if self._file is None else FileStatistics(self._file, self.analysis(task.lang))
 
     def postings_format(self) -> PostingsIndex:

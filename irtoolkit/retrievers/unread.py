@@ -32,10 +32,10 @@ def refuse_unread(retriever: Retriever, names: Iterable[str]) -> None:
 
 def conditions_of(cls: type[Retriever]) -> dict[str, Sequence[str]]:
     """Returns the conditions that a class and its base classes declare; see `Retriever.read_with`."""
-    found: dict[str, Sequence[str]] = {}
+    declared: dict[str, Sequence[str]] = {}
     for base in reversed(cls.__mro__):
-        found |= vars(base).get("read_with", {})
-    return {name: conditions for name, conditions in found.items() if conditions}
+        declared |= vars(base).get("read_with", {})
+    return {name: conditions for name, conditions in declared.items() if conditions}
 
 
 def _is_read(retriever: Retriever, name: str, conditions: dict[str, Sequence[str]]) -> bool:
@@ -49,8 +49,8 @@ def _is_read(retriever: Retriever, name: str, conditions: dict[str, Sequence[str
 
 def _holds(retriever: Retriever, condition: str) -> bool:
     name, equals, value = condition.partition("=")
-    given = getattr(retriever, name)
-    return str(given).lower() == value if equals else bool(given)
+    setting = getattr(retriever, name)
+    return str(setting).lower() == value if equals else bool(setting)
 
 
 def _is_usual(retriever: Retriever, name: str) -> bool:
@@ -59,5 +59,7 @@ def _is_usual(retriever: Retriever, name: str) -> bool:
     if default is MISSING:
         return False
     usual = replace(retriever, **{name: default})
-    values = [one.settings().get(name, getattr(one, name)) for one in (usual, retriever)]
+    values = [
+        instance.settings().get(name, getattr(instance, name)) for instance in (usual, retriever)
+    ]
     return bool(values[0] == values[1])

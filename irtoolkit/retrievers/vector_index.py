@@ -115,10 +115,10 @@ class VectorSearcher:
         return self.shards.best(self._sides.asked(queries), depth)
 
     def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The exact rank of some documents of each query among all documents, from 1."""
-        return self.shards.ranks(self._sides.asked(queries), wanted)
+        return self.shards.ranks(self._sides.asked(queries), documents)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Nothing: vectors match no words."""
@@ -178,9 +178,9 @@ class ArrangedIndex(LocalFormat):
 
     def refuse_missing(self) -> None:
         """Raises InputError for what the retriever needs and is not here."""
-        lacking = self._finding.missing()
-        if lacking is not None:
-            raise InputError(lacking)
+        reason = self._finding.missing()
+        if reason is not None:
+            raise InputError(reason)
 
     def searcher(self, shards: ShardSet) -> HitsSearcher:
         """Searches shards of vectors."""
@@ -212,13 +212,13 @@ class HitsSearcher(VectorSearcher):
         return super().search(queries, min(depth, self._hits))
 
     def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The rank of some documents of each query among those that are found, from 1; 0 where one
         is not found."""
-        found, ranks = self.search(queries, self._hits), []
-        for query, docs in enumerate(wanted):
-            own = found.documents[found.offsets[query] : found.offsets[query + 1]].tolist()
-            places = {doc: place for place, doc in enumerate(own, 1)}
+        hits, ranks = self.search(queries, self._hits), []
+        for query, docs in enumerate(documents):
+            listed = hits.documents[hits.offsets[query] : hits.offsets[query + 1]].tolist()
+            places = {doc: rank for rank, doc in enumerate(listed, 1)}
             ranks.append([places.get(doc, 0) for doc in docs])
         return ranks

@@ -47,8 +47,8 @@ def prepared(
     multiply = None if chosen == "cpu" else _product_on_gpu(shard.rows(0, len(docs)), chosen)
 
     def compare(queries: Vectors) -> Floats:
-        asked = QueryVectors.of(queries, np.arange(len(queries) + 1), compared)
-        return compared.scores(asked, shard, multiply)
+        encoded = QueryVectors.of(queries, np.arange(len(queries) + 1), compared)
+        return compared.scores(encoded, shard, multiply)
 
     return compare
 
@@ -59,7 +59,7 @@ def _product_on_gpu(docs: Singles, device: str) -> Callable[[Singles], Floats]:
     import torch
 
     try:
-        there = torch.from_numpy(np.ascontiguousarray(docs, np.float32)).to(device)
+        on_device = torch.from_numpy(np.ascontiguousarray(docs, np.float32)).to(device)
     except torch.OutOfMemoryError:
         raise InputError(
             f"{len(docs):,} vectors of {docs.shape[1]} dimensions do not fit into the memory of"
@@ -67,16 +67,16 @@ def _product_on_gpu(docs: Singles, device: str) -> Callable[[Singles], Floats]:
         ) from None  # fmt: skip
 
     def multiply(queries: Singles) -> Floats:
-        found = np.empty((len(queries), len(docs)))
+        products = np.empty((len(queries), len(docs)))
 
         def part(first: int, last: int) -> None:
-            asked = torch.from_numpy(np.ascontiguousarray(queries[first:last])).to(device).double()
+            batch = torch.from_numpy(np.ascontiguousarray(queries[first:last])).to(device).double()
             for begin in range(0, len(docs), _ON_GPU):
-                own = there[begin : begin + _ON_GPU].double()
-                found[first:last, begin : begin + _ON_GPU] = (asked @ own.T).cpu().numpy()
+                block = on_device[begin : begin + _ON_GPU].double()
+                products[first:last, begin : begin + _ON_GPU] = (batch @ block.T).cpu().numpy()
 
         in_halves(part, 0, len(queries), "the queries of a product")
-        return found
+        return products
 
     return multiply
 

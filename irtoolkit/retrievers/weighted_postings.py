@@ -74,28 +74,28 @@ class WeightedSearcher(PostingsSearcher):
         `fill` adds others, by descending id, which score what a document without a term of the
         query does.
         """
-        asked = self._asked(terms)
-        found = valued(asked, self.shards.best(asked, depth))
+        queries = self._asked(terms)
+        hits = valued(queries, self.shards.best(queries, depth))
         if not fill:
-            return found
+            return hits
         depth = min(depth, self.shards.size)
-        if (np.diff(found.offsets) >= depth).all() and found.scores.min(initial=0) >= 0:
-            return found
-        return filled(found, depth, self.shards, self._without(asked))
+        if (np.diff(hits.offsets) >= depth).all() and hits.scores.min(initial=0) >= 0:
+            return hits
+        return filled(hits, depth, self.shards, self._without(queries))
 
     def feedback(self, terms: CountedQueries, depth: int) -> TopDocuments:
         """The best documents that score more than one without a term of the query."""
-        asked = self._asked(terms)
-        found = valued(asked, self.shards.best(asked, depth))
-        counts = np.diff(found.offsets)
-        better = found.scores > np.repeat(self._without(asked), counts)
+        queries = self._asked(terms)
+        hits = valued(queries, self.shards.best(queries, depth))
+        counts = np.diff(hits.offsets)
+        better = hits.scores > np.repeat(self._without(queries), counts)
         owners = np.repeat(np.arange(terms.size), counts)[better]
         offsets = np.searchsorted(owners, np.arange(terms.size + 1))
-        return TopDocuments(offsets, found.documents[better], found.scores[better])
+        return TopDocuments(offsets, hits.documents[better], hits.scores[better])
 
-    def _without(self, asked: Sequence[WeightedQueries]) -> Floats:
+    def _without(self, queries: Sequence[WeightedQueries]) -> Floats:
         """(q,) what a document without a term of each query scores."""
-        return np.concatenate([np.empty(0), *(one.everywhere for one in asked)])
+        return np.concatenate([np.empty(0), *(batch.everywhere for batch in queries)])
 
     def _asked(self, terms: CountedQueries) -> list[WeightedQueries]:
         return weighed(self.counting, terms, self._weighting)

@@ -77,8 +77,8 @@ class Word2Vec(Retriever):
     @property
     def _files(self) -> dict[str, Path]:
         """The files of texts that settings name, by setting."""
-        given = {"train": (self.train, "corpus"), "statistics": (self.statistics, "train")}
-        return {name: Path(value) for name, (value, usual) in given.items() if value != usual}
+        settings = {"train": (self.train, "corpus"), "statistics": (self.statistics, "train")}
+        return {name: Path(value) for name, (value, usual) in settings.items() if value != usual}
 
     def reads_corpus(self) -> bool:
         return self.train == "corpus"
@@ -92,9 +92,9 @@ class Word2Vec(Retriever):
         return self.prepare(task)(task)
 
     def prepare(self, task: Task) -> Ask:
-        lacking = self.missing()
-        if lacking is not None:
-            raise InputError(lacking)
+        reason = self.missing()
+        if reason is not None:
+            raise InputError(reason)
         for name in ("size", "window", "min_count", "epochs"):
             if getattr(self, name) < 1:
                 raise InputError(f"setting {name}={getattr(self, name)} is not at least 1")
@@ -111,8 +111,8 @@ class Word2Vec(Retriever):
         means = _Means(vocabulary, words, self._weights(vocabulary.names(), trained))
         docs = means(task.docs)
 
-        def ask(other: Task) -> Scorer:
-            queries = means(other.queries)
+        def ask(query_task: Task) -> Scorer:
+            queries = means(query_task.queries)
 
             def candidates(doc: Ints) -> Block:
                 compare = prepared(docs[doc], "l2", "cpu")
@@ -126,13 +126,13 @@ class Word2Vec(Retriever):
         """The weight of each word."""
         if self.weighting == "none":
             return np.ones(max(1, len(terms)))
-        size, found = trained.texts, trained.of(len(terms))
+        size, frequencies = trained.texts, trained.of(len(terms))
         if "statistics" in self._files:
-            how = Analysis(self.tokenizer, self.stop, "none")
-            statistics = FileStatistics(self._files["statistics"], how)
-            size, found = statistics.size, statistics.vocabulary().of(Strings.of(terms))
-        weights = np.log((1 + size) / (1 + found)) + 1
-        weights[found == 0] = 0.0
+            analysis = Analysis(self.tokenizer, self.stop, "none")
+            statistics = FileStatistics(self._files["statistics"], analysis)
+            size, frequencies = statistics.size, statistics.vocabulary().of(Strings.of(terms))
+        weights = np.log((1 + size) / (1 + frequencies)) + 1
+        weights[frequencies == 0] = 0.0
         return weights
 
     def _training_texts(self, task: Task) -> Iterator[str]:
@@ -181,14 +181,14 @@ class _Means:
         names = self._vocabulary.names()
         vectors = np.zeros((len(used), self._vectors.vector_size))
         weights = np.zeros(len(used))
-        for place, number in enumerate(used):
+        for column, number in enumerate(used):
             # A word without a vector must not pull the mean towards zero.
             if names[number] in self._vectors:
-                vectors[place] = self._vectors[names[number]]
-                weights[place] = self._weights[number] if vectors[place].any() else 0.0
-        known = widen(counts, len(names))[:, used]
-        totals: NDArray[np.float64] = known @ weights
-        summed: NDArray[np.float64] = known @ (vectors * weights[:, None])
+                vectors[column] = self._vectors[names[number]]
+                weights[column] = self._weights[number] if vectors[column].any() else 0.0
+        used_counts = widen(counts, len(names))[:, used]
+        totals: NDArray[np.float64] = used_counts @ weights
+        summed: NDArray[np.float64] = used_counts @ (vectors * weights[:, None])
         return np.divide(summed, totals[:, None], out=summed, where=totals[:, None] > 0)
 
 

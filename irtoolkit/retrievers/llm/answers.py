@@ -61,7 +61,7 @@ def final_text(text: str) -> str:
     if len(rest) > LONGEST or (not reasoning and _OPENS.match(rest)):
         return ""
     plain = html.unescape(unicodedata.normalize("NFKC", rest)).translate(_BRACKETS)
-    marked = {(one or other).strip() for one, other in _MARKED.findall(plain)}
+    marked = {(bold or bracketed).strip() for bold, bracketed in _MARKED.findall(plain)}
     if marked:
         plain = marked.pop() if len(marked) == 1 else ""
     plain = _MARKUP.sub("", _LATEX.sub(r"\1", plain)).strip()
@@ -85,11 +85,11 @@ def json_answers(text: str) -> list[Any] | None:
         None if there is no JSON in the text.
     """
     inner = text[text.find("{") : text.rfind("}") + 1]
-    for found in (text, inner, inner.replace("'", '"')):  # some models write Python's quotes
-        if not found.strip().startswith(("{", "[")):
+    for candidate in (text, inner, inner.replace("'", '"')):  # some models write Python's quotes
+        if not candidate.strip().startswith(("{", "[")):
             continue
         try:
-            return _answers_in(load_json(found))
+            return _answers_in(load_json(candidate))
         except ValueError:
             continue
     return None
@@ -99,6 +99,6 @@ def _answers_in(value: Any) -> list[Any]:
     """Returns the values of an object that are its answer; of any other value itself."""
     if not isinstance(value, dict):
         return [value]
-    named = [each for key, each in value.items() if _KEYS.search(key)]
-    found = named or (list(value.values()) if len(value) == 1 else [])
-    return [answer for each in found for answer in _answers_in(each)]
+    matching = [item for key, item in value.items() if _KEYS.search(key)]
+    values = matching or (list(value.values()) if len(value) == 1 else [])
+    return [answer for item in values for answer in _answers_in(item)]

@@ -78,9 +78,9 @@ def _chosen_in(sentence: str) -> set[str]:
     if sentence.rstrip().endswith("?"):
         return set()
     return {
-        str(found["named"] or found["bare"]).upper()
-        for found in _LETTER.finditer(sentence)
-        if _leads(sentence[: found.start()]) and _follows(found, sentence[found.end() :])
+        str(match["named"] or match["bare"]).upper()
+        for match in _LETTER.finditer(sentence)
+        if _leads(sentence[: match.start()]) and _follows(match, sentence[match.end() :])
     }
 
 
@@ -89,11 +89,11 @@ def _leads(lead: str) -> bool:
     return bool(_LEADS.search(lead)) and not _MENTION.search(lead) and not _NEGATED.search(lead)
 
 
-def _follows(found: re.Match[str], rest: str) -> bool:
+def _follows(match: re.Match[str], rest: str) -> bool:
     """Whether a letter is chosen by what follows it."""
     if _ENDS.fullmatch(rest):
         return True
-    if found["bare"] in ("a", "b"):  # an article, or a letter of the text
+    if match["bare"] in ("a", "b"):  # an article, or a letter of the text
         return False
     if _REASONED.match(rest) or _GREATER.match(rest):
         return True

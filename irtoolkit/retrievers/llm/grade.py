@@ -47,8 +47,8 @@ def read_grade(answer: Completion, most: int) -> float | None:
         most: the highest grade.
     """
     text = final_text(answer.text)
-    found = _grades(text, most)
-    grade = found.pop() if len(found) == 1 else None
+    grades = _grades(text, most)
+    grade = grades.pop() if len(grades) == 1 else None
     if grade is None or grade > most:
         return None
     # "1" that is cut off may be the beginning of "10".
@@ -71,7 +71,7 @@ def _grades(text: str, most: int) -> set[float | None]:
     grades: set[float | None] = set()
     for sentence in sentences(plain):
         grades |= _grades_in(sentence, most)
-    others = {_number(found) for found in _LABELLED.findall(plain)}
+    others = {_number(match) for match in _LABELLED.findall(plain)}
     return grades | others if grades else set()
 
 
@@ -92,14 +92,14 @@ def _grades_in(sentence: str, most: int) -> set[float | None]:
     scale = re.compile(
         rf"\s*(?:/|out of|of)\s*{most}(?:\.0)?(?![\w%]|\.\d)(?:\s*points?\b)?", re.IGNORECASE
     )
-    found: set[float | None] = set()
+    grades: set[float | None] = set()
     for number in _NUMBER.finditer(sentence):
         rest = sentence[number.end() :]
-        given = scale.match(rest) or re.match(r"\s*points?\b", rest)
-        rest = rest[given.end() :] if given else rest
+        match = scale.match(rest) or re.match(r"\s*points?\b", rest)
+        rest = rest[match.end() :] if match else rest
         if _leads(sentence[: number.start()]) and (_ENDS.fullmatch(rest) or _REASONED.match(rest)):
-            found.add(float(number[0]))
-    return found
+            grades.add(float(number[0]))
+    return grades
 
 
 def _leads(lead: str) -> bool:

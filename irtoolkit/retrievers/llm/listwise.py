@@ -73,13 +73,13 @@ class Listwise(Reranker):
     ) -> Steps[PassageScores]:
         order = np.arange(len(docs))
         for window in windows(len(docs), self.window, self.step):
-            shown = order[window]
-            listed = "\n".join(f"[{i}] {docs[doc]}" for i, doc in enumerate(shown, start=1))
-            values = {"documents": listed, "count": str(len(shown))}
+            visible = order[window]
+            listed = "\n".join(f"[{i}] {docs[doc]}" for i, doc in enumerate(visible, start=1))
+            values = {"documents": listed, "count": str(len(visible))}
             [answer] = yield [template.filled({**query.fields, **values})]
-            found = read_order(_whole_text(answer), len(shown))
-            query.tally.count(answer, found.reading)
-            order[window] = shown[found.places]
+            ranking = read_order(_whole_text(answer), len(visible))
+            query.tally.count(answer, ranking.reading)
+            order[window] = visible[ranking.places]
         return scores_of_order(order)
 
 

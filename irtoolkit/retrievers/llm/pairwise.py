@@ -96,11 +96,11 @@ class _Pairs:
     query: AskedQuery
     docs: Sequence[str]
 
-    def prompts(self, one: int, other: int) -> list[str]:
+    def prompts(self, first: int, second: int) -> list[str]:
         """The two prompts about a pair of documents."""
         return [
             self.template.filled({**self.query.fields, "a": self.docs[a], "b": self.docs[b]})
-            for a, b in ((one, other), (other, one))
+            for a, b in ((first, second), (second, first))
         ]
 
     def preferred(self, answers: Sequence[Completion]) -> int:
@@ -116,9 +116,9 @@ class _Pairs:
         self.query.tally.torn += None not in choices
         return 0
 
-    def compare(self, one: int, other: int) -> Steps[int]:
+    def compare(self, first: int, second: int) -> Steps[int]:
         """Asks which of two documents is better; see `preferred`."""
-        answers = yield self.prompts(one, other)
+        answers = yield self.prompts(first, second)
         return self.preferred(answers)
 
 
@@ -129,19 +129,19 @@ def _all_pairs(pairs: _Pairs, count: int) -> Steps[PassageScores]:
         (yield [prompt for pair in compared for prompt in pairs.prompts(*pair)]) if compared else []
     )
     wins = np.zeros(count)
-    for number, (one, other) in enumerate(compared):
+    for number, (first, second) in enumerate(compared):
         better = pairs.preferred(answers[2 * number : 2 * number + 2])
-        wins[one] += (1 + better) / 2
-        wins[other] += (1 - better) / 2
+        wins[first] += (1 + better) / 2
+        wins[second] += (1 - better) / 2
     return ordered_scores(wins, pairs.query)
 
 
 def _bubbled(pairs: _Pairs, order: list[int], passes: int) -> Steps[list[int]]:
     """The order after passes from its end to its top, each as far as the best of those before."""
     for best in range(min(passes, len(order) - 1)):
-        for at in range(len(order) - 2, best - 1, -1):
-            if (yield from pairs.compare(order[at], order[at + 1])) < 0:
-                order[at], order[at + 1] = order[at + 1], order[at]
+        for position in range(len(order) - 2, best - 1, -1):
+            if (yield from pairs.compare(order[position], order[position + 1])) < 0:
+                order[position], order[position + 1] = order[position + 1], order[position]
     return order
 
 

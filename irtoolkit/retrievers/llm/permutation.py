@@ -96,12 +96,14 @@ def read_order(text: str, count: int) -> AnsweredOrder:
         count: number of passages, at least 1.
     """
     named = [number - 1 for number in _agreed(_orders(final_text(text)))]
-    known = list(dict.fromkeys(place for place in named if 0 <= place < count))
-    rest = [place for place in range(count) if place not in set(known)]
+    positions = list(dict.fromkeys(position for position in named if 0 <= position < count))
+    rest = [position for position in range(count) if position not in set(positions)]
     # Numbers that begin with 0 are other passages'.
-    if not known or (-1 in named and count - 1 not in named):
+    if not positions or (-1 in named and count - 1 not in named):
         return AnsweredOrder(list(range(count)), "none")
-    return AnsweredOrder([*known, *rest], "whole" if named == known and not rest else "repaired")
+    return AnsweredOrder(
+        [*positions, *rest], "whole" if named == positions and not rest else "repaired"
+    )
 
 
 def windows(count: int, size: int, step: int) -> Iterator[slice]:
@@ -149,23 +151,23 @@ def _orders(text: str) -> list[list[int]]:
 
 
 def _chains(text: str) -> Iterator[list[int]]:
-    for found in _CHAIN.finditer(text):
-        lead = _CLAUSE.split(text[: found.start()])[-1]
-        rest = text[found.end() :]
+    for match in _CHAIN.finditer(text):
+        lead = _CLAUSE.split(text[: match.start()])[-1]
+        rest = text[match.end() :]
         if not _LEADS.search(lead) or _NEGATED.search(lead) or _DENIED.match(rest):
             continue
-        numbers = _numbers(found[0])
+        numbers = _numbers(match[0])
         # The last of a chain may equal what follows.
         yield numbers[:-1] if rest.lstrip().startswith("=") else numbers
 
 
 def _lists(text: str) -> Iterator[list[int]]:
-    for found in _LIST.finditer(text):
-        before = text[: found.start()].rstrip(" \t")
+    for match in _LIST.finditer(text):
+        before = text[: match.start()].rstrip(" \t")
         lead = _CLAUSE.split(before)[-1].strip()
         labelled = bool(lead) or not before.strip()
         if labelled and _LABEL.match(lead) and not _NEGATED.search(lead):
-            yield _numbers(found[0])
+            yield _numbers(match[0])
 
 
 def _ranked_lines(text: str) -> list[int] | None:
@@ -218,15 +220,15 @@ def _id_of(item: Any) -> int | None:
 
 def _scores_of(item: dict[str, Any]) -> list[float]:
     """Returns what a passage of a JSON list is said to be worth; a rank is worth less if greater."""
-    found = [(key, value) for key, value in item.items() if isinstance(value, int | float)]
-    worth = [value for key, value in found if _SCORE_KEY.search(key)]
+    scores = [(key, value) for key, value in item.items() if isinstance(value, int | float)]
+    worth = [value for key, value in scores if _SCORE_KEY.search(key)]
     return (
-        worth[:1] or [-value for key, value in found if re.search("rank|position", key, re.I)][:1]
+        worth[:1] or [-value for key, value in scores if re.search("rank|position", key, re.I)][:1]
     )
 
 
 def _numbers(text: str) -> list[int]:
-    return [_number(found) for found in re.findall(r"\d+", text)]
+    return [_number(digits) for digits in re.findall(r"\d+", text)]
 
 
 def _number(digits: str) -> int:

@@ -94,10 +94,10 @@ class Pointwise(Reranker):
         return Template(tuple(joined))
 
     def generator(self) -> TextGenerator:
-        made = super().generator()
+        generator = super().generator()
         if self.answer == "grade":
-            return made
-        return replace(made, alternatives=self.alternatives, choices=(self.yes, self.no))
+            return generator
+        return replace(generator, alternatives=self.alternatives, choices=(self.yes, self.no))
 
     def check(self, answer: Completion) -> None:
         if self.answer == "yes-no" and answer.alternatives is None and answer.finish != FILTERED:
@@ -116,10 +116,10 @@ class Pointwise(Reranker):
     ) -> Steps[PassageScores]:
         answers = yield [template.filled({**query.fields, "document": doc}) for doc in docs]
         values = np.full(len(docs), np.nan)
-        for place, answer in enumerate(answers):
+        for position, answer in enumerate(answers):
             value = None if answer.finish == FILTERED else self._value(answer)
             query.tally.count(answer, "none" if value is None else "whole")
-            values[place] = np.nan if value is None else value
+            values[position] = np.nan if value is None else value
         return ordered_scores(values, query)
 
     def _value(self, answer: Completion) -> float | None:

@@ -153,15 +153,15 @@ class Reranker(Asking):
             InputError: something is missing, the candidates are a whole corpus or have no order, the
                 model fails, or no answer can be read.
         """
-        lacking = self.missing()
-        if lacking is not None:
-            raise InputError(lacking)
+        reason = self.missing()
+        if reason is not None:
+            raise InputError(reason)
         self._refuse(task)
         tally = AnswerCounts()
         jobs = together(self._jobs(task, tally), _ROUND * self.parallel)
-        found = self._run(jobs, tally)
+        results = self._run(jobs, tally)
         order = [query for group in task.groups if len(group.docs) for query in group.queries]
-        scores = dict(zip(order, found, strict=True))
+        scores = dict(zip(order, results, strict=True))
         tally.refuse_nonsense(self.llm)
         note = tally.note(self.llm, self.words)
         if note is not None:
@@ -193,18 +193,18 @@ class Reranker(Asking):
         before = self.prompt_settings().of_documents(Preset("")) or ""
 
         def texts(docs: Ints) -> list[str]:
-            found = [cut_words(" ".join(doc), self.words) for doc in task.docs[docs]]
+            passages = [cut_words(" ".join(doc), self.words) for doc in task.docs[docs]]
             tally.docs.update(docs.tolist())
             tally.shortened.update(
-                doc for doc, (_, shortened) in zip(docs.tolist(), found, strict=True) if shortened
+                doc for doc, (_, is_cut) in zip(docs.tolist(), passages, strict=True) if is_cut
             )
-            return [before + text for text, _ in found]
+            return [before + text for text, _ in passages]
 
         read = keep_last(texts)
         for group in task.groups:
             for number in group.queries if len(group.docs) else ():
-                mine = {name: values[number] for name, values in fields.items()}
-                yield self._job(template, AskedQuery(mine, task.ordered, tally), read, group)
+                named = {name: values[number] for name, values in fields.items()}
+                yield self._job(template, AskedQuery(named, task.ordered, tally), read, group)
 
     def _job(
         self, template: Template, query: AskedQuery, read: Any, group: QueryGroup
@@ -217,7 +217,7 @@ class Reranker(Asking):
         """Asks round by round what is not known."""
         generator = self.generator()
         answers = Answers(self.name, generator.identity())
-        known: set[int] = set()
+        finished: set[int] = set()
         with tqdm(desc=self.name, unit="prompt", disable=None, leave=None) as bar:
 
             def ask(prompts: list[str]) -> Iterator[list[tuple[str, Completion]]]:
@@ -234,8 +234,8 @@ class Reranker(Asking):
                     self.check(Completion(*answers[prompts[0]]))
                 while True:
                     answers.gather(prompts, ask, progress=False)
-                    known.update(map(hash, prompts))
-                    tally.prompts = len(known)
+                    finished.update(map(hash, prompts))
+                    tally.prompts = len(finished)
                     sent = [Completion(*answers[prompt]) for prompt in prompts]
                     prompts = jobs.send(sent)
                     tally.refuse_nonsense(self.llm, ENOUGH)
@@ -282,17 +282,17 @@ def ordered_scores(values: PassageScores, query: AskedQuery) -> PassageScores:
             without a first stage comes last.
         query: whose documents they are.
     """
-    lacking = np.isnan(values)
+    is_missing = np.isnan(values)
     if not query.ordered:
-        least = np.nanmin(values) if not lacking.all() else 0.0
-        return np.where(lacking, least - 1.0, values)
-    slots = np.flatnonzero(~lacking)
+        least = np.nanmin(values) if not is_missing.all() else 0.0
+        return np.where(is_missing, least - 1.0, values)
+    slots = np.flatnonzero(~is_missing)
     order = np.arange(len(values))
     order[slots] = slots[best_first(values[slots])]
-    shown = values[order]
-    for place in np.flatnonzero(np.isnan(shown)):
-        known = shown[:place][-1:] if place else shown[~np.isnan(shown)][:1]
-        shown[place] = known[0] if len(known) else 0.0
+    ordered = values[order]
+    for position in np.flatnonzero(np.isnan(ordered)):
+        neighbours = ordered[:position][-1:] if position else ordered[~np.isnan(ordered)][:1]
+        ordered[position] = neighbours[0] if len(neighbours) else 0.0
     scores = np.empty(len(values))
-    scores[order] = separate(shown)
+    scores[order] = separate(ordered)
     return scores

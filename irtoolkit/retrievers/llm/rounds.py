@@ -43,10 +43,10 @@ def together(jobs: Iterable[Steps[T]], most: int | None = None) -> Steps[list[T]
             return [results[number] for number in range(len(results))]
         answers = yield [prompt for _, _, prompts in running for prompt in prompts]
         begin, after = 0, []
-        for number, job, asked in running:
-            own = answers[begin : begin + len(asked)]
-            begin += len(asked)
-            prompts = _step(job, own, results, number)
+        for number, job, job_prompts in running:
+            replies = answers[begin : begin + len(job_prompts)]
+            begin += len(job_prompts)
+            prompts = _step(job, replies, results, number)
             if prompts is not None:
                 after.append((number, job, prompts))
         running = after

@@ -65,10 +65,10 @@ class AnswerCounts:
         if self.sample is None or self.read or self.repaired or self.unread < least:
             return
         text = " ".join(self.sample.text.split())
-        shown = f"{text[:_SHOWN]}..." if len(text) > _SHOWN else text
+        excerpt = f"{text[:_SHOWN]}..." if len(text) > _SHOWN else text
         raise InputError(
             f"none of {number_of(self.unread, 'answers', ',')} of {llm} can be read, such as"
-            f" {shown!r} ({self.sample.finish})",
+            f" {excerpt!r} ({self.sample.finish})",
             remedy="the documents would stay in their order: change prompt, system, max_tokens or llm",
         )
 
@@ -88,9 +88,11 @@ class AnswerCounts:
                 self.shortened
             ),
         }
-        asked = (
+        summary = (
             f"{llm}: {number_of(self.prompts, 'prompts', ',')} for"
             f" {number_of(self.queries, 'queries', ',')}: {self.asked:,} asked,"
             f" {self.prompts - self.asked:,} answered before"
         )
-        return "; ".join([asked, *(f"{count:,} {what}" for what, count in flaws.items() if count)])
+        return "; ".join(
+            [summary, *(f"{count:,} {flaw}" for flaw, count in flaws.items() if count)]
+        )

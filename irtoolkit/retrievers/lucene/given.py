@@ -39,10 +39,10 @@ def index_folder(name: str) -> Path:
         InputError: there is no such folder or name, the folder has no Lucene index, or it cannot
             be downloaded.
     """
-    place = Path(name)
-    if place.is_dir():
-        _commit(place)
-        return place
+    path = Path(name)
+    if path.is_dir():
+        _commit(path)
+        return path
     if re.search(r"[/\\]", name):
         raise InputError(f"there is no folder {name}", remedy="name the folder of a Lucene index")
     return _downloaded(name) or _download(name)
@@ -84,12 +84,12 @@ def open_given(folder: Path, task: Task, *, vectors: bool) -> LuceneIndex:
 
 def _commit(folder: Path) -> Path:
     """The file that lists the segments of an index."""
-    found = [path for path in folder.glob("segments_*") if path.is_file()]
-    if not found:
+    commits = [path for path in folder.glob("segments_*") if path.is_file()]
+    if not commits:
         raise InputError(
             f"the folder {folder} holds no Lucene index", remedy="name the folder with segments_N"
         )
-    return max(found, key=lambda path: int(path.name.rpartition("_")[2], 36))
+    return max(commits, key=lambda path: int(path.name.rpartition("_")[2], 36))
 
 
 @cache
@@ -138,22 +138,22 @@ def _ids(reader: Any) -> Ids:
     field = java_class("org.apache.lucene.search.SortField")
     by_id = field(ID, java_class("org.apache.lucene.search.SortField$Type").STRING_VAL)
     order = java_class("org.apache.lucene.search.Sort")(field.FIELD_DOC, by_id)
-    every = java_class("org.apache.lucene.search.MatchAllDocsQuery")()
-    found: list[str] = [""] * reader.maxDoc()
+    match_all = java_class("org.apache.lucene.search.MatchAllDocsQuery")()
+    ids: list[str] = [""] * reader.maxDoc()
     last = None
     while True:
         if last is None:
-            top = searcher.search(every, _BLOCK, order)
+            top = searcher.search(match_all, _BLOCK, order)
         else:
-            top = searcher.searchAfter(last, every, _BLOCK, order)
+            top = searcher.searchAfter(last, match_all, _BLOCK, order)
         hits = json.loads(mapper.writeValueAsString(top))["scoreDocs"]
         for hit in hits:
             value = hit["fields"][1]
             start = value["offset"]
             raw = base64.b64decode(value["bytes"])[start : start + value["length"]]
-            found[hit["doc"]] = raw.decode()
+            ids[hit["doc"]] = raw.decode()
         if len(hits) < _BLOCK:
-            return id_array(found)
+            return id_array(ids)
         last = top.scoreDocs[-1]
 
 
@@ -168,8 +168,8 @@ def _downloaded(name: str) -> Path | None:
     pattern = re.compile(rf"(?:.*\.)?{re.escape(name)}(?:\.\d{{8}}\..*)?")
     home = _home()
     folders = sorted(home.iterdir()) if home.is_dir() else []
-    found = [path for path in folders if pattern.fullmatch(path.name) and path.is_dir()]
-    complete = [path for path in found if any(path.glob("segments_*"))]
+    matching = [path for path in folders if pattern.fullmatch(path.name) and path.is_dir()]
+    complete = [path for path in matching if any(path.glob("segments_*"))]
     return complete[-1] if complete else None
 
 
@@ -180,7 +180,7 @@ def _download(name: str) -> Path:
         InputError: the name is not on Pyserini's list, or there is no network.
     """
     java_class("java.lang.String")  # Java as irtoolkit starts it
-    place = (
+    url = (
         f"download and unpack it elsewhere, and name the folder (--index FOLDER) or put it into"
         f" {_home()}"
     )
@@ -188,18 +188,18 @@ def _download(name: str) -> Path:
         with contextlib.redirect_stdout(sys.stderr):
             from pyserini import util
 
-            known = {**util.TF_INDEX_INFO, **util.IMPACT_INDEX_INFO}
-            if name in known:
+            catalogue = {**util.TF_INDEX_INFO, **util.IMPACT_INDEX_INFO}
+            if name in catalogue:
                 return Path(util.download_prebuilt_index(name, verbose=False))
     except Exception as thrown:  # of urllib, tarfile, Java, and whatever import of Pyserini raises
         reason = (str(thrown).strip() or type(thrown).__name__).splitlines()[0]
         raise InputError(
             f"{name} is no folder, and Pyserini cannot download a prebuilt index here: {reason}",
-            remedy=place,
+            remedy=url,
         ) from None
-    guess = did_you_mean(name, list(known))
+    guess = did_you_mean(name, list(catalogue))
     raise InputError(
-        f"{name} is neither a folder nor one of Pyserini's {len(known)} prebuilt indexes",
+        f"{name} is neither a folder nor one of Pyserini's {len(catalogue)} prebuilt indexes",
         remedy=f"{guess}name the folder of a Lucene index",
     )
 

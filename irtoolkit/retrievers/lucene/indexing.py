@@ -114,12 +114,12 @@ def write_index(
         with tempfile.TemporaryDirectory(
             prefix=".building-", dir=home, ignore_cleanup_errors=True
         ) as scratch:
-            made = Path(scratch, "index")
+            built = Path(scratch, "index")
             filled = ((doc_id, text) for doc_id, text in texts if text.strip(BLANK))
             with tqdm(filled, total=total, desc="indexing", unit="doc", disable=None) as bar:
-                count = _write(made, bar, analyzer)
+                count = _write(built, bar, analyzer)
             try:
-                made.rename(folder)
+                built.rename(folder)
             except OSError:
                 if not folder.is_dir():  # else another process has made the same meanwhile
                     raise

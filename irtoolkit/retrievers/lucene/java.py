@@ -78,9 +78,9 @@ def _problem() -> InputError | None:
         return needs_extra("pyserini", "lucene")
     if _running() or find_java() is not None:
         return None
-    seen = [f"{java.program} is {java.version}" for java in _javas()]
+    versions = [f"{java.program} is {java.version}" for java in _javas()]
     return InputError(
-        f"Java {OLDEST} or newer is needed; " + (", ".join(seen) or "there is none"),
+        f"Java {OLDEST} or newer is needed; " + (", ".join(versions) or "there is none"),
         remedy=f"{install('lucene')} brings one, or let JAVA_HOME name another",
     )
 
@@ -114,13 +114,13 @@ def _ask(program: str) -> Java | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    said = answer.stderr + answer.stdout
-    version, home = _VERSION.search(said), _HOME.search(said)
+    output = answer.stderr + answer.stdout
+    version, home = _VERSION.search(output), _HOME.search(output)
     if version is None:
         return None
     # What stands on the PATH may be a script that chooses among several.
-    place = Path(home[1]) if home else Path(program).resolve().parent.parent
-    return Java(program, place, int(version[1]))
+    java_home = Path(home[1]) if home else Path(program).resolve().parent.parent
+    return Java(program, java_home, int(version[1]))
 
 
 def _running() -> bool:
@@ -132,7 +132,9 @@ def _jar() -> str:
     spec = find_spec("pyserini")
     places = (spec and spec.submodule_search_locations) or ()
     jars = [
-        jar for place in places for jar in Path(place).glob("resources/jars/anserini-*-fatjar.jar")
+        jar
+        for folder in places
+        for jar in Path(folder).glob("resources/jars/anserini-*-fatjar.jar")
     ]
     if not jars:
         raise InputError("pyserini has no Anserini jar", remedy="install it again")

@@ -184,8 +184,8 @@ class Lucene(Retriever):
                 scores = np.full((len(query), len(doc)), absent, np.float32)
                 for row, q in zip(scores, query, strict=True):
                     text = search.query(str(task.query_ids[q]), " ".join(task.queries[q]), only)
-                    found, values = search(text, only, max(1, len(places)))
-                    row[place_of[found]] = values
+                    rows, values = search(text, only, max(1, len(places)))
+                    row[place_of[rows]] = values
                 return Matches(scores, lambda: scores > absent)
 
             return score
@@ -225,21 +225,21 @@ class _Search:
         bag = self._bag.buildQuery(_CONTENTS, self._analyzer, text)
         return self._expanded(text, bag, only) if self._settings.expands() else bag
 
-    def __call__(self, asked: Any, only: Any | None, most: int) -> tuple[list[int], list[float]]:
+    def __call__(self, request: Any, only: Any | None, most: int) -> tuple[list[int], list[float]]:
         """Numbers and scores of the documents that a query finds.
 
         Args:
-            asked: Lucene's query.
+            request: Lucene's query.
             only: a filter, or None.
             most: how many there can be.
         """
-        query, hits = _restricted(asked, only), self._settings.hits
+        query, hits = _restricted(request, only), self._settings.hits
         if hits is None or hits >= most:
             top = self._searcher.search(query, most)
         else:
             top = self._searcher.search(query, hits, self._order, True)
-        found = json.loads(self._json.writeValueAsString(top))["scoreDocs"]
-        return [hit["doc"] for hit in found], [hit["score"] for hit in found]
+        score_docs = json.loads(self._json.writeValueAsString(top))["scoreDocs"]
+        return [hit["doc"] for hit in score_docs], [hit["score"] for hit in score_docs]
 
     def _expanded(self, text: str, bag: Any, only: Any | None) -> Any:
         """The query that RM3 or Rocchio makes of the best documents for another."""
