@@ -5,9 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from typing import Any
 
@@ -48,13 +49,28 @@ def pool(
     return ThreadPoolExecutor(threads, initializer=begin, initargs=arguments)
 
 
-@contextmanager
-def short_turns() -> Iterator[None]:
-    """Lets Python's threads take turns after .2 instead of 5 milliseconds.
+class _Shared:
+    """A setting of the process: the first that needs it sets it, and the last one restores it."""
 
-    A thread that starts a GPU's work gives up its turn at every operation. While other threads
-    compute in Python, it would wait 5 milliseconds for its next turn, longer than the GPU computes.
-    """
+    def __init__(self, setting: Callable[[], AbstractContextManager[object]]) -> None:
+        self._setting, self._lock = setting, threading.Lock()
+        self._users, self._undo = 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._undo.enter_context(self._setting())
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._undo.close()
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, 2e-4))
     try:
@@ -63,12 +79,30 @@ def short_turns() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
-def one_thread_each(interface: str) -> Any:
+_SHORT = _Shared(_short_turns)
+_ALONE = _Shared(lambda: _limit("blas"))
+
+
+def short_turns() -> AbstractContextManager[None]:
+    """Lets Python's threads take turns after .2 instead of 5 milliseconds.
+
+    A thread that starts a GPU's work gives up its turn at every operation. While other threads
+    compute in Python, it would wait 5 milliseconds for its next turn, longer than the GPU computes.
+    """
+    return _SHORT
+
+
+def one_thread_each(interface: str) -> AbstractContextManager[object]:
     """Returns a context in which each thread multiplies matrices alone.
 
     Args:
-        interface: of the libraries that multiply: "blas", or "openmp" for torch.
+        interface: of the libraries that multiply: "blas", or "openmp" for torch, whose limit is the
+            calling thread's.
     """
+    return _ALONE if interface == "blas" else _limit(interface)
+
+
+def _limit(interface: str) -> Any:
     return _libraries("torch" in sys.modules).limit(limits=1, user_api=interface)
 
 

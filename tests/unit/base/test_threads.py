@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -40,3 +41,34 @@ def test_each_thread_begins_with_what_it_is_told() -> None:
     with threads.pool(3, begun.append, 7) as pool:
         assert list(pool.map(abs, [-1, 2])) == [1, 2]
     assert set(begun) == {7}
+
+
+def test_a_setting_of_the_process_is_restored_by_the_last_that_needs_it() -> None:
+    """However two threads overlap: the first to begin may be the first to end."""
+    before = sys.getswitchinterval()
+    first, second = threads.short_turns(), threads.short_turns()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert sys.getswitchinterval() == pytest.approx(2e-4)
+    second.__exit__(None, None, None)
+    assert sys.getswitchinterval() == pytest.approx(before)
+
+
+def test_libraries_have_their_threads_again_after_searches_that_overlap() -> None:
+    controller = pytest.importorskip("threadpoolctl").ThreadpoolController()
+    with controller.limit(limits=2, user_api="blas"):
+        first, second = threads.one_thread_each("blas"), threads.one_thread_each("blas")
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert {each["num_threads"] for each in blas()} <= {1}
+        second.__exit__(None, None, None)
+        assert {each["num_threads"] for each in blas()} <= {2}
+
+
+def blas() -> list[dict[str, Any]]:
+    """The libraries that multiply, with their threads now."""
+    from threadpoolctl import threadpool_info
+
+    return [each for each in threadpool_info() if each["user_api"] == "blas"]
