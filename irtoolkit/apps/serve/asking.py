@@ -100,9 +100,14 @@ class Desk:
         for question, future in zip(questions, futures, strict=True):
             self._queue.put_nowait((question, future))
         try:
-            return await asyncio.wait_for(asyncio.gather(*futures), self._seconds)
+            async with asyncio.timeout(self._seconds):
+                return [await future for future in futures]
         except TimeoutError:
             raise LateError from None
+        finally:
+            for future in futures:
+                if not future.cancel() and not future.cancelled():
+                    future.exception()  # that of another than the first is not told
 
     async def run(self, work: Callable[[], _T]) -> _T:
         """Does some other work in one of the threads.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,29 @@ def test_a_client_lists_searches_and_reads(
     assert around.structured_content["before"] == "In March the oil ran out."
     assert wrong.is_error
     assert "no such collection" in str(wrong.content)
+
+
+def test_calls_that_are_not_answered_before_the_end_say_nothing() -> None:
+    """A client that leaves while its calls wait is no error, and none is logged."""
+    from irtoolkit.apps.serve.asking import Desk, Question
+
+    told: list[Any] = []
+
+    async def leave() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, found: told.append(found))
+        desk = Desk(8, 60)  # nobody answers
+        calls = [asyncio.create_task(desk.ask([Question(*[None] * 6)])) for _ in range(3)]  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        calls[0].cancel()
+        await desk.close()
+        await asyncio.wait(calls)
+        assert all(call.cancelled() for call in calls)
+        del calls
+        gc.collect()
+        await asyncio.sleep(0)
+
+    asyncio.run(leave())
+    assert told == []
 
 
 def test_prepared_books_are_ready_at_the_next_start(
