@@ -100,7 +100,7 @@ def test_a_collection_is_made_once_and_found_again(
     folder: str, model: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = ir.retrieve(dataset(), "qdrant", path=folder, **model)
-    monkeypatch.setattr(_qdrant.Collection, "add", None)  # it would fail
+    monkeypatch.setattr(_qdrant.QdrantCollection, "add", None)  # it would fail
     again = ir.retrieve(dataset(), "qdrant", path=folder, **model)
     assert [rows(run, q) for q in QUERIES] == [rows(again, q) for q in QUERIES]
 
@@ -109,7 +109,7 @@ def test_a_build_that_was_interrupted_continues(
     folder: str, model: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SENT", 2)
-    whole, sent = _qdrant.Collection.add, []
+    whole, sent = _qdrant.QdrantCollection.add, []
 
     def some(self: Any, documents: Any) -> None:
         sent.append([doc_id for doc_id, _ in documents])
@@ -117,7 +117,7 @@ def test_a_build_that_was_interrupted_continues(
             raise KeyboardInterrupt
         whole(self, documents)
 
-    monkeypatch.setattr(_qdrant.Collection, "add", some)
+    monkeypatch.setattr(_qdrant.QdrantCollection, "add", some)
     with pytest.raises(KeyboardInterrupt):
         ir.retrieve(dataset(), "qdrant", path=folder, **model)
     run = ir.retrieve(dataset(), "qdrant", path=folder, **model)
