@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 
@@ -186,6 +187,7 @@ class Layers(torch.autograd.Function):
         return x
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Any) -> Any:
         found: list[Any] = []
         while ctx.given:  # what a layer has kept is freed as soon as it is used

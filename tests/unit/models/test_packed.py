@@ -59,6 +59,37 @@ def test_vectors_and_gradients_are_those_of_transformers(kind: str, whole: bool)
     torch.testing.assert_close(other, plain, atol=1e-5, rtol=1e-4)
 
 
+def test_batches_may_be_computed_before_any_gradient_and_parameters_may_be_frozen() -> None:
+    made = model("Bert")
+    made.encoder.layer[0].requires_grad_(False)
+    batches = [torch.randint(5, 100, (2, length)) for length in (4, 7)]
+
+    def gradients() -> list[Any]:
+        made.zero_grad()
+        found = [
+            made(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+            for ids in batches
+        ]
+        (found[0].sin().sum() * found[1].cos().sum()).backward()
+        return [p.grad.clone() for p in made.parameters() if p.grad is not None]
+
+    expected = gradients()
+    packed.pack(made)
+    torch.testing.assert_close(gradients(), expected, atol=1e-3, rtol=1e-3)
+
+
+def test_gradients_of_gradients_are_refused() -> None:
+    """What a layer keeps is no part of torch's graph, so that they would be wrong."""
+    made = model("Bert")
+    packed.pack(made)
+    ids = torch.randint(5, 100, (2, 4))
+    found = made(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+    weights = made.embeddings.word_embeddings.weight
+    (first,) = torch.autograd.grad(found.sin().sum(), weights, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()
+
+
 @pytest.mark.parametrize(
     ("kind", "more"),
     [("Bert", {"hidden_act": "relu"}), ("Bert", {"is_decoder": True}), ("MPNet", {})],
