@@ -11,6 +11,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.models.presets import missing_weights
 from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer, Stores, scores_of
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.lexical import BM25
@@ -77,8 +78,8 @@ class Best(Retriever):
 
     def scorer(self, task: Task) -> Scorer:
         parts = self.parts(task)
-        for reason in filter(None, (part.missing() for part in parts)):
-            raise InputError(reason)
+        if lacking := list(filter(None, map(_lacking, parts))):
+            raise InputError("; ".join(lacking))
         scorers = [part.scorer(task) for part in parts]
         if len(scorers) == 1:
             return scorers[0]
@@ -96,6 +97,12 @@ class Best(Retriever):
             return score
 
         return candidates
+
+
+def _lacking(part: Retriever) -> str | None:
+    """Returns what a part lacks to run here; a folder of an encoder is given in `models`."""
+    weights = missing_weights(part.preset(), "models") if isinstance(part, Dense) else None
+    return weights or part.missing()
 
 
 def _ranks(scores: Any) -> Ints:

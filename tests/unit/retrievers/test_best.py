@@ -61,6 +61,15 @@ def test_a_model_that_is_not_here_is_named(models: list[str]) -> None:
         scores_of(register(DOCS, QUERIES), Best(models=f"{models[0]}+./nobody"))
 
 
+def test_all_models_that_are_not_here_are_named_with_the_setting_that_takes_a_folder() -> None:
+    with pytest.raises(ir.InputError) as raised:
+        scores_of(register(DOCS, QUERIES), Best(models="nobody/one+nobody/two"))
+    message = str(raised.value)
+    assert "nobody/one are not here" in message
+    assert "nobody/two are not here" in message
+    assert "as models=PATH" in message
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"models": "one++two"}, "empty name"), ({"models": ""}, "empty"), ({"k": -1}, "k=-1")],
