@@ -58,7 +58,7 @@ def open_books(
     else:
         index = BookIndex(novels, find_system(system or DEFAULT, settings), size or LENGTH)
     note(_described(index))
-    share = told_share(index.searched_by)
+    share = told_share(index.searched_by, index.sentences)
     if share:
         note(f"in measurements this ranking {share}")
     return index

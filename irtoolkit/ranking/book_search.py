@@ -199,8 +199,13 @@ def is_book_system(name: Any) -> bool:
     return name in BOOK_SYSTEMS
 
 
-def told_share(system: str) -> str:
-    """Returns the share of known passages that a system finds, in words: "finds ..."; else empty."""
+def told_share(system: str, sentences: int) -> str:
+    """Returns the share of known passages that a system finds, in words: "finds ...".
+
+    It is empty unless the system was measured on passages of as many sentences.
+    """
+    if sentences != BOOKS.length:
+        return ""
     figures = json.loads((files("irtoolkit.ranking") / "book_figures.json").read_text("utf-8"))
     shares = figures["systems"].get(system)
     if shares is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.apps.serve import quality
 from irtoolkit.apps.serve.asking import BusyError, Desk, PreparingError, Question
-from irtoolkit.apps.serve.collection import SYSTEMS, Answer, Collection, SystemName, load_search
+from irtoolkit.apps.serve.collection import Answer, Collection, SystemName, load_search
 from irtoolkit.apps.serve.entries import Entry
 from irtoolkit.apps.serve.judgments import Judgment, Judgments, query_id
 from irtoolkit.apps.serve.limits import Limits
@@ -132,7 +132,6 @@ class Library:
                 for number, novel in enumerate(collection.novels)
             ],
             quality=quality.shown(self.measured, collection, model),
-            found={name: share for name in SYSTEMS if (share := told_share(name))},
         )
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
@@ -170,6 +169,7 @@ class Library:
             query_id=query_id(request.query),
             length=request.length,
             seconds=round(time.perf_counter() - started, 4),
+            found={n: share for n in systems if (share := told_share(n, request.length))},
             answers=answers,
         )
 

@@ -89,9 +89,6 @@ class CollectionModel(BaseModel):
     progress: ProgressModel
     books: list[BookModel]
     quality: list[MeasuredModel]
-    found: dict[SystemName, str] = Field(
-        description="what each system finds of known passages of other books, in words"
-    )
 
 
 class SearchRequest(_Strict):
@@ -176,6 +173,10 @@ class SearchAnswer(BaseModel):
     query_id: str = Field(description="the query's id in exported runs and judgments")
     length: int
     seconds: float
+    found: dict[SystemName, str] = Field(
+        description="what each system finds of known passages of other books, in words; only for"
+        " the length of passages on which it was measured"
+    )
     answers: list[SystemAnswer]
 
 

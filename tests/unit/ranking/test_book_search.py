@@ -194,7 +194,8 @@ def test_queries_in_a_batch_are_ranked_as_alone(tmp_path: Path) -> None:
 
 def test_measured_shares_are_told_of_what_is_measured() -> None:
     for system in ("words", "both"):
-        assert told_share(system).startswith("finds ")
-        assert " % " in told_share(system)
-    assert told_share("bm25") == ""
+        assert told_share(system, 8).startswith("finds ")
+        assert " % " in told_share(system, 8)
+        assert [told_share(system, length) for length in (1, 3, 5, 7, 9, 20)] == [""] * 6
+    assert told_share("bm25", 8) == ""
     assert Around((), 0.0).shares() == [(0, 1.0)]

@@ -35,7 +35,8 @@ function showBest(one) {
   for (const box of document.querySelectorAll("[name=system]")) box.checked = box.value === one?.best;
 }
 
-function quality(one, shown) {
+function quality(one, answer) {
+  const shown = answer.answers.map((each) => each.system);
   const place = find("#quality");
   const lines = one.quality.map((measured) => {
     const shares = measured.systems.filter((row) => shown.includes(row.system)).flatMap((row, at) => [
@@ -46,7 +47,7 @@ function quality(one, shown) {
     return make("p", {}, `How far to trust it: of the known quotations in ${which}, the first ${depth} passages hold: `, ...shares, `. Measured ${measured.measured}.`);
   });
   if (!lines.length) {
-    for (const system of shown) if (one.found[system]) lines.push(make("p", {}, make("b", {}, nameOf(system)), ` ${one.found[system]}. A passage that is missing here may still be in the book.`));
+    for (const system of shown) if (answer.found[system]) lines.push(make("p", {}, make("b", {}, nameOf(system)), ` ${answer.found[system]}. A passage that is missing here may still be in the book.`));
   }
   place.replaceChildren(...lines);
 }
@@ -81,7 +82,7 @@ function show(collection, answer) {
   find("#results").hidden = false;
   find("#asked").textContent = answer.query;
   find("#strips").replaceChildren(...strips(collection, answer.answers));
-  quality(collection, answer.answers.map((one) => one.system));
+  quality(collection, answer);
   const columns = find("#columns");
   columns.style.setProperty("--count", answer.answers.length);
   columns.classList.toggle("one", answer.answers.length === 1);

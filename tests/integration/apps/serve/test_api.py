@@ -314,3 +314,15 @@ def test_books_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with TestClient(application(library, Access.local(8801)), base_url=HOST) as client:
         assert client.post("/collections", content="One lamp.").status_code == 202
         assert client.post("/collections", content="Two lamps.").status_code == 409
+
+
+def test_measured_shares_are_told_of_passages_of_the_measured_length_alone(
+    client: TestClient,
+) -> None:
+    book = added(client)
+    told = {
+        length: asked(client, book, query="lamp", length=length).json()["found"]
+        for length in (1, 3, 8, 9)
+    }
+    assert told[8]["words"].startswith("finds ")
+    assert [told[length] for length in (1, 3, 9)] == [{}] * 3
