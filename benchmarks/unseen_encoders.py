@@ -174,7 +174,9 @@ def _candidates(name: str, data: str) -> tuple[list[list[str]], Any]:
     found = []
     for split in SPLITS:
         dataset = Dataset.load(f"{name}/{split}")
-        run = ir.retrieve(dataset, "bm25-surroundings", depth=DEPTH, **SURROUNDINGS[data])
+        run = ir.retrieve(
+            dataset, "bm25-surroundings", depth=DEPTH, fill=True, **SURROUNDINGS[data]
+        )
         found += [run.ranking(query) for query in dataset.query_ids()]
     depth = min(map(len, found))
     scores = np.array([[one.score for one in row[:depth]] for row in found], np.float32)
