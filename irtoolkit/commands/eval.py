@@ -3,8 +3,9 @@
 DATASET is one of ours, any ir_datasets id, or a TREC qrels file; --qrels gives other judgments for
 it. Measures have the names of ir_measures, trec_eval or ranx, in any capitals. Without any the dataset's own are used.
 Figures are averaged as its protocol says (for CSFCube, the mean of the means of its two test folds).
-As in trec_eval, only judged queries count, a judged query missing from the run counts as zero, and
-equal scores are ordered as there; --precision double compares scores as trec_eval 10 does, and not as 9.
+As in trec_eval, only judged queries count, a judged query missing from the run counts as zero (unless its
+exact ranks are beside the run), and equal scores are ordered as there; --precision double compares scores
+as trec_eval 10 does, and not as 9.
 
 With -q, the values of each query and the figures are printed as trec_eval -q prints them. With --by,
 each part of the queries has a row of its own, without folds: csfcube has parts by facet, relic by

@@ -14,7 +14,8 @@ class Note:
 
     Attributes:
         system: the system, by the name it is scored under; empty if it concerns the judgments.
-        kind: "missing" if judged queries are missing from the run; "shallow" if it lists
+        kind: "missing" if judged queries are missing from the run; "ranked" if they are, and their
+            exact ranks are known; "shallow" if it lists
             less than the candidate pool and a measure takes the listed documents for the pool;
             "corpus" if it is scored with the whole corpus as candidates in place of pools;
             "unranked" if a figure is infinite, because the rank of a relevant document that it
@@ -23,14 +24,23 @@ class Note:
             "left out" if documents of an excluded grade were left out of the run.
         queries: the queries that it concerns, in order.
         judged: number of judged queries.
-        measures: the measures that it concerns; empty if it concerns all.
+        measures: the measures that it concerns; empty if it concerns all. Of "ranked" those that
+            do not use exact ranks.
         documents: of "unjudged" a document of the run and a judged one; of "absent" the documents.
         rows: of "left out" the number of rows.
     """
 
     system: str
     kind: Literal[
-        "missing", "shallow", "corpus", "unranked", "unjudged", "absent", "excluded", "left out"
+        "missing",
+        "ranked",
+        "shallow",
+        "corpus",
+        "unranked",
+        "unjudged",
+        "absent",
+        "excluded",
+        "left out",
     ]
     queries: tuple[str, ...]
     judged: int
@@ -41,10 +51,10 @@ class Note:
     @property
     def text(self) -> str:
         """The warning as a sentence, without the name of the system."""
-        if self.kind == "missing":
+        if self.kind in ("missing", "ranked"):
             return (
                 f"lacks {len(self.queries)} of {self.judged} judged queries, the first"
-                f" {min(self.queries)}; they count as zero"
+                f" {min(self.queries)}; {self._counted}"
             )
         if self.kind == "excluded":
             return (
@@ -80,6 +90,17 @@ class Note:
             f"lists less than the pool for {len(self.queries)} queries, the first"
             f" {self.queries[0]}: {' and '.join(self.measures)} take the listed documents for the"
             " whole pool, as the official scorer does, and are not comparable"
+        )
+
+    @property
+    def _counted(self) -> str:
+        """How queries that the run lacks are scored."""
+        if self.kind == "missing":
+            return "they count as zero"
+        zero = f"; {' and '.join(self.measures)} count them as zero" if self.measures else ""
+        return (
+            "their exact ranks are known and are scored: all documents have the score 0, in the order"
+            f" of their ids{zero}"
         )
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Qrels, Run
+from irtoolkit.runs.exact_ranks import Ranks
 from irtoolkit.scoring.check import shallow_queries
 from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.notes import Note
@@ -42,13 +43,35 @@ def run_notes(
             file=source if isinstance(source, str | PathLike) else None,
             remedy=f"is it a run of {dataset.id}?",
         )
-    if unranked:
-        yield Note(name, "missing", tuple(q for q in judged if q in unranked), len(judged))
     if whole and dataset.replaced.get("candidates") == "corpus":
         yield Note(name, "corpus", (), len(judged), whole)
     shallow = shallow_queries(run, dataset) if whole else []
     if shallow:
         yield Note(name, "shallow", tuple(shallow), len(judged), whole)
+
+
+def missing(
+    name: str, run: Run, qrels: Qrels, ranks: Ranks | None, listed_only: tuple[str, ...]
+) -> Iterator[Note]:
+    """Yields a warning of the judged queries that a run lacks, and one of those with exact ranks.
+
+    Args:
+        name: the name of the run's system.
+        run: a run.
+        qrels: the judgments.
+        ranks: the exact ranks that are scored, or None.
+        listed_only: the measures that use no exact ranks.
+    """
+    judged = len(qrels.query_ids)
+    # As in a run's file, a query without rows is not in the run.
+    listed = run.query_ids[np.diff(run.offsets) > 0]
+    lacking = [str(query) for query in qrels.query_ids[~np.isin(qrels.query_ids, listed)]]
+    ranked = tuple(query for query in lacking if (ranks or {}).get(query))
+    zero = tuple(query for query in lacking if query not in ranked)
+    if zero:
+        yield Note(name, "missing", zero, judged)
+    if ranked:
+        yield Note(name, "ranked", ranked, judged, listed_only)
 
 
 def unjudged(name: str, run: Run, qrels: Qrels) -> Iterator[Note]:

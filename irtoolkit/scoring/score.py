@@ -29,7 +29,7 @@ from irtoolkit.scoring.check import read_run
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
 from irtoolkit.scoring.excluded import excluded_docs
 from irtoolkit.scoring.notes import Note
-from irtoolkit.scoring.run_notes import UNNAMED, absent, run_notes, unjudged, unranked
+from irtoolkit.scoring.run_notes import UNNAMED, absent, missing, run_notes, unjudged, unranked
 
 Measures = str | Sequence[str | ir_measures.Measure] | Mapping[str, ir_measures.Measure]
 
@@ -170,9 +170,10 @@ def score(
 ) -> Scores:
     """Scores runs on a dataset's judgments, as trec_eval would.
 
-    Only judged queries count; a judged query that a run lacks counts as zero. Figures are averaged
-    as the dataset's protocol says. If a measure needs more than the run lists, exact ranks of
-    relevant documents are used: those that a run in memory carries, or those beside its file.
+    Only judged queries count; a judged query that a run lacks counts as zero, unless its exact ranks
+    are known. Figures are averaged as the dataset's protocol says. If a measure needs more than the
+    run lists, exact ranks of relevant documents are used: those that a run in memory carries, or
+    those beside its file.
 
     Args:
         data: anything that `Dataset.of` takes: an id, a qrels file, a Dataset, judgments. A run and a
@@ -198,6 +199,7 @@ def score(
     inputs = _named(runs, names)
     left_out = excluded_docs(dataset, excluded)
     whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
+    listed_only = tuple(name for name in parsed if not traits(parsed[name]).exact_ranks)
     evaluations: dict[str, Evaluation] = {}
     read: dict[str, Run] = {}
     notes = [*absent(dataset)]
@@ -216,6 +218,7 @@ def score(
         if not evaluations[name].judged_rows and ranks is None:
             notes.extend(unjudged(name, run, qrels))
         notes.extend(run_notes(name, run, dataset, whole, source))
+        notes.extend(missing(name, run, qrels, ranks, listed_only))
         notes.extend(unranked(name, evaluations[name]))
     files = {name: fspath(source) for name, source in inputs.items() if _is_path(source)}
     return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes), files)
@@ -245,9 +248,9 @@ def _read(
     if not _is_path(source):
         run = Run.of(source, precision=precision)
         tied = any(isinstance(rank, TiedRank) for rank in _first_ranks(run.exact_ranks))
-        return run, run.exact_ranks if _wants_ranks(run, measures.values(), tied) else None
+        return run, run.exact_ranks if _wants_ranks(run, dataset, measures, tied) else None
     run = read_run(source, None if dataset.in_memory else dataset, precision)
-    with_ranks = _wants_ranks(run, measures.values(), has_best_ranks(source))
+    with_ranks = _wants_ranks(run, dataset, measures, has_best_ranks(source))
     return run, read_ranks(source, run) if with_ranks else None
 
 
@@ -256,14 +259,17 @@ def _first_ranks(ranks: Ranks | None) -> Iterable[int]:
     return next((docs.values() for docs in (ranks or {}).values() if docs), ())
 
 
-def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure], tied: bool) -> bool:
+def _wants_ranks(
+    run: Run, dataset: Dataset, measures: Mapping[str, ir_measures.Measure], tied: bool
+) -> bool:
     """Returns whether a measure needs more than the run lists, or ranks of equal scores."""
+    lists_all = np.isin(dataset.qrels.query_ids, run.query_ids).all()
     sizes = np.diff(run.offsets)
-    shallowest = int(sizes.min()) if len(sizes) else 0
+    shallowest = int(sizes.min()) if lists_all and len(sizes) else 0
     return any(
         traits(measure).exact_ranks
         and (tied or measure.params.get("cutoff", shallowest + 1) > shallowest)
-        for measure in measures
+        for measure in measures.values()
     )
 
 

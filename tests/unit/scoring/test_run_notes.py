@@ -90,3 +90,33 @@ def test_a_comparison_on_few_queries_has_a_caution() -> None:
     few = {name: dict(list(run.items())[:24]) for name, run in runs.items()}
     found = ir.compare(dict(list(qrels.items())[:24]), few, measure="AP", test="wilcoxon")
     assert str(found).endswith("Take significance as a hint. Use 25 queries or more.")
+
+
+def test_queries_without_rows_are_not_said_to_count_as_zero_where_their_ranks_are_known(
+    tmp_path: Path,
+) -> None:
+    docs = {"a": "a cat sat", "b": "two dogs ran", "c": "a fish swims"}
+    queries = {"1": "cat", "2": "nothing of it"}
+    data = ir.load(docs, queries=queries, qrels={"1": {"a": 1}, "2": {"b": 1}})
+    run = ir.retrieve(data, "bm25")
+    scores = ir.evaluate(data, run, measures="RR nDCG@1")
+    (note,) = scores.notes
+    assert (note.kind, note.queries, note.measures) == ("ranked", ("2",), ())
+    assert str(note) == (
+        "note: bm25 lacks 1 of 2 judged queries, the first 2; their exact ranks are known and are"
+        " scored: all documents have the score 0, in the order of their ids"
+    )
+    assert scores.figures()["bm25"]["RR"] == 0.75
+    path = tmp_path / "bm25.run"
+    ir.retrieve(data, "bm25", output=path)
+    from_file = ir.evaluate(data, {"bm25": path}, measures="RR nDCG@1")
+    assert (from_file.notes, from_file.figures()) == (scores.notes, scores.figures())
+    (page,) = ir.report(data, {"bm25": path}, measures="RR", output=tmp_path / "r.html")
+    assert note.text in page.read_text()
+    # One measure that the run's rows suffice for is scored as it is beside others.
+    alone = ir.evaluate(data, run, measures="nDCG@1").figures()["bm25"]
+    assert alone["nDCG@1"] == scores.figures()["bm25"]["nDCG@1"]
+    (partly,) = ir.evaluate(data, run, measures="RR nDCGp").notes
+    assert str(partly).endswith("in the order of their ids; nDCGp count them as zero")
+    (without,) = ir.evaluate(data, {"1": {"a": 1.0}}, measures="RR").notes
+    assert without.text.endswith("; they count as zero")
