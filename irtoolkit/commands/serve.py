@@ -198,7 +198,7 @@ def _until_told(library: Library, listener: socket.socket, access: Access, url: 
 
     from irtoolkit.apps.serve.app import serve
 
-    message = "the search is being compiled, which is needed once after an install"
+    message = "the search is being loaded"
     slow = threading.Timer(_SLOW, note, (message,))
     slow.daemon = True
 
