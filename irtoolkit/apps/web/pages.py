@@ -17,6 +17,7 @@ _TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
+_NOT_JSON = "the body is to be a JSON object, sent with the header Content-Type: application/json"
 # Whose folder `page` has what all pages share.
 _SHARED = "irtoolkit.apps.web"
 
@@ -50,9 +51,11 @@ def problems(app: FastAPI) -> None:
     """Adds handlers that describe what is wrong with a request in one line."""
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         # Without what was sent, which may be long.
         first = error.errors()[0]
+        if first["loc"] == ("body",) and not _is_json(request):
+            return JSONResponse({"detail": _NOT_JSON}, 422)
         field = ".".join(str(part) for part in first["loc"][1:])
         return JSONResponse({"detail": f"{field}: {first['msg']}".removeprefix(": ")}, 422)
 
@@ -60,6 +63,14 @@ def problems(app: FastAPI) -> None:
     async def left(_: Request, error: ClientDisconnect) -> JSONResponse:
         # Nobody reads it; without it the server logs a traceback.
         return JSONResponse({"detail": "the body ended too early"}, 400)
+
+
+def _is_json(request: Request) -> bool:
+    """Returns whether a request says that its body is JSON."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or (
+        kind.startswith("application/") and kind.endswith("+json")
+    )
 
 
 # In JSON, true, "3" and 3.0 are no whole numbers.

@@ -326,3 +326,12 @@ def test_measured_shares_are_told_of_passages_of_the_measured_length_alone(
     }
     assert told[8]["words"].startswith("finds ")
     assert [told[length] for length in (1, 3, 9)] == [{}] * 3
+
+
+def test_a_body_that_is_not_sent_as_json_is_told_the_header(client: TestClient) -> None:
+    for headers in ({}, {"Content-Type": "application/x-www-form-urlencoded"}):
+        answer = client.post("/search", content='{"query": "lamp"}', headers=headers)
+        assert answer.status_code == 422
+        assert "Content-Type: application/json" in answer.json()["detail"]
+    answer = client.post("/search", json={"query": "lamp"})
+    assert answer.json()["detail"].startswith("collection: ")
