@@ -123,12 +123,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ending.status(interrupt)
     except Exception as error:
         # ir_datasets and others raise what they like, a failed download among them.
-        if debug:
-            streams.say(traceback.format_exc().rstrip())
         message = f"irtoolkit: {_reason(error, args, _flags_of(args, words))}"
+        if debug:
+            message = message.removesuffix(" (--debug shows where)")
+            streams.say(_traceback(error, message))
         # Names of files and documents may hold what controls a terminal.
         streams.say("\n".join(map(printable, message.split("\n"))))
         return BAD_INPUT
+
+
+def _traceback(error: Exception, message: str) -> str:
+    """Returns the traceback of an error, without its last lines if the message repeats them."""
+    trace = traceback.format_exc()
+    if str(error) in message:
+        trace = trace.removesuffix("".join(traceback.format_exception_only(error)))
+    return trace.rstrip()
 
 
 def _reason(error: Exception, args: argparse.Namespace, flags: Sequence[str]) -> str:

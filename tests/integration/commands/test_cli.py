@@ -309,6 +309,7 @@ def test_debug_shows_the_traceback_before_the_same_line(
     assert answer.status == 2
     assert answer.err.startswith("Traceback (most recent call last):")
     assert answer.err.endswith(plain.err)
+    assert answer.err.count("nothing-like-it") == plain.err.count("nothing-like-it")
     assert "Traceback" not in plain.err
 
 
