@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from irtoolkit.apps.serve.asking import BusyError, LateError, PreparingError
 from irtoolkit.apps.serve.collection import SystemName
@@ -18,11 +18,37 @@ from irtoolkit.apps.web.pages import Whole
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.novels import LONGEST
 from irtoolkit.ranking.book_system import BOOKS
+from irtoolkit.version import __version__
 
 _ABOUT = (
     "Searches novels for the passages that fit a description or a sentence of criticism. List the"
     " collections first. Ids of passages are book:start+n: n sentences, the first counted from 0."
 )
+
+
+_Collection = Annotated[
+    str | None, Field(description="the id of a collection; by default the only one there is")
+]
+
+
+class _Server(MCPServer[Any]):
+    """A server that says in one line what is wrong with the arguments of a call."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        for tool in await self.list_tools():
+            known = tool.input_schema.get("properties", {})
+            unknown = [argument for argument in arguments if argument not in known]
+            if tool.name == name and unknown:
+                has = f"has {', '.join(known)}" if known else "has none"
+                raise ToolError(f"no argument {', '.join(unknown)}: {name} {has}")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            first = error.__cause__.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise ToolError(f"{field}: {first['msg']}") from None
 
 
 def server(library: Library) -> MCPServer[Any]:
@@ -36,7 +62,7 @@ def server(library: Library) -> MCPServer[Any]:
         finally:
             await library.close()
 
-    mcp = MCPServer("irtoolkit", instructions=_ABOUT, lifespan=living)
+    mcp = _Server("irtoolkit", version=__version__, instructions=_ABOUT, lifespan=living)
     _add_lists(mcp, library)
     _add_search(mcp, library)
     _add_reading(mcp, library)
@@ -72,8 +98,8 @@ def _add_lists(mcp: MCPServer[Any], library: Library) -> None:
 def _add_search(mcp: MCPServer[Any], library: Library) -> None:
     @mcp.tool()
     async def search_passages(
-        collection: Annotated[str, Field(description="the id of a collection")],
         query: Annotated[str, Field(description="what the passage says; [quote] may mark a gap")],
+        collection: _Collection = None,
         system: Annotated[
             SystemName | None, Field(description="by default the best there is")
         ] = None,
@@ -83,7 +109,7 @@ def _add_search(mcp: MCPServer[Any], library: Library) -> None:
         """Finds the passages that fit a query, best first, with their place in the book."""
         try:
             request = SearchRequest(
-                collection=collection,
+                collection=_chosen(library, collection),
                 query=query,
                 systems=[system] if system else None,
                 length=length,
@@ -98,14 +124,14 @@ def _add_search(mcp: MCPServer[Any], library: Library) -> None:
 def _add_reading(mcp: MCPServer[Any], library: Library) -> None:
     @mcp.tool()
     async def read_passage(
-        collection: Annotated[str, Field(description="the id of a collection")],
         passage: Annotated[str, Field(description="the id of a passage")],
+        collection: _Collection = None,
         before: Annotated[Whole, Field(ge=0, le=50)] = 5,
         after: Annotated[Whole, Field(ge=0, le=50)] = 5,
     ) -> dict[str, Any]:
         """A passage with sentences before and after it."""
         try:
-            passage_model = library.passage(collection, passage, before, after)
+            passage_model = library.passage(_chosen(library, collection), passage, before, after)
         except (KeyError, InputError) as error:
             raise ToolError(_said(error)) from None
         parts = {
@@ -120,6 +146,21 @@ def _add_reading(mcp: MCPServer[Any], library: Library) -> None:
 def run(library: Library) -> None:
     """Serves the tools on standard input and output until the input ends."""
     server(library).run("stdio")
+
+
+def _chosen(library: Library, name: str | None) -> str:
+    """Returns the name of the collection that is meant.
+
+    Raises:
+        ToolError: there is none of this name; or none is named, and there are several or none.
+    """
+    names = [entry.collection.name for entry in library.shelf.entries()]
+    if name in names:
+        return str(name)
+    if name is None and len(names) == 1:
+        return names[0]
+    wrong = "no collection is named" if name is None else "there is no such collection"
+    raise ToolError(f"{wrong}: {'there are ' + ', '.join(names) if names else 'no book is here'}")
 
 
 def _brief(answer: SearchAnswer) -> dict[str, Any]:

@@ -56,6 +56,49 @@ def test_a_client_lists_searches_and_reads(
     assert "no such collection" in str(wrong.content)
 
 
+def test_arguments_that_are_wrong_are_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Any
+) -> None:
+    from mcp import Client
+
+    from irtoolkit.apps.serve.mcp_tools import server
+    from irtoolkit.version import __version__
+
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    library = Library(tmp_path / "library", None)
+    entry = library.shelf.add_file(write("lamp.txt", BOOK))
+    query = {"query": "she burned the chairs"}
+
+    async def talk() -> None:
+        async with Client(server(library)) as client:
+
+            async def refusal(tool: str, arguments: dict[str, Any]) -> str:
+                answer = await client.call_tool(tool, arguments)
+                assert answer.is_error
+                return str(answer.content[0].text)
+
+            assert client.server_info.version == __version__
+            await asyncio.to_thread(wait_for, lambda: entry.progress.stage == "ready")
+            found = await client.call_tool("search_passages", query)
+            assert found.structured_content["hits"]
+            passage = found.structured_content["hits"][0]["id"]
+            assert not (await client.call_tool("read_passage", {"passage": passage})).is_error
+            assert (await refusal("search_passages", {**query, "depth": 3})).startswith(
+                "no argument depth: search_passages has query, collection, system"
+            )
+            assert await refusal("list_collections", {"x": 1}) == (
+                "no argument x: list_collections has none"
+            )
+            assert await refusal("search_passages", {}) == "query: Field required"
+            assert "\n" not in await refusal("search_passages", {**query, "length": 99})
+            library.shelf.add_file(write("other.txt", BOOK + "It was the end."))
+            names = ", ".join(each.collection.name for each in library.shelf.entries())
+            for more in ({}, {"collection": "none"}):
+                assert names in await refusal("search_passages", {**query, **more})
+
+    asyncio.run(talk())
+
+
 def test_calls_that_are_not_answered_before_the_end_say_nothing() -> None:
     """A client that leaves while its calls wait is no error, and none is logged."""
     from irtoolkit.apps.serve.asking import Desk, Question
