@@ -105,11 +105,11 @@ def _quiet() -> Iterator[None]:
 
 
 def _execute(args: argparse.Namespace) -> None:
-    _check_access(args)
-    refuse_nul(args.folder, folder=True)
     _need("fastapi", "serve")
     if args.mcp:
         _need("mcp", "mcp")
+    _check_access(args)
+    refuse_nul(args.folder, folder=True)
     from irtoolkit.apps.serve.library import Library
 
     serves = not (args.measure or args.prepare or args.mcp)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from fnmatch import fnmatch
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -38,7 +39,12 @@ _OTHER_WEIGHTS = "pytorch_model*.bin*"
 
 
 def in_hub_cache(hub_id: str) -> str | None:
-    """Returns the folder of a model in the hub's cache, if its files include weights."""
+    """Returns the folder of a model in the hub's cache, if its files include weights.
+
+    Without the hub's library, there is none.
+    """
+    if find_spec("huggingface_hub") is None:
+        return None
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 

@@ -79,7 +79,7 @@ class Best(Retriever):
     def scorer(self, task: Task) -> Scorer:
         parts = self.parts(task)
         if lacking := list(filter(None, map(_lacking, parts))):
-            raise InputError("; ".join(lacking))
+            raise InputError("; ".join(dict.fromkeys(lacking)))
         scorers = [part.scorer(task) for part in parts]
         if len(scorers) == 1:
             return scorers[0]
