@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.commands import pass_on
 
 HELP = "ir_measures' own command, with our collections and measures"
@@ -27,5 +28,11 @@ def execute(args: argparse.Namespace) -> None:
     sys.argv = ["irtoolkit ir_measures", *args.arguments]
     try:
         main_cli()
+    except IsADirectoryError as error:
+        raise InputError(
+            "ir_measures reads no folder",
+            file=error.filename,
+            remedy="give the file of its judgments, or score with irtoolkit eval FOLDER RUN",
+        ) from None
     finally:
         sys.argv = before

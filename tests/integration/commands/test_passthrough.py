@@ -99,3 +99,10 @@ def test_their_errors_are_errors(irtoolkit: Command, tmp_path: Path) -> None:
 def test_options_of_our_own_stay_before_the_name(irtoolkit: Command) -> None:
     answer = irtoolkit("--version", "ir_datasets", "list")
     assert answer.out.startswith("irtoolkit ")
+
+
+def test_a_folder_of_a_collection_is_scored_by_eval(irtoolkit: Command, tmp_path: Path) -> None:
+    answer = irtoolkit("ir_measures", tmp_path, RUN, "nDCG@10")
+    assert answer.status == 2
+    assert f"{tmp_path}: ir_measures reads no folder" in answer.err
+    assert "irtoolkit eval FOLDER RUN" in answer.err
