@@ -12,6 +12,7 @@ import argparse
 import math
 import re
 import shlex
+import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from irtoolkit.base.files import refuse_unwritable
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.base.plurals import number_of
-from irtoolkit.base.textwidth import harmless
+from irtoolkit.base.textwidth import harmless, wrap
 from irtoolkit.commands._streams import say
 
 if TYPE_CHECKING:
@@ -257,8 +258,12 @@ def _finite(content: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """Writes a line for the person at the terminal to standard error."""
-    say(harmless(text))
+    """Writes a line for the person at the terminal to standard error, broken at its width there."""
+    from irtoolkit.base.tables import terminal_width
+
+    text = harmless(text)
+    at_terminal = sys.stderr is not None and sys.stderr.isatty()
+    say("\n".join(wrap(text, terminal_width(), cut=False)) if at_terminal else text)
 
 
 def size_of(run: Run) -> str:
