@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,6 +154,16 @@ def within_two_gigabytes() -> Iterator[None]:
     before = _memory("VmRSS")
     yield
     assert _memory("VmHWM") - before < 2 * 1024**3
+
+
+@pytest.fixture(autouse=True)
+def same_folder(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Goes back to the working folder that a test began in; real data may be at a relative path."""
+    before = os.getcwd()
+    yield
+    if os.getcwd() != before:
+        os.chdir(before)
+        warnings.warn(f"{request.node.nodeid} left its working folder", stacklevel=1)
 
 
 @pytest.fixture(scope="session")
