@@ -288,8 +288,9 @@ def test_a_book_that_is_ready_has_been_searched(
     own = Collection.answer
 
     def answer(self: Collection, *rest: Any) -> Any:
-        stage = library.shelf.get(self.name).progress.stage
-        searched.append((self.name, stage))
+        entry = library.shelf.get(self.name)
+        if entry.collection is self:  # a server of an earlier test may still search its own
+            searched.append((self.name, entry.progress.stage))
         return own(self, *rest)
 
     library: Library = client.app.state.library  # type: ignore[attr-defined]
