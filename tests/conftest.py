@@ -8,7 +8,6 @@ import os
 import shutil
 import sys
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,9 +39,6 @@ SAMPLE = ROOT / "irtoolkit" / "datasets" / "samples" / "csfcube"
 os.environ.setdefault("IR_DATASETS_HOME", str(Path(os.environ.get("TMPDIR", "/tmp")) / "irtk-home"))
 os.environ.setdefault("IRTOOLKIT_CACHE", os.environ["IR_DATASETS_HOME"] + "-cache")
 os.environ["HF_HUB_OFFLINE"] = "1"
-# Real data are found from every working folder.
-if "://" not in (data := os.environ.get("IRTOOLKIT_DATA", "")) and data:
-    os.environ["IRTOOLKIT_DATA"] = os.path.abspath(data)
 # Tables are as wide as without a terminal, whatever runs the tests.
 os.environ["COLUMNS"] = "100"
 # Ray's workers give way to everything else, for minutes on a busy machine, unless they are told otherwise.
@@ -157,18 +153,6 @@ def within_two_gigabytes() -> Iterator[None]:
     before = _memory("VmRSS")
     yield
     assert _memory("VmHWM") - before < 2 * 1024**3
-
-
-@pytest.fixture(autouse=True)
-def same_folder(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Goes back to the working folder and the data that a test began with."""
-    before, data = os.getcwd(), os.environ.get("IRTOOLKIT_DATA")
-    yield
-    if (os.getcwd(), os.environ.get("IRTOOLKIT_DATA")) != (before, data):
-        os.chdir(before)
-        os.environ.pop("IRTOOLKIT_DATA", None)
-        os.environ |= {} if data is None else {"IRTOOLKIT_DATA": data}
-        warnings.warn(f"{request.node.nodeid} left another working folder or data", stacklevel=1)
 
 
 @pytest.fixture(scope="session")

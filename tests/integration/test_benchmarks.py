@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from unittest.mock import patch
 
 import pytest
 
@@ -17,7 +19,8 @@ SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py"))
 def test_a_script_can_be_imported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     try:
-        importlib.import_module(name)
+        with patch.dict(os.environ):  # a script may set its own environment
+            importlib.import_module(name)
     finally:
         for script in SCRIPTS:
             sys.modules.pop(script, None)
