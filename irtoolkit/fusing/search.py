@@ -122,6 +122,11 @@ class FusionBench:
         """The queries of all folds."""
         return tuple(query_id for fold in self.folds for query_id in fold)
 
+    @cached_property
+    def books(self) -> dict[str, str]:
+        """The book of each judged query, where the dataset tells it."""
+        return books_of(self.dataset)
+
     def others(self, fold_index: int) -> tuple[str, ...]:
         """Returns the queries of all folds but one."""
         rest = self.folds[:fold_index] + self.folds[fold_index + 1 :]
@@ -154,9 +159,8 @@ class FusionBench:
                 f"{len(others)} other query to train {configuration.method} on",
                 remedy="tune on more queries, or other methods",
             )
-        books = books_of(self.dataset)
-        count = min(self.search.inner, len(kept_together(others, books)))
-        inner = dealt(others, count, (self.search.seed, fold_index + 1), books)
+        count = min(self.search.inner, len(kept_together(others, self.books)))
+        inner = dealt(others, count, (self.search.seed, fold_index + 1), self.books)
         evaluation = self.evaluated(
             self.fused(self.made(configuration, {*others} - {*fold}), fold) for fold in inner
         )
