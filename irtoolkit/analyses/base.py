@@ -1,4 +1,4 @@
-"""What a package needs that adds an analysis; see `irtoolkit.papers.analyses.base`."""
+"""The classes for a package that adds an analysis; see `irtoolkit.papers.analyses.base`."""
 
 from irtoolkit.papers.analyses.base import Analysis as Analysis
 from irtoolkit.papers.analyses.base import Column as Column

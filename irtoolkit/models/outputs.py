@@ -34,6 +34,16 @@ def dense_rows(matrix: Any) -> list[Output]:
     return [(row,) for row in arriving(matrix.float())]
 
 
+def on_device(values: NDArray[Any], device: Any) -> Any:
+    """Returns an array as a tensor on a device; what is copied to a GPU is not waited for."""
+    import torch
+
+    tensor = torch.from_numpy(values)
+    if torch.device(device).type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
+
+
 def arriving(tensor: Any) -> NDArray[Any]:
     """Returns a tensor as an array on the CPU, whose values are ready after `mark`."""
     import torch

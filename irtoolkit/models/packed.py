@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from irtoolkit.models.outputs import on_device
+
 # Encoders whose layers are BERT's, by the names that transformers has for them.
 _ENCODERS = {
     "BertEncoder",
@@ -48,19 +50,12 @@ class Layout(NamedTuple):
 
 def layout_of(mask: Any, device: Any) -> Layout:
     """Returns the layout of a batch with an (n, t) mask of its tokens, an array on the CPU."""
-    import torch
-
     counts = mask.astype(bool).sum(1)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     filled = int(starts[-1]) == mask.size
 
-    def there(values: Any) -> Any:
-        tensor = torch.from_numpy(values)
-        tensor = tensor.pin_memory() if torch.device(device).type == "cuda" else tensor
-        return tensor.to(device, non_blocking=True)
-
-    positions = None if filled else there(np.flatnonzero(mask))
-    return Layout(mask.shape, positions, there(starts), int(counts.max(initial=1)))
+    positions = None if filled else on_device(np.flatnonzero(mask), device)
+    return Layout(mask.shape, positions, on_device(starts, device), int(counts.max(initial=1)))
 
 
 def with_layout(mask: Any, values: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints
+from irtoolkit.models.outputs import on_device
 from irtoolkit.models.packed import with_layout
 
 # What a transformer reads of each token.
@@ -94,24 +95,17 @@ class Reader:
 
     def features(self, texts: Sequence[Tokens], device: str) -> dict[str, Any]:
         """Returns a batch as the model reads it, on a device."""
-        import torch
-
         counts = np.fromiter((len(text.ids) for text in texts), np.int64, len(texts))
         mask = np.arange(counts.max(initial=1)) < counts[:, None]
-
-        def there(values: NDArray[Any]) -> Any:
-            tensor = torch.from_numpy(values)
-            tensor = tensor.pin_memory() if device.startswith("cuda") else tensor
-            return tensor.to(device, non_blocking=True)
 
         def filled(parts: list[NDArray[np.int32]], empty: int) -> Any:
             tensor = np.full(mask.shape, empty, np.int64)
             tensor[mask] = np.concatenate(parts)
-            return there(tensor)
+            return on_device(tensor, device)
 
         arrays = {
             _IDS: filled([text.ids for text in texts], self.padding),
-            _MASK: with_layout(there(mask.astype(np.int64)), mask),
+            _MASK: with_layout(on_device(mask.astype(np.int64), device), mask),
         }
         if self.typed:
             arrays[_TYPES] = filled([text.types for text in texts], 0)

@@ -1,4 +1,4 @@
-"""What to rank a collection of one's own with, where there is nothing to choose by."""
+"""A ranking of a collection of one's own without judgments to choose a retriever by."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from irtoolkit.models.outputs import on_device
 from irtoolkit.retrievers.vectors import Vectors
 from irtoolkit.runs.top_k import TieOrder
 
@@ -106,10 +107,7 @@ class GpuVectors:
         """Queries that are to be compared."""
         import torch
 
-        single = torch.from_numpy(np.ascontiguousarray(queries, np.float32))
-        if self.device.type == "cuda":
-            single = single.pin_memory()
-        full = single.to(self.device, non_blocking=True)
+        full = on_device(np.ascontiguousarray(queries, np.float32), self.device)
         double = full.double()
         norms = double.norm(dim=1)
         # Powers of two: nothing is rounded.
@@ -233,7 +231,7 @@ def _lent(vectors: Any, device: Any) -> bool:
     if not _LENT[address]:
         with torch.cuda.device(device):
             if int(driver.cudaHostRegister(address, vectors.nbytes, 0)) != 0:
-                with suppress(RuntimeError):  # which is said once, to whoever comes next
+                with suppress(RuntimeError):  # CUDA reports an error once, at the next call
                     torch.zeros(1, device=device)
                 return False
     _LENT[address] += 1
