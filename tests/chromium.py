@@ -130,6 +130,15 @@ class Page:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
+    def run_if_settled(self, script: str) -> Any:
+        """As `run`; None while another page takes the place of this one."""
+        try:
+            return self.run(script)
+        except RuntimeError as error:
+            if "navigated" not in str(error):
+                raise
+            return None
+
     def click(self, selector: str) -> None:
         """Presses the middle of an element with the mouse."""
         found = f"document.querySelector({json.dumps(selector)})"

@@ -235,7 +235,9 @@ def test_a_token_that_is_pasted_into_an_open_page_is_taken(
     page.open(f"{address}/{place}")
     page.run("window.isOld = true; location.hash = 'token=N%2FW'; 1")
     # Not `until`, whose promise a new page takes away.
-    wait_for(lambda: page.run("!window.isOld && localStorage.getItem('token') === 'N/W'"))
+    wait_for(
+        lambda: page.run_if_settled("!window.isOld && localStorage.getItem('token') === 'N/W'")
+    )
     assert page.run("location.href") == f"{address}/{place}"
 
 
