@@ -7,9 +7,14 @@ A server is started in a folder and a cache that are empty; when its model is lo
 uploaded over HTTP as the page does. Shown are the seconds until it can be searched by words and by
 meaning, those of searches meanwhile and afterwards, of many readers at once, and of the next start;
 and CPU seconds and memory of the server. Each query is asked once: nothing of it is kept.
+
+Each reader has a connection that stays open, as a browser has, and searches with the settings of the
+page. All readers are one process beside the server, on the same cores: a search is timed from sending
+it until its answer is read, and answers are parsed afterwards.
 """
 
 import argparse
+import http.client
 import json
 import os
 import platform
@@ -20,11 +25,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +38,35 @@ from irtoolkit.base.files import atomic_text
 
 READERS, ROUNDS, QUERIES = 50, 4, 20
 SYSTEMS = ("words", "meaning", "both")
+# What the page asks for unless a reader says otherwise.
+PAGE = {"length": 8, "depth": 20, "context": 1}
+
+
+class Reader:
+    """A browser that searches: a connection that stays open."""
+
+    def __init__(self, host: str) -> None:
+        self._connection = http.client.HTTPConnection(host)
+
+    def ask(self, path: str, body: bytes | None = None) -> bytes:
+        """The answer to a request."""
+        kind = {"Content-Type": "application/json"}
+        self._connection.request("GET" if body is None else "POST", path, body, kind)
+        answer = self._connection.getresponse()
+        text = answer.read()
+        if answer.status >= 400:
+            raise OSError(f"{path}: {answer.status} {text[:200]!r}")
+        return text
+
+    def seconds(self, name: str, system: str, query: str) -> float:
+        """Of a search."""
+        wanted = {"collection": name, "query": query, "systems": [system], **PAGE}
+        body = json.dumps(wanted).encode()
+        began = time.perf_counter()
+        text = self.ask("/search", body)
+        seconds = time.perf_counter() - began
+        assert b'"rank":1' in text
+        return seconds
 
 
 class Server:
@@ -49,23 +83,29 @@ class Server:
             text=True,
         )
         assert self._process.stdout is not None
-        self._address = self._process.stdout.readline().strip().rstrip("/")
+        address = self._process.stdout.readline().strip()
+        self._host = urllib.parse.urlsplit(address).netloc
+        self._reader = self.reader()
+
+    def reader(self) -> "Reader":
+        """A reader of its page, with a connection of its own."""
+        return Reader(self._host)
 
     def ask(self, path: str, body: bytes | None = None) -> Any:
         """The answer to a request, as JSON."""
-        request = urllib.request.Request(
-            self._address + path, body, {"Content-Type": "application/json"}
-        )
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)
+        return json.loads(self._reader.ask(path, body))
 
     def seconds(self, name: str, system: str, query: str) -> float:
         """Of a search."""
-        wanted = {"collection": name, "query": query, "systems": [system]}
-        began = time.perf_counter()
-        hits = self.ask("/search", json.dumps(wanted).encode())["answers"][0]["hits"]
-        assert hits
-        return time.perf_counter() - began
+        return self._reader.seconds(name, system, query)
+
+    def cpu(self) -> float:
+        """CPU seconds so far, 0 where they cannot be read."""
+        status = Path(f"/proc/{self._process.pid}/stat")
+        if not status.is_file():
+            return 0.0
+        user, system = status.read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def until(self, name: str, system: str) -> list[float]:
         """Waits for a system of a collection; seconds of searches by words meanwhile."""
@@ -108,22 +148,29 @@ def loaded(server: Server) -> float:
 def crowd(server: Server, name: str, systems: Sequence[str] = SYSTEMS) -> dict[str, Any]:
     """Many readers at once, each asking several times, by one system after another."""
 
-    def ask(number: int) -> float | None:
-        system = systems[number % len(systems)]
-        try:
-            return server.seconds(name, system, f"a friend is hurt, reader {number}")
-        except urllib.error.URLError:
-            return None
+    def ask(number: int) -> list[float]:
+        reader, taken = server.reader(), []
+        for turn in range(ROUNDS):
+            system = systems[(number + turn) % len(systems)]
+            with suppress(OSError):
+                query = f"a friend is hurt, reader {number}, turn {turn}"
+                taken.append(reader.seconds(name, system, query))
+        return taken
 
-    began = time.perf_counter()
+    began, used = time.perf_counter(), server.cpu()
     with ThreadPoolExecutor(READERS) as readers:
-        taken = list(readers.map(ask, range(READERS * ROUNDS)))
-    done = sorted(one for one in taken if one is not None)
+        done = sorted(chain.from_iterable(readers.map(ask, range(READERS))))
+    searches = READERS * ROUNDS
     return {
-        "readers": READERS, "searches": len(taken), "errors": len(taken) - len(done),
-        "seconds": time.perf_counter() - began, "median": statistics.median(done),
-        "95 %": done[int(0.95 * (len(done) - 1))], "slowest": done[-1],
-    }  # fmt: skip
+        "readers": READERS,
+        "searches": searches,
+        "errors": searches - len(done),
+        "seconds": time.perf_counter() - began,
+        "median": statistics.median(done),
+        "95 %": done[int(0.95 * (len(done) - 1))],
+        "slowest": done[-1],
+        "CPU a search": (server.cpu() - used) / searches,
+    }
 
 
 def measured(novel: Path, model: str, folder: Path) -> dict[str, Any]:
@@ -166,7 +213,8 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"{many['readers']} readers, {many['searches']} searches: {many['errors']} errors, median"
         f" {many['median']:.2f} s, slowest {many['slowest']:.2f} s",
         *(
-            f"the same by {system}: median {one['median']:.2f} s, 95 % within {one['95 %']:.2f} s"
+            f"the same by {system}: median {one['median']:.2f} s, 95 % within {one['95 %']:.2f} s;"
+            f" {1000 * one['CPU a search']:.1f} ms of the server's CPU a search"
             for system, one in found["crowds"].items()
         ),
         f"next start until meaning           {found['next start until meaning']:8.1f} s",

@@ -109,15 +109,15 @@ def best_passages(
     """Returns the best passages; of those that share a sentence, the best one alone."""
     chosen: list[RankedPassage] = []
     layout = words.layout
-    covered = np.zeros(layout.size, bool)
+    covered = bytearray(layout.size)
     ranked = _ranked(words, scores, length, depth)
     for number, (book, start, size) in zip(
         ranked.tolist(), layout.passages(ranked, length), strict=True
     ):
-        sentences = slice(int(layout.begins[book]) + start, int(layout.begins[book]) + start + size)
-        if covered[sentences].any():
+        begin = int(layout.begins[book]) + start
+        if any(covered[begin : begin + size]):
             continue
-        covered[sentences] = True
+        covered[begin : begin + size] = b"\1" * size
         chosen.append(_found(words, scores, number, (book, start, size), cosines))
         if len(chosen) == depth:
             break
@@ -145,8 +145,10 @@ def _found(
     cosines: Floats | None,
 ) -> RankedPassage:
     book, start, size = passage
-    first = int(words.layout.lengths[:book].sum()) + start
-    passage_cosines = np.empty(0) if cosines is None else cosines[first : first + size]
-    similar = () if np.isnan(passage_cosines).any() else tuple(passage_cosines.tolist())
+    similar: tuple[float, ...] = ()
+    if cosines is not None:
+        first = int(words.layout.lengths[:book].sum()) + start
+        of_sentences = cosines[first : first + size]
+        similar = () if np.isnan(of_sentences).any() else tuple(of_sentences.tolist())
     parts = {name: float(values[number]) for name, values in scores.parts.items()}
     return RankedPassage(book, start, size, float(scores.total[number]), parts, similar)

@@ -65,6 +65,9 @@ class Marks:
                 for at in range(begin, bisect_left(own.sentences, last, begin)):
                     spans[own.sentences[at] - first].append((own.starts[at], own.stops[at]))
             texts = self._sentences[first:last]
-            return [cut(text, sorted(own)) for text, own in zip(texts, spans, strict=True)]
+            return [
+                cut(text, sorted(own)) if own else [text]
+                for text, own in zip(texts, spans, strict=True)
+            ]
 
         return pieces

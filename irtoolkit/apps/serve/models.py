@@ -1,7 +1,11 @@
-"""Requests and responses of the API."""
+"""Requests and responses of the API.
+
+An answer has hundreds of sentences, so its parts are dataclasses, which are not validated.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -112,25 +116,30 @@ class SearchRequest(_Strict):
     format: Literal["json", "csv", "trec"] = "json"
 
 
-class SentenceModel(BaseModel):
+@dataclass(slots=True)
+class SentenceModel:
     """A sentence; its pieces joined are its text."""
 
-    number: int = Field(description="in the book, from 0")
-    pieces: list[str] = Field(description="plain and shared with the query in turn, plain first")
-    paragraph: bool = Field(description="whether a paragraph begins here")
-    similarity: float | None = Field(default=None, description="cosine with the query")
+    number: Annotated[int, Field(description="in the book, from 0")]
+    pieces: Annotated[
+        list[str], Field(description="plain and shared with the query in turn, plain first")
+    ]
+    paragraph: Annotated[bool, Field(description="whether a paragraph begins here")]
+    similarity: Annotated[float | None, Field(description="cosine with the query")] = None
 
 
-class PlaceModel(BaseModel):
+@dataclass(slots=True)
+class PlaceModel:
     """Where a passage is."""
 
     chapter: str
-    number: int = Field(description="of the chapter, from 1; 0 before the first")
-    sentence: int = Field(description="its first sentence in the chapter, from 1")
-    share: float = Field(description="the share of the book before it, from 0 to 1")
+    number: Annotated[int, Field(description="of the chapter, from 1; 0 before the first")]
+    sentence: Annotated[int, Field(description="its first sentence in the chapter, from 1")]
+    share: Annotated[float, Field(description="the share of the book before it, from 0 to 1")]
 
 
-class PassageModel(BaseModel):
+@dataclass(slots=True)
+class PassageModel:
     """A passage in its surroundings."""
 
     id: str
@@ -144,25 +153,30 @@ class PassageModel(BaseModel):
     after: list[SentenceModel]
 
 
+@dataclass(slots=True)
 class HitModel(PassageModel):
     """A passage that was found."""
 
     rank: int
     score: float
-    explanation: str = Field(description="the score in words")
-    shared: list[str] = Field(description="words shared with the query, the rarest first")
-    grade: int | None = Field(description="1 this is it, 0 not this, null not judged")
+    explanation: Annotated[str, Field(description="the score in words")]
+    shared: Annotated[list[str], Field(description="words shared with the query, the rarest first")]
+    grade: Annotated[int | None, Field(description="1 this is it, 0 not this, null not judged")]
 
 
-class SystemAnswer(BaseModel):
+@dataclass(slots=True)
+class SystemAnswer:
     """The passages that one system found."""
 
     system: SystemName
     hits: list[HitModel]
-    curve: list[list[float]] = Field(
-        description="for each book, the greatest similarity in equal parts; empty by words"
-    )
-    note: str = Field(description="why nothing was found, or what to beware of; else empty")
+    curve: Annotated[
+        list[list[float]],
+        Field(description="for each book, the greatest similarity in equal parts; empty by words"),
+    ]
+    note: Annotated[
+        str, Field(description="why nothing was found, or what to beware of; else empty")
+    ]
 
 
 class SearchAnswer(BaseModel):

@@ -88,19 +88,15 @@ def _passage(
 ) -> dict[str, Any]:
     """Returns the fields of a passage in its surroundings; `pieces` marks terms in sentences."""
     novel, start, stop = collection.novels[found.book], found.start, found.start + found.length
-    beginnings, here = collection.paragraphs[found.book], collection.firsts[found.book]
-
-    def shown(first: int, last: int, similarities: Sequence[float] = ()) -> list[SentenceModel]:
-        return [
-            SentenceModel(
-                number=number,
-                pieces=parts,
-                paragraph=number in beginnings,
-                similarity=round(similarities[number - first], 4) if similarities else None,
-            )
-            for number, parts in enumerate(pieces(here + first, here + last), first)
-        ]
-
+    first, last = max(0, start - before), min(len(novel.sentences), stop + after)
+    beginnings, offset = collection.paragraphs[found.book], collection.firsts[found.book]
+    sentences = [
+        SentenceModel(number, parts, number in beginnings)
+        for number, parts in enumerate(pieces(offset + first, offset + last), first)
+    ]
+    begin, end = start - first, stop - first
+    for sentence, similarity in zip(sentences[begin:end], found.similarities, strict=False):
+        sentence.similarity = round(similarity, 4)
     place = novel.place(start)
     return {
         "id": f"{novel.name}:{start}+{found.length}",
@@ -108,12 +104,10 @@ def _passage(
         "book": novel.name,
         "title": novel.title,
         "author": novel.author,
-        "place": PlaceModel(
-            chapter=place.chapter, number=place.number, sentence=place.sentence, share=place.share
-        ),
-        "before": shown(max(0, start - before), start),
-        "sentences": shown(start, stop, found.similarities),
-        "after": shown(stop, min(len(novel.sentences), stop + after)),
+        "place": PlaceModel(place.chapter, place.number, place.sentence, place.share),
+        "before": sentences[:begin],
+        "sentences": sentences[begin:end],
+        "after": sentences[end:],
     }
 
 
