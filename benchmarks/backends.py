@@ -3,7 +3,7 @@
     IRTOOLKIT_DATA=../shared/data python benchmarks/backends.py
     python benchmarks/backends.py --models all-MiniLM-L6-v2 --dataset quoter/sample/en/test
 
-Weights come from `irtoolkit models --fetch NAME`; a model that is published as an ONNX file alone is
+Weights come from the hub or `python benchmarks/weights.py`; a model that is published as an ONNX file alone is
 converted to torch's first, and each is exported to ONNX here. Speed is of abstracts of CSFCube cut at
 128 tokens, and of a cross-encoder of pairs with their titles, on the threads that torch takes: ways take
 turns, and the fastest of some rounds counts, as a share of torch in fp32. Quality is that of the ranking

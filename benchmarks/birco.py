@@ -1,6 +1,6 @@
 """BIRCO: systems of irtoolkit beside the published runs, with intervals and paired tests.
 
-    irtoolkit models --fetch all-MiniLM-L6-v2 all-mpnet-base-v2 bge-small-en gte-small ms-marco-MiniLM-L-12
+    python benchmarks/weights.py
     IRTOOLKIT_DATA=DATA python benchmarks/birco.py RUNS --ranks evaluation/ranks
 
 RUNS is a folder: a run that it has (TASK.SYSTEM.run) is scored as it is, others are made. --ranks is the folder of that name

@@ -6,7 +6,7 @@
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py egret-forms --take FOLDER
     python benchmarks/quality.py --table
 
-Weights come from `irtoolkit models --fetch NAME`. quality.toml lists the rows of each table as the
+Weights come from `python benchmarks/weights.py`. quality.toml lists the rows of each table as the
 commands that make their runs. Each row is run on the data where choices are made and on the data that
 is reported on. Of each group whose rows are alternatives the best on the first is shown, and so is the
 best row of all. Where the data have folds, the choice for the queries of a fold is made on the other

@@ -31,7 +31,7 @@ slightly other scores on other CPUs. To repeat everything, fetch the
 weights and run the script, which makes the runs that RUNS lacks:
 
 ```sh
-irtoolkit models --fetch all-MiniLM-L6-v2 all-mpnet-base-v2 bge-small-en gte-small ms-marco-MiniLM-L-12  # needs: a network
+python benchmarks/weights.py  # needs: a network, and a clone of the repository
 IRTOOLKIT_DATA=DATA python benchmarks/birco.py RUNS --ranks evaluation/ranks  # needs: BIRCO's repository
 ```
 """

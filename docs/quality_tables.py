@@ -45,7 +45,7 @@ Holm-corrected over its column of the table. *ms* is what a query takes on two c
 prepared; tables were measured on different days, and machines differ. To repeat everything, fetch the weights and run the script:
 
 ```sh
-irtoolkit models --fetch all-MiniLM-L6-v2 all-mpnet-base-v2 bge-small-en gte-small ms-marco-MiniLM-L-12  # needs: a network
+python benchmarks/weights.py  # needs: a network, and a clone of the repository
 IRTOOLKIT_DATA=DATA python benchmarks/quality.py  # needs: the releases in DATA, and a clone of the repository
 python benchmarks/quality.py vaswani cacm  # needs: a network or DATA, and a clone of the repository
 ```

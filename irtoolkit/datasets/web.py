@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -44,7 +43,7 @@ def _download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
         if (staging / name).is_file():
             continue
         part = staging / f"{name}.part"
-        fetch(urllib.request.Request(url), part)
+        _fetch(urllib.request.Request(url), part)
         digest = sha256(part)
         if digest != expected:
             part.unlink()
@@ -57,35 +56,20 @@ def _download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
     staging.rename(folder)
 
 
-def fetch(
-    request: urllib.request.Request,
-    part: Path,
-    *,
-    most: int | None = None,
-    context: ssl.SSLContext | None = None,
-) -> None:
+def _fetch(request: urllib.request.Request, part: Path) -> None:
     """Downloads a file, resuming a partial one.
 
-    Args:
-        request: the request, without a range.
-        part: the partial file.
-        most: largest size of the file in bytes; a longer file is read no further.
-        context: the certificates to trust; by default the system's.
-
     Raises:
-        OSError: the network or the disk failed, or the file is longer than that.
+        OSError: the network or the disk failed.
     """
     have = part.stat().st_size if part.exists() else 0
-    if most is not None and have == most:
-        return  # its hash will be checked
     if have:
         request.add_header("Range", f"bytes={have}-")
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS, context=context) as answer:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
             # A server without support for ranges sends the whole file again.
             resumed = have > 0 and answer.status == http.HTTPStatus.PARTIAL_CONTENT
             total = int(answer.headers.get("Content-Length") or 0)
-            room = None if most is None else most - have * resumed
             with (
                 open(part, "ab" if resumed else "wb") as out,
                 tqdm(
@@ -95,8 +79,6 @@ def fetch(
                 got = 0
                 while piece := answer.read(_PIECE):
                     got += len(piece)
-                    if room is not None and got > room:
-                        raise OSError(f"the file has more than the {most:,} bytes it should have")
                     out.write(piece)
                     bar.update(len(piece))
             # Reading in pieces, http.client does not tell a broken connection from the end.

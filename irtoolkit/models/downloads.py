@@ -60,24 +60,34 @@ def fetched_from_hub(hub_id: str, licence: str = "") -> str:
         InputError: the hub cannot be reached, has no such model, or asks for a login.
     """
     from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.utils import filter_repo_objects
 
+    files = files_of(hub_id)
+    licence = licence or getattr(_about(hub_id).card_data, "license", None) or "not stated"
+    _log.warning(
+        "downloading %s from %s: %s MB, licence %s",
+        hub_id,
+        constants.ENDPOINT,
+        f"{sum(files.values()) / 1e6:,.1f}",
+        licence,
+    )
+    unwanted = places.left_out(file.rfilename for file in _about(hub_id).siblings)
     try:
-        details = _about(hub_id)
-        sizes = {file.rfilename: file.size or 0 for file in details.siblings}
-        unwanted = places.left_out(sizes)
-        size = sum(sizes[name] for name in filter_repo_objects(sizes, ignore_patterns=unwanted))
-        licence = licence or getattr(details.card_data, "license", None) or "not stated"
-        _log.warning(
-            "downloading %s from %s: %s MB, licence %s",
-            hub_id,
-            constants.ENDPOINT,
-            f"{size / 1e6:,.1f}",
-            licence,
-        )
         return str(snapshot_download(hub_id, ignore_patterns=unwanted))
     except Exception as error:  # the hub has many, and the network more
         raise _refused(hub_id, error) from None
+
+
+def files_of(hub_id: str) -> dict[str, int]:
+    """Returns the files of a model on the hub that are downloaded: path to size in bytes.
+
+    Raises:
+        InputError: the hub cannot be reached, has no such model, or asks for a login.
+    """
+    from huggingface_hub.utils import filter_repo_objects
+
+    sizes = {file.rfilename: file.size or 0 for file in _about(hub_id).siblings}
+    wanted = filter_repo_objects(sizes, ignore_patterns=places.left_out(sizes))
+    return {name: sizes[name] for name in wanted}
 
 
 @cache
@@ -112,10 +122,14 @@ def _silent() -> Any:
     return type("Silent", (tqdm,), {"__init__": start})
 
 
+@cache
 def _about(hub_id: str) -> Any:
     from huggingface_hub import HfApi
 
-    return HfApi().model_info(hub_id, files_metadata=True)
+    try:
+        return HfApi().model_info(hub_id, files_metadata=True)
+    except Exception as error:  # the hub has many, and the network more
+        raise _refused(hub_id, error) from None
 
 
 def _refused(hub_id: str, error: Exception) -> InputError:

@@ -1,6 +1,6 @@
 """Conversion of ONNX files into weights for torch, the reverse of `exporting`.
 
-Encoders in package registries often come as ONNX alone, which runs but cannot be trained.
+Some encoders are published as ONNX alone, which runs but cannot be trained.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.jsons import load_json
-from irtoolkit.models.sources import fetched_home
 
 # One of these is in the folder of a model, or in those of its encoders there.
 _MARKS = ("config.json", "modules.json", "sim.pt")
@@ -105,8 +104,8 @@ def fingerprint(location: str) -> str:
         InputError: there is no model in it; a home folder, for example, should not be read in full.
     """
     folder = Path(location)
-    # The folders of the hub's cache are named by commit, and fetched ones by their files' hashes.
-    if folder.parent.name == "snapshots" or folder.parent == fetched_home():
+    # The folders of the hub's cache are named by commit.
+    if folder.parent.name == "snapshots":
         return folder.name
     if not has_model(folder):
         raise InputError(

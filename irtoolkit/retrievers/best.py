@@ -27,7 +27,7 @@ class Best(Retriever):
     The score of a document is Σ 1 / (k + rank) over BM25 and each encoder, where equal scores share
     the best of their ranks. Passages of books are ranked by `bm25-surroundings` with its usual
     settings, and need no weights. Nothing has to be chosen or trained. Weights of the encoders that are
-    not here are downloaded at the first use, some 650 MB, unless IRTOOLKIT_DOWNLOAD=0 is set.
+    not here are downloaded at the first use, some 600 MB, unless IRTOOLKIT_DOWNLOAD=0 is set.
 
     Attributes:
         models: the encoders, presets or folders, with "+" between them.

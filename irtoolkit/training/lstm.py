@@ -16,7 +16,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, read_lines
 from irtoolkit.models.presets import Side
 from irtoolkit.training.recipes import Recipe
-from irtoolkit.training.word_files import fetched_vectors, word_source
 
 _PAD, _UNKNOWN, _SEPARATOR = "[PAD]", "[UNK]", "[SEP]"
 # Size of an LSTM's state, and of the vectors of words that no file gives.
@@ -230,7 +229,7 @@ def _vectors(
 
     Vectors that the file of the recipe lacks are drawn at random.
     """
-    pretrained = {} if recipe.words is None else _known(recipe.words, set(words))
+    pretrained = {} if recipe.words is None else read_vectors(recipe.words, set(words))
     width = len(next(iter(pretrained.values()))) if pretrained else recipe.width or usual
     draw = np.random.default_rng(seed)
     matrix = draw.normal(0, _DEVIATION, (len(words) + 2, width)).astype(np.float32)
@@ -239,12 +238,6 @@ def _vectors(
         if word in pretrained:
             matrix[row] = pretrained[word]
     return matrix
-
-
-def _known(name: str, words: set[str]) -> dict[str, NDArray[np.float32]]:
-    """Returns the vectors of some words of a file, or of word vectors that have been fetched."""
-    source = word_source(name)
-    return read_vectors(name, words) if source is None else fetched_vectors(source, words)
 
 
 def _reader() -> Any:

@@ -157,8 +157,7 @@ class Recipe(Record):
         alpha: weight of the sememes.
         lookup: units with sememes: the "longest" words of the lexicon in a text, the words of
             "nltk"'s tokenizer, or the "tokens" of the base model's vocabulary.
-        words: word vectors for "lstm": a file, such as GloVe's, or a name that `irtoolkit models
-            --fetch` knows, for example GloVe-6B-50d; None draws them at random.
+        words: file of word vectors for "lstm", such as GloVe's; None draws them at random.
         about: file of the topics and authors of documents, for "nnqr": lines of a document's text,
             a tab, its topics separated by semicolons, and perhaps a tab and its author.
         width: size of the state of "lstm" (None is 300), and of "transform" (None is 200).

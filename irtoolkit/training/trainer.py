@@ -47,7 +47,6 @@ from irtoolkit.training.sources.extended import is_further
 from irtoolkit.training.stages import train_stage
 from irtoolkit.training.training_set import TrainingSet
 from irtoolkit.training.validation import make_validation
-from irtoolkit.training.word_files import word_source
 
 
 @dataclass(frozen=True)
@@ -182,8 +181,7 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
         (
             "words",
             "file of word vectors",
-            "lines of a word and numbers, or a name that"
-            " `irtoolkit models` lists; or leave words out",
+            "lines of a word and numbers; or leave words out",
         ),
         (
             "about",
@@ -192,7 +190,7 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
         ),
     ):
         file = getattr(recipe, key)
-        if file is None or (key == "words" and word_source(file) is not None):
+        if file is None:
             continue
         if not Path(file).is_file():
             raise InputError(
@@ -282,8 +280,7 @@ def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
     settings["stages"] = [dict(stage) for stage in settings["stages"]]
     for file in (recipe.words, recipe.about):
         if file is not None:
-            source = word_source(file)
-            starts[file] = sha256(file) if source is None else source.folder.name
+            starts[file] = sha256(file)
     lexicon = None if recipe.sememes is None else sha256(recipe.sememes)
     tests = [
         None if (test := stage_data.validation) is None else test.fingerprint()

