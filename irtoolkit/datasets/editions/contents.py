@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
+
+from irtoolkit.datasets.editions.lines import Paragraph
 
 _NAME = re.compile(
     r"[#*\s]*(?:table of )?contents\.?:?|inhalt(?:sverzeichnis|s\u00fcbersicht)?\.?|table des mati\u00e8res\.?"
@@ -25,28 +26,14 @@ _PROSE = re.compile(
 )
 
 
-class Lines(Protocol):
-    """The parts of a paragraph used here; see `headings.Paragraph`."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def lines(self) -> tuple[str, ...]: ...
-
-    @property
-    def gap(self) -> int: ...
-
-    @property
-    def level(self) -> int: ...
-
-
 def entry_key(text: str) -> str:
     """Returns the common key of an entry and its heading: letters and digits, no page number."""
     return re.sub(r"\W+", "", _PAGE.sub("", text.strip())).casefold()
 
 
-def contents_of(paragraphs: Sequence[Lines], numbered: Sequence[bool]) -> tuple[set[int], set[str]]:
+def contents_of(
+    paragraphs: Sequence[Paragraph], numbered: Sequence[bool]
+) -> tuple[set[int], set[str]]:
     """Returns the paragraphs of tables of contents, and the keys of the titles that they list.
 
     Args:
@@ -71,7 +58,7 @@ def contents_of(paragraphs: Sequence[Lines], numbered: Sequence[bool]) -> tuple[
     return entries, {title for title in titles if len(title) > 2}
 
 
-def _end_of_entries(paragraphs: Sequence[Lines], numbered: Sequence[bool], first: int) -> int:
+def _end_of_entries(paragraphs: Sequence[Paragraph], numbered: Sequence[bool], first: int) -> int:
     """Returns the index after the last entry below the name of a table of contents.
 
     The table ends before prose, and before its entries occur again.
@@ -89,7 +76,7 @@ def _end_of_entries(paragraphs: Sequence[Lines], numbered: Sequence[bool], first
     return first  # a table that nothing follows is none
 
 
-def _without_next(paragraphs: Sequence[Lines], first: int, last: int) -> int:
+def _without_next(paragraphs: Sequence[Paragraph], first: int, last: int) -> int:
     """Returns the end of a table without the headings of the text that follows it.
 
     If some entries have page numbers, it is after the last of these; otherwise before the first
@@ -111,7 +98,7 @@ _NUMERAL = re.compile(r"^(?:[ivxlc]+|\d+)\b.*")
 
 
 def _without_part(
-    paragraphs: Sequence[Lines], numbered: Sequence[bool], first: int, last: int
+    paragraphs: Sequence[Paragraph], numbered: Sequence[bool], first: int, last: int
 ) -> int:
     """Returns the end of a table without other headings than its entries, as "BOOK I"."""
     names = [
@@ -138,11 +125,11 @@ def _is_prose(lines: Sequence[str]) -> bool:
     return _PROSE.search(lines[-1]) is not None
 
 
-def _is_name_and_entries(paragraph: Lines) -> bool:
+def _is_name_and_entries(paragraph: Paragraph) -> bool:
     return len(paragraph.lines) > 2 and _NAME.fullmatch(paragraph.lines[0]) is not None
 
 
-def _is_list(paragraph: Lines) -> bool:
+def _is_list(paragraph: Paragraph) -> bool:
     """Returns whether the lines of a paragraph are headings with numbers, most with that of a page."""
     lines = paragraph.lines
     if len(lines) < _FEW:
@@ -158,7 +145,7 @@ _LINE = re.compile(
 )
 
 
-def _end_of_run(paragraphs: Sequence[Lines], numbered: Sequence[bool], first: int) -> int:
+def _end_of_run(paragraphs: Sequence[Paragraph], numbered: Sequence[bool], first: int) -> int:
     """Returns one past the last of at least `_FEW` headings in a row that come again later; else `first`."""
     last = first
     while last < len(paragraphs) and numbered[last] and len(paragraphs[last].lines) == 1:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.editions.edition import Edition
 from irtoolkit.datasets.editions.html import parse_html
 from irtoolkit.datasets.editions.lines import Dropped
-from irtoolkit.datasets.editions.markup import Pieces
+from irtoolkit.datasets.editions.markup import Pieces, parse_xml, text_of
 
 # Members of an EPUB, documents of its spine, and bytes of one document and of all, at most.
 _MEMBERS, _DOCUMENTS, _BYTES, ALL_BYTES = 20_000, 5_000, 32_000_000, 100_000_000
@@ -26,23 +27,8 @@ _HTML = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _REMEDY = "export it again as EPUB, or as plain text"
 
 
-class Package(NamedTuple):
-    """The package document of an EPUB.
-
-    Attributes:
-        title, author: empty if it has none.
-        lang: a code; None if it has none.
-        documents: the members of the spine in order, and whether each is navigation.
-    """
-
-    title: str
-    author: str
-    lang: str | None
-    documents: tuple[tuple[str, bool], ...]
-
-
-def parse_epub(data: bytes, most: int = ALL_BYTES) -> tuple[Pieces, Package]:
-    """Reads the bytes of an EPUB.
+def parse_epub(data: bytes, most: int = ALL_BYTES) -> tuple[Pieces, Edition]:
+    """Returns the text of an EPUB, and an edition of the fields of its package.
 
     Args:
         data: its bytes.
@@ -84,11 +70,11 @@ class _Members:
         return content
 
 
-def _parsed(members: _Members) -> tuple[Pieces, Package]:
+def _parsed(members: _Members) -> tuple[Pieces, Edition]:
     _refuse_protected(members)
-    package = _package(members)
+    documents, fields = _package(members)
     pieces = Pieces()
-    for name, is_navigation in package.documents:
+    for name, is_navigation in documents:
         document = parse_html(members.read(name), name)
         if is_navigation:
             document.dropped += [
@@ -99,7 +85,7 @@ def _parsed(members: _Members) -> tuple[Pieces, Package]:
         pieces.pieces += document.pieces
         pieces.dropped += document.dropped
         pieces.characters += document.characters
-    return pieces, package
+    return pieces, fields
 
 
 def _refuse_protected(members: _Members) -> None:
@@ -113,7 +99,8 @@ def _refuse_protected(members: _Members) -> None:
         )
 
 
-def _package(members: _Members) -> Package:
+def _package(members: _Members) -> tuple[list[tuple[str, bool]], Edition]:
+    """Returns the documents of the spine, each with whether it is navigation, and the fields."""
     container = _xml(members.read(_CONTAINER), _CONTAINER)
     paths = [element.get("full-path", "") for element in container.iter("{*}rootfile")]
     if not paths:
@@ -132,13 +119,9 @@ def _package(members: _Members) -> Package:
         raise InputError("an EPUB without a document in its spine", remedy=_REMEDY)
     if len(documents) > _DOCUMENTS:
         raise InputError(f"an EPUB with more than {_DOCUMENTS:,} documents", remedy=_REMEDY)
-    lang = _first(root, "language")
-    return Package(
-        _first(root, "title"),
-        _first(root, "creator"),
-        lang.partition("-")[0].lower() or None,
-        tuple(documents),
-    )
+    title, author, lang = (_first(root, name) for name in ("title", "creator", "language"))
+    lang = lang.partition("-")[0].lower()
+    return documents, Edition((), title=title, author=author, lang=lang or None)
 
 
 def _inside(path: str, href: str) -> str:
@@ -155,16 +138,13 @@ def _inside(path: str, href: str) -> str:
 
 def _first(root: Any, name: str) -> str:
     element = next(root.iter(f"{{http://purl.org/dc/elements/1.1/}}{name}"), None)
-    return "" if element is None else " ".join("".join(element.itertext()).split())
+    return "" if element is None else text_of(element)
 
 
 def _xml(data: bytes, name: str) -> Any:
     from lxml import etree
 
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
-    )
     try:
-        return etree.fromstring(data, parser)
+        return parse_xml(data)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise InputError(f"an EPUB whose {name} is damaged: {error}", remedy=_REMEDY) from None

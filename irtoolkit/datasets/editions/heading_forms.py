@@ -6,27 +6,24 @@ import re
 from typing import NamedTuple
 
 from irtoolkit.base.languages import EAST
+from irtoolkit.datasets.editions import words
 from irtoolkit.datasets.editions.numbers import CHINESE, number_of
 
 # Levels of headings: of a book or part, of a chapter, of one without a number.
 PART, CHAPTER, UNNUMBERED = 0, 1, 2
 
 
-def _words(listed: str) -> tuple[str, ...]:
-    return tuple(listed.split())
-
-
-_PARTS = _words(
+_PARTS = words(
     "book part volume vol buch teil theil band livre partie tome libro parte tomo livro boek deel"
     " bok del księga część tom книга часть том osa kirja"
 )
-_CHAPTERS = _words(
+_CHAPTERS = words(
     "chapter chap stave letter canto act scene section kapitel capitel brief gesang akt aufzug"
     " auftritt szene chapitre lettre chant acte scène capítulo capitulo carta acto escena"
     " capitolo lettera atto scena hoofdstuk brev akt scen rozdział list глава письмо песнь"
     " действие явление luku adventure tale"
 )
-_LESSER = _words(
+_LESSER = words(
     "prologue epilogue preface introduction introductory conclusion foreword afterword appendix"
     " prelude prolog epilog vorwort vorrede einleitung nachwort schluß schluss anhang épilogue"
     " préface avant-propos avertissement prólogo epílogo prefacio introducción conclusión prélogo"

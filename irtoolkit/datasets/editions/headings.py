@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import median
 from typing import NamedTuple
 
 from irtoolkit.datasets.editions.contents import contents_of, entry_key
 from irtoolkit.datasets.editions.heading_forms import CHAPTER, PART, UNNUMBERED, Form, form_of
+from irtoolkit.datasets.editions.lines import Paragraph
 
 # A heading has so many characters of its lines together, and so many lines, at most.
 _CHARACTERS, _LINES = 120, 3
@@ -40,26 +40,6 @@ _THE_END = re.compile(
     r"\W*(?:the end|end|finis|fin|ende|fine|slut|\u043a\u043e\u043d\u0435\u0446|\u5168\u6587\u5b8c|\u5b8c)\b",
     re.I,
 )
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """A paragraph of a text that may be a heading.
-
-    Attributes:
-        text: on one line.
-        lines: without white space around them.
-        line: the number of the first one.
-        gap: blank lines before it.
-        level: of a marked heading, from 1; 0 for other paragraphs, -1 for those marked as something
-            else.
-    """
-
-    text: str
-    lines: tuple[str, ...]
-    line: int
-    gap: int = 1
-    level: int = 0
 
 
 def levels_of(paragraphs: Sequence[Paragraph]) -> tuple[list[int | None], set[int]]:

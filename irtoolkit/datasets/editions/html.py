@@ -8,47 +8,28 @@ from html.entities import html5
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.editions.markup import BLOCK, BREAK, INLINE, NOTE, Pieces, Role, read_tree
+from irtoolkit.datasets.editions import words
+from irtoolkit.datasets.editions.markup import (
+    BLOCK,
+    BREAK,
+    INLINE,
+    NOTE,
+    Pieces,
+    Role,
+    parse_xml,
+    read_tree,
+    tag_of,
+)
 from irtoolkit.datasets.editions.note_links import linked_notes
 from irtoolkit.datasets.encodings import encoding_of, fits
 
 _HEADINGS = {f"h{level}": Role("heading", level=level) for level in range(1, 7)}
 _BLOCKS = frozenset(
-    [
-        "html",
-        "body",
-        "p",
-        "div",
-        "section",
-        "article",
-        "main",
-        "header",
-        "footer",
-        "blockquote",
-        "pre",
-        "ul",
-        "ol",
-        "li",
-        "dl",
-        "dt",
-        "dd",
-        "table",
-        "tr",
-        "td",
-        "th",
-        "tbody",
-        "thead",
-        "caption",
-        "figure",
-        "address",
-        "center",
-        "hr",
-        "hgroup",
-        "details",
-        "summary",
-        "fieldset",
-        "aside",
-    ]
+    words(
+        "html body p div section article main header footer blockquote pre ul ol li dl dt dd"
+        " table tr td th tbody thead caption figure address center hr hgroup details summary"
+        " fieldset aside"
+    )
 )
 _DROPPED = {
     "script": "script",
@@ -75,17 +56,10 @@ _DROPPED = {
     "del": "deleted text",
 }
 _NOTE_TYPES = frozenset(
-    [
-        "footnote",
-        "endnote",
-        "rearnote",
-        "footnotes",
-        "endnotes",
-        "rearnotes",
-        "doc-footnote",
-        "doc-endnote",
-        "doc-endnotes",
-    ]
+    words(
+        "footnote endnote rearnote footnotes endnotes rearnotes doc-footnote doc-endnote"
+        " doc-endnotes"
+    )
 )
 _NOTE_CLASS = re.compile(r"^(?:foot-?notes?|end-?notes?|fnote|fn-?text)$", re.I)
 _MARK_CLASS = re.compile(r"^(?:fnanchor|note-?ref|foot-?note-?ref|fnref|superscript-note)$", re.I)
@@ -117,7 +91,8 @@ def parse_html(data: bytes, part: str = "") -> Pieces:
         # The bounds of `huge_tree=False` end a tree without an error; these are wider, and checked.
         parser = etree.HTMLParser(no_network=True, huge_tree=True, recover=True)
         try:
-            root = etree.fromstring(_closed(text), parser)
+            # Elements that XHTML leaves empty are closed as in HTML.
+            root = etree.fromstring(_EMPTY.sub(r"<\1\2></\1>", text), parser)
         except (etree.XMLSyntaxError, ValueError) as error:
             raise InputError(f"not HTML: {error}", remedy="save it as plain text, UTF-8") from None
         if any(error.type_name == "ERR_RESOURCE_LIMIT" for error in parser.error_log):
@@ -155,23 +130,15 @@ def _xhtml(text: str) -> Any:
     plain = _ENTITY.sub(lambda m: html5.get(f"{m[1]};", m[0]) if m[1] not in _XML else m[0], text)
     if any(match[1] not in _XML for match in _ENTITY.finditer(plain)):
         return None
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
-    )
     try:
-        return etree.fromstring(plain, parser)
+        return parse_xml(plain)
     except (etree.XMLSyntaxError, ValueError):
         return None
 
 
-def _closed(text: str) -> str:
-    """Returns a text whose empty elements are closed as in HTML."""
-    return _EMPTY.sub(r"<\1\2></\1>", text)
-
-
 def role_of(element: Any) -> Role:
     """Returns what an element of HTML is."""
-    tag = _name(element)
+    tag = tag_of(element).lower()
     declared = _said(element)
     if declared is not None:
         return declared
@@ -213,15 +180,10 @@ def _said(element: Any) -> Role | None:
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
-def _name(element: Any) -> str:
-    tag = getattr(element, "tag", "")
-    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
-
-
 def _is_mark(element: Any) -> bool:
     """Returns whether a superscript is a link to a note."""
     links = element.findall(".//{*}a") or [element.getparent()]
     return (
-        any(_name(link) == "a" and "#" in link.get("href", "") for link in links)
+        any(tag_of(link).lower() == "a" and "#" in link.get("href", "") for link in links)
         and len("".join(element.itertext()).strip()) <= 5
     )

@@ -63,6 +63,26 @@ class Dropped(NamedTuple):
     part: str = ""
 
 
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of a text that may be a heading.
+
+    Attributes:
+        text: on one line.
+        lines: without white space around them.
+        line: the number of the first one.
+        gap: blank lines before it.
+        level: of a marked heading, from 1; 0 for other paragraphs, -1 for those marked as something
+            else.
+    """
+
+    text: str
+    lines: tuple[str, ...]
+    line: int
+    gap: int = 1
+    level: int = 0
+
+
 def written_out(text: str) -> str:
     """Returns a text with its ligatures and long s as plain letters."""
     return LIGATURES.sub(lambda match: _WRITTEN_OUT[match[0]], text)

@@ -76,6 +76,31 @@ class _Block(NamedTuple):
     is_note: bool
 
 
+def parse_xml(data: str | bytes) -> Any:
+    """Returns the root of an XML document, without fetching or expanding anything it names.
+
+    Raises:
+        lxml.etree.XMLSyntaxError, ValueError: it is not well-formed.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+    )
+    return etree.fromstring(data, parser)
+
+
+def tag_of(element: Any) -> str:
+    """Returns the name of an element without its namespace; "" of a comment."""
+    tag = getattr(element, "tag", "")
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def text_of(element: Any) -> str:
+    """Returns the text in an element on one line."""
+    return " ".join("".join(element.itertext()).split())
+
+
 def read_tree(root: Any, role_of: Callable[[Any], Role], part: str = "") -> Pieces:
     """Returns the blocks of an lxml tree.
 

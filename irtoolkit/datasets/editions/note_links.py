@@ -6,27 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from irtoolkit.datasets.editions.markup import NOTE, Role
+from irtoolkit.datasets.editions import words
+from irtoolkit.datasets.editions.markup import NOTE, Role, tag_of
 
 # What links to notes and back are made of: "1", "[1]", "*", "a".
 _SIGN = re.compile(
     r"[\[(]?(?:\d{1,4}|[*\u2020\u2021\u00b9\u00b2\u00b3]{1,3}|[ivx]{1,6}|[a-z])[\])]?[.:]?"
 )
-_PARAGRAPHS = (
-    "p",
-    "li",
-    "div",
-    "dd",
-    "aside",
-    "td",
-    "blockquote",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-)
+_PARAGRAPHS = words("p li div dd aside td blockquote h1 h2 h3 h4 h5 h6")
 
 
 def linked_notes(root: Any) -> dict[Any, Role]:
@@ -69,7 +56,9 @@ def _text(element: Any) -> str:
 
 def _paragraph(link: Any) -> Any:
     """Returns the paragraph that a link is in; None of a link without one."""
-    return next((above for above in link.iterancestors() if _name(above) in _PARAGRAPHS), None)
+    return next(
+        (above for above in link.iterancestors() if tag_of(above).lower() in _PARAGRAPHS), None
+    )
 
 
 def _names(link: Any, owner: Any) -> Iterator[str]:
@@ -81,11 +70,11 @@ def _names(link: Any, owner: Any) -> Iterator[str]:
         if element is owner:
             # The item of a list has the name of its first paragraph.
             above = owner.getparent()
-            if above is not None and _name(above) == "li" and owner.getprevious() is None:
+            if above is not None and tag_of(above).lower() == "li" and owner.getprevious() is None:
                 yield above.get("id", "")
             return
         before = element.getprevious()
-        if before is not None and _name(before) in ("a", "span") and not _text(before):
+        if before is not None and tag_of(before).lower() in ("a", "span") and not _text(before):
             yield before.get("id") or before.get("name") or ""
         element = element.getparent()
 
@@ -103,7 +92,3 @@ def _begins(link: Any, owner: Any) -> bool:
         if (element.text or "").strip():
             return False
     return True
-
-
-def _name(element: Any) -> str:
-    return element.tag.rpartition("}")[2].lower() if isinstance(element.tag, str) else ""

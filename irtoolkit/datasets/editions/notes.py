@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
+
+from irtoolkit.datasets.editions.lines import Paragraph
 
 _BEGIN = re.compile(
     r"\[(?:foot ?note|note|fu\u00dfnote|fussnote|nota|\u043f\u0440\u0438\u043c\u0435\u0447\u0430\u043d\u0438\u0435)s?\b[ :]*(?P<name>[\w*\u2020\u2021]{0,4})\s*[:.\]]"
@@ -23,13 +24,6 @@ _EMPHASIS = re.compile(r"(?:^|[\s(\"\u201c])\*+[^\W_]")
 _LONGEST = 20
 
 
-class Text(Protocol):
-    """The parts of a paragraph used here; see `headings.Paragraph`."""
-
-    @property
-    def text(self) -> str: ...
-
-
 class Notes:
     """The notes among paragraphs.
 
@@ -41,14 +35,16 @@ class Notes:
         numbers: which paragraphs are notes.
     """
 
-    def __init__(self, paragraphs: Sequence[Text], apart: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, paragraphs: Sequence[Paragraph], apart: frozenset[int] = frozenset()
+    ) -> None:
         self.numbers: set[int] = set(apart)
         self._names: set[str] = set()
         self._raised: set[str] = set()
         self._add_bracketed(paragraphs)
         self._add_raised(paragraphs)
 
-    def _add_bracketed(self, paragraphs: Sequence[Text]) -> None:
+    def _add_bracketed(self, paragraphs: Sequence[Paragraph]) -> None:
         marks = {
             match["name"]
             for p in paragraphs
@@ -67,7 +63,7 @@ class Notes:
             self.numbers.update(range(number, last))
             number = last
 
-    def _add_raised(self, paragraphs: Sequence[Text]) -> None:
+    def _add_raised(self, paragraphs: Sequence[Paragraph]) -> None:
         """Adds the paragraphs that begin with a sign for which a mark before them has waited."""
         waiting: Counter[str] = Counter()
         for number, paragraph in enumerate(paragraphs):
@@ -99,7 +95,7 @@ def _without(text: str, matches: Sequence[re.Match[str]]) -> str:
     return "".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
 
 
-def _end(paragraphs: Sequence[Text], first: int) -> int:
+def _end(paragraphs: Sequence[Paragraph], first: int) -> int:
     """Returns one past the last paragraph of a note in brackets."""
     depth = 0
     for number in range(first, min(len(paragraphs), first + _LONGEST)):

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from itertools import pairwise
 
+from irtoolkit.datasets.editions import words
+
 _ROMAN = re.compile(r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,4})", re.I)
 _VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _CHINESE = {c: n for n, c in enumerate("\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d", 1)}
@@ -47,43 +49,27 @@ _WORDS = (
 )
 _ENDINGS = (
     "",
-    "e",
-    "er",
-    "es",
-    "en",
-    "em",
-    "\u044b\u0439",
-    "\u0430\u044f",
-    "\u043e\u0435",
-    "\u043e\u0439",
-    "\u0438\u0439",
-    "\u044f",
-    "\u0435",
-    "\u044c\u044f",
-    "\u0439",
+    *words(
+        "e er es en em \u044b\u0439 \u0430\u044f \u043e\u0435 \u043e\u0439 \u0438\u0439 \u044f \u0435 \u044c\u044f \u0439"
+    ),
 )
 _TENS = {
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-    "hundred": 100,
+    ten: 10 * value
+    for value, ten in enumerate(
+        words("twenty thirty forty fifty sixty seventy eighty ninety hundred"), 2
+    )
 }
 
 
 def _all_words() -> dict[str, int]:
-    words: dict[str, int] = {}
+    values: dict[str, int] = {}
     for line in _WORDS:
         for value, forms in enumerate(line.split(), 1):
             for form in forms.split("/"):
                 ends = _ENDINGS if form.endswith("*") else ("",)
-                words.update({form.rstrip("*") + end: value for end in ends})
+                values.update({form.rstrip("*") + end: value for end in ends})
     tens = {f"{ten[:-1]}ieth": value for ten, value in _TENS.items() if ten.endswith("y")}
-    return {**words, **_TENS, **tens}
+    return {**values, **_TENS, **tens}
 
 
 _VALUE_OF = _all_words()

@@ -10,12 +10,13 @@ from itertools import accumulate
 from irtoolkit.datasets.editions.columns import in_one_column
 from irtoolkit.datasets.editions.edges import edges_of
 from irtoolkit.datasets.editions.edition import Block, Edition, count_characters, decoded
-from irtoolkit.datasets.editions.headings import Paragraph, levels_of
+from irtoolkit.datasets.editions.headings import levels_of
 from irtoolkit.datasets.editions.lines import (
     HYPHEN,
     Dropped,
     Joiner,
     Line,
+    Paragraph,
     joiner_of,
     numbered,
     written_out,

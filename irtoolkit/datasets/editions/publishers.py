@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from irtoolkit.datasets.editions import words
+
 _PROJECT = r"pro[jgy]e[ckt]{1,2}t?o?\W{1,3}gutenberg"
 _START = re.compile(rf"\W*START OF (?:THE|THIS) {_PROJECT}", re.I)
 _SMALL_START = re.compile(r"\W*START\W*THE SMALL PRINT", re.I)
@@ -30,32 +32,14 @@ _LIBRARY = re.compile(
 )
 # One of them is in each line that these two find. Most lines have none, and are told by this in a tenth of the time.
 _WORDS = (
-    "gutenberg",
-    "text",
-    "book",
+    *words(
+        "gutenberg text book copyright trademark licen donat royalt refund disclaim foundation irs"
+        " agreement www. http gallica r\u00e9utilisation nationale wikisource digitized archive zeno.org"
+    ),
     "electronic work",
-    "copyright",
-    "trademark",
-    "licen",
-    "donat",
     "small print",
     "public domain",
-    "royalt",
-    "refund",
-    "disclaim",
     "terms of",
-    "foundation",
-    "irs",
-    "agreement",
-    "www.",
-    "http",
-    "gallica",
-    "r\u00e9utilisation",
-    "nationale",
-    "wikisource",
-    "digitized",
-    "archive",
-    "zeno.org",
 )
 _CREDIT = re.compile(
     r"\W*(?:this )?(?:e-?text |e-?book )?(?:was )?(?:produced|prepared|transcribed|scanned|proofread) (?:by|from)\b",

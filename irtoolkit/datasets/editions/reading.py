@@ -12,9 +12,8 @@ from irtoolkit.base.paths import StrPath, on_disk
 from irtoolkit.datasets.editions.edges import edges_of
 from irtoolkit.datasets.editions.edition import Edition
 from irtoolkit.datasets.editions.epub import ALL_BYTES, parse_epub
-from irtoolkit.datasets.editions.headings import Paragraph
 from irtoolkit.datasets.editions.html import parse_html
-from irtoolkit.datasets.editions.lines import HYPHEN, Dropped, Joiner, Line
+from irtoolkit.datasets.editions.lines import HYPHEN, Dropped, Joiner, Line, Paragraph
 from irtoolkit.datasets.editions.markup import Piece, Pieces
 from irtoolkit.datasets.editions.plain import blocks_of, cleared_lines, read_plain
 from irtoolkit.datasets.editions.tei import parse_tei
@@ -55,11 +54,9 @@ def read_edition(data: bytes, name: str, most: int = ALL_BYTES) -> Edition:
     """
     form = form_of(data, name)
     if form == "epub":
-        pieces, package = parse_epub(data, most)
-        return _edition(pieces, Edition((), "utf-8", package.title, package.author, package.lang))
+        return _edition(*parse_epub(data, most))
     if form == "tei":
-        pieces, header = parse_tei(data)
-        return _edition(pieces, Edition((), "utf-8", header.title, header.author, header.lang))
+        return _edition(*parse_tei(data))
     if form == "html":
         return _edition(parse_html(data), Edition(()))
     return read_plain(data, Path(name).suffix.lower() in MARKDOWN)

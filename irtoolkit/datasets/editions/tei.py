@@ -5,57 +5,31 @@ The header's title, separate notes, no editorial additions.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.editions.markup import BLOCK, BREAK, INLINE, NOTE, Pieces, Role, read_tree
+from irtoolkit.datasets.editions import words
+from irtoolkit.datasets.editions.edition import Edition
+from irtoolkit.datasets.editions.markup import (
+    BLOCK,
+    BREAK,
+    INLINE,
+    NOTE,
+    Pieces,
+    Role,
+    parse_xml,
+    read_tree,
+    tag_of,
+    text_of,
+)
 
 _BLOCKS = frozenset(
-    [
-        "TEI",
-        "TEI.2",
-        "text",
-        "body",
-        "front",
-        "back",
-        "group",
-        "div",
-        "div0",
-        "div1",
-        "div2",
-        "div3",
-        "div4",
-        "div5",
-        "div6",
-        "p",
-        "lg",
-        "sp",
-        "ab",
-        "stage",
-        "epigraph",
-        "quote",
-        "q",
-        "list",
-        "item",
-        "table",
-        "row",
-        "argument",
-        "opener",
-        "closer",
-        "salute",
-        "signed",
-        "dateline",
-        "trailer",
-        "byline",
-        "docTitle",
-        "docAuthor",
-        "titlePage",
-        "titlePart",
-        "castList",
-        "castItem",
-        "set",
-        "floatingText",
-    ]
+    words(
+        "TEI TEI.2 text body front back group div div0 div1 div2 div3 div4 div5 div6 p lg sp"
+        " ab stage epigraph quote q list item table row argument opener closer salute signed"
+        " dateline trailer byline docTitle docAuthor titlePage titlePart castList castItem set"
+        " floatingText"
+    )
 )
 _LINES = frozenset(["l", "lb"])
 _DROPPED = {
@@ -73,20 +47,7 @@ _READINGS = {"sic": "corr", "orig": "reg", "abbr": "expan", "rdg": "lem"}
 _SPOKEN = frozenset(["quote", "q"])
 
 
-class Header(NamedTuple):
-    """The fields of a TEI header.
-
-    Attributes:
-        title, author: empty if it has none.
-        lang: a code; None if it has none.
-    """
-
-    title: str = ""
-    author: str = ""
-    lang: str | None = None
-
-
-def parse_tei(data: bytes) -> tuple[Pieces, Header]:
+def parse_tei(data: bytes) -> tuple[Pieces, Edition]:
     """Reads the bytes of a TEI document.
 
     Raises:
@@ -94,23 +55,16 @@ def parse_tei(data: bytes) -> tuple[Pieces, Header]:
     """
     from lxml import etree
 
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        dtd_validation=False,
-        huge_tree=False,
-    )
     try:
-        root = etree.fromstring(data, parser)
+        root = parse_xml(data)
     except (etree.XMLSyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise InputError(
             f"not well-formed XML: {error}", line=line, remedy="mend it, or save it as plain text"
         ) from None
-    if _name(root) not in ("TEI", "TEI.2", "teiCorpus"):
+    if tag_of(root) not in ("TEI", "TEI.2", "teiCorpus"):
         raise InputError(
-            f"XML with the root <{_name(root)}>, and a book in XML is TEI",
+            f"XML with the root <{tag_of(root)}>, and a book in XML is TEI",
             remedy="convert it to TEI, HTML or plain text",
         )
     if root.getroottree().docinfo.internalDTD is not None and "<!ENTITY" in data[:100_000].decode(
@@ -129,7 +83,7 @@ def parse_tei(data: bytes) -> tuple[Pieces, Header]:
 
 def role_of(element: Any) -> Role:
     """Returns the role of a TEI element."""
-    name = _name(element)
+    name = tag_of(element)
     if name == "head":
         return Role("heading", level=min(6, 1 + _depth(element)))
     if name == "note":
@@ -142,46 +96,37 @@ def role_of(element: Any) -> Role:
         return Role("drop", _DROPPED[name])
     if name in ("speaker", "stage"):
         return Role("block", level=-1)
-    if name in _SPOKEN and not any(_name(child) in ("p", "lg", "l") for child in element):
+    if name in _SPOKEN and not any(tag_of(child) in ("p", "lg", "l") for child in element):
         return INLINE
     return BLOCK if name in _BLOCKS else INLINE
 
 
-def _name(element: Any) -> str:
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
-
-
 def _depth(element: Any) -> int:
     """Returns how many divisions the one of an element is nested in."""
-    names = [_name(above) for above in element.iterancestors()]
+    names = [tag_of(above) for above in element.iterancestors()]
     return max(0, sum(name.startswith("div") for name in names) - 1)
 
 
 def _has_other(element: Any, name: str) -> bool:
     above = element.getparent()
-    return above is not None and any(_name(child) == name for child in above)
+    return above is not None and any(tag_of(child) == name for child in above)
 
 
-def _header(root: Any) -> Header:
-    """Returns the fields of a document's header."""
-    fields: dict[str, str] = {}
-    for tag in ("title", "author"):
+def _header(root: Any) -> Edition:
+    """Returns an edition of the fields of a document's header, without text."""
+    fields = {"title": "", "author": ""}
+    for tag in fields:
         for element in root.iter(f"{{*}}{tag}"):
-            if any(_name(above) == "titleStmt" for above in element.iterancestors()):
-                fields[tag] = " ".join("".join(element.itertext()).split())
+            if any(tag_of(above) == "titleStmt" for above in element.iterancestors()):
+                fields[tag] = text_of(element)
                 break
-    lang = next(
-        (
-            value
-            for e in root.iter("{*}text", "{*}TEI", "{*}language")
-            if (value := e.get(_LANG) or e.get("ident"))
-        ),
-        None,
-    )
-    return Header(
-        fields.get("title", ""),
-        fields.get("author", ""),
-        lang.partition("-")[0].lower() if lang else None,
+    codes = (e.get(_LANG) or e.get("ident") for e in root.iter("{*}text", "{*}TEI", "{*}language"))
+    lang = next(filter(None, codes), "")
+    return Edition(
+        (),
+        title=fields["title"],
+        author=fields["author"],
+        lang=lang.partition("-")[0].lower() or None,
     )
 
 
