@@ -13,7 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, is_temporary, refuse_unwritable
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import as_given
-from irtoolkit.datasets.own import ABOUT, FORMAT, described
+from irtoolkit.datasets.built import ABOUT, FORMAT, described
 
 # In the folder, which may be the only place that can be written to.
 _LOCK = ".lock"

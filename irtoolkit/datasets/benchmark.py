@@ -187,7 +187,7 @@ class Benchmark:
         placed = replace(self, where=source.where, howto=source.howto)
         if source.download is not None:
             placed = replace(placed, fetch=source.folder)
-        if source.own:
+        if source.built:
             return replace(
                 placed,
                 title=f"{self.title} (built from other texts)",

@@ -5,13 +5,14 @@ The datasets are `csfcube` (all 50 queries), `csfcube/background`, `csfcube/meth
 package.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
 import ir_datasets
 
 from irtoolkit.datasets.benchmark import Benchmark, Folds, Statistic
+from irtoolkit.datasets.built import BuiltFolder
 from irtoolkit.datasets.csfcube_records import (
     FACETS,
     GRADES,
@@ -36,7 +37,6 @@ from irtoolkit.datasets.handlers import (
     QrelsHandler,
     QueriesHandler,
 )
-from irtoolkit.datasets.own import OwnPlace
 from irtoolkit.datasets.source import ReleaseSource
 
 NAME = "csfcube"
@@ -105,35 +105,29 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             howto=f"get https://github.com/{REPOSITORY} and put its files into",
             download=partial(download_blobs, REPOSITORY, COMMIT, BLOBS),
         )
-        load = partial(_load, source)
-        docs = DocsHandler(partial(_docs, load), CSFCubeDoc, NAME, "en", partial(_docs_key, source))
-        for facet in (None, *FACETS):
-            dataset_id = prefix if facet is None else f"{prefix}/{facet}"
-            add(dataset_id, _dataset(load, docs, source, facet))
+        for dataset_id, dataset in _datasets(prefix, source, FACETS):
+            add(dataset_id, dataset)
 
 
-def own(location: OwnPlace) -> ir_datasets.Dataset | None:
-    """Returns a dataset of a folder from `irtoolkit build csfcube`: all queries, or a facet's."""
-    if len(location.parts) > 1 or not {*location.parts} <= {*location.about["splits"]}:
-        return None
-    source = ReleaseSource(
-        NAME, tuple(BLOBS), "build the benchmark again", location.folder.absolute(), own=True
+def built(folder: BuiltFolder) -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """Yields the ids and datasets of a folder from `irtoolkit build csfcube`."""
+    return _datasets(folder.name, folder.source(*BLOBS), folder.splits)
+
+
+def _datasets(
+    prefix: str, source: ReleaseSource, facets: Iterable[str]
+) -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """Yields the ids and datasets of a release: all queries, and those of each facet."""
+
+    def load() -> CSFCubeRelease:
+        return read_csfcube(source.folder(), source.built)
+
+    docs = DocsHandler(
+        lambda: load().docs, CSFCubeDoc, NAME, "en", lambda: docs_key(source.folder())
     )
-    load = partial(_load, source)
-    docs = DocsHandler(partial(_docs, load), CSFCubeDoc, NAME, "en", partial(_docs_key, source))
-    return _dataset(load, docs, source, location.parts[0] if location.parts else None)
-
-
-def _load(source: ReleaseSource) -> CSFCubeRelease:
-    return read_csfcube(source.folder(), source.own)
-
-
-def _docs(load: Callable[[], CSFCubeRelease]) -> dict[str, CSFCubeDoc]:
-    return load().docs
-
-
-def _docs_key(source: ReleaseSource) -> str:
-    return docs_key(source.folder())
+    yield prefix, _dataset(load, docs, source, None)
+    for facet in facets:
+        yield f"{prefix}/{facet}", _dataset(load, docs, source, facet)
 
 
 def _dataset(

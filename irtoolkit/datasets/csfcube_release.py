@@ -45,12 +45,12 @@ class CSFCubeRelease(NamedTuple):
 
 
 @cache
-def read_csfcube(folder: Path, is_own: bool = False) -> CSFCubeRelease:
+def read_csfcube(folder: Path, is_built: bool = False) -> CSFCubeRelease:
     """Parses and checks a release folder.
 
     Args:
         folder: the folder.
-        is_own: whether these are the user's own data, which may lack years, facets, and a second fold.
+        is_built: whether the benchmark was built, and may lack years, facets, and a second fold.
 
     Raises:
         InputError: a file is truncated, mis-encoded or contradicts another; with file and line.
@@ -62,8 +62,8 @@ def read_csfcube(folder: Path, is_own: bool = False) -> CSFCubeRelease:
         for facet in FACETS
         for query_id, rows in _read_grades(folder, facet, docs, sources).items()
     }
-    queries = _read_queries(folder / QUERIES, docs, qrels, is_own)
-    folds = _read_folds(folder / SPLITS, {query.query_id for query in queries}, is_own)
+    queries = _read_queries(folder / QUERIES, docs, qrels, is_built)
+    folds = _read_folds(folder / SPLITS, {query.query_id for query in queries}, is_built)
     return CSFCubeRelease(docs, queries, qrels, folds)
 
 
@@ -185,12 +185,12 @@ def _is_grade(value: Any, least: int) -> bool:
 
 
 def _read_queries(
-    path: Path, docs: dict[str, CSFCubeDoc], qrels: dict[str, list[CSFCubeQrel]], is_own: bool
+    path: Path, docs: dict[str, CSFCubeDoc], qrels: dict[str, list[CSFCubeQrel]], is_built: bool
 ) -> list[CSFCubeQuery]:
     queries: dict[str, CSFCubeQuery] = {}
     for line, row in list(_query_rows(path)):
         query_id = f"{row['pid']}_{row['facet']}"
-        problem = _query_problem(row, docs, is_own)
+        problem = _query_problem(row, docs, is_built)
         if problem is None and query_id not in qrels:
             problem = f"query {query_id} has no judgments"
         # The id of another paper may end in a facet.
@@ -247,9 +247,9 @@ def _query_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         ) from None
 
 
-def _query_problem(row: dict[str, str], docs: dict[str, CSFCubeDoc], is_own: bool) -> str | None:
+def _query_problem(row: dict[str, str], docs: dict[str, CSFCubeDoc], is_built: bool) -> str | None:
     complete = all(row[column] is not None for column in _QUERY_COLUMNS) and row["paper type"]
-    if not complete or not (_YEAR.fullmatch(row["year"]) or (is_own and not row["year"])):
+    if not complete or not (_YEAR.fullmatch(row["year"]) or (is_built and not row["year"])):
         return "the row is incomplete, or its year is not a number"
     if row["pid"] not in docs:
         return f"query paper {row['pid']} has no text in {ABSTRACTS}"
@@ -257,7 +257,7 @@ def _query_problem(row: dict[str, str], docs: dict[str, CSFCubeDoc], is_own: boo
 
 
 def _read_folds(
-    path: Path, queries: set[str], is_own: bool
+    path: Path, queries: set[str], is_built: bool
 ) -> dict[str, tuple[tuple[str, ...], ...]]:
     folds: dict[str, tuple[tuple[str, ...], ...]] = {}
     splits = _object(path)
@@ -266,7 +266,11 @@ def _read_folds(
         expected = {q for q in queries if facet == "all" or q.endswith(f"_{facet}")}
         lists = all(isinstance(fold, list) for fold in tests)
         listed = [q for fold in tests for q in fold] if lists else []
-        if not lists or sorted(map(str, listed)) != sorted(expected) or not (is_own or all(tests)):
+        if (
+            not lists
+            or sorted(map(str, listed)) != sorted(expected)
+            or not (is_built or all(tests))
+        ):
             raise _damaged(
                 path,
                 f"fold1_test and fold2_test of {facet} do not split its {len(expected)} queries in two",

@@ -8,7 +8,7 @@ together.
 The release is KILT's ELI5: `eli5-train-kilt.jsonl` and `eli5-dev-kilt.jsonl`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -18,11 +18,11 @@ from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
+from irtoolkit.datasets.built import BuiltFolder
 from irtoolkit.datasets.egret_release import SPLITS as SPLITS
 from irtoolkit.datasets.egret_release import EgretRelease, read_built, read_kilt
 from irtoolkit.datasets.egret_release import ExampleQuery as ExampleQuery
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
-from irtoolkit.datasets.own import OwnPlace
 from irtoolkit.datasets.source import ReleaseSource
 from irtoolkit.datasets.web import download_files
 
@@ -74,23 +74,25 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
         )
         examples = _Examples(source, read_egret)
         add(prefix, ir_datasets.Dataset(examples.docs, examples.record()))
-        for split in SPLITS:
-            whole = f"{prefix}/{split}"
-            add(whole, _dataset(examples, split))
-            add(f"{whole}/left", _dataset(examples, split, view_of=whole))
+        for dataset_id, dataset in _datasets(prefix, examples, SPLITS):
+            add(dataset_id, dataset)
 
 
-def own(location: OwnPlace) -> ir_datasets.Dataset | None:
-    """Returns a dataset of a folder from `irtoolkit build egret`; None if it has no such one."""
-    splits = tuple(location.about["splits"])
-    name, *view = location.parts or ("",)
-    if name not in splits or view not in ([], ["left"]):
-        return None
-    files = tuple(f"{split}.jsonl" for split in splits)
-    howto = "build the benchmark again"
-    source = ReleaseSource(NAME, files, howto, location.folder.absolute(), own=True)
-    examples = _Examples(source, partial(read_built, splits=splits))
-    return _dataset(examples, name, view_of=f"{location.given}/{name}" if view else "")
+def built(folder: BuiltFolder) -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """Yields the ids and datasets of a folder from `irtoolkit build egret`."""
+    splits = tuple(folder.splits)
+    source = folder.source(*(f"{split}.jsonl" for split in splits))
+    return _datasets(folder.name, _Examples(source, partial(read_built, splits=splits)), splits)
+
+
+def _datasets(
+    prefix: str, examples: "_Examples", splits: Iterable[str]
+) -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """Yields the ids and datasets of splits: the whole context, and its left side."""
+    for split in splits:
+        whole = f"{prefix}/{split}"
+        yield whole, _dataset(examples, split)
+        yield f"{whole}/left", _dataset(examples, split, view_of=whole)
 
 
 class _Examples:
@@ -128,7 +130,7 @@ def _dataset(examples: _Examples, split: str, view_of: str = "") -> ir_datasets.
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), split, left_only),
-            editions={RELEASE: REPORTED[split]},
+            editions={RELEASE: REPORTED[split]} if split in REPORTED else {},
             view_of=view_of,
             listed=not left_only,
         ).at(examples.source),
@@ -145,7 +147,7 @@ def _statistics(release: EgretRelease, split: str, left_only: bool) -> list[Stat
     queries = release.queries(split, left_only)
     return [
         Statistic("Questions", release.questions[split]),
-        Statistic("Examples", len(queries), REPORTED[split]),
+        Statistic("Examples", len(queries), REPORTED.get(split)),
         Statistic("Examples of train and dev", len(release.docs), sum(REPORTED.values())),
         Statistic("Average left context, words", mean(q.left for q in queries), 123.7),
         Statistic("Average example, words", mean(e.text for e in release.examples(split)), 23.3),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import ir_datasets
 
-from irtoolkit.datasets.own import own_place
+from irtoolkit.datasets.built import built_folder
 
 SAMPLE = "sample"
 SPLITS = ("train", "val", "dev", "test")
@@ -20,9 +20,9 @@ class DatasetId:
     """An ir_datasets id in its parts, for example quoter/sample/en/test/left.
 
     Attributes:
-        parts: the words between the slashes; in place of a user's own folder, the benchmark
-            whose format it has.
-        folder: that folder as in the id; empty for other ids. See `irtoolkit.datasets.own`.
+        parts: the words between the slashes; in place of a folder that was built, the
+            benchmark whose format it has.
+        folder: that folder as in the id; empty for other ids. See `irtoolkit.datasets.built`.
         lang: the language of that folder, if the published ids name theirs; empty for other ids.
     """
 
@@ -33,9 +33,9 @@ class DatasetId:
     @classmethod
     def parse(cls, text: str) -> DatasetId:
         """Returns the id in a text; any text is one, whether or not a dataset has it."""
-        location = None if text in ir_datasets.registry else own_place(text)
-        if location is not None:
-            return cls((location.benchmark, *location.parts), location.given, location.lang)
+        folder = None if text in ir_datasets.registry else built_folder(text)
+        if folder is not None:
+            return cls((folder.benchmark, *folder.parts), folder.name, folder.lang)
         return cls(tuple(text.split("/")))
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ class DatasetId:
         return self.without_choice().parts[-1] == view
 
     def has(self, part: str) -> bool:
-        """Returns whether a word is one of the parts, or the language of a user's own folder."""
+        """Returns whether a word is one of the parts, or the language of a built folder."""
         return part in self.parts or part == self.lang
 
     def ancestors(self) -> Iterator[DatasetId]:

@@ -12,10 +12,10 @@ from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url
 from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets.built import built_dataset
 from irtoolkit.datasets.hub.named import hub_dataset
 from irtoolkit.datasets.local.unregistered import folder_dataset
-from irtoolkit.datasets.nway import own_nway
-from irtoolkit.datasets.own import own_dataset
+from irtoolkit.datasets.nway import built_nway
 
 
 def source_named(dataset_id: str) -> Any:
@@ -30,10 +30,9 @@ def source_named(dataset_id: str) -> Any:
         # Some ids only begin others, as beir does: a folder of the name is meant.
         return dataset if _has_data(dataset) else (folder_dataset(dataset_id) or dataset)
     except KeyError:
-        own_source = own_nway(dataset_id) or own_dataset(dataset_id) or hub_dataset(dataset_id)
-        own_source = own_source or folder_dataset(dataset_id)
-        if own_source is not None:
-            return own_source
+        for find in (built_nway, built_dataset, hub_dataset, folder_dataset):
+            if (dataset := find(dataset_id)) is not None:
+                return dataset
         guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
         listed = "irtoolkit datasets lists ours"
         if is_url(dataset_id):

@@ -23,15 +23,15 @@ import ir_datasets
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.datasets.benchmark import Statistic
+from irtoolkit.datasets.built import built_dataset, built_folder
 from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandler
-from irtoolkit.datasets.own import own_dataset, own_place
 from irtoolkit.datasets.registration import Registered
 from irtoolkit.datasets.strictjson import read_jsonl
 
 _ID = re.compile(r"^(.+)/(?:([2-9]|[1-9][0-9]{1,2})-way|proxy)(?:-[a-z][a-z0-9]*)?$")
 PROXY_WAYS = 3
 # The folder of picked candidates in a folder that was built.
-OWN = "choices"
+PICKED = "choices"
 # With one gold document, the share of queries that rank it first is the accuracy.
 MEASURES = ("Success@1",)
 
@@ -60,9 +60,9 @@ def parse_nway_id(dataset_id: str) -> tuple[str, int]:
 
 def nway_path(dataset_id: str) -> Path:
     """Returns the file with the picked candidates of a dataset; a built folder holds its own."""
-    location = own_place(dataset_id)
-    if location is not None:
-        return location.folder.joinpath(OWN, *location.parts).with_suffix(".jsonl")
+    folder = built_folder(dataset_id)
+    if folder is not None:
+        return folder.path.joinpath(PICKED, *folder.parts).with_suffix(".jsonl")
     home: Path = ir_datasets.util.home_path()
     # The folder keeps its first name so that candidates picked by earlier versions are found.
     return home / "irtoolkit" / "choices" / f"{dataset_id}.jsonl"
@@ -173,22 +173,22 @@ def _base(base_id: str) -> Any:
     try:
         return ir_datasets.load(base_id)
     except KeyError:
-        dataset = own_dataset(base_id)
+        dataset = built_dataset(base_id)
         if dataset is None:
             raise
         return dataset
 
 
-def own_nway(dataset_id: str) -> Any:
+def built_nway(dataset_id: str) -> Any:
     """Returns the N-way dataset of an id with a folder that was built; None of any other id.
 
     Raises:
         InputError: the folder has no such dataset, or its quotations are hidden.
     """
     match = _ID.match(dataset_id)
-    if match is None or own_place(dataset_id) is None:
+    if match is None or built_folder(dataset_id) is None:
         return None
-    base = own_dataset(match[1])
+    base = built_dataset(match[1])
     if not base.has_qrels():
         raise InputError(
             f"{match[1]} has no judgments, and {dataset_id} needs them",

@@ -20,17 +20,14 @@ import ir_datasets
 from irtoolkit.base.records import Qrel
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
-from irtoolkit.datasets.books import (
-    Book,
-    Passage,
-)
+from irtoolkit.datasets.books import Book, Passage
+from irtoolkit.datasets.built import BuiltFolder
 from irtoolkit.datasets.handlers import (
     DocsHandler,
     QrelsHandler,
     QueriesHandler,
     SharedCandidatesHandler,
 )
-from irtoolkit.datasets.own import OwnPlace
 from irtoolkit.datasets.plotretrieval_release import (
     CHUNK,
     PlotQuery,
@@ -50,17 +47,7 @@ GRADES = {
     0: "a chunk within the reader's field of vision of the plot",
     1: "the plot passage, or a chunk with a sentence of it",
 }
-MEASURES = (
-    "RR@1",
-    "RR@10",
-    "RR@100",
-    "RCap@1",
-    "RCap@10",
-    "RCap@100",
-    "NRODCG@1",
-    "NRODCG@10",
-    "NRODCG@100",
-)
+MEASURES = tuple(f"{name}@{k}" for name in ("RR", "RCap", "NRODCG") for k in (1, 10, 100))
 BENCHMARK = Benchmark(
     name=NAME,
     title="PlotRetrieval",
@@ -88,30 +75,28 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     for prefix, sample in BENCHMARK.variants():
         for split in SPLITS:
             name = f"{prefix}/{split}"
-            for dataset_id, dataset in _datasets(
-                name, _Chunks(split, CHUNK, _source(split, sample))
-            ).items():
+            chunks = _Chunks(split, CHUNK, _source(split, sample))
+            for dataset_id, dataset in _datasets(name, chunks).items():
                 add(dataset_id, dataset)
             ir_datasets.registry.register_pattern(
-                rf"^{name}/m([1-9][0-9]?)(?:/book)?$",
+                rf"^{name}/{_SIZE}(?:/book)?$",
                 partial(_chunked_otherwise, name, split, sample),
             )
 
 
-def own(location: OwnPlace) -> ir_datasets.Dataset | None:
-    """Returns a dataset of a folder that `irtoolkit build plotretrieval` has written, or None."""
-    split, *rest = (*location.parts, "")
-    match = re.fullmatch(r"(?:m([1-9][0-9]?))?/?(book)?/?", "/".join(rest))
-    if split not in location.about["splits"] or match is None:
-        return None
-    size = int(match[1] or CHUNK)
-    files = (f"queries-{split}.jsonl",)
-    source = ReleaseSource(
-        NAME, files, "build the benchmark again", location.folder.absolute(), own=True
-    )
-    return _dataset(_Chunks(split, size, source), own_book=match[2] is not None)
+def built(folder: BuiltFolder) -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """Yields the ids and datasets of a folder from `irtoolkit build plotretrieval`."""
+    sizes = [(part, match) for part in folder.parts if (match := re.fullmatch(_SIZE, part))]
+    for split in folder.splits:
+        name, source = f"{folder.name}/{split}", folder.source(f"queries-{split}.jsonl")
+        yield from _datasets(name, _Chunks(split, CHUNK, source)).items()
+        for part, match in sizes:
+            chunks = _Chunks(split, int(match[1]), source)
+            yield from _datasets(f"{name}/{part}", chunks).items()
 
 
+# The part of an id that names another number of sentences in a chunk.
+_SIZE = "m([1-9][0-9]?)"
 _read = cache(read_plotretrieval)
 
 

@@ -8,7 +8,7 @@ documents of `quoter/{language}`. The authors' code lower-cases whole lines firs
 which differ only in case are one document there, as they are here under `lower`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from typing import get_args
@@ -19,9 +19,9 @@ from ir_datasets.formats import GenericDoc
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
+from irtoolkit.datasets.built import ABOUT, BuiltFolder
 from irtoolkit.datasets.github import download_blobs
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
-from irtoolkit.datasets.own import ABOUT, OwnPlace
 from irtoolkit.datasets.quoter_release import (
     FILES,
     SPLITS,
@@ -91,42 +91,40 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                 name = f"{prefix}/{lang}" + ("/lower" if lower else "")
                 quotes = _Language(lang, lower, source)
                 add(name, ir_datasets.Dataset(quotes.docs, quotes.record()))
-                for split in SPLITS:
-                    whole = f"{name}/{split}"
-                    add(whole, _dataset(quotes, split, None))
-                    for side in get_args(ContextSide):
-                        add(f"{whole}/{side}", _dataset(quotes, split, side, view_of=whole))
+                for dataset_id, dataset in _datasets(name, quotes, SPLITS):
+                    add(dataset_id, dataset)
 
 
-def own(location: OwnPlace) -> ir_datasets.Dataset | None:
-    """Returns a dataset of a folder from `irtoolkit build quoter`; None if it has no such one."""
-    parts = list(location.parts)
-    lower = parts[:1] == ["lower"]
-    split, *side = parts[lower:] or [""]
-    if split not in location.about["splits"] or side not in ([], ["left"], ["right"]):
-        return None
-    lang, bounds = _described(location)
-    howto = "build the benchmark again"
-    source = ReleaseSource(NAME, (file_of(lang),), howto, location.folder.absolute(), own=True)
-    whole = "/".join([location.given, *parts[: 1 + lower]])
-    return _dataset(
-        _Language(lang, lower, source, bounds),
-        split,
-        "left" if side == ["left"] else "right" if side else None,
-        view_of=whole if side else "",
-    )
+def built(folder: BuiltFolder) -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """Yields the ids and datasets of a folder from `irtoolkit build quoter`."""
+    lang, bounds = _described(folder)
+    for lower in (False, True):
+        name = folder.name + ("/lower" if lower else "")
+        quotes = _Language(lang, lower, folder.source(file_of(lang)), bounds)
+        yield from _datasets(name, quotes, folder.splits)
 
 
-def _described(location: OwnPlace) -> tuple[str, Bounds]:
+def _datasets(
+    prefix: str, quotes: "_Language", splits: Iterable[str]
+) -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """Yields the ids and datasets of splits: the whole context, and each side of it."""
+    for split in splits:
+        whole = f"{prefix}/{split}"
+        yield whole, _dataset(quotes, split, None)
+        for side in get_args(ContextSide):
+            yield f"{whole}/{side}", _dataset(quotes, split, side, view_of=whole)
+
+
+def _described(folder: BuiltFolder) -> tuple[str, Bounds]:
     """Returns the language of such a folder, and the first lines of its val and test."""
-    lang, bounds = location.about.get("lang"), location.about.get("bounds")
+    lang, bounds = folder.about.get("lang"), folder.about.get("bounds")
     if isinstance(lang, str) and isinstance(bounds, list):
         match bounds:
             case [int(first), int(second)] if 0 <= first <= second:
                 return lang, (first, second)
     raise InputError(
         "no language and no bounds of splits in it",
-        file=location.folder / ABOUT,
+        file=folder.path / ABOUT,
         remedy="build it again",
     )
 
@@ -163,6 +161,7 @@ def _dataset(
     quotes: _Language, split: str, side: ContextSide | None, view_of: str = ""
 ) -> ir_datasets.Dataset:
     load, lang = quotes.load, quotes.lang
+    figures = REPORTED.get(lang, {})
     return ir_datasets.Dataset(
         quotes.docs,
         QueriesHandler(lambda: load().queries(split, side), QuoteQuery, quotes.namespace, lang),
@@ -170,7 +169,7 @@ def _dataset(
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), lang, split),
-            editions={RELEASE: REPORTED[lang][split][0]} if lang in REPORTED else {},
+            editions={RELEASE: figures[split][0]} if split in figures else {},
             breakdowns={"frequency": lambda: load().by_frequency(split)},
             view_of=view_of,
             listed=not quotes.lower and side is None,

@@ -6,7 +6,6 @@ are a small invented sample that ships with the package. The release hides the r
 the test split, so `relic/test` has no qrels.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -20,13 +19,13 @@ from irtoolkit.base.records import Qrel
 from irtoolkit.base.stamps import stamp
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.books import Passage
+from irtoolkit.datasets.built import BuiltFolder
 from irtoolkit.datasets.handlers import (
     DocsHandler,
     QrelsHandler,
     QueriesHandler,
     SharedCandidatesHandler,
 )
-from irtoolkit.datasets.own import OwnPlace
 from irtoolkit.datasets.relic_release import MAX_CONTEXT, RelicQuery, RelicRelease, read_relic
 from irtoolkit.datasets.source import ReleaseSource
 
@@ -79,30 +78,24 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
         for name in SPLITS:
             howto = f"get the dataset from {URL} and put its json files into"
             source = BENCHMARK.source([f"{name}.json"], sample=sample, howto=howto)
-            split = _Split(name, source, name == HIDDEN)
-            whole = f"{prefix}/{name}"
-            add(whole, _dataset(split, MAX_CONTEXT, MAX_CONTEXT))
-            for left, right in product(range(MAX_CONTEXT + 1), repeat=2):
-                if left or right:
-                    view = _dataset(split, left, right, view_of=whole)
-                    add(f"{whole}/{left}-{right}", view)
+            for dataset_id, dataset in _datasets(prefix, _Split(name, source, name == HIDDEN)):
+                add(dataset_id, dataset)
 
 
-def own(location: OwnPlace) -> ir_datasets.Dataset | None:
-    """Returns a dataset of a folder from `irtoolkit build relic`; None if it has no such one."""
-    name, *rest = (*location.parts, "")
-    view = re.fullmatch(rf"([0-{MAX_CONTEXT}])-([0-{MAX_CONTEXT}])", "/".join(rest).rstrip("/"))
-    if name not in location.about["splits"] or (rest != [""] and not view):
-        return None
-    howto = "build the benchmark again"
-    source = ReleaseSource(NAME, (f"{name}.json",), howto, location.folder.absolute(), own=True)
-    split = _Split(name, source, name in location.about["hidden"])
-    if view is None:
-        return _dataset(split, MAX_CONTEXT, MAX_CONTEXT)
-    left, right = int(view[1]), int(view[2])
-    return (
-        _dataset(split, left, right, view_of=f"{location.given}/{name}") if left or right else None
-    )
+def built(folder: BuiltFolder) -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """Yields the ids and datasets of a folder from `irtoolkit build relic`."""
+    for name in folder.splits:
+        split = _Split(name, folder.source(f"{name}.json"), name in folder.about["hidden"])
+        yield from _datasets(folder.name, split)
+
+
+def _datasets(prefix: str, split: "_Split") -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """Yields the ids and datasets of a split: the whole context, and each view of it."""
+    whole = f"{prefix}/{split.name}"
+    yield whole, _dataset(split, MAX_CONTEXT, MAX_CONTEXT)
+    for left, right in product(range(MAX_CONTEXT + 1), repeat=2):
+        if left or right:
+            yield f"{whole}/{left}-{right}", _dataset(split, left, right, view_of=whole)
 
 
 @cache
@@ -159,7 +152,7 @@ def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_data
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), split.name),
-            editions=EDITIONS[split.name],
+            editions=EDITIONS.get(split.name, {}),
             breakdowns={"book": by_book, "length": by_length},
             view_of=view_of,
             listed=not view_of,
@@ -185,10 +178,11 @@ def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
     sizes = [len(release.books[q.book].starts[q.length]) for q in windows]
     words = [len(q.context.split()) for q in windows]
     golds = [release.books[g.book].text(g.start, g.length) for _, g in release.golds()]
-    counted = {count: edition for edition, count in EDITIONS[split].items()}
+    editions = EDITIONS.get(split, {})
+    counted = {count: edition for edition, count in editions.items()}
     edition = counted.get(len(windows), SUBMISSION)
     table = [
-        Statistic("Windows", len(windows), EDITIONS[split][edition]),
+        Statistic("Windows", len(windows), editions.get(edition)),
         Statistic("Primary sources", len(release.books), 79),
         Statistic("Average sentences of context", _mean(context)),
         Statistic("Average query length, words", _mean(words), 154.1),

@@ -26,9 +26,9 @@ class ReleaseSource:
             home.
         files: the names of the files, all of which are required.
         howto: one sentence that says what to get and where to put it.
-        fixed: the folder of a sample that ships with the package, or of users' own data; no other
+        fixed: the folder of a sample that ships with the package, or of a benchmark that was built; no other
             folder is searched.
-        own: whether these are users' own data; see `irtoolkit.datasets.own`.
+        built: whether a user has built the data; see `irtoolkit.datasets.built`.
         download: downloads the files into a folder; None for a release without a stable address.
     """
 
@@ -37,12 +37,12 @@ class ReleaseSource:
     howto: str
     fixed: Path | None = None
     download: Callable[[Path], None] | None = None
-    own: bool = False
+    built: bool = False
 
     @property
     def sample(self) -> bool:
         """Whether this is the invented sample that ships with the package."""
-        return self.fixed is not None and not self.own
+        return self.fixed is not None and not self.built
 
     def present(self) -> Path | None:
         """Returns the folder that holds the release now, or None; downloads nothing.

@@ -50,10 +50,10 @@ from irtoolkit.building.place import (
 )
 from irtoolkit.building.quality import Quality
 from irtoolkit.building.shelves import digest
+from irtoolkit.datasets.built import ABOUT
 from irtoolkit.datasets.csfcube import statistics
 from irtoolkit.datasets.csfcube_records import FACETS, CSFCubeDoc
 from irtoolkit.datasets.csfcube_release import POOLS, QUERIES, docs_key, read_csfcube
-from irtoolkit.datasets.own import ABOUT
 
 SHEETS = "sheets"
 ANNOTATORS = ("annotator1", "annotator2")
@@ -307,7 +307,7 @@ def _write(
     for cached in (read_csfcube, docs_key):  # of what was in the folder before
         cached.cache_clear()
     queries = [entry.query for entry in gathered.asked]
-    facts = statistics(read_csfcube(folder.absolute(), is_own=True))
+    facts = statistics(read_csfcube(folder.absolute(), is_built=True))
     gathered.quality = quality(facts, queries, docs, gathered.pools, ratings, grades)
     gathered.quality.write(folder)
     pooling = recipe.pooling

@@ -31,7 +31,7 @@ from irtoolkit.building.quoter.selection import divided, is_collection, pairs, s
 from irtoolkit.building.quoter.texts import Finder, Found, formats
 from irtoolkit.building.shelves import digest, text_files
 from irtoolkit.building.splits import SPLITS
-from irtoolkit.datasets.own import described
+from irtoolkit.datasets.built import described
 from irtoolkit.datasets.quoter_release import file_of
 from irtoolkit.engines.engine import current
 

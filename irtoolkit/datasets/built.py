@@ -1,4 +1,4 @@
-"""Benchmarks in users' own folders, as made by `irtoolkit build`.
+"""Benchmarks in folders that `irtoolkit build` has written.
 
 Such a folder has the files of a release and `benchmark.json`, which names the benchmark whose
 format they have:
@@ -7,7 +7,7 @@ format they have:
 
 The ids of its datasets are those of the published benchmark with the folder in place of the name:
 `mine/val` is like `relic/val`, and `mine/val/1-1` like `relic/val/1-1`. A benchmark takes part with
-a function `own(place)` in its module, which returns the dataset or None.
+a function `built(folder)` in its module, which yields the ids and datasets of such a folder.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import is_url, on_disk
+from irtoolkit.datasets.source import ReleaseSource
 
 ABOUT = "benchmark.json"
 FORMAT = 1
 
 
 @dataclass(frozen=True)
-class OwnPlace:
-    """The location of a dataset of such a folder.
+class BuiltFolder:
+    """A folder that was built, and the rest of an id that begins with it.
 
     Attributes:
-        given: the folder as in the id.
-        folder: the folder on this machine.
+        name: the folder as in the id.
+        path: the folder on this machine.
         parts: the rest of the id.
         about: the content of its `benchmark.json`.
     """
 
-    given: str
-    folder: Path
+    name: str
+    path: Path
     parts: tuple[str, ...]
     about: dict[str, Any]
 
@@ -52,8 +53,18 @@ class OwnPlace:
         """The code of its language; empty if its `benchmark.json` names none."""
         return str(self.about.get("lang", ""))
 
+    @property
+    def splits(self) -> list[str]:
+        """The names of its splits."""
+        return list(self.about["splits"])
 
-def own_place(dataset_id: str) -> OwnPlace | None:
+    def source(self, *files: str) -> ReleaseSource:
+        """Returns the location of some of its files."""
+        remedy = "build the benchmark again"
+        return ReleaseSource(self.benchmark, files, remedy, self.path.absolute(), built=True)
+
+
+def built_folder(dataset_id: str) -> BuiltFolder | None:
     """Returns the folder and the rest of an id; None if no folder in it is a benchmark.
 
     Raises:
@@ -67,7 +78,7 @@ def own_place(dataset_id: str) -> OwnPlace | None:
         path = on_disk(folder_name or "/")
         # Not Path.is_file, which fails for a name that is too long for a file.
         if os.path.isfile(path / ABOUT):
-            return OwnPlace(folder_name, path, tuple(words[end:]), described(path))
+            return BuiltFolder(folder_name, path, tuple(words[end:]), described(path))
     return None
 
 
@@ -96,33 +107,28 @@ def _is_whole(record: dict[str, Any]) -> bool:
     return all(isinstance(record.get(name), kind) for name, kind in kinds.items())
 
 
-def own_dataset(dataset_id: str) -> Any:
+def built_dataset(dataset_id: str) -> Any:
     """Returns the ir_datasets dataset of an id with a folder; None if it names no such folder.
 
     Raises:
-        InputError: the folder has no such dataset; or see `own_place`.
+        InputError: the folder has no such dataset; or see `built_folder`.
     """
-    location = own_place(dataset_id)
-    if location is None:
+    folder = built_folder(dataset_id)
+    if folder is None:
         return None
-    name = location.benchmark
+    name = folder.benchmark
     module = None
     if name.isidentifier():
         with contextlib.suppress(ModuleNotFoundError):
             module = importlib.import_module(f"irtoolkit.datasets.{name}")
-    if module is None or not hasattr(module, "own"):
-        raise InputError(f"no benchmark {name!r} is known", file=location.folder / ABOUT)
-    dataset = module.own(location)
-    if dataset is None:
-        splits = [f"{location.given}/{split}" for split in location.about["splits"]]
-        split_name = PurePath(*location.parts).as_posix() if location.parts else "a split"
-        raise InputError(
-            f"{location.given} has no dataset {split_name}"
-            if location.parts
-            else "a benchmark with splits",
-            file=None if location.parts else location.given,
-            remedy=f"it has {', '.join(splits)}"
-            if location.parts
-            else f"name one: {', '.join(splits)}",
-        )
-    return dataset
+    if module is None or not hasattr(module, "built"):
+        raise InputError(f"no benchmark {name!r} is known", file=folder.path / ABOUT)
+    for known_id, dataset in module.built(folder):
+        if known_id == dataset_id:
+            return dataset
+    splits = ", ".join(f"{folder.name}/{split}" for split in folder.splits)
+    if not folder.parts:
+        remedy = f"name one: {splits}"
+        raise InputError("a benchmark with splits", file=folder.name, remedy=remedy)
+    rest = PurePath(*folder.parts).as_posix()
+    raise InputError(f"{folder.name} has no dataset {rest}", remedy=f"it has {splits}")

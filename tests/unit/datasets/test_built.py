@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.built import ABOUT
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local.registered import owner_of
-from irtoolkit.datasets.own import ABOUT
 
 WHOLE = '{"benchmark": "relic", "format": 1, "splits": ["val"], "hidden": []}'
 
