@@ -7,7 +7,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from io import FileIO
@@ -18,6 +18,7 @@ from pydantic import Field
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.jsons import load_json
+from irtoolkit.base.spans import Span
 from irtoolkit.base.toml_records import Record, record
 
 FILE = "judgments.jsonl"
@@ -52,10 +53,31 @@ class Judgment(Record):
         """See `query_id`."""
         return query_id(self.query)
 
+    @cached_property
+    def span(self) -> Span:
+        """The sentences of the passage."""
+        return Span.parse(self.passage)
+
 
 def query_id(query: str) -> str:
     """The id of a query in runs and qrels: the same text has the same id."""
     return "q" + hashlib.sha256(" ".join(query.split()).encode()).hexdigest()[:12]
+
+
+def judgment_for(judgments: Sequence[Judgment], span: Span) -> Judgment | None:
+    """Returns the judgment that counts for a passage, if there is one.
+
+    It is the passage's own, or else the last of those whose passages share half of the sentences of
+    the shorter one: passages of another length or system rarely begin at the same sentence.
+    """
+    own = [judgment for judgment in judgments if judgment.span == span]
+    near = [judgment for judgment in judgments if _share_half(judgment.span, span)]
+    return max(own or near, key=lambda judgment: judgment.time, default=None)
+
+
+def _share_half(one: Span, other: Span) -> bool:
+    shared = min(one.stop, other.stop) - max(one.start, other.start)
+    return one.book == other.book and 2 * shared >= min(one.length, other.length)
 
 
 class Judgments:

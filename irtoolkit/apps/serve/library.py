@@ -148,16 +148,14 @@ class Library:
         collection = self._readable(request.collection)
         text = asked(request.query)
         systems = list(dict.fromkeys(request.systems or [collection.best()]))
-        grades = {
-            judgment.passage: judgment.grade
-            for judgment in self.judgments.of(collection.name, request.query)
-            if self.shows_judgments
-        }
+        judgments = (
+            self.judgments.of(collection.name, request.query) if self.shows_judgments else []
+        )
         await self._indexed(collection)
 
         def question(name: SystemName) -> Question:
             def show(answer: Answer) -> SystemAnswer:
-                return system_answer(collection, name, text, answer, grades, request.context)
+                return system_answer(collection, name, text, answer, judgments, request.context)
 
             return Question(collection, name, text, request.length, request.depth, show)
 

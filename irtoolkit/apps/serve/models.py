@@ -162,6 +162,10 @@ class HitModel(PassageModel):
     explanation: Annotated[str, Field(description="the score in words")]
     shared: Annotated[list[str], Field(description="words shared with the query, the rarest first")]
     grade: Annotated[int | None, Field(description="1 this is it, 0 not this, null not judged")]
+    judged: Annotated[
+        str | None,
+        Field(description="the passage whose judgment counts: this one, or one that overlaps it"),
+    ]
 
 
 @dataclass(slots=True)

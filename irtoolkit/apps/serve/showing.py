@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from irtoolkit.apps.serve.collection import Answer, Collection, SystemName
+from irtoolkit.apps.serve.judgments import Judgment, judgment_for
 from irtoolkit.apps.serve.models import (
     ChapterModel,
     HitModel,
@@ -116,15 +117,16 @@ def system_answer(
     system: SystemName,
     query: str,
     answer: Answer,
-    grades: dict[str, int | None],
+    judgments: Sequence[Judgment],
     context: int,
 ) -> SystemAnswer:
-    """Returns the passages that one system found, as readers see them."""
+    """Returns the passages that one system found, as readers see them; judgments are of the query."""
     terms = collection.telling(query)
     hits, pieces = [], collection.marks.of(terms)
     for rank, hit in enumerate(answer.found, 1):
         fields = _passage(collection, hit, context, context, pieces)
         shared = _shared(collection, fields["sentences"], terms)
+        judgment = judgment_for(judgments, Span(fields["book"], hit.start, hit.length))
         hits.append(
             HitModel(
                 **fields,
@@ -132,7 +134,8 @@ def system_answer(
                 score=round(hit.score, 6),
                 shared=shared,
                 explanation=_explained(collection, system, hit, shared),
-                grade=grades.get(fields["id"]),
+                grade=None if judgment is None else judgment.grade,
+                judged=None if judgment is None else judgment.passage,
             )
         )
     return SystemAnswer(

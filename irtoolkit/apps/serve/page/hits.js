@@ -69,18 +69,28 @@ async function widen(hit, state, place, button) {
 }
 
 async function judge(hit, state, grade, item) {
-  const before = hit.grade;
+  const { grade: before, judged } = hit;
   hit.grade = before === grade ? null : grade;
+  // What is withdrawn is the judgment that counts, which may be of a passage that overlaps this one.
+  const passage = hit.grade === null ? judged : hit.id;
+  hit.judged = hit.grade === null ? null : hit.id;
   showGrade(hit, item);
   try {
-    await api.send("/judgments", { collection: hit.collection, query: state.query, passage: hit.id, grade: hit.grade, system: state.system, rank: hit.rank });
+    await api.send("/judgments", { collection: hit.collection, query: state.query, passage, grade: hit.grade, system: state.system, rank: hit.rank });
     say({ 1: "Recorded: this is it.", 0: "Recorded: not this." }[hit.grade] ?? "Withdrawn.");
-    state.judged(hit);
+    state.judged(hit, passage);
   } catch (error) {
-    hit.grade = before;
+    Object.assign(hit, { grade: before, judged });
     showGrade(hit, item);
     warn(`Not recorded: ${error.message}`);
   }
+}
+
+// Whether two passages share half of the sentences of the shorter one.
+export function overlap(one, other) {
+  const [a, b] = [one, other].map(({ sentences }) => [sentences[0].number, sentences.length]);
+  const shared = Math.min(a[0] + a[1], b[0] + b[1]) - Math.max(a[0], b[0]);
+  return one.book === other.book && 2 * shared >= Math.min(a[1], b[1]);
 }
 
 export function showGrade(hit, item) {

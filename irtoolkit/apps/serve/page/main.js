@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { count, find, make, number, percent, say, warn } from "./dom.js";
-import { markNear, nameOf, render, showGrade } from "./hits.js";
+import { markNear, nameOf, overlap, render, showGrade } from "./hits.js";
 import * as shelf from "./shelf.js";
 import * as state from "./state.js";
 import { strips } from "./strip.js";
@@ -66,11 +66,14 @@ async function near(collection, answers, signal) {
   }
 }
 
-function judged(hit) {
+// A judgment counts for passages that overlap, unless they have one of their own.
+function judged(hit, passage) {
   for (const answer of last.answers) {
     for (const other of answer.hits) {
-      if (other.id === hit.id && other !== hit) {
+      const follows = hit.grade === null ? other.judged === passage : overlap(other, hit) && other.judged !== other.id;
+      if (other !== hit && (other.id === hit.id || follows)) {
         other.grade = hit.grade;
+        other.judged = hit.judged;
         showGrade(other, find(`#${answer.system}-${other.rank}`));
       }
     }

@@ -15,10 +15,11 @@ from starlette.testclient import TestClient
 
 from irtoolkit.apps.serve.app import application
 from irtoolkit.apps.serve.collection import Collection
-from irtoolkit.apps.serve.judgments import Judgment, Judgments
+from irtoolkit.apps.serve.judgments import Judgment, Judgments, judgment_for
 from irtoolkit.apps.serve.library import Library
 from irtoolkit.apps.serve.limits import Limits
 from irtoolkit.apps.web.guard import Access
+from irtoolkit.base.spans import Span
 from tests.waiting import PATIENCE, wait_for
 
 HOST = "http://127.0.0.1:8801"
@@ -148,6 +149,40 @@ def test_judgments_survive_a_restart_and_are_scored_with_the_exported_run(
     scored = irtoolkit("eval", qrels, run, "-m", "RR@20")
     assert scored.status == 0, scored.err
     assert "1.0000" in scored.out
+
+
+@pytest.mark.parametrize(
+    ("judged", "grades"),
+    [
+        ({"6+1": 1}, {"6+1": 1, "5+2": 1, "4+3": 1, "2+1": None}),
+        ({"4+4": 0}, {"6+1": 0, "6+3": 0, "7+4": None, "0+5": None}),
+        ({"6+2": 1, "7+2": 0}, {"6+2": 1, "7+2": 0, "7+1": 0, "6+3": 0, "5+2": 1}),
+        ({"6+1": 1, "5+2": None}, {"5+2": 1}),
+    ],
+)
+def test_a_judgment_counts_for_passages_that_overlap(
+    judged: dict[str, int | None], grades: dict[str, int | None]
+) -> None:
+    made = [
+        Judgment("lamp", "chairs", f"lamp:{span}", grade, time=time)
+        for time, (span, grade) in enumerate(judged.items())
+        if grade is not None
+    ]
+    for span, grade in grades.items():
+        found = judgment_for(made, Span.parse(f"lamp:{span}"))
+        assert (None if found is None else found.grade) == grade, span
+        assert judgment_for(made, Span.parse(f"moor:{span}")) is None
+
+
+def test_a_judgment_counts_in_searches_of_another_length(client: TestClient) -> None:
+    book = added(client)
+    passage = f"{book['id']}:6+1"
+    body = {"collection": book["id"], "query": "burned the chairs"}
+    client.post("/judgments", json={**body, "passage": passage, "grade": 1})
+    (answer,) = asked(client, book, query="burned  the chairs", length=2).json()["answers"]
+    first = answer["hits"][0]
+    assert first["id"] != passage
+    assert (first["grade"], first["judged"]) == (1, passage)
 
 
 def test_a_line_of_judgments_that_was_cut_short_was_never_confirmed(

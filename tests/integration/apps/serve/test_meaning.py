@@ -98,7 +98,7 @@ def test_what_is_encoded_so_far_is_found_while_the_rest_is_prepared(meaning: Mea
         assert np.isfinite(answer.curve).all()
     done, first = answers[0]
     assert done == 4
-    shown = system_answer(made, "meaning", "The table burned", first, {}, 1)
+    shown = system_answer(made, "meaning", "The table burned", first, [], 1)
     assert "search again" in shown.note
     (both,) = made.answer("both", ["The table burned"], 2, 20)
     assert {hit.similarities == () for hit in both.found} == {False}
