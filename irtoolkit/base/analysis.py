@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple
 
 from irtoolkit.base import word_boundaries
 from irtoolkit.base.errors import needs_extra
+from irtoolkit.base.languages import common_words
 
 Tokenizer = Literal["word", "whitespace", "standard", "cjk", "jieba"]
 StopWords = Literal["sklearn", "lucene", "none"]
@@ -45,6 +46,17 @@ ANALYZERS: dict[AnalyzerName, Analysis] = {
     "cjk": Analysis("cjk", "none", "none"),
     "words": Analysis("word", "sklearn", "none"),
 }
+# English words that say nothing alone and that scikit-learn's list lacks; words in it that say much.
+_PLAIN_ENGLISH = (
+    "ain't did does doing having just let like mr mrs ms said say says shall shan't upon use used"
+    " uses using won't"
+)
+_CONTENT_ENGLISH = (
+    "amount bill bottom call cry describe detail empty fill find fire found front full interest mill"
+    " mine move name part serious show side sincere system thick thin top"
+)
+# What may follow such a word: "haven't" is "have".
+_CONTRACTED = ("", "'t", "n't", "'s", "'d", "'m", "'ll", "'re", "'ve")
 # Languages by their codes, classical Chinese too.
 _EASTERN = ("zh", "lzh", "ja", "ko")
 
@@ -140,6 +152,22 @@ def stop_words(name: StopWords) -> frozenset[str]:
     if name == "lucene":
         return frozenset(_LUCENE_STOP.split())
     return _sklearn_stop_words()
+
+
+def is_function_word(word: str, lang: str | None = None) -> bool:
+    """Returns whether a word, in lower case, says nothing alone: "have", "didn't", "upon".
+
+    Languages that are unknown are taken for English.
+    """
+    if lang is not None and not lang.startswith("en"):
+        return word in common_words(lang)
+    plain = word.replace("\u2019", "'")
+    return any(plain.removesuffix(end) in _english_function_words() for end in _CONTRACTED)
+
+
+@cache
+def _english_function_words() -> frozenset[str]:
+    return (stop_words("sklearn") | set(_PLAIN_ENGLISH.split())) - set(_CONTENT_ENGLISH.split())
 
 
 def _sklearn_stop_words() -> frozenset[str]:

@@ -38,29 +38,6 @@ _COMMON = {
     "pl": "i w nie na si\u0119 z \u017ce do to jak ale by\u0142 jest",
     "ru": "\u0438 \u0432 \u043d\u0435 \u043d\u0430 \u0447\u0442\u043e \u043e\u043d \u0441 \u044f \u043a\u0430\u043a \u044d\u0442\u043e \u043d\u043e \u043e\u043d\u0430 \u0435\u0433\u043e \u0431\u044b\u043b\u043e",
 }
-# English words that carry no meaning and that scikit-learn's list of stop words lacks.
-PLAIN_ENGLISH = frozenset(
-    [
-        "did",
-        "does",
-        "doing",
-        "just",
-        "let",
-        "like",
-        "mr",
-        "mrs",
-        "ms",
-        "said",
-        "say",
-        "says",
-        "shall",
-        "upon",
-        "use",
-        "used",
-        "uses",
-        "using",
-    ]
-)
 
 
 def common_words(lang: str | None) -> frozenset[str]:

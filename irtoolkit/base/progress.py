@@ -43,10 +43,22 @@ def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
     piped = disable is None and not (hasattr(where, "isatty") and where.isatty())
     if piped and where is not None:
         return _lines()(*args, **{**settings, "file": where})
+    if _has_no_size(where):
+        settings = {"ncols": 80, "nrows": 24, **settings}
     if disable or piped:
         # A bar that is not shown needs no thread to look after it, for which there may be no memory.
         text_bar = _unwatched()
     return text_bar(*args, disable=disable, **settings)
+
+
+def _has_no_size(file: Any) -> bool:
+    """Returns whether a file is a terminal of 0 columns or rows, on which tqdm shows nothing.
+
+    Terminals in containers, and those that a program opens, often are.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return 0 in os.get_terminal_size(file.fileno())
+    return False
 
 
 @cache

@@ -16,10 +16,10 @@ read too; it is not added to or merged here.
 from __future__ import annotations
 
 import argparse
-import shutil
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.tables import DEFAULT_WIDTH, terminal_width
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, output_folder, parse_pairs
 from irtoolkit.commands._datasets import swap_dataset_and_system
@@ -170,6 +170,6 @@ def _tell(index: StoredIndex) -> None:
         options["model"] = manifest.parameters.get("model", options["model"])
     searched = {key: value for key, value in manifest.given.items() if key not in manifest.settings}
     settings = [f"{key}={value}" for key, value in {**options, **searched}.items()]
-    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    width = min(DEFAULT_WIDTH, terminal_width())
     for line in wrap(f"for {index.searched_by}: {printable(' '.join(settings))}", width - 4):
         print(f"  {line}")

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import is_url
+from irtoolkit.base.tables import DEFAULT_WIDTH, terminal_width
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, note, parse_pairs, print_json
 from irtoolkit.commands._engines import add_engine
@@ -212,11 +213,9 @@ def _show(index: Index, text: str, args: argparse.Namespace, named: bool = False
 
 def _print(result: SearchResult, books: PlacedIndex | None = None) -> None:
     """Prints hits; of passages of books, their places and all of them, up to some length."""
-    import shutil
-
     from irtoolkit.commands import _books
 
-    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    width = min(DEFAULT_WIDTH, terminal_width())
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     # About three lines, or ten, which end before they are full.
     most = (27 if books is None else 90) * (width - 5) // 10
@@ -224,7 +223,7 @@ def _print(result: SearchResult, books: PlacedIndex | None = None) -> None:
         print(f"{hit.rank:>3}  {hit.score:.4f}  {printable(hit.doc_id)}")
         if books is not None:
             print(f"     {_books.place_of(books, hit, width)}")
-        for line in _marked(*_passage(hit, most), max(20, width - 5)):
+        for line in _marked(*_passage(hit, most), width - 5):
             rendered = line.replace(_BEGIN, _BOLD if bold else "")
             print(f"     {rendered.replace(_END, _PLAIN if bold else '')}")
         if books is not None and hit.matches:

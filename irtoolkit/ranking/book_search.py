@@ -159,7 +159,13 @@ class BookSearch(PlacedIndex):
         return " ".join(novel.sentences[span.start : span.stop])
 
     def _matches(self, query: str, text: str) -> MatchedPlaces:
-        return self.kept._matches(" ".join(self.words.content_words(query)), text)
+        matches = self.kept._matches(" ".join(self.words.content_words(query)), text)
+        # "having" in a query has the term of "have" in a passage.
+        return tuple(
+            (first, last)
+            for first, last in matches
+            if not self.words.is_function_word(text[first:last].lower())
+        )
 
     def _why_none(self, query: str) -> str:
         if not any(character.isalnum() for character in query):

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irtoolkit.base.analysis import analysis_of, analyzer, stop_words
+from irtoolkit.base.analysis import analysis_of, analyzer, is_function_word
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.base.languages import PLAIN_ENGLISH, common_words
 from irtoolkit.datasets.book_files import novel_dataset
 from irtoolkit.datasets.novels import Novel
 from irtoolkit.indexes.postings import PostingsShard
@@ -83,10 +82,9 @@ class BookWords:
 
     def is_function_word(self, word: str) -> bool:
         """Whether a word, in lower case, tells no passage from others."""
-        if self.lang is None or self.lang.startswith("en"):
-            return word in stop_words("sklearn") or word in PLAIN_ENGLISH
-        if word in common_words(self.lang):
-            return True
+        is_english = self.lang is None or self.lang.startswith("en")
+        if is_english or is_function_word(word, self.lang):
+            return is_function_word(word, self.lang)
         term = self._analyze.term(word)
         often = max(_FEWEST, _EVERYWHERE * len(self.layout.sentences))
         spaced = self.lang not in ("zh", "ja")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from irtoolkit.base.analysis import analyzer
-from irtoolkit.base.languages import PLAIN_ENGLISH
+from irtoolkit.base.analysis import analyzer, is_function_word
 
 # Terms of more than this share of the texts say nothing, where there are enough texts to tell.
 _SHARE, _FEWEST = 0.4, 30
@@ -23,7 +22,7 @@ class Overlap:
 
     def __init__(self, lang: str | None = None) -> None:
         english = lang is None or lang.startswith("en")
-        self._analyze = analyzer("cjk", "sklearn", "porter" if english else "none")
+        self._analyze = analyzer("cjk", "none", "porter" if english else "none")
         self._terms: dict[str, str | None] = {}
         self._common: frozenset[str] = frozenset()
 
@@ -69,7 +68,7 @@ class Overlap:
 
     def _term(self, token: str) -> str | None:
         if token not in self._terms:
-            plain = token in PLAIN_ENGLISH or (len(token) == 1 and token.isascii())
+            plain = is_function_word(token) or (len(token) == 1 and token.isascii())
             self._terms[token] = None if plain else self._analyze.term(token)
         return self._terms[token]
 

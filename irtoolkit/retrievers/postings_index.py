@@ -122,6 +122,7 @@ class PostingsSearcher:
         analysis_settings = analysis.analysis_of(settings)
         self._tokenizer = analysis_settings.tokenizer
         self._analyze = analysis.analyzer(*analysis_settings)
+        self._is_english = analysis_settings.stop != "none" or analysis_settings.stem == "porter"
         self._settings = settings
         self.shards: CountedShardSet = shards
         self.counting: Any = shards if counting is None else counting
@@ -153,19 +154,26 @@ class PostingsSearcher:
         return Matches(scores, lambda: shared)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
-        """Where words of the beginning of a text have a term of the query."""
+        """Where words of the beginning of a text have a term of the query.
+
+        English function words are left out where other words match.
+        """
         query_terms = set(self.terms([query]).terms)
         text = text[:_MATCHED]
         lower = self._analyze.lower(text)
-        matches, offset = [], 0
+        if len(lower) != len(text):
+            return []
+        matches, content, offset = [], [], 0
         for token in self._analyze.split(lower):
             offset = lower.find(token, offset)
             if offset < 0:  # the tokens are not parts of the text
                 return []
             if self._analyze.term(token) in query_terms:
                 matches.append((offset, offset + len(token)))
+                if not (self._is_english and analysis.is_function_word(token)):
+                    content.append(matches[-1])
             offset += 1
-        return matches if len(lower) == len(text) else []
+        return content or matches
 
     def terms(self, queries: Sequence[Segments]) -> CountedQueries:
         """The terms of queries."""

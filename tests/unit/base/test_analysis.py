@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base import analysis
-from irtoolkit.base.analysis import analyzer, missing_tokenizer, stop_words
+from irtoolkit.base.analysis import analyzer, is_function_word, missing_tokenizer, stop_words
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.lucene import java as _java
@@ -577,3 +577,23 @@ def test_without_jieba_the_extra_is_named() -> None:
         analyzer("jieba", "none")
     assert create_retriever("bm25", {"tokenizer": "jieba"}).missing() == missing_tokenizer("jieba")
     assert create_retriever("bm25", {"tokenizer": "cjk"}).missing() is None
+
+
+@pytest.mark.parametrize(
+    ("word", "lang", "is_plain"),
+    [
+        ("have", None, True),
+        ("having", "en", True),
+        ("haven't", "en-GB", True),
+        ("didn\u2019t", None, True),
+        ("she'll", None, True),
+        ("can't", None, True),
+        ("fire", None, False),
+        ("john's", None, False),
+        ("nicht", "de", True),
+        ("have", "de", False),
+        ("die", "en", False),
+    ],
+)
+def test_function_words(word: str, lang: str | None, is_plain: bool) -> None:
+    assert is_function_word(word, lang) is is_plain

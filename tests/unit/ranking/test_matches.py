@@ -150,3 +150,21 @@ def test_lucene_lists_matches_unless_it_fills(settings: dict[str, Any]) -> None:
     assert {len(docs) for docs in filled.values()} == {len(ZOO)}
     for query, docs in matches.items():
         assert filled[query][: len(docs)] == docs
+
+
+@pytest.mark.parametrize(
+    ("query", "marked"),
+    [
+        ("they have been wet", ["wet"]),
+        ("having walked", ["walked"]),
+        ("they have", ["have"]),
+    ],
+)
+def test_function_words_are_marked_only_where_nothing_else_matches(
+    query: str, marked: list[str]
+) -> None:
+    index = ir.index(
+        {"a": "You must have been wet.", "b": "We have walked.", "c": "Be glad to have."}
+    )
+    hit = next(hit for hit in index.search(query) if hit.matches)
+    assert [hit.text[a:b].lower() for a, b in hit.matches] == marked
