@@ -12,7 +12,7 @@ from urllib.parse import quote
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers._search_client import Client, RefusedError, reason_of
 from irtoolkit.retrievers._server_candidates import ServerHits
-from irtoolkit.retrievers._servers import no_such_index
+from irtoolkit.retrievers._server_errors import no_such_index
 
 # Queries in one request.
 AT_ONCE = 32
@@ -101,7 +101,7 @@ class SearchApi:
             if error.kind != "resource_already_exists_exception":
                 raise
 
-    def note(self, note: dict[str, Any]) -> None:
+    def set_note(self, note: dict[str, Any]) -> None:
         """Notes something with the index."""
         self.client.ask("PUT", f"{self._path}/_mapping", {"_meta": {"irtoolkit": note}})
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers._servers import without_secrets
+from irtoolkit.retrievers._server_errors import without_secrets
 
 
 class Client(Protocol):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers.dense import VectorRetriever
@@ -23,6 +23,14 @@ _ENCODED = 10_000
 _UNUSABLE = re.compile(r"[^a-z0-9]+")
 _SHOWN = 40
 T = TypeVar("T")
+
+
+class Row(NamedTuple):
+    """A document as it is sent to a server; its vector is None if the retriever has no model."""
+
+    doc_id: str
+    text: str
+    vector: list[float] | None
 
 
 @dataclass(frozen=True)
@@ -87,25 +95,14 @@ _OTHER = "index=OTHER build=true makes another, or leave index out"
 def contents_of(task: Task, settings: Mapping[str, Any]) -> Contents:
     """Returns the contents of an index of a task's collection."""
     digest, count = hashlib.sha256(), 0
-    for doc_id, text in texts_of(task):
-        digest.update(f"\x1e{doc_id}\x1f{text}".encode())
+    for doc_id, segments in task.collection():
+        digest.update(f"\x1e{doc_id}\x1f{' '.join(segments)}".encode())
         count += 1
     return Contents(count, digest.hexdigest()[:32], settings)
 
 
-def texts_of(task: Task) -> Iterator[tuple[str, str]]:
-    """Id and text of every document of a task's collection."""
-    for doc_id, segments in task.collection():
-        yield doc_id, " ".join(segments)
-
-
-def vectors_of(
-    retriever: VectorRetriever, task: Task, skip: int
-) -> Iterator[tuple[str, str, list[float] | None]]:
-    """Id, text and vector of the documents of a collection from the one numbered `skip`.
-
-    The vector is None where the retriever has no model.
-    """
+def rows_of(retriever: VectorRetriever, task: Task, skip: int) -> Iterator[Row]:
+    """The documents of a collection from the one numbered `skip`, as they are sent."""
     for part in in_chunks(islice(task.collection(), skip, None), _ENCODED):
         vectors: list[Any] = [None] * len(part)
         if retriever.model:
@@ -113,7 +110,7 @@ def vectors_of(
             texts = (encoder.text(segments) for _, segments in part)
             vectors = encoder.encode(texts, what="documents", count=len(part)).vectors().tolist()
         for (doc_id, segments), vector in zip(part, vectors, strict=True):
-            yield doc_id, " ".join(segments), vector
+            yield Row(doc_id, " ".join(segments), vector)
 
 
 def in_chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:

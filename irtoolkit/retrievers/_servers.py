@@ -1,24 +1,83 @@
-"""Settings, credentials and errors of retrievers over search servers."""
+"""The base class of retrievers whose index is on a search server."""
 
 from __future__ import annotations
 
-import os
-import re
-from base64 import b64encode
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import partial
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.near import did_you_mean
-from irtoolkit.models.llm.redaction import SHOWN, without_key
-from irtoolkit.retrievers.base import Stores
-from irtoolkit.retrievers.dense import VectorRetriever
+from irtoolkit.base.ids import Ints
+from irtoolkit.base.progress import tqdm
+from irtoolkit.retrievers._server_candidates import ServerCandidates, ServerHits
+from irtoolkit.retrievers._server_contents import Contents, Row, contents_of, rows_of
+from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, Stores, keep_last
+from irtoolkit.retrievers.dense import VectorRetriever, encoded
+from irtoolkit.retrievers.neural import encoder_of
+from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Similarity
+
+
+class ServerIndex(Protocol):
+    """One index on a search server, which may not exist yet."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def where(self) -> str:
+        """Name and server, for messages."""
+        ...
+
+    def note(self) -> dict[str, Any] | None:
+        """Returns irtoolkit's note on it, empty for an index of others; None if it does not exist."""
+        ...
+
+    def set_note(self, note: dict[str, Any]) -> None:
+        """Keeps a note with the index."""
+        ...
+
+    def absent(self) -> InputError:
+        """Returns the error for an index that does not exist."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Returns the server, its address and version, for the record of a run."""
+        ...
+
+    def describe_documents(self) -> dict[str, Any]:
+        """Returns the number of documents of an index of others, and what identifies it."""
+        ...
+
+    def create(self, contents: Contents, width: int | None) -> None:
+        """Makes the index, for vectors of so many numbers if there are any."""
+        ...
+
+    def count(self) -> int:
+        """Returns the number of documents."""
+        ...
+
+    def add(self, rows: Iterator[Row]) -> Iterator[int]:
+        """Sends documents; yields how many were sent, again and again."""
+        ...
+
+    def check(self, task: Task, is_ours: bool) -> None:
+        """Raises InputError if the index cannot be searched, or is another dataset's."""
+        ...
+
+    def check_width(self, width: int) -> None:
+        """Raises InputError if its vectors have another width, or are compared otherwise."""
+        ...
+
+    def search(self, queries: list[Any], pool: ServerCandidates) -> list[ServerHits]:
+        """Returns the hits of each query, a text or a vector, among some candidates."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -39,9 +98,9 @@ class ServerRetriever(VectorRetriever):
             has rejected.
     """
 
-    # The module of the client, and what the server calls an index.
+    # The module of the client, and the most documents that one request sends.
     client: ClassVar[str] = ""
-    noun: ClassVar[str] = "index"
+    sent: ClassVar[int] = 500
 
     url: str | None = None
     index: str | None = None
@@ -66,6 +125,21 @@ class ServerRetriever(VectorRetriever):
         if self.url is not None:
             checked_url(self.url)
 
+    @abstractmethod
+    def on_server(self, name: str, *, is_ours: bool) -> ServerIndex:
+        """Returns the index of a name, made by irtoolkit or by others."""
+
+    @abstractmethod
+    def made_with(self) -> dict[str, Any]:
+        """Returns the settings that decide the contents of an index."""
+
+    def chosen(self) -> dict[str, Any]:
+        """Returns the settings of an index that the server or the model decides where they are None."""
+        return {"similarity": self.similarity}
+
+    def check_foreign(self, index: ServerIndex) -> None:
+        """Raises InputError for a setting that an index of others has itself."""
+
     def missing(self) -> str | None:
         if find_spec(self.client) is None:
             return str(needs_extra(self.client.replace("_", "-"), "backends"))
@@ -82,6 +156,98 @@ class ServerRetriever(VectorRetriever):
 
     def most(self) -> int | None:
         return self.hits
+
+    def server(self, task: Task) -> dict[str, Any]:
+        contents, index = self._look(task)
+        documents = (
+            index.describe_documents()
+            if contents is None
+            else {"documents": contents.documents, "hash": contents.hash}
+        )
+        return {**index.describe(), "index": index.name, **documents}
+
+    def prepare(self, task: Task) -> Ask:
+        contents, index = self._look(task)
+        note = index.note()
+        if contents is not None and not (note or {}).get("complete"):
+            self._build(task, contents, index)
+            index = self.on_server(index.name, is_ours=True)
+        index.check(task, contents is not None)
+
+        def ask(query_task: Task) -> Scorer:
+            queries = self._queries(query_task, index)
+            candidates = keep_last(partial(ServerCandidates.of, query_task))
+
+            def prepared(docs: Ints) -> Block:
+                pool = candidates(docs)
+                rest = 0.0 if pool.only and not self.model else None
+
+                def score(query: Ints) -> Hits:
+                    results = index.search(queries[query].tolist(), pool)
+                    return pool.hits(results, self.hits, index.where, rest)
+
+                return score
+
+            return prepared
+
+        return ask
+
+    def _queries(self, task: Task, index: ServerIndex) -> Any:
+        """Returns the queries as the index takes them: (q,) texts or (q, dimensions) vectors."""
+        if not self.model:
+            return np.array([" ".join(segments) for segments in task.queries], dtype=object)
+        vectors = encoded(encoder_of(self, "query"), self.asked(task), "queries").vectors()
+        index.check_width(vectors.shape[1])
+        return vectors
+
+    def _look(self, task: Task) -> tuple[Contents | None, ServerIndex]:
+        """Returns the index, and its contents if irtoolkit makes it."""
+        if self.index is not None:
+            index = self.on_server(self.index, is_ours=False)
+            note = index.note()
+            if note == {}:
+                self.check_foreign(index)
+                return None, index
+            if note is None and not self.build:
+                raise index.absent()
+        contents = contents_of(task, self.made_with())
+        name = self.index or contents.name(task.dataset_id)
+        index = self.on_server(name, is_ours=True)
+        note = index.note()
+        if note:
+            usual = {key for key, value in self.chosen().items() if value is None}
+            contents.refuse_other(note, index.where, usual)
+        return contents, index
+
+    def _build(self, task: Task, contents: Contents, index: ServerIndex) -> None:
+        """Makes the index of a dataset, or completes it."""
+        done = 0
+        if index.note() is None:
+            width = None
+            if self.model:
+                encoder = encoder_of(self, "document")
+                width = encoder.encode(["text"], what="texts", count=1).vectors().shape[1]
+            index.create(contents, width)
+        else:
+            # What was sent last may be there in part.
+            done = max(0, index.count() - self.sent)
+        with tqdm(
+            total=contents.documents,
+            initial=done,
+            desc=f"indexing on {self.name}",
+            unit="doc",
+            disable=None,
+            leave=None,
+        ) as bar:
+            for count in index.add(rows_of(self, task, done)):
+                bar.update(count)
+        count = index.count()
+        if count != contents.documents:
+            raise InputError(
+                f"{index.where} has {count:,} documents, not {contents.documents:,}",
+                remedy="somebody else writes to it, or an id is there twice; delete it",
+            )
+        index.set_note({**(index.note() or {}), "complete": True})
 
     def settings(self) -> dict[str, Any]:
         """Every parameter with its value; without a model, none that concerns one."""
@@ -113,62 +279,3 @@ def checked_url(url: str) -> str:
     if not fine:
         raise InputError(f"setting url={url} is not an address", remedy="url=http://HOST:PORT")
     return url
-
-
-def secret(name: str) -> str | None:
-    """A credential of the environment."""
-    return os.environ.get(name) or None
-
-
-# Environment variables whose values no message repeats, and those that are sent together.
-_SECRETS = (
-    "ELASTICSEARCH_API_KEY",
-    "ELASTICSEARCH_PASSWORD",
-    "OPENSEARCH_PASSWORD",
-    "QDRANT_API_KEY",
-)
-_ACCOUNTS = ("ELASTICSEARCH", "OPENSEARCH")
-
-
-def without_secrets(text: str) -> str:
-    """A text without credentials: a server, or what is before it, may repeat what it was sent."""
-    for account in _ACCOUNTS:
-        pair = f"{secret(f'{account}_USERNAME')}:{secret(f'{account}_PASSWORD')}"
-        text = text.replace(b64encode(pair.encode()).decode(), SHOWN)
-    for name in _SECRETS:
-        text = without_key(text, secret(name))
-    return text
-
-
-# -- errors ----------------------------------------------------------------------------------------
-
-
-def no_such_index(noun: str, name: str, url: str, names: Sequence[str]) -> InputError:
-    """The error for an index that is not on the server."""
-    visible = [candidate for candidate in names if not candidate.startswith(".")]
-    listed = f"there are {', '.join(visible[:10])}; " if visible and len(visible) <= 10 else ""
-    return InputError(
-        f"there is no {noun} {name} on {url}",
-        remedy=f"{did_you_mean(name, visible) or listed}build=true indexes the dataset into it",
-    )
-
-
-def unanswered(product: str, url: str, error: Exception) -> InputError:
-    """The error for a server that gives no answer."""
-    message = without_secrets(" ".join(str(getattr(error, "message", "") or error).split()))
-    slow = "timeout" in type(error).__name__.lower() or "timed out" in message.lower()
-    if slow:
-        return InputError(f"{product} on {url} takes too long", remedy="raise timeout=SECONDS")
-    secure = "ssl" in message.lower() or "tls" in type(error).__name__.lower()
-    return InputError(
-        f"no {product} answers on {url}: {_cause(message)}",
-        remedy="ca_certs=FILE checks its certificate"
-        if secure
-        else "start it, or give url=http[s]://HOST:PORT",
-    )
-
-
-def _cause(message: str) -> str:
-    """The last part of a chain of errors, which is the cause."""
-    match = re.search(r"\[Errno -?\d+\] ([^\])'\"]+)", message)
-    return (match[1] if match else message)[:160]

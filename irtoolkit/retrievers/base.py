@@ -196,7 +196,8 @@ def keep_last(make: Callable[[Ints], T]) -> Callable[[Ints], T]:
 class Retriever:
     """A way of scoring candidates: a frozen dataclass whose fields are its parameters.
 
-    Subclasses set `name`, the name on the command line, and implement `scorer`.
+    Subclasses set `name`, the name on the command line, and implement `scorer`; or `prepare`, if
+    documents can be prepared once for queries that come later.
     """
 
     name: ClassVar[str] = ""
@@ -212,7 +213,9 @@ class Retriever:
         Raises:
             InputError: something it needs is not here; see `missing`.
         """
-        raise NotImplementedError
+        if type(self).prepare is Retriever.prepare:
+            raise NotImplementedError(f"{type(self).__name__} has neither scorer nor prepare")
+        return self.prepare(task)(task)
 
     def prepare(self, task: Task) -> Ask:
         """Prepares the task's documents once, for queries that come later.

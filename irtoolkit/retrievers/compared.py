@@ -94,9 +94,6 @@ class BiEncoder(Retriever):
 
         return compare
 
-    def scorer(self, task: Task) -> Scorer:
-        return self.prepare(task)(task)
-
     def prepare(self, task: Task) -> Ask:
         query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
         docs = self.read(document_encoder, task.docs, "documents")

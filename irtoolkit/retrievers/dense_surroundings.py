@@ -62,9 +62,6 @@ class DenseSurroundings(Surrounded, Dense):
     def index_format(self) -> IndexFormat | None:
         return None
 
-    def scorer(self, task: Task) -> Scorer:
-        return self.prepare(task)(task)
-
     def prepare(self, task: Task) -> Ask:
         windows = book_windows(task)
         query_encoder, document_encoder = self.encoder("query"), self.encoder("document")

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers._search_client import Client, RefusedError
-from irtoolkit.retrievers._search_server import SENT, SearchServer
-from irtoolkit.retrievers._servers import secret, unanswered
+from irtoolkit.retrievers._search_server import SearchServer
+from irtoolkit.retrievers._server_errors import secret, unanswered
 
 # Elasticsearch's names of similarities, and the scripts that compute their scores.
 _SIMILARITIES = {"cosine": "cosine", "dot": "max_inner_product", "l2": "l2_norm"}
@@ -56,7 +56,7 @@ class Elasticsearch(SearchServer):
     def connect(self) -> Client:
         return _Client(self)
 
-    def index_settings(self) -> dict[str, Any]:
+    def vector_settings(self) -> dict[str, Any]:
         return {}
 
     def vector_mapping(self, width: int, similarity: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Elasticsearch(SearchServer):
         named = str(mapping.get("similarity", "cosine"))
         return mapping.get("dims"), _NAMES.get(named)
 
-    def compared(self, mapping: dict[str, Any]) -> str:
+    def script(self, mapping: dict[str, Any]) -> str:
         named = str(mapping.get("similarity", "cosine"))
         return _SCRIPTS[named if named in _SCRIPTS else _NAMES[named]]
 
@@ -158,7 +158,7 @@ class _Client:
             yield from streaming_bulk(
                 self._client,
                 actions,
-                chunk_size=SENT,
+                chunk_size=SearchServer.sent,
                 raise_on_error=False,
                 max_retries=self._retries,
                 initial_backoff=0.5,

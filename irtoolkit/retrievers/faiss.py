@@ -115,9 +115,6 @@ class Faiss(VectorRetriever):
     def _similarity(self) -> Similarity:
         return cast(Similarity, self.similarity or encoder_of(self, "document").similarity)
 
-    def scorer(self, task: Task) -> Scorer:
-        return self.prepare(task)(task)
-
     def prepare(self, task: Task) -> Ask:
         import faiss
 

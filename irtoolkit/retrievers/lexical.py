@@ -79,9 +79,6 @@ class Lexical(Retriever):
             return replace(self, analyzer="auto", **analysis._asdict())
         return replace(self, analyzer=name, tokenizer="auto", stop="auto", stem="auto")
 
-    def scorer(self, task: Task) -> Scorer:
-        return self.prepare(task)(task)
-
     def prepare(self, task: Task) -> Ask:
         index = term_index(self.on(task.lang), task)
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers._search_client import Client, RefusedError
-from irtoolkit.retrievers._search_server import SENT, SearchServer
-from irtoolkit.retrievers._servers import secret, unanswered
+from irtoolkit.retrievers._search_server import SearchServer
+from irtoolkit.retrievers._server_errors import secret, unanswered
 
 # OpenSearch's names of similarities, and the scripts that compute their scores.
 _SIMILARITIES = {"cosine": "cosinesimil", "dot": "innerproduct", "l2": "l2"}
@@ -45,7 +45,7 @@ class OpenSearch(SearchServer):
     def connect(self) -> Client:
         return _Client(self)
 
-    def index_settings(self) -> dict[str, Any]:
+    def vector_settings(self) -> dict[str, Any]:
         return {"knn": True}
 
     def vector_mapping(self, width: int, similarity: str) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class OpenSearch(SearchServer):
         named = mapping.get("method", {}).get("space_type", mapping.get("space_type", "l2"))
         return mapping.get("dimension"), _NAMES.get(named)
 
-    def compared(self, mapping: dict[str, Any]) -> str:
+    def script(self, mapping: dict[str, Any]) -> str:
         similarity = self.vector_field_of(mapping)[1]
         if similarity is None:
             raise InputError(
@@ -157,7 +157,7 @@ class _Client:
             yield from streaming_bulk(
                 self._client,
                 actions,
-                chunk_size=SENT,
+                chunk_size=SearchServer.sent,
                 raise_on_error=False,
                 max_retries=self._retries,
                 initial_backoff=0.5,

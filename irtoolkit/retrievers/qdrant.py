@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.ids import Ints
-from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._qdrant import QdrantCollection
-from irtoolkit.retrievers._qdrant_points import IdFilter
-from irtoolkit.retrievers._server_candidates import (
-    CHUNK,
-    ServerCandidates,
-    ServerHits,
-    refuse_absent,
-)
-from irtoolkit.retrievers._server_contents import Contents, contents_of, in_chunks, vectors_of
-from irtoolkit.retrievers._servers import ServerRetriever, no_such_index, secret
-from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
-from irtoolkit.retrievers.dense import encoded
+from irtoolkit.retrievers._qdrant_index import QdrantIndex
+from irtoolkit.retrievers._server_contents import Contents
+from irtoolkit.retrievers._server_errors import secret
+from irtoolkit.retrievers._servers import ServerIndex, ServerRetriever
 from irtoolkit.retrievers.neural import encoder_of
 from irtoolkit.retrievers.task import Task
-
-# Queries in one request, and points in one request.
-_AT_ONCE, _SENT = 32, 256
-# Equal vectors may be found with scores that differ by rounding.
-_NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -53,7 +37,7 @@ class Qdrant(ServerRetriever):
 
     name: ClassVar[str] = "qdrant"
     client: ClassVar[str] = "qdrant_client"
-    noun: ClassVar[str] = "collection"
+    sent: ClassVar[int] = 256
 
     path: str | None = None
     model: str = "all-MiniLM-L6-v2"
@@ -74,114 +58,22 @@ class Qdrant(ServerRetriever):
     def stays_here(self) -> bool:
         return self.path is not None
 
-    def server(self, task: Task) -> dict[str, Any]:
-        contents, collection = self._look(task)
-        documents = collection.count() if contents is None else contents.documents
-        identity = {} if contents is None else {"hash": contents.note(True)["hash"]}
-        return {
-            "server": "Qdrant",
-            "url": collection.place,
-            "version": collection.version(),
-            "index": collection.name,
-            "documents": documents,
-            **identity,
-        }
-
-    def scorer(self, task: Task) -> Scorer:
-        return self.prepare(task)(task)
-
-    def prepare(self, task: Task) -> Ask:
-        contents, collection = self._look(task)
-        built = contents is not None and self._build(task, contents, collection)
-        if built and self.path not in (None, ":memory:"):
-            # Qdrant rounds vectors again when it opens a folder; scores must not change by that.
-            _close(str(self.path))
-            _, collection = self._look(task)
-        field = "id" if contents is not None else self.id_field
-        id_filter = IdFilter(field, ours=contents is not None, number=collection.has_numbers(field))
-        if contents is None:
-            present = partial(collection.present, id_filter)
-            refuse_absent(task, collection.where, present, blank_too=True)
-        search = _Search(self, collection, id_filter)
-
-        def ask(query_task: Task) -> Scorer:
-            texts = self.asked(query_task)
-            queries = encoded(encoder_of(self, "query"), texts, "queries").vectors()
-            collection.refuse_width(queries.shape[1], self.model, self.similarity)
-            candidates = keep_last(lambda docs: ServerCandidates.of(query_task, docs))
-
-            def prepared(docs: Ints) -> Block:
-                pool = candidates(docs)
-
-                def score(query: Ints) -> Hits:
-                    results = search(queries[query].tolist(), pool)
-                    return pool.hits(results, self.hits, collection.where, None)
-
-                return score
-
-            return prepared
-
-        return ask
-
-    # -- the collection ------------------------------------------------------------------------------
-
-    def _look(self, task: Task) -> tuple[Contents | None, QdrantCollection]:
-        """Returns the contents of the collection if irtoolkit makes it, and the collection."""
+    def on_server(self, name: str, *, is_ours: bool) -> QdrantIndex:
         location = self.path or self.url or "http://localhost:6333"
         client = _client(location, self.path is not None, self.timeout)
-        contents = None
-        if self.index is not None:
-            named = QdrantCollection(client, location, self.index, self.vector, self.retries)
-            exists = named.exists()
-            if exists and not named.note():
-                return None, named
-            if not exists and not self.build:
-                raise no_such_index(self.noun, self.index, location, named.names())
+        vector = None if is_ours else self.vector
+        collection = QdrantCollection(client, location, name, vector, self.retries)
+        return QdrantIndex(self, collection, is_ours)
+
+    def made_with(self) -> dict[str, Any]:
         similarity = self.similarity or encoder_of(self, "document").similarity
-        contents = contents_of(task, {"similarity": similarity, **self.index_settings()})
-        name = self.index or contents.name(task.dataset_id)
-        collection = QdrantCollection(client, location, name, None, self.retries)
-        if collection.exists() and collection.note():
-            usual = ["similarity"] if self.similarity is None else []
-            contents.refuse_other(collection.note(), collection.where, usual)
-        return contents, collection
+        return {"similarity": similarity, **self.index_settings()}
 
-    def _build(self, task: Task, contents: Contents, collection: QdrantCollection) -> bool:
-        """Makes the collection of a dataset, or completes it; whether there was something to do."""
-        done = 0
-        if not collection.exists():
-            probe = encoder_of(self, "document").encode(["text"], what="texts", count=1).vectors()
-            note = contents.note(False)
-            collection.create(probe.shape[1], contents.settings["similarity"], note)
-        elif collection.note().get("complete"):
-            return False
-        else:
-            # What was sent last may be there in part.
-            done = max(0, collection.count() - _SENT)
-        points = self._points(task, done)
-        with tqdm(
-            total=contents.documents,
-            initial=done,
-            desc="indexing on qdrant",
-            unit="doc",
-            disable=None,
-            leave=None,
-        ) as bar:
-            for part in in_chunks(points, _SENT):
-                collection.add(part)
-                bar.update(len(part))
-        count = collection.count()
-        if count != contents.documents:
-            raise InputError(
-                f"{collection.where} has {count:,} documents, not {contents.documents:,}",
-                remedy="somebody else writes to it, or an id is there twice; delete it",
-            )
-        collection.set_note({**collection.note(), "complete": True})
-        return True
-
-    def _points(self, task: Task, done: int) -> Iterator[tuple[str, list[float]]]:
-        for doc_id, _, vector in vectors_of(self, task, done):
-            yield doc_id, vector or []
+    def _build(self, task: Task, contents: Contents, index: ServerIndex) -> None:
+        super()._build(task, contents, index)
+        if self.path not in (None, ":memory:"):
+            # Qdrant rounds vectors again when it opens a folder; scores must not change by that.
+            _close(str(self.path))
 
 
 # Clients of servers and of ":memory:" by their places, until the process ends.
@@ -237,59 +129,3 @@ def _opened(location: str, local: bool, timeout: float) -> Any:
                 f"another process uses the folder {location}", remedy="wait for it, or run a server"
             ) from None
         raise InputError(f"Qdrant cannot open {location}: {reason[:200]}") from None
-
-
-class _Search:
-    """Searches a collection with a retriever's settings."""
-
-    def __init__(self, settings: Qdrant, collection: QdrantCollection, id_filter: IdFilter) -> None:
-        self._settings, self._collection, self._known = settings, collection, id_filter
-
-    def __call__(self, vectors: list[list[float]], pool: ServerCandidates) -> list[ServerHits]:
-        """Returns the hits of each query among some candidates."""
-        rows: list[ServerHits] = []
-        few = len(vectors) <= _AT_ONCE or None
-        with tqdm(
-            total=len(vectors), desc="asking qdrant", unit="query", leave=None, disable=few
-        ) as bar:
-            for part in in_chunks(iter(vectors), _AT_ONCE):
-                rows += self._pool(part, pool) if pool.only else self._corpus(part, pool)
-                bar.update(len(part))
-        return rows
-
-    def _pool(self, vectors: list[list[float]], pool: ServerCandidates) -> list[ServerHits]:
-        rows: list[ServerHits] = [[] for _ in vectors]
-        for ids in in_chunks(iter(pool.ids.tolist()), CHUNK):
-            only = self._known.of(ids)
-            results = self._collection.search(vectors, len(ids), only, self._known, exact=True)
-            for row, more in zip(rows, results, strict=True):
-                if len(more) < len(ids):
-                    raise InputError(
-                        f"{len(ids) - len(more):,} candidates have no vector in"
-                        f" {self._collection.where}"
-                    )
-                row.extend(more)
-        return rows
-
-    def _corpus(self, vectors: list[list[float]], pool: ServerCandidates) -> list[ServerHits]:
-        s = self._settings
-        without = self._known.of(pool.without, but=True) if pool.without else None
-        most = min(s.hits, len(pool.ids))
-        limit, waiting = most + 1, list(range(len(vectors)))
-        rows: list[ServerHits] = [[] for _ in vectors]
-        while waiting:
-            batch = [vectors[query] for query in waiting]
-            results = self._collection.search(
-                batch, limit, without, self._known, exact=s.exact, ef=s.ef
-            )
-            for query, row in zip(waiting, results, strict=True):
-                rows[query] = row
-            # Documents that score like the last one are asked for, until all are known.
-            waiting = [
-                query
-                for query in waiting
-                if len(rows[query]) == limit
-                and rows[query][-1][1] > rows[query][most - 1][1] - _NEAR
-            ]
-            limit *= 2
-        return rows

@@ -97,9 +97,6 @@ class SentenceMatch(VectorRetriever):
         if self.doc_sentences is not None and not has_docs_key:
             yield from chain.from_iterable(_viewed(task, self.doc_sentences))
 
-    def scorer(self, task: Task) -> Scorer:
-        return self.prepare(task)(task)
-
     def prepare(self, task: Task) -> Ask:
         reason = self.missing()
         if reason is not None:

@@ -62,9 +62,6 @@ class Sparse(TwoSided):
 
         return ImpactIndex(side("query"), side("document"), self.index_settings())
 
-    def scorer(self, task: Task) -> Scorer:
-        return self.prepare(task)(task)
-
     def _refuse_other(self, encoder: Encoder) -> None:
         if encoder.similarity_of_model != "dot":
             raise InputError(

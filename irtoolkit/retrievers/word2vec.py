@@ -88,9 +88,6 @@ class Word2Vec(Retriever):
             return None
         return " ".join(content_hash(path) for path in self._files.values())
 
-    def scorer(self, task: Task) -> Scorer:
-        return self.prepare(task)(task)
-
     def prepare(self, task: Task) -> Ask:
         reason = self.missing()
         if reason is not None:

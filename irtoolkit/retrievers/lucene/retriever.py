@@ -11,7 +11,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints
-from irtoolkit.retrievers.base import Block, Matches, Retriever, Scorer
+from irtoolkit.retrievers.base import Ask, Block, Matches, Retriever, Scorer
 from irtoolkit.retrievers.lucene import given as _given
 from irtoolkit.retrievers.lucene import indexing as _lucene_index
 from irtoolkit.retrievers.lucene import java as _java
@@ -162,7 +162,7 @@ class Lucene(Retriever):
         english = self.analyzer in get_args(English)
         return english if self.filter_terms is None else self.filter_terms
 
-    def scorer(self, task: Task) -> Scorer:
+    def prepare(self, task: Task) -> Ask:
         analyzer = lucene_analyzer(self.analyzer)
         if self.index is None:
             index = _lucene_index.open_index(task, self.analyzer, analyzer)
@@ -173,24 +173,28 @@ class Lucene(Retriever):
         search = _Search(self, index.reader, analyzer)
         absent = -1.0 if self.model == "qld" or self.expands() else 0.0
 
-        def candidates(doc: Ints) -> Block:
-            places = np.flatnonzero(numbers[doc] >= 0)
-            place_of = np.full(len(index.doc_ids), -1)
-            place_of[numbers[doc][places]] = places
-            whole = len(places) == len(index.doc_ids)
-            only = None if whole else search.filter(task.doc_ids[doc[places]])
+        def ask(query_task: Task) -> Scorer:
+            def candidates(doc: Ints) -> Block:
+                places = np.flatnonzero(numbers[doc] >= 0)
+                place_of = np.full(len(index.doc_ids), -1)
+                place_of[numbers[doc][places]] = places
+                whole = len(places) == len(index.doc_ids)
+                only = None if whole else search.filter(task.doc_ids[doc[places]])
 
-            def score(query: Ints) -> Matches:
-                scores = np.full((len(query), len(doc)), absent, np.float32)
-                for row, q in zip(scores, query, strict=True):
-                    text = search.query(str(task.query_ids[q]), " ".join(task.queries[q]), only)
-                    rows, values = search(text, only, max(1, len(places)))
-                    row[place_of[rows]] = values
-                return Matches(scores, lambda: scores > absent)
+                def score(query: Ints) -> Matches:
+                    scores = np.full((len(query), len(doc)), absent, np.float32)
+                    for row, q in zip(scores, query, strict=True):
+                        query_id, text = query_task.query_ids[q], " ".join(query_task.queries[q])
+                        request = search.query(str(query_id), text, only)
+                        rows, values = search(request, only, max(1, len(places)))
+                        row[place_of[rows]] = values
+                    return Matches(scores, lambda: scores > absent)
 
-            return score
+                return score
 
-        return candidates
+            return candidates
+
+        return ask
 
 
 class _Search:

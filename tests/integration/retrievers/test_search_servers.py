@@ -206,6 +206,21 @@ def test_vectors_of_another_width_are_refused(server: SearchServer, model: dict[
         retrieve(server, **FOREIGN, **model)
 
 
+def test_vectors_of_another_model_are_another_index(
+    server: SearchServer, model: dict[str, Any], tmp_path: Path
+) -> None:
+    texts = " ".join(DOCS.values()).split()
+    other = {"model": str(save(tmp_path / "other", texts=texts, seed=1)), "pooling": "mean"}
+    retrieve(server, **model)
+    run = retrieve(server, similarity="cosine", exact=True, **other)
+    assert len(server.indexes) == 2
+    assert ids(run) == ids(ir.retrieve(dataset(), "dense", similarity="cosine", **other))
+    retrieve(server, index="mine", build=True, **model)
+    with pytest.raises(InputError, match="was made with model="):
+        retrieve(server, index="mine", **other)
+    retrieve(server, index="mine", precision="fp32", **model)
+
+
 # -- building ------------------------------------------------------------------------------------
 
 

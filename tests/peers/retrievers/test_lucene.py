@@ -19,6 +19,7 @@ from ir_datasets.formats import (
     TrecQrel,
 )
 
+import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.engine import rank
@@ -251,6 +252,19 @@ def test_feedback_comes_from_the_candidates() -> None:
     assert pooled["b"] == -1
     almost = scores(docs, "cat", rm3=True, pool=[name for name in docs if name != "x7"])
     assert almost == pytest.approx({name: whole[name] for name in almost}, rel=1e-6)
+
+
+@with_java
+def test_an_index_in_memory_opens_lucene_s_index_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    open_index = _lucene_index.open_index
+    monkeypatch.setattr(
+        _lucene_index, "open_index", lambda *given: calls.append(given) or open_index(*given)
+    )
+    index = ir.index(["cat purr", "dog bark"], "lucene")
+    assert [hit.doc_id for hit in index.search("cat")] == ["0"]
+    assert [hit.doc_id for hit in index.search("bark")] == ["1"]
+    assert len(calls) == 1
 
 
 @with_java

@@ -108,7 +108,7 @@ def test_a_collection_is_made_once_and_found_again(
 def test_a_build_that_was_interrupted_continues(
     folder: str, model: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SENT", 2)
+    monkeypatch.setattr(module.Qdrant, "sent", 2)
     whole, sent = _qdrant.QdrantCollection.add, []
 
     def some(self: Any, documents: Any) -> None:
