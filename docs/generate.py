@@ -188,7 +188,7 @@ def model_page() -> str:
     takes = {
         "dense": "`dense`, `dense-surroundings`, `sentence-max`, `sentence-match`, `late`, `plaid`, `faiss`, `generated-query`, `elasticsearch`, `opensearch`, `qdrant`", "late": "`late`, `plaid`",
         "sparse": "`sparse`", "cross": "`cross-encoder`", "writer": "`doct5query`",
-        "weigher": "`deepct`", "llm": "`llm-pointwise`, `llm-pairwise`, `llm-listwise`",
+        "weigher": "`deepct`", "llm": "`llm-pointwise`, `llm-pairwise`, `llm-listwise`, `llm-quotation`",
     }  # fmt: skip
     rows = [
         [

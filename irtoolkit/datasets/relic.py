@@ -141,13 +141,13 @@ def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_data
             parts.setdefault(f"{length} sentence{'s' * (length > 1)}", []).extend(members)
         return parts
 
-    judgments = None
+    qrels = None
     if not split.hidden:
-        judgments = QrelsHandler(lambda: _qrels(load()), Qrel, GRADES)
+        qrels = QrelsHandler(lambda: judgments(load()), Qrel, GRADES)
     return ir_datasets.Dataset(
         split.docs,
         QueriesHandler(lambda: load().queries(left, right), RelicQuery, NAME, "en"),
-        judgments,
+        qrels,
         SharedCandidatesHandler(candidates),
         replace(
             BENCHMARK,
@@ -160,7 +160,8 @@ def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_data
     )
 
 
-def _qrels(release: RelicRelease) -> Iterator[Qrel]:
+def judgments(release: RelicRelease) -> Iterator[Qrel]:
+    """Yields the quotation of each query, and the passages near it with grade 0."""
     for query_id, gold in release.golds():
         yield Qrel(query_id, str(gold), 1)
         for near in release.books[gold.book].near(gold, NEAR, [gold.length]):

@@ -68,7 +68,7 @@ class RelicQuery(NamedTuple):
         )
 
 
-_SCHEMAS = {
+SCHEMAS = {
     "books": BOOK_COLUMNS,
     "sentences": SENTENCE_COLUMNS,
     "candidates": {"book": pa.int32(), "length": pa.int32(), "starts": pa.list_(pa.int32())},
@@ -146,7 +146,7 @@ def read_relic(path: Path, hidden: bool) -> RelicRelease:
         InputError: the file is truncated, mis-encoded or contradicts itself; with file and line.
     """
     kind = "relic-hidden" if hidden else "relic"
-    return RelicRelease(parsed(kind, [path], _SCHEMAS, partial(_parse, path, hidden)))
+    return RelicRelease(parsed(kind, [path], SCHEMAS, partial(_parse, path, hidden)))
 
 
 def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:

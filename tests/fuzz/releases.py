@@ -12,6 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import (
     csfcube_release,
     egret_release,
+    long_context_relic_release,
     plotretrieval_release,
     quoter_release,
     relic_release,
@@ -71,7 +72,7 @@ def _read(read: Any) -> tuple[Any, InputError | None]:
 
 def _relic(data: bytes) -> None:
     for hidden in (False, True):
-        out = Rows(relic_release._SCHEMAS)
+        out = Rows(relic_release.SCHEMAS)
         try:
             relic_release._parse(put("relic.json", data), hidden, _as_writer(out))
         except InputError:
@@ -86,6 +87,20 @@ def _relic(data: bytes) -> None:
             assert (gold is None) == hidden
             assert hidden or 0 <= gold <= sizes[book] - length
         return
+
+
+def _long_context(data: bytes) -> None:
+    examples, _, books = data.partition(_NEXT)
+    out = Rows(long_context_relic_release._SCHEMAS)
+    paths = (put("examples.csv", examples), put("books.json", books))
+    long_context_relic_release._parse(*paths, _as_writer(out))
+    out.check()
+    one_word(name for name, _ in out.tables["books"])
+    sizes = [size for _, size in out.tables["books"]]
+    assert sum(sizes) == len(out.tables["sentences"])
+    for _, book, length, start, left, right in out.tables["windows"]:
+        assert length > 0 <= start <= sizes[book] - length
+        assert left or right
 
 
 def _quoter(data: bytes) -> None:
@@ -184,6 +199,11 @@ _TINY_RELIC = (
     b'{"inn": {"quotes": {"w1": [["A."], 1, 1, ["B."]], "w2": [[], 0, 2, ["C."]]}, "sentences":'
     b' ["One.", "Two.", "Three."], "candidates": {"1_sentence": [0, 1, 2], "2_sentences": [0]}}}'
 )
+_EXCERPTS = (
+    b"book_title,prefix,suffix,answer_quote_text,answer_quote_idx,num_sents,close_reading_example,human_eval_set,response_m,response_m_ERROR\n"
+    b'inn,"A, a:",B.,Two.,1,1,TRUE,,Two.,\ninn,,"C. ""c""\n",One. Two.,0.0,2.0,FALSE,TRUE,,long\n'
+)
+_INNS = b'{"inn": ["One.", "Two.", "Three."], "A bar": []}'
 _QUERIES = b'{"query_id": "p1", "book": "inn", "query": "regret", "spans": [[0, 1], [1, 3]]}\n'
 _INN = b'{"book": "inn", "sentences": ["A.", "B.", "C."]}'
 _BAR = b'{"book": "bar", "sentences": ["A."]}'
@@ -196,6 +216,7 @@ TARGETS = (
         (b'"a"', b'"\\ud83d"', b"NaN", b"-Infinity", b"1e400", b"01", b"true", b"null", b'"\\u0000"', b"1" * 5000),
     ),
     Target("relic", _relic, (_TINY_RELIC, relic_text().encode(), _TINY_RELIC.replace(b"1, 1, [", b"null, 1, [").replace(b"0, 2, [", b"null, 2, [")), (b"null", b"1_sentence", b"5_sentences", b"0", b"12", b'"w1"')),
+    Target("long-context-relic", _long_context, (_EXCERPTS + _NEXT + _INNS,), (b"inn", b'"', b",", b"-1", b"9", b"1.0", b"TRUE", b"nan", b"A bar", b"\n")),
     Target("csfcube", _csfcube, (_NEXT.join(text.encode() for text in _tiny_csfcube().values()),), (b"p1", b"p2", b"p1_method", b"method", b"-1", b"4", b"fold1_test", b"_", b","), True),
     Target("quoter", _quoter, (QUOTER.files["english.txt"].encode(), "左\t引文\t右\n".encode(), b"a\tb\t\n"), (b"\t", b"left\t", b"\n\n")),
     Target("egret", _egret, (_KILT, EGRET.files["eli5-train-kilt.jsonl"].encode()), (b"For example, ", b"e.g. ", b"such as ", b"(", b")", b". ", b'"answer"', b"t1")),

@@ -39,6 +39,19 @@ class Answers:
     def __getitem__(self, text: str) -> Any:
         return self._known[_key(text)]
 
+    def __contains__(self, text: str) -> bool:
+        """Returns whether an answer has been read or gathered; see `read`."""
+        return _key(text) in self._known
+
+    def read(self) -> None:
+        """Reads the answers that are stored.
+
+        Raises:
+            InputError: the cache folder cannot be written.
+        """
+        with self._opened():
+            pass
+
     def fill(
         self,
         texts: Iterable[str],

@@ -5,28 +5,24 @@ from __future__ import annotations
 import logging
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.base.progress import tqdm
-from irtoolkit.models.llm.cache import Answers
-from irtoolkit.models.llm.generator import Completion, PromptTooLongError
 from irtoolkit.models.presets import Preset
 from irtoolkit.models.prompts import Prompts, Template
-from irtoolkit.retrievers.asking import QUERY, Asking, query_field
 from irtoolkit.retrievers.base import Block, Scorer, keep_last
+from irtoolkit.retrievers.llm.prompted import Prompted
 from irtoolkit.retrievers.llm.rounds import Steps, together
-from irtoolkit.retrievers.llm.tally import ENOUGH, AnswerCounts
+from irtoolkit.retrievers.llm.tally import AnswerCounts
 from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs.order import best_first, separate
 
-T = TypeVar("T")
 PassageScores = NDArray[np.float64]
 # Prompts of a round for each that is answered at once: few enough to hold, and enough that the last
 # answers of a round keep nobody waiting for long.
@@ -53,29 +49,19 @@ class AskedQuery:
 
 
 @dataclass(frozen=True)
-class Reranker(Asking):
+class Reranker(Prompted):
     """Parameters of rerankers that ask a language model about documents.
 
     Attributes:
         words: words after which a document is cut, where a Chinese or Japanese character is one;
             None cuts none.
-        instruction: what the queries are for, in words, where the prompt has {instruction}, else
-            before it; {field} stands for a field of the query's record. By default the dataset's own.
-        query_prompt: text put before the query in a prompt, with {field} likewise.
         document_prompt: text put before each document in a prompt.
     """
 
     # 2: an answer that cannot be read with certainty is unread; JSON and lists are read.
     format: ClassVar[int] = 2
-    read_with: ClassVar = {"device": ("endpoint=none",)}
-
-    # Names in the prompt that stand for documents, and for what is neither document nor query.
-    shows: ClassVar[tuple[str, ...]] = ()
-    states: ClassVar[tuple[str, ...]] = ()
 
     words: int | None = 300
-    instruction: str | None = None
-    query_prompt: str | None = None
     document_prompt: str | None = None
 
     def missing(self) -> str | None:
@@ -86,25 +72,6 @@ class Reranker(Asking):
     def prompt_settings(self) -> Prompts:
         """The prompts that settings give."""
         return Prompts(self.query_prompt, self.document_prompt, self.instruction)
-
-    def instructed(self, instruction: str) -> Self:
-        return self if self.instruction is not None else replace(self, instruction=instruction)
-
-    def stays_here(self) -> bool:
-        return True  # it waits for a server, or has all cores for its model
-
-    def also_reads(self, task: Task) -> Iterable[str]:
-        template = self.template()
-        fields = (query_field(task, name) for name in sorted(self._fields(template) - {QUERY}))
-        return (
-            *super().also_reads(task),
-            self.asks(),
-            *(text for texts in fields for text in texts),
-        )
-
-    @abstractmethod
-    def asks(self) -> str:
-        """The template of its prompts."""
 
     @abstractmethod
     def needs_order(self) -> bool:
@@ -125,27 +92,6 @@ class Reranker(Asking):
             (c,) scores, higher is better.
         """
 
-    def check(self, answer: Completion) -> None:
-        """Refuses a model by its first answer, before it is asked for others."""
-
-    def template(self) -> Template:
-        """The template of its prompts, in which everything stands that has to.
-
-        Raises:
-            InputError: something does not.
-        """
-        template = self.prompt_settings().within(Template.of(self.asks()))
-        for name in self.shows:
-            if name not in template.names:
-                raise InputError(f"the prompt has no {{{name}}}", remedy=f"put {{{name}}} into it")
-        if not self._fields(template):
-            raise InputError("the prompt is the same for every query", remedy="put {query} into it")
-        return template
-
-    def _fields(self, template: Template) -> set[str]:
-        """The names in a template that are of the query."""
-        return template.names - {*self.shows, *self.states}
-
     def scorer(self, task: Task) -> Scorer:
         """Asks about every query of the task.
 
@@ -159,7 +105,7 @@ class Reranker(Asking):
         self._refuse(task)
         tally = AnswerCounts()
         jobs = together(self._jobs(task, tally), _ROUND * self.parallel)
-        results = self._run(jobs, tally)
+        results = self.run(jobs, tally)
         order = [query for group in task.groups if len(group.docs) for query in group.queries]
         scores = dict(zip(order, results, strict=True))
         tally.refuse_nonsense(self.llm)
@@ -188,7 +134,7 @@ class Reranker(Asking):
 
     def _jobs(self, task: Task, tally: AnswerCounts) -> Iterator[Steps[PassageScores]]:
         template = self.template()
-        fields = {name: query_field(task, name) for name in self._fields(template)}
+        fields = self.query_fields(task, template)
 
         before = self.prompt_settings().of_documents(Preset("")) or ""
 
@@ -212,44 +158,6 @@ class Reranker(Asking):
         """The job of a query, whose documents are read when it begins."""
         query.tally.queries += 1
         return (yield from self.scored(template, query, read(group.docs)))
-
-    def _run(self, jobs: Steps[T], tally: AnswerCounts) -> T:
-        """Asks round by round what is not known."""
-        generator = self.generator()
-        answers = Answers(self.name, generator.identity())
-        finished: set[int] = set()
-        with tqdm(desc=self.name, unit="prompt", disable=None, leave=None) as bar:
-
-            def ask(prompts: list[str]) -> Iterator[list[tuple[str, Completion]]]:
-                for portion in generator.generate(prompts):
-                    tally.asked += len(portion)
-                    yield portion
-                    bar.update(len(portion))
-                    bar.set_postfix_str(f"{tally.asked:,} asked")
-
-            try:
-                prompts = next(jobs)
-                if prompts:
-                    answers.gather(prompts[:1], ask, progress=False)
-                    self.check(Completion(*answers[prompts[0]]))
-                while True:
-                    answers.gather(prompts, ask, progress=False)
-                    finished.update(map(hash, prompts))
-                    tally.prompts = len(finished)
-                    sent = [Completion(*answers[prompt]) for prompt in prompts]
-                    prompts = jobs.send(sent)
-                    tally.refuse_nonsense(self.llm, ENOUGH)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            except InputError as error:
-                raise self.refused(error) from None
-
-    def refused(self, error: InputError) -> InputError:
-        """An error of the model's, with what this retriever can do about it."""
-        if isinstance(error, PromptTooLongError):
-            return InputError(error.found, remedy=self.shorter())
-        return error
 
     def shorter(self) -> str:
         """Returns the settings that make prompts shorter, in words."""
