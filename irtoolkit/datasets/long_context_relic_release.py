@@ -101,7 +101,8 @@ def read_release(files: Sequence[Path]) -> LongContextRelease:
         InputError: a file has another format, or an example quotes sentences that its book does not
             have; with file and line.
     """
-    parse = partial(_parse, *files)
+    examples, books = files
+    parse = partial(_parse, examples, books)
     return LongContextRelease(parsed("long-context-relic", files, _SCHEMAS, parse))
 
 
