@@ -195,6 +195,15 @@ def read_lines(path: StrPath, *, empty: bool = True) -> Iterator[tuple[int, str]
             yield reader.line, _utf8(line, path, reader.line).rstrip("\r\n")
 
 
+def first_line(path: StrPath) -> tuple[int, str]:
+    """Returns the number and text of the first line that is not blank; (1, "") of a blank file.
+
+    Raises:
+        InputError: as `read_lines`.
+    """
+    return next(((number, line) for number, line in read_lines(path) if line.strip()), (1, ""))
+
+
 def _skip_empty(raw: IO[bytes]) -> int:
     """Reads the empty lines that follow, of which there may be millions, and returns their number."""
     skipped = 0

@@ -35,6 +35,28 @@ def frame_columns(frame: Any, description: str) -> list[str]:
     return [str(name) for name in getattr(frame, "column_names", frame.columns)]
 
 
+def columns_of(
+    frame: Any, choices: Iterable[Sequence[str]], description: str, remedy: str | None = None
+) -> list[Iterable[Any]]:
+    """Returns a column for each choice of names: the first of them that a data frame has.
+
+    Raises:
+        InputError: it has none of some names, or several columns of one.
+    """
+    columns = frame_columns(frame, description)
+    chosen = []
+    for names in choices:
+        name = next((name for name in names if name in columns), None)
+        if name is None:
+            raise InputError(
+                f"no column {' or '.join(names)} in the data frame of {description}: its columns"
+                f" are {', '.join(columns) or 'none'}",
+                remedy=remedy or "rename one of its columns",
+            )
+        chosen.append(column_named(frame, columns, name, description))
+    return chosen
+
+
 def column_named(frame: Any, columns: Sequence[str], name: str, description: str) -> Iterable[Any]:
     """Returns the values of a column, as Python's own if the frame can convert them at once.
 

@@ -76,6 +76,20 @@ def translate(source: Ids, target: Ids) -> Ints:
     return np.fromiter(map(index.get, source.tolist(), repeat(-1)), np.int64, len(source))
 
 
+def first_twin(queries: Ints, docs: NDArray[np.integer[Any]]) -> int | None:
+    """Returns the first row whose query and document an earlier row has; None if all differ.
+
+    Args:
+        queries, docs: (N,) numbers of each row's query and document, from 0.
+    """
+    pairs = queries * (int(docs.max(initial=0)) + 1) + docs
+    ascending = np.sort(pairs)
+    if not (ascending[1:] == ascending[:-1]).any():
+        return None
+    order = np.argsort(pairs, kind="stable")
+    return int(order[1:][pairs[order][1:] == pairs[order][:-1]].min())
+
+
 def offsets_of(groups: NDArray[Any], count: int) -> Ints:
     """Returns the start of each of `count` groups in an ascending array of group numbers.
 

@@ -162,8 +162,7 @@ def _is_place(word: str) -> bool:
 
 def _opened(places: Sequence[str], args: argparse.Namespace) -> Index:
     from irtoolkit.commands._books import open_books
-    from irtoolkit.datasets.book_files import is_book
-    from irtoolkit.datasets.local.registered_books import registered_books
+    from irtoolkit.datasets.book_files import is_book, registered_books
     from irtoolkit.indexes.remote import is_index
     from irtoolkit.ranking.build_index import open_kept
 

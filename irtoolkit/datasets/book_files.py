@@ -27,15 +27,27 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.datasets.local.folder import folder_books, other_files
-from irtoolkit.datasets.novels import (
-    LENGTH,
-    Novel,
-    novel_of,
-    read_novel,
-    slug,
-)
+from irtoolkit.datasets.local.formats import BOOK
+from irtoolkit.datasets.local.registered import LocalCollection
+from irtoolkit.datasets.local.registry import read_registry
+from irtoolkit.datasets.novels import LENGTH, Novel, novel_of, read_novel, slug
 
 _log = logging.getLogger(__name__)
+
+
+def registered_books(name: str) -> tuple[list[Path], int] | None:
+    """Returns the files of a registered collection of books, and the sentences of a passage.
+
+    None if no such collection is registered, or its documents are other files.
+
+    Raises:
+        InputError: a file is gone or has changed since.
+    """
+    entry = read_registry(lambda _: None).get(name)  # importing irtoolkit says what is damaged
+    if entry is None or not entry.docs.format.startswith(BOOK):
+        return None
+    files = LocalCollection(name, entry).doc_files()
+    return files, int(entry.docs.format.removeprefix(BOOK))
 
 
 def is_book(data: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from irtoolkit.base.records import Qrel
 from irtoolkit.datasets import dataset_ids, elsewhere
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
 from irtoolkit.datasets.books import Passages
-from irtoolkit.datasets.exclusions import Excluded, docs_of_grade, excluded_grade
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, docs_key
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.local.judgments import read_qrels
@@ -199,19 +198,21 @@ class Dataset:
             yield self.query_ids(), [doc.doc_id for doc in self.source.docs_iter()]
 
     @cached_property
-    def excluded_docs(self) -> Excluded:
+    def excluded_docs(self) -> Mapping[str, Collection[str]]:
         """Query id to the documents that are left out of its candidates and runs, as in BRIGHT.
 
         They are those that the dataset names, or those of a grade that its judgments define as
         excluded (BRIGHT's -100 in ir_datasets). Queries without any are left out.
         """
         if hasattr(self.source, "excluded_docs"):
-            excluded: Excluded = self.source.excluded_docs()
+            excluded: Mapping[str, Collection[str]] = self.source.excluded_docs()
             return excluded
         if not self.has("qrels") or "qrels" in self.replaced:
             return {}
-        grade = excluded_grade(self.source.qrels_defs() or {})
-        return {} if grade is None else docs_of_grade(self.qrels, grade)
+        for grade, definition in (self.source.qrels_defs() or {}).items():
+            if str(definition).lower().startswith("excluded"):
+                return self.qrels.of_grade(grade)
+        return {}
 
     def pools(self) -> dict[str, Sequence[str]]:
         """Returns query id to the ids of the documents that it ranks."""

@@ -149,23 +149,7 @@ class QrelsHandler(BaseQrels):  # type: ignore[misc]
         return self._definitions
 
 
-class PoolsHandler(BaseScoredDocs):  # type: ignore[misc]
-    """Candidate pools from a function that returns (query id, document ids) pairs."""
-
-    def __init__(self, load: Callable[[], Iterable[tuple[str, Sequence[str]]]]) -> None:
-        self._load = load
-
-    def scoreddocs_iter(self) -> Iterator[PoolDoc]:
-        return (PoolDoc(query_id, doc_id) for query_id, ids in self._load() for doc_id in ids)
-
-    def scoreddocs_count(self) -> int:
-        return sum(len(ids) for _, ids in self._load())
-
-    def scoreddocs_cls(self) -> type:
-        return PoolDoc
-
-
-class SharedCandidatesHandler(BaseScoredDocs):  # type: ignore[misc]
+class CandidatesHandler(BaseScoredDocs):  # type: ignore[misc]
     """Candidates that many queries share, from a function that returns groups of them.
 
     A group is (query ids, ids of the documents that each of these queries ranks); a query is in one
@@ -192,6 +176,13 @@ class SharedCandidatesHandler(BaseScoredDocs):  # type: ignore[misc]
 
     def scoreddocs_cls(self) -> type:
         return PoolDoc
+
+
+class PoolsHandler(CandidatesHandler):
+    """Candidate pools from a function that returns (query id, document ids) pairs."""
+
+    def __init__(self, load: Callable[[], Iterable[tuple[str, Sequence[str]]]]) -> None:
+        super().__init__(lambda: (([query_id], doc_ids) for query_id, doc_ids in load()))
 
 
 def docs_key(handler: Any) -> str | None:

@@ -20,10 +20,10 @@ from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.github import download_blobs
 from irtoolkit.datasets.handlers import (
+    CandidatesHandler,
     DocsHandler,
     QrelsHandler,
     QueriesHandler,
-    SharedCandidatesHandler,
 )
 from irtoolkit.datasets.long_context_relic_release import (
     BOOKS,
@@ -196,7 +196,7 @@ class _Files:
             self.docs,
             _Queries(self, subset),
             QrelsHandler(lambda: self.qrels(subset), Qrel, GRADES),
-            SharedCandidatesHandler(lambda: self.candidates(subset)),
+            CandidatesHandler(lambda: self.candidates(subset)),
             replace(record.at(self.source), where=self.where),
         )
 

@@ -14,7 +14,7 @@ from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
 from irtoolkit.base.forms import without_packing
-from irtoolkit.base.frames import column_named, frame_columns, is_frame
+from irtoolkit.base.frames import column_named, columns_of, frame_columns, is_frame
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.paths import is_url, on_disk, split_query
 from irtoolkit.base.pipes import is_pipe
@@ -277,20 +277,12 @@ def _picked(record: Mapping[str, Any], names: tuple[str, ...], kind: _Kind, posi
 
 
 def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
-    columns = frame_columns(frame, kind.plural)
-    chosen = []
-    for names in (kind.ids, kind.texts):
-        present = [name for name in names if name in columns]
-        if not present:
-            raise InputError(
-                f"the data frame of {kind.plural} has the columns {', '.join(columns) or 'none'}",
-                remedy=f"it needs one of {', '.join(names)}",
-            )
-        chosen.append(column_named(frame, columns, present[0], kind.plural))
-    if kind is _DOCS and TITLE in columns:
-        titles = column_named(frame, columns, TITLE, kind.plural)
-        chosen[1] = [_titled(title, text) for title, text in zip(titles, chosen[1], strict=True)]
-    return zip(*chosen, strict=True)
+    columns = columns_of(frame, (kind.ids, kind.texts), kind.plural)
+    names = frame_columns(frame, kind.plural)
+    if kind is _DOCS and TITLE in names:
+        titles = column_named(frame, names, TITLE, kind.plural)
+        columns[1] = [_titled(title, text) for title, text in zip(titles, columns[1], strict=True)]
+    return zip(*columns, strict=True)
 
 
 def _titled(title: Any, text: Any) -> Any:

@@ -23,10 +23,10 @@ from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.books import Book, Passage
 from irtoolkit.datasets.built import BuiltFolder
 from irtoolkit.datasets.handlers import (
+    CandidatesHandler,
     DocsHandler,
     QrelsHandler,
     QueriesHandler,
-    SharedCandidatesHandler,
 )
 from irtoolkit.datasets.plotretrieval_release import (
     CHUNK,
@@ -158,7 +158,7 @@ def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
         chunks.docs,
         QueriesHandler(lambda: load().queries(), PlotQuery, NAME, "en"),
         QrelsHandler(lambda: _qrels(load()), Qrel, GRADES),
-        SharedCandidatesHandler(candidates) if own_book else None,
+        CandidatesHandler(candidates) if own_book else None,
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), chunks.split),

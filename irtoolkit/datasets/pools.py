@@ -7,19 +7,22 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_file, local, read_lines
-from irtoolkit.base.forms import is_parquet_file
-from irtoolkit.base.frames import column_named, frame_columns, is_frame
-from irtoolkit.base.parquet import read_columns
+from irtoolkit.base.files import StrPath, first_line, is_file, local
+from irtoolkit.base.frames import columns_of, frame_columns, is_frame
 from irtoolkit.base.paths import shown
 from irtoolkit.base.pipes import is_pipe
-from irtoolkit.datasets.strictjson import read_jsonl
+from irtoolkit.datasets.local.formats import json_records
+from irtoolkit.datasets.local.sheets import (
+    POOL_COLUMNS,
+    RECORDS,
+    Records,
+    column_names,
+    form_of_table,
+)
 from irtoolkit.runs import Run
 
-QUERY, DOCS = "query-id", "corpus-ids"
+QUERY, DOCS = POOL_COLUMNS
 Pools = dict[str, list[str]]
 _FORM = f'a line is {{"{QUERY}": "q1", "{DOCS}": ["d1", "d2"]}}'
 
@@ -45,11 +48,7 @@ def pools_of(value: Any) -> tuple[Pools, str]:
     if isinstance(value, Run):
         return _of_run(value), value.tag
     if is_frame(value) and DOCS in frame_columns(value, "candidates"):
-        columns = frame_columns(value, "candidates")
-        rows = zip(
-            *(column_named(value, columns, name, "candidates") for name in (QUERY, DOCS)),
-            strict=True,
-        )
+        rows = zip(*columns_of(value, ((QUERY,), (DOCS,)), "candidates"), strict=True)
         return _checked(((query, docs, None) for query, docs in rows), None), "given"
     if isinstance(value, Mapping) and not all(isinstance(v, Mapping) for v in value.values()):
         return _checked(((query, docs, None) for query, docs in value.items()), None), "given"
@@ -65,13 +64,14 @@ def pools_of(value: Any) -> tuple[Pools, str]:
 def read_pools(path: StrPath) -> Pools:
     """Returns the pools of a file. Errors as for `pools_of`."""
     file = local(path)
-    if is_parquet_file(file):
-        table = _table(file)
-        return _of_run(Run.read(file)) if DOCS not in table.column_names else _of_table(table, file)
-    first = next((line for _, line in read_lines(file) if line.strip()), "")
-    if first.lstrip().startswith("{"):
-        return _checked(_json_rows(file), file)
-    return _of_run(Run.read(file))
+    form = form_of_table(file)
+    if form is not None and DOCS in column_names(file, form):
+        records = RECORDS[form](file)
+    elif form is None and first_line(file)[1].lstrip().startswith("{"):
+        records = json_records(file)
+    else:
+        return _of_run(Run.read(file))
+    return _checked(_rows(records, file), file)
 
 
 def _is_list(value: Any) -> bool:
@@ -84,23 +84,9 @@ def _of_run(run: Run) -> Pools:
     return {str(query): names[start:end].tolist() for query, start, end in bounds}
 
 
-def _table(file: Path) -> Any:
-    try:
-        return read_columns(file)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"not Parquet: {error}", file=file) from None
-
-
-def _of_table(table: Any, file: Path) -> Pools:
-    if QUERY not in table.column_names:
-        raise InputError(f"no column {QUERY}", file=file, remedy=f"it needs {QUERY} and {DOCS}")
-    rows = zip(table[QUERY].to_pylist(), table[DOCS].to_pylist(), strict=True)
-    return _checked(((query, docs, line) for line, (query, docs) in enumerate(rows, 1)), file)
-
-
-def _json_rows(file: Path) -> Iterator[tuple[Any, Any, int]]:
-    for line, record in read_jsonl(file, own=True):
-        if not isinstance(record, dict) or not {QUERY, DOCS} <= set(record):
+def _rows(records: Records, file: Path) -> Iterator[tuple[Any, Any, int]]:
+    for line, record in records:
+        if not {QUERY, DOCS} <= set(record):
             raise InputError(f"no {QUERY} and {DOCS}", file=file, line=line, remedy=_FORM)
         yield record[QUERY], record[DOCS], line
 

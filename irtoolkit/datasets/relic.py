@@ -21,10 +21,10 @@ from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.built import BuiltFolder
 from irtoolkit.datasets.handlers import (
+    CandidatesHandler,
     DocsHandler,
     QrelsHandler,
     QueriesHandler,
-    SharedCandidatesHandler,
 )
 from irtoolkit.datasets.relic_release import MAX_CONTEXT, RelicQuery, RelicRelease, read_relic
 from irtoolkit.datasets.source import ReleaseSource
@@ -148,7 +148,7 @@ def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_data
         split.docs,
         QueriesHandler(lambda: load().queries(left, right), RelicQuery, NAME, "en"),
         qrels,
-        SharedCandidatesHandler(candidates),
+        CandidatesHandler(candidates),
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), split.name),

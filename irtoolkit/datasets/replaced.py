@@ -10,7 +10,6 @@ from ir_datasets.formats import GenericQuery
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, local
-from irtoolkit.base.ids import is_word
 from irtoolkit.base.paths import shown
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import EvaluationProtocol
@@ -18,7 +17,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.judgments import read_qrels
-from irtoolkit.datasets.local.topics import TOPIC_FORMATS
+from irtoolkit.datasets.local.topics import read_topics
 from irtoolkit.datasets.memory import query_texts
 from irtoolkit.datasets.pools import pools_of
 from irtoolkit.runs import Qrels
@@ -210,21 +209,8 @@ def _made(
 
 
 def _read_topics(path: StrPath) -> list[GenericQuery]:
-    queries: dict[str, GenericQuery] = {}
     file = local(path)
-    for topic in TOPIC_FORMATS[find_format("topics", file)](file):
-        text = topic.title or topic.description
-        problem = None
-        if not is_word(topic.query_id):
-            problem = f"the topic id {topic.query_id!r} is not one word"
-        elif topic.query_id in queries:
-            problem = f"topic {topic.query_id} appears twice"
-        elif not text:
-            problem = f"topic {topic.query_id} has no text"
-        if problem is not None:
-            remedy = "give every topic an id of its own and a text"
-            raise InputError(problem, file=path, line=topic.line, remedy=remedy)
-        queries[topic.query_id] = GenericQuery(topic.query_id, text)
-    if not queries:
-        raise InputError("no topics", file=path, remedy="give another file")
-    return list(queries.values())
+    return [
+        GenericQuery(topic.query_id, topic.title or topic.description)
+        for topic in read_topics(find_format("topics", file), file)
+    ]

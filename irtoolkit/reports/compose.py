@@ -21,8 +21,9 @@ from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, thresho
 from irtoolkit.reports.pairs import best_first, letter, measure_column
 from irtoolkit.reports.text_choice import QueryOrder, chosen_texts
 from irtoolkit.runs.exact_ranks import Ranks, read_ranks
+from irtoolkit.scoring.named_runs import check_names
 from irtoolkit.scoring.pairs import refuse_unknown
-from irtoolkit.scoring.score import Scores, check_names
+from irtoolkit.scoring.score import Scores
 from irtoolkit.scoring.significance import Correction, PairedTest
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.base.files import StrPath, first_line, read_lines
 from irtoolkit.base.ids import Segments
 from irtoolkit.datasets.local.formats import DOC_TEXTS
 from irtoolkit.datasets.strictjson import read_jsonl
@@ -29,7 +29,7 @@ def file_texts(path: StrPath) -> Iterator[Segments]:
     Raises:
         InputError: not such a file, with the line.
     """
-    first = next((line for _, line in read_lines(path) if line.strip()), "")
+    _, first = first_line(path)
     if first.lstrip().startswith("{"):
         yield from _json_texts(Path(path))
     else:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.frames import column_named, frame_columns, is_frame
+from irtoolkit.base.frames import columns_of, frame_columns, is_frame
 
 Triple = tuple[str, str, Any]
 
@@ -53,27 +53,36 @@ RUN = RowKind("run", "score", ("score",), "score", "run")
 QRELS = RowKind("qrels", "grade", ("label", "relevance", "grade", "score"), "relevance", "qrels")
 
 
-def rows_of(value: Any, kind: RowKind) -> list[Triple]:
+def rows_of(value: Any, kind: RowKind, *, empty: bool = False) -> list[Triple]:
     """Returns the (query id, document id, value) rows of an object.
 
     Args:
         value: {query id: {document id: value}}; a data frame; ranx's Run or Qrels; or an iterable
             of records with attributes, or of tuples.
         kind: `RUN` or `QRELS`.
+        empty: whether a data frame or iterable without rows is accepted, as an empty dict is.
 
     Returns:
         The rows in their original order, ids as text, values unchanged.
 
     Raises:
-        InputError: the object is none of these; a data frame without the columns; a row of another
-            length, or without an id.
+        InputError: the object is none of these; a data frame without the columns; no rows; a row of
+            another length, or without an id.
     """
     if is_ranx(value, kind):
-        return rows_of_ranx(value, kind)
-    if isinstance(value, Mapping):
+        rows = rows_of_ranx(value, kind)
+    elif isinstance(value, Mapping):
         return list(_nested(value, kind))
-    if is_frame(value):
-        return _framed(value, kind)
+    else:
+        rows = _framed(value, kind) if is_frame(value) else _listed(value, kind)
+    if not rows and not empty:
+        once = "a generator can be read once: pass a list"
+        remedy = once if isinstance(value, Iterator) else "it needs at least one"
+        raise InputError(f"no rows in the {kind.noun}", remedy=remedy)
+    return rows
+
+
+def _listed(value: Any, kind: RowKind) -> list[Triple]:
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         _refuse(f"{_article(type(value).__name__)} is no {kind.noun}", kind)
     rows = enumerate(value, 1)
@@ -96,15 +105,6 @@ def is_ranx(value: Any, kind: RowKind) -> bool:
         base.__name__ == name and base.__module__.partition(".")[0] == "ranx"
         for base in type(value).__mro__
     )
-
-
-def refuse_empty(value: Any, kind: RowKind) -> NoReturn:
-    """Raises the error for an object without rows."""
-    if isinstance(value, Iterator):
-        raise InputError(
-            f"no rows in the {kind.noun}", remedy="a generator can be read once: pass a list"
-        )
-    raise InputError(f"no rows in the {kind.noun}", remedy="it needs at least one")
 
 
 def scores_of(rows: Sequence[Triple]) -> NDArray[np.float64]:
@@ -151,19 +151,9 @@ def _nested(mapping: Mapping[Any, Any], kind: RowKind) -> Iterator[Triple]:
 
 def _framed(frame: Any, kind: RowKind) -> list[Triple]:
     description = "a run" if kind is RUN else "qrels"
-    columns = frame_columns(frame, description)
-    chosen = []
-    for names in column_names(kind):
-        present = [name for name in names if name in columns]
-        if not present:
-            raise InputError(
-                f"no column {' or '.join(names)} in the data frame of {description}: its columns"
-                f" are {', '.join(columns) or 'none'}",
-                remedy=only_ranks(columns, kind)
-                or f"rename them to query_id, doc_id and {kind.attribute}",
-            )
-        chosen.append(column_named(frame, columns, present[0], description))
-    rows = zip(*chosen, strict=True)
+    remedy = only_ranks(frame_columns(frame, description), kind)
+    remedy = remedy or f"rename them to query_id, doc_id and {kind.attribute}"
+    rows = zip(*columns_of(frame, column_names(kind), description, remedy), strict=True)
     return [_named(row, number, kind) for number, row in enumerate(rows, 1)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -13,7 +13,7 @@ from irtoolkit.base.arguments import shown_value
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, local
 from irtoolkit.base.forms import is_parquet_file
-from irtoolkit.base.ids import Grades, Ids, Ints, encode, is_word, offsets_of
+from irtoolkit.base.ids import Grades, Ids, Ints, encode, first_twin, is_word, offsets_of
 from irtoolkit.base.records import Qrel, whole
 from irtoolkit.runs import objects, parquet, trec
 
@@ -43,23 +43,21 @@ class Qrels:
         Raises:
             InputError: a document judged twice for a query, or a grade that is not a finite number.
         """
-        listed = [(row[0], row[1], row[2]) for row in rows]
-        pairs: set[tuple[str, str]] = set()
-        grades: list[float] = []
-        for query_id, doc_id, value in listed:
-            if (query_id, doc_id) in pairs:
-                raise InputError(f"document {doc_id} is judged twice for query {query_id}")
-            pairs.add((query_id, doc_id))
-            grade = _grade(value)
-            if grade is None:
-                raise InputError(
-                    f"grade {shown_value(value)} of {doc_id} for {query_id} is not a finite number"
-                    " between -2^63 and 2^63",
-                    remedy="give small whole numbers or fractions as grades",
-                )
-            grades.append(grade)
+        listed = list(rows)
         query_ids, queries = encode(row[0] for row in listed)
         doc_ids, docs = encode(row[1] for row in listed)
+        twin = first_twin(queries, docs)
+        if twin is not None:
+            query, doc = query_ids[queries[twin]], doc_ids[docs[twin]]
+            raise InputError(f"document {doc} is judged twice for query {query}")
+        grades = [_grade(row[2]) for row in listed]
+        if None in grades:
+            row = listed[grades.index(None)]
+            raise InputError(
+                f"grade {shown_value(row[2])} of {row[1]} for {row[0]} is not a finite number"
+                " between -2^63 and 2^63",
+                remedy="give small whole numbers or fractions as grades",
+            )
         kind = np.int64 if all(isinstance(grade, int) for grade in grades) else np.float64
         return cls._grouped(query_ids, queries, doc_ids, docs, np.array(grades, dtype=kind))
 
@@ -92,10 +90,7 @@ class Qrels:
             return cls.read(qrels)
         if hasattr(qrels, "qrels_iter"):
             qrels, empty = qrels.qrels_iter(), True
-        rows = objects.rows_of(qrels, objects.QRELS)
-        if not rows and not empty and not isinstance(qrels, Mapping):
-            objects.refuse_empty(qrels, objects.QRELS)
-        return cls.from_rows(rows)
+        return cls.from_rows(objects.rows_of(qrels, objects.QRELS, empty=empty))
 
     @classmethod
     def read(cls, path: StrPath) -> Qrels:
@@ -151,6 +146,14 @@ class Qrels:
         for qrel in self:
             result[qrel.query_id][qrel.doc_id] = qrel.relevance
         return result
+
+    def of_grade(self, grade: float) -> dict[str, set[str]]:
+        """Returns query id to the documents that have a grade; queries without any are left out."""
+        docs: dict[str, set[str]] = {}
+        for qrel in self:
+            if qrel.relevance == grade:
+                docs.setdefault(qrel.query_id, set()).add(qrel.doc_id)
+        return docs
 
     def write(self, path: StrPath) -> None:
         """Writes TREC qrels, in order; the file appears only when complete.

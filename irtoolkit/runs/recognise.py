@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import read_lines
+from irtoolkit.base.files import first_line
 from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.runs.objects import RUN, is_ranx
@@ -35,7 +35,7 @@ def _is_run_file(name: str) -> bool:
     try:
         if is_parquet_file(path):
             return _has_ranks(path)
-        fields = next((line.split() for _, line in read_lines(path) if line.strip()), [])
+        fields = first_line(path)[1].split()
     except InputError:
         return False
     return len(fields) == _FIELDS and _is_number(fields[3]) and _is_number(fields[4])

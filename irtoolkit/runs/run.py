@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -16,7 +16,7 @@ from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.forms import is_parquet_file
-from irtoolkit.base.ids import Ids, Ints, Singles, encode, is_word, offsets_of
+from irtoolkit.base.ids import Ids, Ints, Singles, encode, first_twin, is_word, offsets_of
 from irtoolkit.base.records import ScoredDoc
 from irtoolkit.runs import objects, order, parquet, storage, trec
 from irtoolkit.runs.columns import Ranks, RunColumns
@@ -94,14 +94,10 @@ class Run:
             queries, docs, single = queries[rows], docs[rows], single[rows]
         offsets = offsets_of(queries, len(query_ids))
         run = cls.ordered(query_ids, offsets, doc_ids, docs.astype(np.int32), single, tag)
-        pairs = queries * (len(doc_ids) + 1) + docs
-        pairs.sort()
-        twin = np.flatnonzero(pairs[1:] == pairs[:-1])
-        if len(twin):
-            query, doc = divmod(int(pairs[twin[0]]), len(doc_ids) + 1)
-            raise InputError(
-                f"document {doc_ids[doc]} is listed twice for query {query_ids[query]}"
-            )
+        twin = first_twin(queries, docs)
+        if twin is not None:
+            query, doc = query_ids[queries[twin]], doc_ids[docs[twin]]
+            raise InputError(f"document {doc} is listed twice for query {query}")
         return run
 
     @classmethod
@@ -176,9 +172,7 @@ class Run:
             return run if tag is None else run.named(tag)
         if isinstance(run, str | PathLike):
             return cls.of(cls.read(run, precision), tag)
-        rows = objects.rows_of(run, objects.RUN)
-        if not rows and not empty and not isinstance(run, Mapping):
-            objects.refuse_empty(run, objects.RUN)
+        rows = objects.rows_of(run, objects.RUN, empty=empty)
         if tag is None and objects.is_ranx(run, objects.RUN):
             tag = run.name
         return cls.from_rows(rows, tag or DEFAULT_TAG, precision)

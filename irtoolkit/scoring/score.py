@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import fspath
 from typing import Any, get_args
 
 import ir_measures
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.arguments import refuse_other_type, shown_value
+from irtoolkit.base.arguments import shown_value
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.frames import is_frame
-from irtoolkit.base.paths import same_place, shown
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.recognise import dataset_first
@@ -27,9 +24,9 @@ from irtoolkit.runs.parts import without_excluded
 from irtoolkit.runs.precision import Precision
 from irtoolkit.scoring.check import read_run
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
-from irtoolkit.scoring.excluded import excluded_docs
+from irtoolkit.scoring.named_runs import is_path, named_runs
 from irtoolkit.scoring.notes import Note
-from irtoolkit.scoring.run_notes import UNNAMED, absent, missing, run_notes, unjudged, unranked
+from irtoolkit.scoring.run_notes import absent, missing, run_notes, unjudged, unranked
 
 Measures = str | Sequence[str | ir_measures.Measure] | Mapping[str, ir_measures.Measure]
 
@@ -196,8 +193,8 @@ def score(
     dataset = Dataset.of(data)
     qrels = dataset.qrels
     parsed = _parsed(dataset.protocol.measures if measures is None else measures)
-    inputs = _named(runs, names)
-    left_out = excluded_docs(dataset, excluded)
+    inputs = named_runs(runs, names)
+    left_out = _excluded_docs(dataset, excluded)
     whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
     listed_only = tuple(name for name in parsed if not traits(parsed[name]).exact_ranks)
     evaluations: dict[str, Evaluation] = {}
@@ -220,7 +217,7 @@ def score(
         notes.extend(run_notes(name, run, dataset, whole, source))
         notes.extend(missing(name, run, qrels, ranks, listed_only))
         notes.extend(unranked(name, evaluations[name]))
-    files = {name: fspath(source) for name, source in inputs.items() if _is_path(source)}
+    files = {name: fspath(source) for name, source in inputs.items() if is_path(source)}
     return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes), files)
 
 
@@ -237,15 +234,30 @@ def _parsed(measures: Measures) -> dict[str, ir_measures.Measure]:
     return dict(measures) or parse_measures(())
 
 
-def _is_path(value: Any) -> bool:
-    return isinstance(value, str | PathLike)
+def _excluded_docs(dataset: Dataset, grade: int | None) -> Mapping[str, Collection[str]]:
+    """Returns query id to the documents to leave out: those of a grade, or those that the dataset excludes.
+
+    Raises:
+        InputError: no document has that grade.
+    """
+    grade = dataset.excluded if grade is None else grade
+    if grade is None:
+        return dataset.excluded_docs
+    grades = np.unique(dataset.qrels.grades).tolist()
+    if grade not in grades:
+        examples = ", ".join(map(str, grades[:10])) + (", ..." if len(grades) > 10 else "")
+        raise InputError(
+            f"no document has the excluded grade {grade!r} in {dataset.id}",
+            remedy=f"the judgments have the grades {examples}",
+        )
+    return dataset.qrels.of_grade(grade)
 
 
 def _read(
     source: Any, dataset: Dataset, measures: Mapping[str, ir_measures.Measure], precision: Precision
 ) -> tuple[Run, Ranks | None]:
     """Returns a run, and the exact ranks of relevant documents if a measure needs them."""
-    if not _is_path(source):
+    if not is_path(source):
         run = Run.of(source, precision=precision)
         tied = any(isinstance(rank, TiedRank) for rank in _first_ranks(run.exact_ranks))
         return run, run.exact_ranks if _wants_ranks(run, dataset, measures, tied) else None
@@ -271,86 +283,3 @@ def _wants_ranks(
         and (tied or measure.params.get("cutoff", shallowest + 1) > shallowest)
         for measure in measures.values()
     )
-
-
-# -- which runs are meant ----------------------------------------------------------------------------
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Raises InputError for names of systems that are not a list, or include an empty one."""
-    refuse_other_type("names", names, Sequence[str])
-    if any(not name.strip() for name in names):
-        raise InputError("a name of a system is empty", remedy="give every run a name")
-
-
-def _named(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """Returns name to run, from one run, several, or a mapping of names."""
-    names = () if names is None else names
-    check_names(names)
-    listed = _listed(runs)
-    if len(names) not in (0, len(listed)):
-        raise InputError(
-            f"{len(names)} names for {len(listed)} runs", remedy="one name for each run"
-        )
-    if not listed:
-        raise InputError("no runs to score", remedy="give at least one")
-    if len(names):
-        labels = list(names)
-    else:
-        labels = [label or _label(source) for label, source in listed]
-        files = [same_place(source) for _, source in listed if _is_path(source)]
-        if len(set(files)) != len(files):
-            raise InputError("a run is given twice")
-    return dict(zip(_distinct(labels), [source for _, source in listed], strict=True))
-
-
-def _listed(runs: Any) -> list[tuple[str, Any]]:
-    """Returns (name or "", run) pairs."""
-    if isinstance(runs, Mapping):
-        # Names to runs; a dict run itself has {document id: score} as its values.
-        if all(
-            isinstance(value, Run) or _is_path(value) or _is_dict_run(value)
-            for value in runs.values()
-        ):
-            return [(str(name), value) for name, value in runs.items()]
-        return [("", runs)]
-    if isinstance(runs, Run) or _is_path(runs) or is_frame(runs):
-        return [("", runs)]
-    if isinstance(runs, list | tuple) and (not runs or not _is_row(runs[0])):
-        return [("", value) for value in runs]
-    return [("", runs)]
-
-
-def _is_dict_run(value: Any) -> bool:
-    """Returns whether it is {query id: {document id: score}}."""
-    return (
-        isinstance(value, Mapping)
-        and bool(value)
-        and all(isinstance(docs, Mapping) for docs in value.values())
-    )
-
-
-def _is_row(value: Any) -> bool:
-    """Returns whether it is one (query id, document id, score) row of a run."""
-    if is_frame(value):  # a data frame may have a column of this name
-        return False
-    return hasattr(value, "doc_id") or (
-        isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], str | int)
-    )
-
-
-def _label(source: Any) -> str:
-    if _is_path(source):
-        return shown(source)
-    tag = source.tag if isinstance(source, Run) else getattr(source, "name", None)
-    return tag if isinstance(tag, str) and tag else UNNAMED
-
-
-def _distinct(labels: Sequence[str]) -> list[str]:
-    """Returns the labels, those that occur again with a number."""
-    counts: Counter[str] = Counter()
-    unique: list[str] = []
-    for label in labels:
-        counts[label] += 1
-        unique.append(label if counts[label] == 1 else f"{label}-{counts[label]}")
-    return unique

@@ -327,7 +327,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "an empty search": (lambda: ir.index(DOCS).search(" "), "the query has no text"),
     "a search for two": (lambda: ir.index(DOCS).search(["a", "b"]), "search_many"),  # type: ignore[arg-type]
     "one string": (lambda: ir.index("just a text"), "is not a dataset id .*list of strings"),
-    "columns": (lambda: ir.index(pd.DataFrame({"x": [1]})), "columns x .*one of doc_id, docno"),
+    "columns": (lambda: ir.index(pd.DataFrame({"x": [1]})), "no column doc_id or docno .*its columns are x"),
     "a run's columns": (lambda: ir.evaluate(QRELS, pd.DataFrame({"x": [1]})), "columns? x|column"),
     "no text": (lambda: ir.index(["a", None]), "item 1 of the documents is None"),
     "a missing text": (

@@ -12,10 +12,16 @@ from irtoolkit.base.files import read_lines
 from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import SPACE
 from irtoolkit.datasets.editions.reading import SUFFIXES
-from irtoolkit.datasets.local.book_format import BOOK, PASSAGE
-from irtoolkit.datasets.local.sheets import column_names, form_of_columns, form_of_table, roles_of
+from irtoolkit.datasets.local.formats import BOOK
+from irtoolkit.datasets.local.sheets import (
+    POOL_COLUMNS,
+    column_names,
+    form_of_columns,
+    form_of_table,
+    roles_of,
+)
 from irtoolkit.datasets.local.topics import BEIR_HEADER
-from irtoolkit.datasets.pools import DOCS, QUERY
+from irtoolkit.datasets.novels import LENGTH
 from irtoolkit.datasets.strictjson import read_jsonl
 
 Role = Literal["docs", "topics", "qrels", "pools"]
@@ -71,7 +77,7 @@ def _role_of_line(path: Path, line: str) -> Role | None:
 
 
 def _role_of_columns(names: list[str]) -> Role | None:
-    if {QUERY, DOCS} <= set(names):
+    if set(POOL_COLUMNS) <= set(names):
         return "pools"
     roles: list[Any] = roles_of(names)
     # An id and a title may belong to a list of the books, say.
@@ -113,7 +119,7 @@ def find_format(role: Role, path: Path) -> str:
     except InputError:  # not UTF-8, as many books
         if not is_book:
             raise
-        return f"{BOOK}{PASSAGE}"
+        return f"{BOOK}{LENGTH}"
     if not line:
         raise InputError("an empty file", file=path, remedy=f"name another with --{role}")
     start = line.lstrip()
@@ -133,7 +139,7 @@ def find_format(role: Role, path: Path) -> str:
     if len(columns) > 1:
         return "tsv"
     if is_book:
-        return f"{BOOK}{PASSAGE}"
+        return f"{BOOK}{LENGTH}"
     raise InputError(
         f"{role} in an unknown format: not TREC SGML, JSON lines, CSV with a header, tab-separated text"
         " or Parquet",

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.local.book_format import BOOK
 from irtoolkit.datasets.local.contents import (
     Role,
     find_format,
@@ -20,7 +19,7 @@ from irtoolkit.datasets.local.contents import (
     is_book_file,
     role_of_content,
 )
-from irtoolkit.datasets.local.formats import TITLE, doc_fields, json_records
+from irtoolkit.datasets.local.formats import BOOK, TITLE, doc_fields, json_records
 from irtoolkit.datasets.local.sheets import RECORDS, column_names
 
 ROLES: tuple[Role, ...] = ("docs", "topics", "qrels", "pools")

@@ -25,11 +25,11 @@ from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
 from irtoolkit.datasets.cache import CacheWriter, Schemas
 from irtoolkit.datasets.local import sheets
-from irtoolkit.datasets.local.book_format import BOOK, LONGEST_PASSAGE, passages
 from irtoolkit.datasets.local.tsv import DOC_IDS as DOC_IDS
 from irtoolkit.datasets.local.tsv import DOC_TEXTS as DOC_TEXTS
 from irtoolkit.datasets.local.tsv import TITLE as TITLE
 from irtoolkit.datasets.local.tsv import tsv_rows
+from irtoolkit.datasets.novels import LONGEST, read_novel
 from irtoolkit.datasets.strictjson import read_jsonl
 
 DOC_SCHEMA: Schemas = {
@@ -45,6 +45,8 @@ _CLOSINGS = {
         for name in ("docno", "dochdr", "script", "style")
     },
 }
+# The beginning of the formats of books; the number of sentences of a passage follows.
+BOOK = "txt:"
 _SGML = "a document is <DOC> <DOCNO>id</DOCNO> text </DOC>"
 
 
@@ -269,7 +271,12 @@ def _tsv_docs(path: Path) -> Iterator[Doc]:
 
 
 def _book_docs(sentences: int, path: Path) -> Iterator[Doc]:
-    return (Doc(line, doc_id, "", text) for line, doc_id, text in passages(sentences, path))
+    """Yields the passages of so many consecutive sentences of a book; their number is the line."""
+    book = read_novel(path).book(sentences)
+    for length, starts in book.starts.items():
+        for start in starts.tolist():
+            passage = book.passage(start, length)
+            yield Doc(start + 1, passage.doc_id, "", passage.text)
 
 
 DOC_FORMATS: dict[str, Callable[[Path], Iterator[Doc]]] = {
@@ -277,5 +284,5 @@ DOC_FORMATS: dict[str, Callable[[Path], Iterator[Doc]]] = {
     "jsonl": partial(_record_docs, json_records),
     "tsv": _tsv_docs,
     **{form: partial(_record_docs, records) for form, records in sheets.RECORDS.items()},
-    **{f"{BOOK}{n}": partial(_book_docs, n) for n in range(1, LONGEST_PASSAGE + 1)},
+    **{f"{BOOK}{n}": partial(_book_docs, n) for n in range(1, LONGEST + 1)},
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_file, local, read_lines
+from irtoolkit.base.files import StrPath, first_line, is_file, local
 from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.datasets.local.sheets import (
     QREL_COLUMNS,
@@ -34,17 +34,16 @@ def read_qrels(path: StrPath) -> Qrels:
             remedy="name a dataset or a file of judgments before the runs",
         )
     form = form_of_columns(path)
-    if form in ("csv", None):
-        number, first = next(((n, line) for n, line in read_lines(path) if line.strip()), (1, ""))
-        if form is not None and first.split("\t") == BEIR_HEADER:
-            form = "beir"
-        elif form is None and "," in first and len(first.split()) < 4:
-            raise InputError(
-                f"the columns {first!r} are not those of judgments",
-                file=path,
-                line=number,
-                remedy="name them query_id, doc_id and relevance",
-            )
+    number, first = first_line(path) if form in ("csv", None) else (1, "")
+    if first.split("\t") == BEIR_HEADER:
+        form = "beir"
+    elif form is None and "," in first and len(first.split()) < 4:
+        raise InputError(
+            f"the columns {first!r} are not those of judgments",
+            file=path,
+            line=number,
+            remedy="name them query_id, doc_id and relevance",
+        )
     if form is None:
         return Qrels.read(path)
     return Qrels.from_rows(row[:3] for row in QREL_FORMATS[form](path))

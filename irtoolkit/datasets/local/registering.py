@@ -19,10 +19,9 @@ from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.editions.reading import FORMS, SUFFIXES
 from irtoolkit.datasets.local import folder as folders
 from irtoolkit.datasets.local import registry
-from irtoolkit.datasets.local.book_format import BOOK, LONGEST_PASSAGE
 from irtoolkit.datasets.local.contents import Role
 from irtoolkit.datasets.local.folder import RoleFiles
-from irtoolkit.datasets.local.formats import DOC_FORMATS
+from irtoolkit.datasets.local.formats import BOOK, DOC_FORMATS
 from irtoolkit.datasets.local.registered import (
     TitledDoc,
     TopicQuery,
@@ -35,7 +34,7 @@ from irtoolkit.datasets.local.registered import (
     topics_table,
 )
 from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
-from irtoolkit.datasets.novels import read_novel
+from irtoolkit.datasets.novels import LONGEST, read_novel
 from irtoolkit.datasets.pools import read_pools
 
 
@@ -133,7 +132,7 @@ def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
     if not docs.form.startswith(BOOK) or form not in DOC_FORMATS:
         raise InputError(
             f"passages of {sentences} sentences, of {folders.format_name(docs.form)}",
-            remedy=f"books are {FORMS}, and passages have 1 to {LONGEST_PASSAGE} sentences",
+            remedy=f"books are {FORMS}, and passages have 1 to {LONGEST} sentences",
         )
     return replace(docs, form=form)
 

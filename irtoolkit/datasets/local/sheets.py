@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import read_lines
+from irtoolkit.base.files import first_line, read_lines
 from irtoolkit.base.forms import column_mark, is_parquet_file
 from irtoolkit.base.parquet import read_batches
 from irtoolkit.datasets.local.tsv import DOC_IDS, DOC_TEXTS, TITLE, csv_rows
@@ -31,6 +31,8 @@ QREL_COLUMNS = (
     ("doc_id", "corpus-id", "docno", "docid", "did", "pid"),
     ("relevance", "score", "label", "grade", "rel"),
 )
+# The columns of candidates, as MTEB's top_ranked has them: of queries, and of lists of documents.
+POOL_COLUMNS = ("query-id", "corpus-ids")
 _COLUMNS = {
     *DOC_IDS,
     *DOC_TEXTS,
@@ -40,6 +42,7 @@ _COLUMNS = {
     "description",
     "narrative",
     *(name for names in QREL_COLUMNS for name in names),
+    *POOL_COLUMNS,
 }
 
 
@@ -55,7 +58,7 @@ def form_of_columns(path: Path) -> str | None:
     table = form_of_table(path)
     if table is not None:
         return table
-    names = _header(next((line for _, line in read_lines(path) if line.strip()), ""))
+    names = _header(first_line(path)[1])
     return "csv" if len(names) > 1 and roles_of(names) else None
 
 
@@ -68,7 +71,7 @@ def column_names(path: Path, form: str) -> list[str]:
     """Returns the names of the columns, in lower case."""
     if form != "csv":
         return [name.lower() for name in _schema_names(path)]
-    return _header(next((line for _, line in read_lines(path) if line.strip()), ""))
+    return _header(first_line(path)[1])
 
 
 def roles_of(names: Collection[str]) -> list[str]:

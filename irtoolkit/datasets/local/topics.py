@@ -81,8 +81,8 @@ class Topic(NamedTuple):
     narrative: str = ""
 
 
-def write_topics(form: str, path: Path, out: CacheWriter) -> None:
-    """Parses and checks topics into rows of `TOPIC_SCHEMA`.
+def read_topics(form: str, path: Path) -> Iterator[Topic]:
+    """Yields the topics of a file, each with an id of one word and a text.
 
     Raises:
         InputError: not the format `form`, a key of `TOPIC_FORMATS`; an id is missing, is not one
@@ -103,13 +103,16 @@ def write_topics(form: str, path: Path, out: CacheWriter) -> None:
         if problem is not None:
             raise InputError(problem, file=path, line=topic.line, remedy=remedy)
         lines[name] = topic.line
-        out.add("topics", *topic[1:])
+        yield topic
     if not lines:
-        raise InputError(
-            "no topics",
-            file=path,
-            remedy=_SGML if form == "trec" else "give another file",
-        )
+        remedy = _SGML if form == "trec" else "give another file"
+        raise InputError("no topics", file=path, remedy=remedy)
+
+
+def write_topics(form: str, path: Path, out: CacheWriter) -> None:
+    """Writes the topics of a file into rows of `TOPIC_SCHEMA`; raises the errors of `read_topics`."""
+    for topic in read_topics(form, path):
+        out.add("topics", *topic[1:])
 
 
 def _sgml_topics(path: Path) -> Iterator[Topic]:

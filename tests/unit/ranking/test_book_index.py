@@ -14,8 +14,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.book_files import book_files, is_book, read_books
-from irtoolkit.datasets.local import book_format
-from irtoolkit.datasets.novels import LENGTH, LONGEST, slug
+from irtoolkit.datasets.novels import slug
 from irtoolkit.ranking.book_index import BookIndex
 from irtoolkit.ranking.book_search import BookSearch
 from tests.conftest import Answer
@@ -141,10 +140,6 @@ def test_a_book_at_a_url(book: Path) -> None:
 def test_a_strange_passage_has_no_place(book: Path) -> None:
     with pytest.raises(InputError, match="of none of the books novel"):
         ir.index(book).place("emma:1+3")  # type: ignore[attr-defined]
-
-
-def test_one_length_has_one_default() -> None:
-    assert (book_format.PASSAGE, book_format.LONGEST_PASSAGE) == (LENGTH, LONGEST)
 
 
 # -- the shell -----------------------------------------------------------------------------------
