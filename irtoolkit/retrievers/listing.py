@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -42,6 +43,32 @@ class RankingRows(NamedTuple):
     scores: Singles
 
 
+class CandidateSet:
+    """The documents that some queries rank.
+
+    Args:
+        docs: (c,) indices into the task's documents.
+        tied: their order where scores are equal.
+    """
+
+    def __init__(self, docs: Ints, tied: TieOrder) -> None:
+        self.docs, self.tied = docs, tied
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    @cached_property
+    def short_docs(self) -> NDArray[np.int32]:
+        """(c,) the documents as the columns of a run have them."""
+        return self.docs.astype(np.int32)
+
+    @cached_property
+    def ascending(self) -> tuple[Ints, Ints]:
+        """(c,) the positions of the documents in ascending order, and the documents in this order."""
+        order = np.argsort(self.docs, kind="stable")
+        return order, self.docs[order]
+
+
 class Listing:
     """The rows of a run, which are filled in block by block."""
 
@@ -54,58 +81,58 @@ class Listing:
         self._offsets = np.concatenate([[0], np.cumsum(self._counts)])
         self._docs = np.empty(self._offsets[-1], dtype=np.int32)
         self._scores = np.empty(self._offsets[-1], dtype=np.float32)
-        self.shown = np.empty(0, np.int64)
-        self._shown = self.shown.astype(np.int32)
-        self._tied = TieOrder(self.shown, ties)
         self._short = False
 
-    def show(self, docs: Ints) -> None:
-        """Says which documents the scores are of that come next; all queries of a group share them."""
-        if docs is not self.shown:
-            self.shown, self._shown = docs, docs.astype(np.int32)
-            self._tied = TieOrder(self._keys[docs], self._ties)
+    def candidates(self, docs: Ints) -> CandidateSet:
+        """Returns (c,) documents with their order where scores are equal."""
+        return CandidateSet(docs, TieOrder(self._keys[docs], self._ties))
 
-    def add(self, queries: Ints, scores: ScoreMatrix) -> None:
+    def add(self, queries: Ints, candidates: CandidateSet, scores: ScoreMatrix) -> None:
         """Lists the best documents of some queries, given (q, c) scores."""
-        self.place(queries, *top_k(scores, self._tied, self._depth))
+        self.place(queries, candidates, *top_k(scores, candidates.tied, self._depth))
 
-    def search(self, queries: Ints, searched: Searched, rows: Ints, places: Ints) -> Best:
+    def search(
+        self,
+        queries: Ints,
+        candidates: CandidateSet,
+        searched: Searched,
+        targets: tuple[Ints, Ints],
+    ) -> Best:
         """Lists the best documents of some queries by a search, and returns them with the target ranks."""
-        best: Best = searched.best(self._tied, self.depth, rows, places)
-        self.place(queries, best.places.astype(np.int64), best.scores)
+        best: Best = searched.best(candidates.tied, self.depth(candidates), *targets)
+        self.place(queries, candidates, best.places.astype(np.int64), best.scores)
         return best
 
-    @property
-    def depth(self) -> int:
-        """How many of the documents that are shown are listed, at most."""
-        return min(len(self.shown), self._depth or len(self.shown))
+    def depth(self, candidates: CandidateSet) -> int:
+        """How many of some candidates are listed, at most."""
+        return min(len(candidates), self._depth or len(candidates))
 
     def takes_first(self, candidates: int) -> bool:
         """Whether the best of so many candidates may be listed without the scores of all."""
         return self._ties == "trec" and self.is_short(candidates)
 
-    def first(self, queries: Ints, best: TopDocuments) -> None:
+    def first(self, queries: Ints, candidates: CandidateSet, best: TopDocuments) -> None:
         """Lists the best documents of some queries, given their places."""
         for query, (begin, end) in zip(queries, pairwise(best.offsets.tolist()), strict=True):
             places = best.documents[begin:end]
-            scores = separate(best.scores[begin:end], self._tied.id_keys[places])
-            self.place(np.array([query]), places[None], scores[None])
+            scores = separate(best.scores[begin:end], candidates.tied.id_keys[places])
+            self.place(np.array([query]), candidates, places[None], scores[None])
 
     def is_short(self, candidates: int) -> bool:
         """Whether so few of so many candidates are listed that they need not all be scored here."""
         few = self._depth is not None and self._depth * _FEW <= candidates
         return few and self._ties != "pool"  # of which scores are lowered
 
-    def place(self, queries: Ints, places: Ints, scores: Singles) -> None:
+    def place(self, queries: Ints, candidates: CandidateSet, places: Ints, scores: Singles) -> None:
         """Lists documents of some queries, given (q, k) places and scores, the best first."""
-        width, begins = places.shape[1], self._offsets[queries]
+        width, begins, docs = places.shape[1], self._offsets[queries], candidates.short_docs
         if width and (np.diff(begins) == width).all():  # their rows are one piece
             rows = slice(begins[0], begins[0] + places.size)
-            np.take(self._shown, places, out=self._docs[rows].reshape(places.shape), mode="clip")
+            np.take(docs, places, out=self._docs[rows].reshape(places.shape), mode="clip")
             self._scores[rows].reshape(places.shape)[:] = scores
         else:
             for begin, row, score in zip(begins, places, scores, strict=True):
-                self._docs[begin : begin + width] = self._shown[row]
+                self._docs[begin : begin + width] = docs[row]
                 self._scores[begin : begin + width] = score
         self._short = self._short or bool((self._counts[queries] > width).any())
         self._counts[queries] = width
@@ -149,8 +176,7 @@ class Locator:
         self, task: Task, relevant: Mapping[str, Collection[str]], id_keys: Ints, ties: Ties
     ) -> None:
         self.found: list[LocatedRank] = []
-        self._task, self._keys, self._ties = task, id_keys, ties
-        self.shown = self._order = self._sorted = np.empty(0, np.int64)
+        self._task, self._ties = task, ties
         index = _places_of(
             {doc_id for doc_ids in relevant.values() for doc_id in doc_ids}, task, id_keys
         )
@@ -159,43 +185,32 @@ class Locator:
             for query, query_id in enumerate(task.query_ids)
         }
 
-    def show(self, docs: Ints) -> None:
-        """Says which documents the scores are of that come next."""
-        if docs is not self.shown:  # the same for all queries of a group
-            self.shown, self._order = docs, np.argsort(docs, kind="stable")
-            self._sorted = docs[self._order]
-
-    def find(self, queries: Ints, scores: ScoreMatrix) -> list[LocatedRank]:
+    def find(
+        self, queries: Ints, candidates: CandidateSet, scores: ScoreMatrix
+    ) -> list[LocatedRank]:
         """The ranks of wanted documents, given (q, c) scores."""
-        docs = self.shown
-        rows, positions = self.targets(queries)
+        rows, positions = self.targets(queries, candidates)
         if not len(rows):
             return []
-        ranks, best = before(scores, TieOrder(self._keys[docs], self._ties), rows, positions)
-        pairs = queries[rows].tolist(), docs[positions].tolist()
-        return list(zip(*pairs, (ranks + 1).tolist(), (best + 1).tolist(), strict=True))
+        ranks, best = before(scores, candidates.tied, rows, positions)
+        return self.located(queries[rows], candidates.docs[positions], ranks + 1, best + 1)
 
-    def targets(self, queries: Ints) -> tuple[Ints, Ints]:
+    def targets(self, queries: Ints, candidates: CandidateSet) -> tuple[Ints, Ints]:
         """(n,) the row of each wanted document that is a candidate of some queries, and its place."""
         pairs = [(row, doc) for row, q in enumerate(queries.tolist()) for doc in self._wanted[q]]
-        if not pairs or not len(self.shown):
+        if not pairs or not len(candidates):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        docs, order = self.shown, self._order
+        order, ascending = candidates.ascending
         rows, golds = np.array(pairs).T
-        ranks = np.searchsorted(self._sorted, golds)
-        positions = order[np.minimum(ranks, len(docs) - 1)]
-        candidate = docs[positions] == golds
-        return rows[candidate], positions[candidate]
+        ranks = np.searchsorted(ascending, golds)
+        positions = order[np.minimum(ranks, len(order) - 1)]
+        is_candidate = candidates.docs[positions] == golds
+        return rows[is_candidate], positions[is_candidate]
 
-    def ranked(self, queries: Ints, rows: Ints, places: Ints, best: Best) -> list[LocatedRank]:
-        """The ranks of wanted documents that a search has found."""
-        pairs = queries[rows].tolist(), self.shown[places].tolist()
-        return list(zip(*pairs, best.ranks.tolist(), (best.above + 1).tolist(), strict=True))
-
-    def listed(self, queries: Ints, rows: Ints, places: Ints, ranks: Ints) -> list[LocatedRank]:
-        """The exact ranks of wanted documents, which an index counted."""
-        pairs = queries[rows].tolist(), self.shown[places].tolist()
-        return list(zip(*pairs, ranks.tolist(), ranks.tolist(), strict=True))
+    def located(self, queries: Ints, docs: Ints, ranks: Ints, best: Ints) -> list[LocatedRank]:
+        """Returns ranks as `take` takes them, and the best ranks among equal scores."""
+        columns = (queries, docs, ranks, best)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def take(self, ranks: list[LocatedRank]) -> None:
         """Adds ranks."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -16,6 +15,7 @@ from irtoolkit.retrievers.base import (
     Hits,
     Listed,
     Matches,
+    Scored,
     ScoreMatrix,
     Scorer,
     Searched,
@@ -23,7 +23,7 @@ from irtoolkit.retrievers.base import (
     is_searched,
     scores_of,
 )
-from irtoolkit.retrievers.listing import Listing, LocatedRank, Locator
+from irtoolkit.retrievers.listing import CandidateSet, Listing, LocatedRank, Locator
 from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs.top_k import first_unwritable
 
@@ -61,6 +61,7 @@ class Ranker:
         self._task, self._scorer, self._fill = task, scorer, fill
         self._group = -1
         self._block: Block | None = None
+        self._candidates: CandidateSet | None = None
 
     def rank(
         self,
@@ -79,112 +80,120 @@ class Ranker:
         for part in parts:
             group = self._task.groups[part.group]
             queries = group.queries[part.start : part.stop]
-            scored = self._prepared(part.group)(queries)
-            if is_listed(scored):
-                if listing.takes_first(len(group.docs)):
-                    self._first(queries, group.docs, scored, listing, locate)
-                    done(len(queries))
-                    continue
-                scored = scored.every()
-            if is_searched(scored) and listing.is_short(len(group.docs)):
-                self._search(queries, group.docs, scored, listing, locate)
-            elif isinstance(scored, Matches) and not self._fill:
-                for row, is_shared in enumerate(scored.shared()):
-                    listing.show(group.docs[is_shared])
-                    listing.add(queries[row : row + 1], scored.scores[row : row + 1, is_shared])
-                self._use(queries, group.docs, scored.scores, None, locate)
+            block, candidates = self._prepared(part.group, listing)
+            scored = block(queries)
+            is_first = is_listed(scored) and listing.takes_first(len(candidates))
+            if is_listed(scored) and is_first:
+                self._first(queries, candidates, scored, listing, locate)
             else:
-                for rows, block_docs, block in _scored(queries, group.docs, scores_of(scored)):
-                    self._use(rows, block_docs, block, listing, locate)
+                self._rank(queries, candidates, scored, listing, locate)
             done(len(queries))
+
+    def _rank(
+        self,
+        queries: Ints,
+        candidates: CandidateSet,
+        scored: Scored,
+        listing: Listing,
+        locate: Locator,
+    ) -> None:
+        """Lists and locates the documents of some queries, given what scores them."""
+        if is_listed(scored):
+            scored = scored.every()
+        if is_searched(scored) and listing.is_short(len(candidates)):
+            self._search(queries, candidates, scored, listing, locate)
+        elif isinstance(scored, Hits):
+            for row, (places, scores) in enumerate(zip(scored.places, scored.scores, strict=True)):
+                hits = listing.candidates(candidates.docs[places[places >= 0]])
+                row_scores = scores[places >= 0][None, :]
+                self._use(queries[row : row + 1], hits, row_scores, listing, locate)
+        elif isinstance(scored, Matches) and not self._fill:
+            for row, is_shared in enumerate(scored.shared()):
+                matches = listing.candidates(candidates.docs[is_shared])
+                listing.add(
+                    queries[row : row + 1], matches, scored.scores[row : row + 1, is_shared]
+                )
+            self._use(queries, candidates, scored.scores, None, locate)
+        else:
+            self._use(queries, candidates, scores_of(scored), listing, locate)
 
     def _use(
         self,
         queries: Ints,
-        docs: Ints,
+        candidates: CandidateSet,
         scores: ScoreMatrix,
         listing: Listing | None,
         locate: Locator,
     ) -> None:
         """Locates and perhaps lists the documents of some queries, given their scores."""
-        locate.show(docs)
-        if listing is not None:
-            listing.show(docs)
-        use = partial(_use, self._task, listing, locate, queries, scores)
+        # Few rows at a time stay in a core's cache while they are looked through.
+        step = max(1, SCANNED_CELLS // max(1, scores.shape[1]))
+
+        def use(rows: slice) -> list[LocatedRank]:
+            ranks = []
+            for start in range(rows.start, rows.stop, step):
+                part = slice(start, min(start + step, rows.stop))
+                bad = first_unwritable(scores[part])
+                if bad is not None:
+                    row, position = bad
+                    doc, score = candidates.docs[position], scores[part][bad]
+                    _refuse_score(self._task, queries[part][row], doc, score)
+                if listing is not None:
+                    listing.add(queries[part], candidates, scores[part])
+                ranks += locate.find(queries[part], candidates, scores[part])
+            return ranks
+
         for ranks in by_rows(use, scores):
             locate.take(ranks)
 
     def _search(
-        self, queries: Ints, docs: Ints, searched: Searched, listing: Listing, locate: Locator
+        self,
+        queries: Ints,
+        candidates: CandidateSet,
+        searched: Searched,
+        listing: Listing,
+        locate: Locator,
     ) -> None:
         """Lists and locates documents that a search finds."""
-        listing.show(docs)
-        locate.show(docs)
-        rows, places = locate.targets(queries)
-        best = listing.search(queries, searched, rows, places)
+        docs, (rows, places) = candidates.docs, locate.targets(queries, candidates)
+        best = listing.search(queries, candidates, searched, (rows, places))
         bad = first_unwritable(best.scores)
         if bad is not None:
             _refuse_score(self._task, queries[bad[0]], docs[best.places[bad]], best.scores[bad])
-        locate.take(locate.ranked(queries, rows, places, best))
+        locate.take(locate.located(queries[rows], docs[places], best.ranks, best.above + 1))
 
     def _first(
-        self, queries: Ints, docs: Ints, listed: Listed, listing: Listing, locate: Locator
+        self,
+        queries: Ints,
+        candidates: CandidateSet,
+        listed: Listed,
+        listing: Listing,
+        locate: Locator,
     ) -> None:
         """Lists and locates documents that an index lists."""
-        listing.show(docs)
-        locate.show(docs)
-        best = listed.first(listing.depth, self._fill)
+        docs = candidates.docs
+        best = listed.first(listing.depth(candidates), self._fill)
         bad = first_unwritable(best.scores[None])
         if bad is not None:
             query = int(np.searchsorted(best.offsets, bad[1], side="right")) - 1
             position = best.documents[bad[1]]
             _refuse_score(self._task, queries[query], docs[position], best.scores[bad[1]])
-        listing.first(queries, best)
-        rows, places = locate.targets(queries)
+        listing.first(queries, candidates, best)
+        rows, places = locate.targets(queries, candidates)
         if len(rows):
-            locate.take(locate.listed(queries, rows, places, listed.ranks(rows, places)))
+            ranks = listed.ranks(rows, places)
+            locate.take(locate.located(queries[rows], docs[places], ranks, ranks))
 
-    def _prepared(self, number: int) -> Block:
-        """Returns the function that scores a group; that of the last group is remembered."""
-        if self._block is None or number != self._group:
+    def _prepared(self, number: int, listing: Listing) -> tuple[Block, CandidateSet]:
+        """Returns what scores a group, and its candidates; those of the last group are remembered."""
+        if self._block is None or self._candidates is None or number != self._group:
             self._block = None  # its memory is free before the next one's is taken
-            _refuse_twins(self._task, self._task.groups[number])
-            self._block = self._scorer(self._task.groups[number].docs)
+            group = self._task.groups[number]
+            _refuse_twins(self._task, group)
+            self._candidates = listing.candidates(group.docs)
+            self._block = self._scorer(group.docs)
             self._group = number
-        return self._block
-
-
-def _use(
-    task: Task,
-    listing: Listing | None,
-    locate: Locator,
-    queries: Ints,
-    scores: ScoreMatrix,
-    rows: slice,
-) -> list[LocatedRank]:
-    """Lists and locates the documents of some rows; returns what `Locator.find` does."""
-    ranks = []
-    # Few rows at a time stay in a core's cache while they are looked through.
-    step = max(1, SCANNED_CELLS // max(1, scores.shape[1]))
-    for start in range(rows.start, rows.stop, step):
-        part = slice(start, min(start + step, rows.stop))
-        _refuse_nonfinite(task, queries[part], locate.shown, scores[part])
-        if listing is not None:
-            listing.add(queries[part], scores[part])
-        ranks += locate.find(queries[part], scores[part])
-    return ranks
-
-
-def _scored(
-    queries: Ints, docs: Ints, block: ScoreMatrix | Hits
-) -> Iterator[tuple[Ints, Ints, ScoreMatrix]]:
-    """Queries that share the documents they have scores for: a block, or one query with its hits."""
-    if not isinstance(block, Hits):
-        yield queries, docs, block
-        return
-    for row, (places, scores) in enumerate(zip(block.places, block.scores, strict=True)):
-        is_hit = places >= 0
-        yield queries[row : row + 1], docs[places[is_hit]], scores[is_hit][None, :]
+        return self._block, self._candidates
 
 
 def _refuse_twins(task: Task, group: QueryGroup) -> None:
@@ -192,14 +201,6 @@ def _refuse_twins(task: Task, group: QueryGroup) -> None:
     if occurrences.max() > 1:
         twin, query = task.doc_ids[np.argmax(occurrences)], task.query_ids[group.queries[0]]
         raise InputError(f"document {twin} stands twice among the candidates of query {query}")
-
-
-def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: ScoreMatrix) -> None:
-    bad = first_unwritable(scores)
-    if bad is None:
-        return
-    q, d = bad
-    _refuse_score(task, queries[q], docs[d], scores[q, d])
 
 
 def _refuse_score(task: Task, query: int, doc: int, score: float) -> NoReturn:
