@@ -46,17 +46,13 @@ class Postings(Sharded):
             documents: (c,) their numbers, ascending.
             terms: the terms whose postings are kept; by default all.
         """
-        parts, wholes = [], []
+        parts = []
         for number, _, places in self.split(documents):
             part = self.parts[number]
             shard = part.shard.subset(places, None if terms is None else part.places(terms))
             ids = part.docs.documents.ids.taken(places)
             parts.append((shard, OpenShard(MemoryDocuments(ids), np.empty(0, np.int64))))
-            wholes.append(part)
-        subset = type(self)(parts)
-        for part, whole in zip(subset.parts, wholes, strict=True):
-            part.knows_places_of(whole)
-        return subset
+        return type(self)(parts)
 
     @cached_property
     def tokens(self) -> int:

@@ -70,10 +70,6 @@ class PostingsShard:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def places(self, terms: Strings) -> Ints:
-        """(n,) the number of each term, or -1."""
-        return self.terms.places(terms)
-
     def subset(self, documents: Ints, terms: Ints | None = None) -> PostingsShard:
         """Returns the postings of some documents, which are numbered from 0.
 

@@ -21,19 +21,10 @@ class SearchedShard:
     def __init__(self, shard: PostingsShard, docs: OpenShard) -> None:
         self.shard, self.docs = shard, docs
         self._table: tuple[Any, float, Floats] | None = None
-        self._found: tuple[Strings, Ints] | None = None
 
     def places(self, terms: Strings) -> Ints:
         """(t,) the number of each term, or -1."""
-        # Searches in several threads share the shard: what one has kept, another replaces.
-        cached = self._found
-        if cached is None or cached[0] is not terms:
-            self._found = cached = terms, self.shard.places(terms)
-        return cached[1]
-
-    def knows_places_of(self, whole: SearchedShard) -> None:
-        """Takes over what was looked up in a shard of which this is a part, with the same terms."""
-        self._found = whole._found
+        return self.shard.terms.places(terms)
 
     @cached_property
     def live(self) -> NDArray[np.uint8]:

@@ -39,6 +39,7 @@ class Strings(Sequence[str]):
 
     def __init__(self, data: Bytes, starts: Ints, file: Path | None = None) -> None:
         self.data, self.starts, self.file = data, starts, file
+        self._last_places: tuple[Strings, Ints] | None = None
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Strings:
@@ -131,16 +132,23 @@ class Strings(Sequence[str]):
         return Strings(data, starts, self.file)
 
     def places(self, texts: Strings) -> Ints:
-        """(n,) where each of some texts is, or -1; these here are in byte order."""
-        if not is_worth_loading(_LOOKED_UP * len(texts)):
-            positions = [self.place(text) for text in texts]
-            return np.array(
-                [-1 if position is None else position for position in positions], np.int64
-            )
-        from irtoolkit.indexes._compiled_strings import find_each
+        """(n,) where each of some texts is, or -1; these here are in byte order.
 
-        places = np.empty(len(texts), np.int64)
-        find_each(self.data, self.starts, texts.data, texts.starts, places)
+        The places of the last texts are remembered.
+        """
+        # Searches in several threads share the column: what one remembers, another replaces.
+        last = self._last_places
+        if last is not None and last[0] is texts:
+            return last[1]
+        if is_worth_loading(_LOOKED_UP * len(texts)):
+            from irtoolkit.indexes._compiled_strings import find_each
+
+            places = np.empty(len(texts), np.int64)
+            find_each(self.data, self.starts, texts.data, texts.starts, places)
+        else:
+            positions = [self.place(text) for text in texts]
+            places = np.array([-1 if i is None else i for i in positions], np.int64)
+        self._last_places = texts, places
         return places
 
     def below(self, text: bytes, order: SortingOrder | None = None) -> int:

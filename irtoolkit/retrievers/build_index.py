@@ -19,6 +19,7 @@ from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import writer
+from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.manifest import Manifest, Source
 from irtoolkit.indexes.remote import is_index, local_index
@@ -68,12 +69,48 @@ def build(
             else, or another index; or what the documents raise.
     """
     retriever = retriever.on(data.lang)
-    form = form_of(retriever)
-    url = url_of(folder)
+    form, url = form_of(retriever), url_of(folder)
     if url is not None:
         return _build_at(url, data, retriever, view, memory, replace, progress)
+    # What is in the cache has a name that says what it is: another process builds the same.
+    shared = folder is None
     location = kept_folder(data, retriever, view) if folder is None else on_disk(folder)
-    manifest = Manifest(
+    source = source_of(data, view)
+    refuse_foreign(location)
+    if not replace:
+        try:
+            is_built = _is_built(location, form, source)
+            index = opened_for(location, retriever) if is_built else None
+        except DamagedIndexError:
+            if not shared:
+                raise
+            index = None
+        shared_copy = shared_place(location) if shared and index is None else None
+        if shared_copy is not None and is_index(shared_copy):
+            index = opened_for(shared_copy, retriever)
+        if index is not None:
+            index.was_there = True
+            return index
+    with nothing_begun(location), writer.writing(location, wait=shared):
+        damage = damage_of(location) if shared else None
+        if damage is not None:
+            _log.warning("%s: %s: the index is built again", damage.file, damage.found)
+        reading, make = reading_of(data, source, view), MadeBy(retriever, memory)
+        manifest = _manifest(retriever, form, view)
+        if (replace or damage is not None) and (location / manifests.NAME).is_file():
+            with _replacing(location, manifest, source) as target:
+                put(target, reading, make, progress=progress)
+        elif not _is_built(location, form, source):
+            _begin(location, manifest, source)
+            put(writer.Target(location), reading, make, progress=progress)
+    if shared:
+        share_index(location)
+    return opened_for(location, retriever)
+
+
+def _manifest(retriever: Retriever, form: IndexFormat, view: str) -> Manifest:
+    """Returns the manifest of an index without documents."""
+    return Manifest(
         form.kind,
         retriever.name,
         retriever.settings(),
@@ -82,37 +119,6 @@ def build(
         given=given(retriever),
         retriever_format=_format(retriever, form),
     )
-    refuse_foreign(location)
-    reading, make = reading_of(data, view), MadeBy(retriever, memory)
-    # What is in the cache has a name that says what it is: another process builds the same.
-    shared = folder is None
-    damage = damage_of(location) if shared else None
-    if not replace and damage is None and _is_built(location, form, reading.source):
-        return _found(location, retriever)
-    shared_copy = shared_place(location) if shared and not replace else None
-    if shared_copy is not None and is_index(shared_copy):
-        return _found(shared_copy, retriever)
-    with nothing_begun(location), writer.writing(location, wait=shared):
-        if damage is not None and damage_of(location) is not None:
-            _log.warning("%s: %s: the index is built again", damage.file, damage.found)
-            replace = True
-        if replace and (location / manifests.NAME).is_file():
-            with _replacing(location, manifest, reading.source) as target:
-                put(target, reading, make, progress=progress)
-        else:
-            if not _is_built(location, form, reading.source):
-                _begin(location, manifest, reading.source)
-                put(writer.Target(location), reading, make, progress=progress)
-    if shared:
-        share_index(location)
-    return opened_for(location, retriever)
-
-
-def _found(location: StrPath, retriever: Retriever) -> StoredIndex:
-    """An index that was there."""
-    index = opened_for(location, retriever)
-    index.was_there = True
-    return index
 
 
 def _build_at(
@@ -125,11 +131,13 @@ def _build_at(
     progress: bool,
 ) -> StoredIndex:
     """The index at a URL, built on this machine and put there where it is not there yet."""
-    form, source = form_of(retriever), source_of(data, view)
+    source = source_of(data, view)
     if is_index(url):
         copy = local_index(url, [])
-        if not replace and _is_built(copy, form, source):
-            return _found(url, retriever)
+        if not replace and _is_built(copy, form_of(retriever), source):
+            index = opened_for(url, retriever)
+            index.was_there = True
+            return index
         if not replace:
             refuse_changed(Manifest.read(copy), source, copy)
     else:

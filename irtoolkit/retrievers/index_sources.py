@@ -60,9 +60,8 @@ class DatasetBlocks:
             yield writer.DocumentBlock(ids, texts)
 
 
-def reading_of(data: Dataset, view: str) -> writer.Reading:
+def reading_of(data: Dataset, source: Source, view: str) -> writer.Reading:
     """The documents of a dataset, to be put into an index."""
-    source = source_of(data, view)
     blocks = DatasetBlocks(data, view, _READ_DOCS, BLOCK_DOCS)
     count: Callable[[], int] | None = getattr(data, "docs_count", None)
     return writer.Reading(source, blocks, None if count is None else count(), BLOCK_DOCS)

@@ -165,12 +165,11 @@ class BM25(Lexical):
     lengths: Lengths = "exact"
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), **self._constants()}
-
-    def _constants(self) -> dict[str, float]:
-        defaults = FORMS[self.form]
-        constants = {"k1": self.k1, "b": self.b, "delta": self.delta}
-        return {name: getattr(defaults, name) if v is None else v for name, v in constants.items()}
+        settings, defaults = super().settings(), FORMS[self.form]
+        for name in ("k1", "b", "delta"):
+            if settings[name] is None:
+                settings[name] = getattr(defaults, name)
+        return settings
 
     def weighting(self) -> Weighting:
         return BM25Weighting.of(self.settings())

@@ -141,7 +141,7 @@ class LikelihoodShards(ScannedPostings):
         occurrences = np.zeros(len(terms), np.int64)
         for part in self.parts:
             shard = part.shard
-            for row, number in enumerate(shard.places(terms).tolist()):
+            for row, number in enumerate(shard.terms.places(terms).tolist()):
                 if number >= 0:
                     postings = slice(shard.starts[number], shard.starts[number + 1])
                     counts = shard.class_counts[shard.classes[postings]]
@@ -296,7 +296,7 @@ def _scanned(part: SearchedShard, table: Any, doc_values: Any) -> ScannedShard:
     return ScannedShard(
         part.docs,
         (shard.starts, shard.documents, shard.classes, part.live),
-        lambda terms: shard.places(Strings.of(terms)),
+        lambda terms: shard.terms.places(Strings.of(terms)),
         classes,
         np.asarray(doc_values, np.float64),
     )

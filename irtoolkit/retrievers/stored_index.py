@@ -299,9 +299,16 @@ class StoredIndex(Index):
         """
         refuse_cached(self.manifest, self.folder)
         refuse_other(self.manifest, self._form, self.folder)
-        from irtoolkit.retrievers.index_sources import MadeBy, dataset_with, put, reading_of
+        from irtoolkit.retrievers.index_sources import (
+            MadeBy,
+            dataset_with,
+            put,
+            reading_of,
+            source_of,
+        )
 
-        reading = reading_of(dataset_with(data), self.manifest.view)
+        dataset, view = dataset_with(data), self.manifest.view
+        reading = reading_of(dataset, source_of(dataset, view), view)
         make = MadeBy(self.retriever, memory)
         with changing(self.place, f"add {reading.source}") as folder:
             put(writer.Target(folder), reading, make, progress=progress)

@@ -29,9 +29,7 @@ class WeightedRetriever(TermRetriever, Protocol):
 class WeightedIndex(PostingsIndex):
     """How a retriever that adds up term weights keeps its documents; an `IndexFormat`."""
 
-    def __init__(self, retriever: WeightedRetriever) -> None:
-        super().__init__(retriever)
-        self._weighting = retriever.weighting()
+    _retriever: WeightedRetriever
 
     def of(
         self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
@@ -41,7 +39,8 @@ class WeightedIndex(PostingsIndex):
 
     def searcher(self, shards: CountedShardSet, counting: Any = None) -> WeightedSearcher:
         """Returns what searches shards of postings."""
-        return WeightedSearcher(self._retriever.settings(), self._weighting, shards, counting)
+        retriever = self._retriever
+        return WeightedSearcher(retriever.settings(), retriever.weighting(), shards, counting)
 
 
 class WeightedSearcher(PostingsSearcher):
