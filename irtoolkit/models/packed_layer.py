@@ -189,6 +189,11 @@ class Layers(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Any) -> Any:
+        if not ctx.given:
+            raise RuntimeError(
+                "a second backward pass through packed layers, which free what they have kept in the"
+                " first, with retain_graph too; compute the forward pass again"
+            )
         found: list[Any] = []
         while ctx.given:  # what a layer has kept is freed as soon as it is used
             grad, own = backwards(grad, *ctx.given.pop())

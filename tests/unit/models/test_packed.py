@@ -90,6 +90,16 @@ def test_gradients_of_gradients_are_refused() -> None:
         first.sum().backward()
 
 
+def test_a_second_backward_pass_says_what_to_do() -> None:
+    made = model("Bert")
+    packed.pack(made)
+    ids = torch.randint(5, 100, (2, 4))
+    found = made(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.sin().sum()
+    found.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="compute the forward pass again"):
+        found.backward()
+
+
 @pytest.mark.parametrize(
     ("kind", "more"),
     [("Bert", {"hidden_act": "relu"}), ("Bert", {"is_decoder": True}), ("MPNet", {})],
