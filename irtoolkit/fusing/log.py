@@ -36,6 +36,7 @@ def about(bench: FusionBench) -> dict[str, Any]:
     search, rows = bench.search, bench.dataset.qrels
     judged = sorted((row.query_id, row.doc_id, row.relevance) for row in rows)
     trained = LambdaMART.name in search.methods
+    inner = [bench.inner_folds(place) for place in range(len(bench.folds))] if trained else []
     return {
         "search": "fusion",
         "dataset": bench.dataset.id,
@@ -48,6 +49,7 @@ def about(bench: FusionBench) -> dict[str, Any]:
         "depth": search.depth,
         "version": __version__,
         "lightgbm": metadata.version("lightgbm") if trained else None,
+        **({"inner_folds": _hash(map(str, inner))} if trained else {}),
     }
 
 

@@ -151,18 +151,27 @@ class FusionBench:
             configuration, tuple(others), tuple(held_out), whole.figures()[self.name]
         )
 
-    def _inner(self, configuration: Configuration, fold_index: int) -> float:
-        """Returns the figure on the other queries of a fold, each trained without it."""
+    def inner_folds(self, fold_index: int) -> tuple[Fold, ...]:
+        """Returns the folds of the other queries of a fold.
+
+        Raises:
+            InputError: there is only one other query.
+        """
         others = self.others(fold_index)
         if len(others) < 2:
             raise InputError(
-                f"{len(others)} other query to train {configuration.method} on",
+                f"{len(others)} other query to train a fusion on",
                 remedy="tune on more queries, or other methods",
             )
         count = min(self.search.inner, len(kept_together(others, self.books)))
-        inner = dealt(others, count, (self.search.seed, fold_index + 1), self.books)
+        return dealt(others, count, (self.search.seed, fold_index + 1), self.books)
+
+    def _inner(self, configuration: Configuration, fold_index: int) -> float:
+        """Returns the figure on the other queries of a fold, each trained without it."""
+        others = self.others(fold_index)
         evaluation = self.evaluated(
-            self.fused(self.made(configuration, {*others} - {*fold}), fold) for fold in inner
+            self.fused(self.made(configuration, {*others} - {*fold}), fold)
+            for fold in self.inner_folds(fold_index)
         )
         return self._over(evaluation, others)
 

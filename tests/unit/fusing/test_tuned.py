@@ -219,6 +219,21 @@ def test_the_log_of_another_search_is_refused(tmp_path: Path, change: dict[str, 
     assert log.read_bytes() == before
 
 
+def test_a_log_of_other_inner_folds_is_refused_if_they_decide_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("lightgbm")
+    runs = runs_of(dict.fromkeys(QUERIES, "one"))
+    trees = {"methods": ["lambdamart"], "folds": 3, "grid": {"trees": [2]}}
+    tuned(runs, **trees, log=tmp_path / "trees.json")
+    tuned(runs, **trees, log=tmp_path / "trees.json")
+    tuned(runs, methods=["rrf"], folds=3, log=tmp_path / "rrf.json")
+    monkeypatch.setattr(FusionBench, "inner_folds", lambda bench, fold_index: bench.folds[1:])
+    with pytest.raises(InputError, match="log of another search"):
+        tuned(runs, **trees, log=tmp_path / "trees.json")
+    tuned(runs, methods=["rrf"], folds=3, log=tmp_path / "rrf.json")
+
+
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"about": {"dataset": "x"}, "points": {}}', '{"about": {"search": "fusion"}, "tried": 1}'])  # fmt: skip
 def test_what_is_no_log_is_refused(tmp_path: Path, content: str) -> None:
     log = tmp_path / "log.json"
