@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.llm.endpoint import Endpoint
 from irtoolkit.models.llm.generator import TextGenerator
 from irtoolkit.models.llm.local import LocalGenerator
@@ -109,3 +110,12 @@ def query_field(task: Task, name: str) -> list[str]:
             remedy=f"{error.remedy}; {{{QUERY}}} is the query itself, and braces are doubled",
         ) from None
     return [" ".join(segments) for segments in values]
+
+
+def instruction_of(dataset: Dataset) -> str | None:
+    """Returns what a dataset says that its queries are for; None if it says nothing.
+
+    {instruction} stands for that field of each query's record.
+    """
+    first = next(iter(dataset.queries_iter()), None) if dataset.has("queries") else None
+    return "{instruction}" if first is not None and "instruction" in first._fields else None

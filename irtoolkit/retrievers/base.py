@@ -32,6 +32,7 @@ from irtoolkit.runs.order import TopDocuments
 from irtoolkit.runs.top_k import TieOrder
 
 if TYPE_CHECKING:
+    from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.retrievers.task import Task
 
 ScoreMatrix = NDArray[np.floating[Any]]
@@ -271,8 +272,8 @@ class Retriever:
         """The retriever with the settings that it takes by default for texts in a language."""
         return self
 
-    def instructed(self, instruction: str) -> Self:
-        """Returns the retriever with a dataset's own instruction, if it takes one and has none."""
+    def fitted(self, dataset: Dataset) -> Self:
+        """Returns the retriever with the settings that it takes by default for a dataset of its language."""
         return self
 
     def for_queries(self, view: str) -> Self:

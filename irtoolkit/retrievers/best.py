@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.presets import announce_downloads, missing_weights
 from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer, Stores, scores_of
 from irtoolkit.retrievers.dense import Dense
@@ -30,17 +31,18 @@ class Best(Retriever):
     not here are downloaded at the first use, some 600 MB, unless IRTOOLKIT_DOWNLOAD=0 is set.
 
     Attributes:
-        models: the encoders, presets or folders, with "+" between them.
+        models: the encoders, presets or folders, with "+" between them; or none. Passages of books
+            need none.
         k: of the fusion; the greater, the less the first ranks count.
     """
 
     name: ClassVar[str] = "best"
 
-    models: str = "all-MiniLM-L6-v2+gte-small+all-mpnet-base-v2"
+    models: str | None = "all-MiniLM-L6-v2+gte-small+all-mpnet-base-v2"
     k: float = 60.0
 
     def __post_init__(self) -> None:
-        if not all(self.models.split("+")):
+        if self.models is not None and not all(self.models.split("+")):
             raise InputError(
                 f"setting models={self.models} has an empty name",
                 remedy='names of models with "+" between them',
@@ -50,7 +52,10 @@ class Best(Retriever):
 
     def encoders(self) -> list[Dense]:
         """Returns the encoders."""
-        return [Dense(model=name) for name in self.models.split("+")]
+        return [] if self.models is None else [Dense(model=m) for m in self.models.split("+")]
+
+    def fitted(self, dataset: Dataset) -> Self:
+        return self if dataset.passages() is None else replace(self, models=None)
 
     def _usable(self) -> list[Dense]:
         """Returns the encoders that can run here; says first which weights are to be downloaded."""

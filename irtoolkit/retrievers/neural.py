@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Segments
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
 from irtoolkit.models import loading, presets
 from irtoolkit.models.cuts import Cut, CutOff
@@ -16,8 +17,8 @@ from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.exported import Backend, chosen_backend
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
-from irtoolkit.models.prompts import PROMPT_SETTINGS, Prompts, Template, leaves_out_prompt
-from irtoolkit.retrievers.asking import query_field
+from irtoolkit.models.prompts import PROMPT_SETTINGS, Prompts, leaves_out_prompt
+from irtoolkit.retrievers.asking import instruction_of, query_field
 from irtoolkit.retrievers.base import Retriever, Stores
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import mask_of
@@ -127,12 +128,10 @@ class Neural(Retriever):
     def prompts_used(self) -> dict[str, str]:
         return self.prompt_settings().resolved(self.preset()) if self.model else {}
 
-    def instructed(self, instruction: str) -> Self:
+    def fitted(self, dataset: Dataset) -> Self:
         takes = self.instruction is None and self.prompt_settings().takes_instruction(self.preset())
-        fields = bool(Template.of(instruction).names)
-        if not takes or (fields and not self.reads_whole):
-            return self
-        return replace(self, instruction=instruction)
+        instruction = instruction_of(dataset) if takes and self.reads_whole else None
+        return self if instruction is None else replace(self, instruction=instruction)
 
     def asked(self, task: Task) -> list[Segments]:
         """(Q,) the text of each query as the model is to see it."""

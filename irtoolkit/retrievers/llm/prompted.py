@@ -9,10 +9,11 @@ from typing import ClassVar, Self, TypeVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import tqdm
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.generator import Completion, PromptTooLongError
 from irtoolkit.models.prompts import Prompts, Template
-from irtoolkit.retrievers.asking import QUERY, Asking, query_field
+from irtoolkit.retrievers.asking import QUERY, Asking, instruction_of, query_field
 from irtoolkit.retrievers.llm.rounds import Steps
 from irtoolkit.retrievers.llm.tally import ENOUGH, AnswerCounts
 from irtoolkit.retrievers.task import Task
@@ -43,8 +44,9 @@ class Prompted(Asking):
         """The prompts that settings give."""
         return Prompts(self.query_prompt, instruction=self.instruction)
 
-    def instructed(self, instruction: str) -> Self:
-        return self if self.instruction is not None else replace(self, instruction=instruction)
+    def fitted(self, dataset: Dataset) -> Self:
+        instruction = instruction_of(dataset) if self.instruction is None else None
+        return self if instruction is None else replace(self, instruction=instruction)
 
     def stays_here(self) -> bool:
         return True  # it waits for a server, or has all cores for its model

@@ -10,6 +10,8 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.models.presets import announce_downloads, find_preset
+from irtoolkit.ranking.produce import is_made
+from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.best import Best, _ranks
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.lexical import BM25
@@ -72,6 +74,22 @@ def test_passages_of_books_need_no_model() -> None:
     data = "relic/sample/val"
     own = ir.retrieve(data, "best", models="nobody-has-this", depth=20)
     assert own.as_dict() == ir.retrieve(data, "bm25-surroundings", depth=20).as_dict()
+
+
+def test_a_record_of_passages_of_books_fetches_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("irtoolkit.models.presets.place_of", lambda _: None)
+    monkeypatch.setattr("irtoolkit.models.presets.files_of", None)  # it would fail
+    books, others = ir.load("relic/sample/val"), ir.load(DOCS, queries=QUERIES)
+    best = Best().fitted(books)
+    assert (best.fingerprint(), best.computed()) == (None, {})
+    assert Best().fitted(others) == Best()
+    assert is_made(books, System("best", Best()), "no.run", 10) is False
+
+
+def test_without_models_it_is_bm25() -> None:
+    dataset = register(DOCS, QUERIES)
+    assert scores_of(dataset, Best.with_settings({"models": "none"})) == scores_of(dataset, BM25())
 
 
 def test_a_model_that_is_not_here_is_named(models: list[str]) -> None:
