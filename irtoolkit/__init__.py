@@ -6,16 +6,16 @@
     bm25 = ir.retrieve(data, "bm25")
     ir.evaluate(data, bm25)
 
-Importing this package makes its collections known to ir_datasets and its measures to ir_measures,
-whenever those are imported; the names below load what they need when they are used.
+The names below load what they need when they are used. `import irtoolkit.datasets` registers the
+collections with ir_datasets, and `import irtoolkit.measures` the measures with ir_measures.
 """
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from irtoolkit.base.hooks import after_import
 from irtoolkit.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -40,16 +40,9 @@ if TYPE_CHECKING:
     from irtoolkit.scoring.score import Scores as Scores
 
 
-# Importing either package registers what it holds, at the end of its own import: so this is right
-# too where it is ours that imports ir_datasets or ir_measures first.
-# Where a home cannot be written, ir_datasets and numba get a folder of this process.
-after_import(
-    "ir_datasets",
-    lambda: import_module("irtoolkit.datasets"),
-    again=lambda: import_module("irtoolkit.base.temporary_home").instead_of_home(),
-)
-after_import("numba", lambda: import_module("irtoolkit.base.temporary_home").instead_of_cache())
-after_import("ir_measures", lambda: import_module("irtoolkit.measures"))
+# Loops that numba compiles are cached beside their modules, or in the user's cache.
+if not os.access(__path__[0], os.W_OK):
+    import_module("irtoolkit.base.temporary_home").instead_of_cache()
 
 # Name to the module that has it.
 _FRONT = {

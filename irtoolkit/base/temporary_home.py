@@ -6,6 +6,7 @@ import atexit
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -18,17 +19,19 @@ _instead: dict[str, Path] = {}
 _log = logging.getLogger(__name__)
 
 
-def instead_of_home() -> bool:
-    """Gives ir_datasets a temporary folder if its home cannot be written; returns whether it has.
+def instead_of_home() -> None:
+    """Gives ir_datasets, before its import, a temporary folder if its home cannot be written.
 
     The folder has links to the files of the home. Downloads are lost when the process ends, and a
     warning says so.
     """
+    if "ir_datasets" in sys.modules:
+        return
     home = Path(os.environ.get(_VARIABLE) or Path.home() / ".ir_datasets")
     with suppress(OSError):
         home.mkdir(parents=True, exist_ok=True)
         if os.access(home, os.W_OK):
-            return False
+            return
     folder = temporary_folder()
     with suppress(OSError):
         for entry in home.iterdir():
@@ -41,7 +44,6 @@ def instead_of_home() -> bool:
         home,
         _VARIABLE,
     )
-    return True
 
 
 def refuse_lost_home() -> None:
@@ -56,21 +58,17 @@ def refuse_lost_home() -> None:
 
 
 def instead_of_cache() -> None:
-    """Gives numba, which is imported, a temporary cache folder if it can write no other.
+    """Gives numba, before its import, a temporary cache folder if the user's cannot be written.
 
     It caches compiled functions beside their modules or in the user's cache, and refuses to compile
     if neither can be written.
     """
-    import numba
-
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    if numba.config.CACHE_DIR or os.access(Path(__file__).parent, os.W_OK):
-        return
     with suppress(OSError):
         (numba_folder := Path(cache) / "numba").mkdir(parents=True, exist_ok=True)
         if os.access(numba_folder, os.W_OK):
             return
-    numba.config.CACHE_DIR = str(temporary_folder())
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(temporary_folder()))
 
 
 def temporary_folder() -> Path:

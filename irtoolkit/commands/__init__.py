@@ -204,16 +204,6 @@ def add_hidden(parser: argparse.ArgumentParser, flag: str, *, of: str) -> None:
     parser._option_string_actions[flag] = visible
 
 
-def pass_on(parser: argparse.ArgumentParser) -> None:
-    """Makes a command take all words after its name, --help too, as `arguments`.
-
-    For commands of other packages, which read their arguments themselves: if no character begins an
-    option, all are positional.
-    """
-    parser.prefix_chars = "\0"
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
-
-
 def parse_pairs(pairs: list[str]) -> dict[str, Any]:
     """Returns KEY=VALUE arguments as a dict.
 

@@ -11,7 +11,7 @@ file is which, and the command prints what it found. If several files fit, choos
 --topics, --qrels and --pools: FILE is relative to FOLDER or to the current folder, and "none" leaves a part
 out. The command checks all ids, texts and grades, and that judged topics and documents exist.
 
-NAME is then an ir_datasets id, for every command and in Python after `import irtoolkit`, until you
+NAME is then an ir_datasets id, for every command and for ir.load, until you
 remove it with --remove. The files stay in their place and must not change. Where they have, NAME
 --replace registers the same files again, and NAME FOLDER --replace those of FOLDER; what was
 registered stays until the new files are checked. Without arguments, the command lists the

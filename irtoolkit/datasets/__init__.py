@@ -13,12 +13,16 @@ from __future__ import annotations
 import logging
 import sys
 
-import ir_datasets
-
 from irtoolkit.base import plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.registration import Registered
+from irtoolkit.base.temporary_home import instead_of_home
+
+instead_of_home()
+
+import ir_datasets  # noqa: E402 it makes folders in its home when it is imported
+
+from irtoolkit.datasets.registration import Registered  # noqa: E402
 
 _registered: list[str] = []
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import irtoolkit.datasets
-from irtoolkit.base.hooks import after_import
-from irtoolkit.base.temporary_home import instead_of_cache, instead_of_home
+from irtoolkit.base.temporary_home import instead_of_home
 from tests.conftest import ROOT
 
 SAMPLES = Path(irtoolkit.datasets.__file__).parent / "samples"
@@ -63,9 +59,7 @@ print(json.dumps([[m for m in {HEAVY} if m in sys.modules],
 """
     heavy, ours = python(code)
     assert heavy == []
-    names = ("hooks",)
-    below = [f"irtoolkit.base.{name}" for name in names]
-    assert ours == ["irtoolkit", "irtoolkit.base", *below, "irtoolkit.version"]
+    assert ours == ["irtoolkit", "irtoolkit.version"]
 
 
 @pytest.mark.parametrize("module", ["irtoolkit.cli", "irtoolkit.commands.eval"])
@@ -92,7 +86,7 @@ print(json.dumps([[hit.doc_id for hit in hits], [m for m in heavy if m in sys.mo
     assert python(code) == [["0"], []]
 
 
-@pytest.mark.parametrize("imports", ["import ir_datasets", "import ir_measures"])
+@pytest.mark.parametrize("imports", ["import irtoolkit.datasets", "import irtoolkit.measures"])
 def test_registering_imports_no_neural_library(imports: str) -> None:
     code = f"""
 import json, sys
@@ -120,7 +114,7 @@ def watch(event, args):
     elif event.startswith("socket.connect"):
         seen.append(str(args[-1]))
 sys.addaudithook(watch)
-import irtoolkit, ir_datasets, ir_measures
+import irtoolkit.datasets, irtoolkit.measures, ir_datasets
 from irtoolkit.datasets import dataset_ids
 for name in dataset_ids():
     dataset = ir_datasets.load(name)
@@ -142,7 +136,7 @@ print(json.dumps([quiet, len(seen)]))
 CHECK = """
 import json
 import ir_datasets, ir_measures
-import irtoolkit
+import irtoolkit.measures
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.measures.base import ColumnarProvider
 known = list(ir_datasets.registry)
@@ -174,29 +168,15 @@ print(json.dumps([early, irtoolkit.__version__[0].isdigit(), "__version__" in di
     assert found == [False, True, True]
 
 
-# Orders that import what one of the others does, by way of another module.
-ALIKE = (
-    "import irtoolkit.datasets.csfcube",
-    "import irtoolkit.measures.ndcgp",
-    "import irtoolkit.scoring.evaluation",
-    "import irtoolkit, importlib.util as u; u.find_spec('ir_datasets.formats')",
-)
-
-
 @pytest.mark.parametrize(
     "first",
     [
         "import irtoolkit, ir_datasets, ir_measures",
-        "import ir_datasets, ir_measures, irtoolkit",
-        "import ir_datasets; import irtoolkit; import ir_measures",
-        "import ir_measures; import irtoolkit; import ir_datasets",
+        "import ir_measures, irtoolkit, ir_datasets",
         "import irtoolkit.datasets.handlers",
         "import irtoolkit.measures.base, irtoolkit.datasets.csfcube_release",
-        "import irtoolkit; import ir_datasets.formats; from ir_measures import nDCG",
-        "import irtoolkit, importlib.util as u; u.find_spec('ir_datasets'), u.find_spec('ir_measures')",
-        "import irtoolkit; del irtoolkit; import irtoolkit, ir_datasets, irtoolkit.datasets",
-        "import irtoolkit, importlib, ir_datasets, ir_measures; importlib.reload(irtoolkit)",
-        *(pytest.param(order, marks=pytest.mark.nightly) for order in ALIKE),
+        "import irtoolkit.scoring.evaluation",
+        "import irtoolkit, importlib; importlib.reload(irtoolkit)",
     ],
 )
 def test_everything_is_registered_once_in_any_order(first: str) -> None:
@@ -209,28 +189,17 @@ def test_everything_is_registered_once_in_any_order(first: str) -> None:
     assert found["measures"] == ["nDCGp(p=20)", "RPlast(rel=2)"]
 
 
-def test_looking_for_a_package_does_not_import_it() -> None:
+def test_nothing_is_registered_unless_it_is_imported() -> None:
+    """Nor by `import irtoolkit` alone, which hooks into no import of others."""
     code = """
-import importlib.util, json, sys
-import irtoolkit
-spec = importlib.util.find_spec("ir_datasets")
-print(json.dumps([spec.name, "ir_datasets" in sys.modules, len(sys.meta_path)]))
-"""
-    name, imported, finders = python(code)
-    assert (name, imported) == ("ir_datasets", False)
-    assert finders >= 3
-
-
-def test_without_irtoolkit_nothing_is_registered() -> None:
-    """What the tests above see is the import's doing."""
-    code = """
-import json, ir_datasets, ir_measures
+import json, ir_datasets, ir_measures, irtoolkit, sys
+assert not any(type(finder).__module__.startswith("irtoolkit") for finder in sys.meta_path)
 print(json.dumps(["csfcube" in ir_datasets.registry._registered, "RPlast" in ir_measures.measures.registry]))
 """
     assert python(code) == [False, False]
 
 
-@pytest.mark.parametrize("name", ["ir_datasets", "irtoolkit.datasets"])
+@pytest.mark.parametrize("name", ["irtoolkit.measures", "irtoolkit.datasets"])
 def test_threads_that_import_one_thing_at_once(name: str) -> None:
     code = f"""
 import importlib, threading
@@ -289,175 +258,25 @@ def test_what_is_in_a_home_is_seen_where_it_cannot_be_written(
 ) -> None:
     (tmp_path / "vaswani").mkdir()
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
-    assert not instead_of_home()
+    monkeypatch.delitem(sys.modules, "ir_datasets")
+    instead_of_home()
+    assert os.environ["IR_DATASETS_HOME"] == str(tmp_path)
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert instead_of_home()
+    instead_of_home()
+    assert os.environ["IR_DATASETS_HOME"] != str(tmp_path)
     assert (Path(os.environ["IR_DATASETS_HOME"]) / "vaswani").samefile(tmp_path / "vaswani")
 
 
-def test_numba_compiles_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    numba = pytest.importorskip("numba")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    instead_of_cache()
-    assert numba.config.CACHE_DIR == ""
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/cache")
-    instead_of_cache()
-    assert Path(numba.config.CACHE_DIR).is_dir()
-
-
-# ---- after_import --------------------------------------------------------------------------------
-
-
-class Packages:
-    """A place for packages to be imported from, forgotten after the test."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder, self._monkeypatch = folder, monkeypatch
-
-    def add(self, name: str, code: str, *, path: str | None = None) -> None:
-        file = self.folder / (path or f"{name}.py")
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(code)
-        # Set, then deleted: so that leaving the test deletes whatever was imported.
-        self._monkeypatch.setitem(sys.modules, name, None)  # type: ignore[arg-type]
-        del sys.modules[name]
-        importlib.invalidate_caches()
-
-
-@pytest.fixture
-def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packages:
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    return Packages(tmp_path, monkeypatch)
-
-
-def test_the_action_waits_for_the_import_and_sees_it_whole(packages: Packages) -> None:
-    packages.add("irtk_late", "first = 1\nlast = 2\n")
-    seen: list[Any] = []
-    finders = list(sys.meta_path)
-    after_import("irtk_late", lambda: seen.append(vars(sys.modules["irtk_late"]).get("last")))
-    assert seen == []
-    assert "irtk_late" not in sys.modules
-    module = importlib.import_module("irtk_late")
-    assert seen == [2]
-    assert module.__spec__ is not None
-    assert module.__spec__.name == "irtk_late"
-    assert module.__file__ == str(packages.folder / "irtk_late.py")
-    assert sys.meta_path == finders
-
-
-def test_the_action_runs_at_once_for_what_is_imported_already() -> None:
-    finders, seen = list(sys.meta_path), []
-    after_import("json", lambda: seen.append("now"))
-    assert seen == ["now"]
-    assert sys.meta_path == finders
-
-
-def test_the_action_runs_once(packages: Packages) -> None:
-    packages.add("irtk_once", "")
-    seen: list[int] = []
-    after_import("irtk_once", lambda: seen.append(1))
-    module = importlib.import_module("irtk_once")
-    importlib.import_module("irtk_once")
-    importlib.reload(module)
-    del sys.modules["irtk_once"]
-    importlib.import_module("irtk_once")
-    assert seen == [1]
-
-
-def test_every_action_of_one_package_runs(packages: Packages) -> None:
-    packages.add("irtk_many", "")
-    seen: list[str] = []
-    for name in "abc":
-        after_import("irtk_many", lambda name=name: seen.append(name))
-    importlib.import_module("irtk_many")
-    assert sorted(seen) == ["a", "b", "c"]
-
-
-def test_other_packages_are_left_alone(packages: Packages) -> None:
-    packages.add("irtk_one", "")
-    packages.add("irtk_one_more", "")
-    seen: list[int] = []
-    after_import("irtk_one", lambda: seen.append(1))
-    importlib.import_module("irtk_one_more")
-    assert seen == []
-    importlib.import_module("irtk_one")
-    assert seen == [1]
-
-
-def test_a_submodule_imports_its_package_first(packages: Packages) -> None:
-    packages.add("irtk_package", "from irtk_package import part\n", path="irtk_package/__init__.py")
-    packages.add("irtk_package.part", "value = 3\n", path="irtk_package/part.py")
-    seen: list[Any] = []
-    after_import("irtk_package", lambda: seen.append(sys.modules["irtk_package"].part.value))
-    importlib.import_module("irtk_package.part")
-    assert seen == [3]
-
-
-def test_an_action_may_import_the_package(packages: Packages) -> None:
-    packages.add("irtk_again", "value = 4\n")
-    seen: list[Any] = []
-    after_import("irtk_again", lambda: seen.append(importlib.import_module("irtk_again").value))
-    importlib.import_module("irtk_again")
-    assert seen == [4]
-
-
-def test_looking_for_the_package_runs_nothing_and_loses_nothing(packages: Packages) -> None:
-    packages.add("irtk_sought", "")
-    seen: list[int] = []
-    after_import("irtk_sought", lambda: seen.append(1))
-    for _ in range(2):
-        spec = importlib.util.find_spec("irtk_sought")
-        assert spec is not None
-        assert spec.origin == str(packages.folder / "irtk_sought.py")
-    assert seen == []
-    importlib.import_module("irtk_sought")
-    assert seen == [1]
-
-
-def test_a_package_that_is_not_there(packages: Packages) -> None:
-    seen: list[int] = []
-    after_import("irtk_absent", lambda: seen.append(1))
-    for _ in range(2):
-        assert importlib.util.find_spec("irtk_absent") is None
-        with pytest.raises(ModuleNotFoundError, match="irtk_absent"):
-            importlib.import_module("irtk_absent")
-    packages.add("irtk_absent", "")  # installed meanwhile
-    importlib.import_module("irtk_absent")
-    assert seen == [1]
-
-
-def test_an_import_that_fails_and_then_does_not(packages: Packages) -> None:
-    packages.add("irtk_broken", "raise RuntimeError('not yet')\n")
-    seen: list[int] = []
-    after_import("irtk_broken", lambda: seen.append(1))
-    with pytest.raises(RuntimeError, match="not yet"):
-        importlib.import_module("irtk_broken")
-    assert seen == []
-    assert "irtk_broken" not in sys.modules
-    packages.add("irtk_broken", "value = 'well'\n")
-    assert importlib.import_module("irtk_broken").value == "well"
-    assert seen == [1]
-
-
-def test_a_loader_that_loads_other_modules_too(
-    packages: Packages, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As a zip file's does: the action waits for its own package, not for the next module."""
-    archive = packages.folder / "irtk.zip"
-    with zipfile.ZipFile(archive, "w") as out:
-        out.writestr("irtk_zipped.py", "import irtk_zipped_too\ndone = True\n")
-        out.writestr("irtk_zipped_too.py", "")
-    monkeypatch.syspath_prepend(archive)
-    for name in ("irtk_zipped", "irtk_zipped_too"):
-        monkeypatch.setitem(sys.modules, name, None)  # type: ignore[arg-type]
-        del sys.modules[name]
-    seen: list[bool] = []
-    after_import("irtk_zipped", lambda: seen.append(hasattr(sys.modules["irtk_zipped"], "done")))
-    importlib.import_module("irtk_zipped")
-    assert seen == [True]
+def test_numba_compiles_where_nothing_can_be_written(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    code = """
+import json, os
+os.access = lambda *_: False
+import irtoolkit
+import irtoolkit.indexes._compiled_sums
+print(json.dumps(os.path.isdir(os.environ["NUMBA_CACHE_DIR"])))
+"""
+    assert python(code, XDG_CACHE_HOME="/dev/null/cache") is True
 
 
 @pytest.mark.parametrize(

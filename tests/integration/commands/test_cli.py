@@ -158,11 +158,7 @@ def test_help_lists_every_command_with_its_line(irtoolkit: Command) -> None:
         assert re.search(rf"^ +{name}\s+{re.escape(module.HELP)}", answer.out, re.MULTILINE), name
 
 
-# The commands of other packages, which show their own help.
-OTHERS = ("ir_datasets", "ir_measures")
-
-
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in OTHERS])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command_shows_its_examples(irtoolkit: Command, name: str) -> None:
     answer = irtoolkit(name, "--help")
     assert (answer.status, answer.err) == (0, "")
@@ -171,9 +167,7 @@ def test_help_of_a_command_shows_its_examples(irtoolkit: Command, name: str) -> 
     assert shown == list(COMMANDS[name].EXAMPLES)
 
 
-@pytest.mark.parametrize(
-    "name", [*(name for name in COMMANDS if name not in OTHERS), "build relic"]
-)
+@pytest.mark.parametrize("name", [*COMMANDS, "build relic"])
 def test_help_fits_80_columns_but_for_examples(
     irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

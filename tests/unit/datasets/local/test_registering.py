@@ -802,7 +802,9 @@ def test_changed_files_take_the_place_of_the_old(
     assert registry.record_of("t/x").lang == "en"
     assert len(irtoolkit("export", "t/x", "docs").out.splitlines()) == 3
     assert "is unchanged" in irtoolkit("register", "t/x", "--replace").err
-    seen = python("import ir_datasets, irtoolkit; print(ir_datasets.load('t/x').docs_count())")
+    seen = python(
+        "import ir_datasets, irtoolkit.datasets; print(ir_datasets.load('t/x').docs_count())"
+    )
     assert seen.stdout == "3\n"
 
 
