@@ -11,13 +11,11 @@ test splits (mteb/BIRCO-Relic-Test and so on) and the same rows in BEIR's format
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 
 import ir_datasets
 from ir_datasets.formats import GenericDoc, GenericQuery
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.paths import shown
 from irtoolkit.base.records import GradedQrel
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.birco_release import (
@@ -108,7 +106,12 @@ class _Split:
     """The files of one split of a task."""
 
     def __init__(self, source: ReleaseSource, task: str, split: str) -> None:
-        self.source, self.task, self.split = source, task, split
+        self.task, self.split = task, split
+        self.source = replace(
+            source,
+            part=pickle_name(task, split),
+            has_part=lambda folder: files_of(folder, task, split) is not None,
+        )
         self.docs = DocsHandler(
             lambda: self.release.docs, GenericDoc, NAME, "en", lambda: self.release.key
         )
@@ -116,25 +119,14 @@ class _Split:
     @cached_property
     def release(self) -> BircoRelease:
         """The split, read at its first use."""
-        folder = self.source.folder()
-        files = files_of(folder, self.task, self.split)
-        if files is None:
+        files = files_of(self.source.folder(), self.task, self.split)
+        if files is None:  # a folder behind a URL, or one that was changed meanwhile
             raise InputError(
-                f"there is no {self.split} split of BIRCO's task {self.task}",
-                file=folder,
-                remedy=f"{self.source.howto}; it needs {pickle_name(self.task, self.split)}",
+                f"there is no {self.source.part}",
+                file=self.source.where(),
+                remedy=self.source.howto,
             )
         return read_birco(files)
-
-    def where(self) -> str | None:
-        """Returns the folder of the split's files; None while they are not on this machine."""
-        folder = self.source.present()
-        has_files = folder is not None and files_of(folder, self.task, self.split) is not None
-        return shown(folder) if has_files and folder is not None else None
-
-    def fetch(self, limit: float | None) -> Path:
-        """Returns the folder of the files, downloaded if necessary."""
-        return self.source.folder(limit)
 
     def dataset(self, *, listed: bool = True) -> ir_datasets.Dataset:
         """Returns the ir_datasets dataset."""
@@ -155,7 +147,7 @@ class _Split:
                 GRADES.get(self.task, {0: "not relevant", 1: "relevant"}),
             ),
             PoolsHandler(lambda: self.release.pools().items()),
-            replace(benchmark, where=self.where),
+            benchmark,
         )
 
     def statistics(self) -> list[Statistic]:

@@ -18,14 +18,14 @@ TIMEOUT_SECONDS = 60
 def download_blobs(
     repository: str, commit: str, blobs: Mapping[str, str | None], folder: Path, *, under: str = ""
 ) -> None:
-    """Downloads files into a new folder, all or none.
+    """Downloads files into a folder, all or none; a file that is there stays.
 
     Args:
         repository: owner/name.
         commit: the full commit id.
         blobs: file name, which may have folders, to git blob id; for None, the id is taken from GitHub's
             listing of the commit.
-        folder: the folder to create.
+        folder: the folder, which may not exist yet.
         under: the folder of the repository that holds the files, ending in a slash.
 
     Raises:
@@ -52,9 +52,13 @@ def download_blobs(
         try:
             whole.rename(folder)
         except OSError:
-            # Another process may have put the same files there in the meantime.
-            if not all((folder / name).is_file() for name in blobs):
+            # The folder has other parts of the release, or another process has put the files there.
+            if not folder.is_dir():
                 raise
+            for name in blobs:
+                if not (folder / name).is_file():
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    (whole / name).replace(folder / name)
 
 
 def _listing(repository: str, commit: str) -> dict[str, str]:

@@ -13,7 +13,6 @@ from pathlib import Path
 import ir_datasets
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.paths import shown
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.books import Passage
@@ -102,7 +101,7 @@ class _Files:
     """The files of the release, and the documents that all datasets share."""
 
     def __init__(self, source: ReleaseSource) -> None:
-        self.source = source
+        self.source = replace(source, has_part=lambda folder: files_of(folder) is not None)
         self.docs = DocsHandler(
             lambda: self.release.passages, Passage, NAME, "en", lambda: self.release.key
         )
@@ -110,13 +109,12 @@ class _Files:
     @property
     def paths(self) -> list[Path]:
         """The files of examples and books, downloaded if necessary."""
-        folder = self.source.folder()
-        paths = files_of(folder)
-        if paths is None:
+        paths = files_of(self.source.folder())
+        if paths is None:  # a folder behind a URL, or one that was changed meanwhile
             raise InputError(
-                "there are no examples of long-context RELiC",
-                file=folder,
-                remedy=f"{self.source.howto}; it needs {EXAMPLES} and {BOOKS}",
+                f"there is no {EXAMPLES} or no {BOOKS}",
+                file=self.source.where(),
+                remedy=self.source.howto,
             )
         return paths
 
@@ -124,11 +122,6 @@ class _Files:
     def release(self) -> LongContextRelease:
         """The release, read at its first use."""
         return read_release(self.paths)
-
-    def where(self) -> str | None:
-        """Returns the folder of the files; None while they are not on this machine."""
-        folder = self.source.present()
-        return None if folder is None or files_of(folder) is None else shown(folder)
 
     def ids(self, subset: str) -> set[str] | None:
         """Returns the ids of the queries of a subset; None for all of them."""
@@ -197,7 +190,7 @@ class _Files:
             _Queries(self, subset),
             QrelsHandler(lambda: self.qrels(subset), Qrel, GRADES),
             CandidatesHandler(lambda: self.candidates(subset)),
-            replace(record.at(self.source), where=self.where),
+            record.at(self.source),
         )
 
 

@@ -30,6 +30,8 @@ class ReleaseSource:
             folder is searched.
         built: whether a user has built the data; see `irtoolkit.datasets.built`.
         download: downloads the files into a folder; None for a release without a stable address.
+        part: the part of the release that is needed, for messages; empty for all of it.
+        has_part: whether a folder has that part. A folder without it is passed over.
     """
 
     benchmark: str
@@ -38,6 +40,8 @@ class ReleaseSource:
     fixed: Path | None = None
     download: Callable[[Path], None] | None = None
     built: bool = False
+    part: str = ""
+    has_part: Callable[[Path], bool] = Path.is_dir
 
     @property
     def sample(self) -> bool:
@@ -56,7 +60,8 @@ class ReleaseSource:
         for folder in self._places():
             if folder.is_dir():
                 self._refuse_missing(folder, [n for n in self.files if (folder / n).is_file()])
-                return folder
+                if self.has_part(folder):
+                    return folder
         return None
 
     def where(self) -> str | None:
@@ -104,10 +109,13 @@ class ReleaseSource:
         if folder is not None:
             return folder
         home = self._places()[-1]
+        name = (
+            f"{self.part} of the {self.benchmark} release"
+            if self.part
+            else f"the {self.benchmark} release"
+        )
         if self.download is None:
-            raise InputError(
-                f"the {self.benchmark} release is not on this machine", remedy=self.howto
-            )
+            raise InputError(f"{name} is not on this machine", remedy=self.howto)
         try:
             _download(self.download, home, limit)
         except OSError as error:
@@ -115,8 +123,7 @@ class ReleaseSource:
             if isinstance(reason, OSError):
                 reason = reason.strerror or reason
             raise InputError(
-                f"the {self.benchmark} release is not on this machine and could not be"
-                f" downloaded: {reason}",
+                f"{name} is not on this machine and could not be downloaded: {reason}",
                 remedy=self.howto,
             ) from None
         return home

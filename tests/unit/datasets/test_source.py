@@ -432,6 +432,27 @@ def test_a_folder_that_is_there_is_not_downloaded_over(
     assert repository.asked == []
 
 
+@pytest.mark.parametrize("at_home", [False, True])
+def test_a_part_that_a_folder_lacks_is_downloaded(
+    repository: Repository, data: Path, home: Path, at_home: bool
+) -> None:
+    place = fill((home if at_home else data) / "bench", "other.json")
+    asked = ReleaseSource(
+        "bench",
+        (),
+        HOWTO,
+        None,
+        lambda folder: fetch_into(folder, pinned()),
+        part="big.jsonl",
+        has_part=lambda folder: (folder / "big.jsonl").is_file(),
+    )
+    assert asked.where() is None
+    assert asked.folder() == home / "bench"
+    other = {"other.json": (place / "other.json").read_bytes()} if at_home else {}
+    assert contents(home / "bench") == {**CONTENT, **other}
+    assert [path.name for path in home.iterdir()] == ["bench"]
+
+
 def test_another_process_that_finishes_first(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
