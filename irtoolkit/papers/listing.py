@@ -29,6 +29,7 @@ State = Literal[
     "service",
     "reported",
     "human",
+    "ranking",
     "unpublished",
     "unavailable",
 ]
@@ -41,6 +42,7 @@ MEANINGS: Mapping[State, str] = {
     "service": "asks a language model on another machine, which may cost money",
     "reported": "a figure of the paper that another command measures",
     "human": "people chose",
+    "ranking": "figures computed from a published ranking, which nothing here ranks again",
     "unpublished": "no weights are published at the source that is named",
     "unavailable": "irtoolkit has nothing that runs it",
 }
@@ -87,6 +89,8 @@ def row_state(result: RowResult, table: Table) -> RowState:
         return RowState(row.system, "reported", None, row.command)
     if row.people is not None:
         return RowState(row.system, "human", None, row.people)
+    if row.ranking is not None:
+        return RowState(row.system, "ranking", None, row.ranking)
     if row.retriever is None:
         return RowState(row.system, "unavailable", None, row.why_not)
     # Groups differ in settings, such as a language, and not in what they need.

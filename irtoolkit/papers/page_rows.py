@@ -19,6 +19,7 @@ _STATES = {
     "service": "needs a service",
     "reported": "reported only",
     "human": "people",
+    "ranking": "published ranking",
     "unpublished": "weights not published",
     "unavailable": "cannot be run",
 }
@@ -123,7 +124,7 @@ def _summary(row: Mapping[str, Any], group: str) -> str:
 def _inside(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> list[str]:
     """Returns the notes, needs and commands of a row, for its folded part."""
     parts = [f"<p>{inline(row['note'])}</p>"] if row["note"] else []
-    if row["state"] in ("human", "unavailable", "unpublished"):
+    if row["state"] in ("human", "ranking", "unavailable", "unpublished"):
         parts.append(
             f"<p>{inline(_sentence(MEANINGS[row['state']]))} {inline(_ended(row['with']))}</p>"
         )

@@ -177,6 +177,14 @@ def closing_lines(result: TableResult) -> list[str]:
         lines += folded(
             f"{rows} {kinds_text}: see irtoolkit reproduce {result.table.name} --missing"
         )
+    published = sum(row.row.ranking is not None for row in result.rows)
+    if published:
+        rows = (
+            "1 row is a published ranking"
+            if published == 1
+            else f"{published} rows are published rankings"
+        )
+        lines += folded(f"{rows}: --all prints the figures")
     return lines
 
 
@@ -198,8 +206,7 @@ def missing_table(result: TableResult) -> TextTable:
     rows: list[list[TableCell]] = [
         [row.row.system, cell.group, cell.need, cell.reason]
         for row in result.rows
-        for cell in row.cells
-        if cell.status in _CANNOT_RUN
+        for cell in _lacking(row)
     ]
     return TextTable(["system", "group", "needs", "reason"], rows)
 
@@ -208,15 +215,19 @@ def missing_lines(result: TableResult) -> list[str]:
     """Returns a line for each row that cannot run here, with its reason or one for each group."""
     lines = []
     for row in result.rows:
-        by_group = {
-            cell.group: cell.reason or "" for cell in row.cells if cell.status in _CANNOT_RUN
-        }
+        by_group = {cell.group: cell.reason or "" for cell in _lacking(row)}
         if len(by_group) == len(row.cells) and len(set(by_group.values())) == 1:
             lines += folded(f"{row.row.system}: {next(iter(by_group.values()))}")
         else:
             for group, why in by_group.items():
                 lines += folded(f"{row.row.system} {group}: {why}")
     return lines
+
+
+def _lacking(row: RowResult) -> list[GroupResult]:
+    """Returns the cells of a row that lack something to run here; none of a published ranking."""
+    cells = row.cells if row.row.ranking is None else ()
+    return [cell for cell in cells if cell.status in _CANNOT_RUN]
 
 
 _COMMAND = re.compile(r"`[^`]*`")

@@ -37,6 +37,7 @@ class Row(Record):
         unavailable: why irtoolkit cannot run it.
         people: the people who made the choices instead of a system, for example "three experts".
         command: the command that measures its figures, if no run on the table's datasets does.
+        ranking: where the published ranking is from which its reported figures are computed.
         reported: group to the figures that the paper prints, in the order of the columns; NaN
             for figures that it does not print.
         spread: group to the standard deviations that the paper prints beside its figures.
@@ -61,6 +62,7 @@ class Row(Record):
     unavailable: str | None = None
     people: str | None = None
     command: str | None = None
+    ranking: str | None = None
     reported: dict[str, list[float]] = field(default_factory=dict)
     spread: dict[str, list[float]] = field(default_factory=dict)
     note: str | None = None
@@ -76,6 +78,8 @@ class Row(Record):
         """Why no retriever runs it; empty if one does."""
         if self.command is not None:
             return f"measured by a command of its own: `{self.command}`"
+        if self.ranking is not None:
+            return f"scored from a published ranking: {self.ranking}"
         return f"people chose: {self.people}" if self.people is not None else self.unavailable or ""
 
 
@@ -204,7 +208,7 @@ def _rows(path: Path, text: str, data: dict[str, Any], above: Paths) -> Iterator
 
 
 # One of these says how a row is measured, or that it is not.
-_RUN_BY = ("retriever", "command", "people", "unavailable")
+_RUN_BY = ("retriever", "command", "people", "ranking", "unavailable")
 
 
 def _run_as(path: Path, data: dict[str, Any], above: tuple[Path, ...]) -> dict[str, dict[str, Any]]:
@@ -284,7 +288,7 @@ def _check_row(table: Table, row: Row, location: Place) -> None:
     if len(run_by) != 1:
         raise location.error(
             f"it has {' and '.join(run_by) or 'no retriever'}",
-            remedy="it needs one of retriever, command, people and unavailable",
+            remedy="it needs one of retriever, command, people, ranking and unavailable",
         )
     if row.train is not None and row.retriever is None:
         raise location.error("it has train and no retriever")

@@ -229,6 +229,12 @@ class Retriever:
         """How its prepared documents are kept on disk, or None where they are not."""
         return None
 
+    def no_index(self) -> InputError:
+        """Returns the error for a retriever whose `index_format` is None."""
+        return InputError(
+            f"the retriever {self.name} keeps no index", remedy="irtoolkit retrieve ranks with it"
+        )
+
     def scores_as(self, base: type[Retriever]) -> bool:
         """Whether it scores as a class that it is derived from does, so that its index serves it."""
         names = ("scorer", "prepare", "asked", "compared", "read", "comparison")

@@ -200,10 +200,7 @@ def form_of(retriever: Retriever) -> IndexFormat:
     """
     form = retriever.index_format()
     if form is None:
-        raise InputError(
-            f"the retriever {retriever.name} keeps no index",
-            remedy="irtoolkit retrieve ranks with it",
-        )
+        raise retriever.no_index()
     return form
 
 

@@ -232,8 +232,21 @@ class TwoSided(Neural):
 
     def scores_as(self, base: type[Retriever]) -> bool:
         # An index knows no fields of queries.
+        return super().scores_as(base) and not self._prompt_fields()
+
+    def no_index(self) -> InputError:
+        fields = self._prompt_fields()
+        if not fields:
+            return super().no_index()
+        return InputError(
+            f"the query prompt has {{{min(fields)}}}, and the queries of an index have no fields",
+            remedy="instruction=TEXT or query_prompt=TEXT without it; retrieve on a dataset reads fields",
+        )
+
+    def _prompt_fields(self) -> set[str]:
+        """Returns the names of the fields of queries that the query prompt has."""
         template = self.prompt_settings().of_queries(self.preset())
-        return super().scores_as(base) and not (template and template.names)
+        return set() if template is None else template.names
 
     def _cut(self) -> Cut | None:
         if self.query_cut == "sides" and self.around is None:

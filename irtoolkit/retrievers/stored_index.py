@@ -122,7 +122,7 @@ class StoredIndex(Index):
     def _form(self) -> IndexFormat:
         form = self.retriever.index_format()
         if form is None:
-            raise InputError(f"the retriever {self.searched_by} keeps no index")
+            raise self.retriever.no_index()
         return form
 
     @cached_property

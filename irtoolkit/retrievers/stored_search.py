@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Segments, distinct_numbers, id_array
 from irtoolkit.base.paths import StrPath
 from irtoolkit.indexes.index_format import IndexFormat, Searcher
@@ -37,7 +36,7 @@ class OpenedBy:
         """
         form: IndexFormat | None = self.retriever.index_format()
         if form is None:
-            raise InputError(f"the retriever {self.retriever.name} keeps no index")
+            raise self.retriever.no_index()
         return form
 
     def __call__(self, shards: Sequence[OpenShard], first: int) -> ShardSet:

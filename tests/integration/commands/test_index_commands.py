@@ -75,6 +75,10 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
         (["index", "docs.jsonl", "--memory", "0"], "--memory 0 is not at least 1"),
         (["index", "docs.jsonl", "--add"], "--add needs the index (name it with --output FOLDER)"),
         (["index", "docs.jsonl", "--merge", "--verify"], "not allowed with argument"),
+        (
+            ["index", "docs.jsonl", "dense", "-o", "iy", "--set", "query_prompt={kind}: "],
+            "the query prompt has {kind}, and the queries of an index have no fields",
+        ),
         (["index", "docs.jsonl", "random", "-o", "iy"], "random keeps no index"),
         (["index", "ix"], "ix is an index already (name a dataset; or use --info"),
         (["index", "more.jsonl", "dense", "-o", "ix", "--add"], "ix is for bm25, not dense"),

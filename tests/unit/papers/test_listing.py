@@ -73,6 +73,11 @@ people = "three readers"
 reported.en = [0.9]
 
 [[row]]
+system = "published"
+ranking = "runs/ of the release"
+reported.en = [0.7]
+
+[[row]]
 system = "nothing"
 unavailable = "it is a secret"
 """
@@ -101,6 +106,7 @@ def test_a_state_follows_from_what_a_row_has(toy: Table) -> None:
     assert found["second"][0::2] == ("weights", "cross-encoder/ms-marco-MiniLM-L-6-v2, after bm25")
     assert found["elsewhere"] == ("reported", None, "irtoolkit datasets csfcube")
     assert found["people"] == ("human", None, "three readers")
+    assert found["published"] == ("ranking", None, "runs/ of the release")
     assert found["nothing"] == ("unavailable", None, "it is a secret")
 
 

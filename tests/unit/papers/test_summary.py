@@ -167,6 +167,16 @@ def test_one_line_counts_the_rows_that_need_something() -> None:
     assert line == "1 row needs training: see irtoolkit reproduce toy --missing"
 
 
+def test_published_rankings_lack_nothing() -> None:
+    published = RowResult(
+        Row("e", ranking="runs/"), (missing("all", "scored", None, "unavailable"),)
+    )
+    lines = closing_lines(result(*MEASURED, published))
+    assert lines == ["1 row is a published ranking: --all prints the figures"]
+    assert missing_lines(result(*MEASURED, published)) == []
+    assert missing_table(result(*MEASURED, published)).rows == []
+
+
 def test_a_library_that_all_rows_lack_is_named_at_once() -> None:
     reason = "sentence-transformers is not installed (pip install '.[neural]' in the folder of irtoolkit)"
     rows = [lacking(name, missing("all", reason)) for name in "ab"]
