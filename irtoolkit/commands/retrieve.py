@@ -7,7 +7,7 @@ by, take best. Other retrievers match terms
 read what is around a passage of a book (bm25-surroundings, ql-surroundings, dense-surroundings),
 compare vectors (dense, sentence-max, sentence-match, late, sparse, word2vec, faiss, plaid), read query
 and document together (cross-encoder, llm-pointwise, llm-pairwise, llm-listwise), go by a language
-model's guess (generated-query) or by known answers (known-contexts), search a server (elasticsearch,
+model's guess (generated-query, llm-quotation) or by known answers (known-contexts), search a server (elasticsearch,
 opensearch, qdrant), or do nothing (random). Their settings are flags: --k1 0.9 --b 0.4. DATASET is one
 of ours, any ir_datasets id, a .jsonl, .csv, .tsv, .trec or .parquet file of documents, or a folder
 of documents, topics and judgments (FOLDER/dev has those of qrels/dev.tsv).
