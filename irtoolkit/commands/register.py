@@ -149,7 +149,7 @@ def _remove(name: str) -> None:
 
 
 def _list(form: str) -> None:
-    from irtoolkit.datasets.local.registered import LocalCollection
+    from irtoolkit.datasets.local.collection import LocalCollection
     from irtoolkit.datasets.local.registry import read_registry
 
     records: list[dict[str, Any]] = []

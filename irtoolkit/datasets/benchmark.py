@@ -117,11 +117,11 @@ class Benchmark:
 
     name: str
     title: str
-    citation: str
-    url: str
-    licence: str
-    bibtex: str
-    description: str
+    citation: str = NOT_STATED
+    url: str = NOT_STATED
+    licence: str = NOT_STATED
+    bibtex: str = ""
+    description: str = ""
     overview: str = ""
     measures: tuple[str, ...] = DEFAULT_MEASURES
     main: str = ""

@@ -26,9 +26,9 @@ from irtoolkit.datasets.books import Passage, Passages
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.datasets.handlers import DocsHandler
+from irtoolkit.datasets.local.collection import LocalCollection
 from irtoolkit.datasets.local.folder import folder_books, other_files
 from irtoolkit.datasets.local.formats import BOOK
-from irtoolkit.datasets.local.registered import LocalCollection
 from irtoolkit.datasets.local.registry import read_registry
 from irtoolkit.datasets.novels import LENGTH, Novel, novel_of, read_novel, slug
 

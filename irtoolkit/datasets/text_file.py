@@ -14,7 +14,7 @@ from irtoolkit.base.files import is_file, local
 from irtoolkit.base.forms import without_packing
 from irtoolkit.base.paths import StrPath
 from irtoolkit.datasets.columns import Records, TableRows
-from irtoolkit.datasets.local.registered import docs_tables
+from irtoolkit.datasets.local.collection import docs_tables
 from irtoolkit.datasets.local.sheets import is_sheet
 
 # Bytes of a file from which on its documents stay on disk.

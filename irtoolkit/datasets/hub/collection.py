@@ -14,7 +14,7 @@ from irtoolkit.base.records import GradedQrel, whole
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.hub.layout import Selection
 from irtoolkit.datasets.hub.repository import Repository
-from irtoolkit.datasets.local.registered import TitledDoc
+from irtoolkit.datasets.local.collection import TitledDoc
 
 _IDS = ("_id", "id", "doc_id", "docid", "corpus-id", "query-id", "query_id", "qid")
 _QUERY = ("query-id", "query_id", "qid")

@@ -19,7 +19,7 @@ from irtoolkit.datasets.hub.languages import language_in
 from irtoolkit.datasets.hub.layout import select
 from irtoolkit.datasets.hub.names import MTEB, is_hub_name, parse_hub_name
 from irtoolkit.datasets.hub.repository import Repository
-from irtoolkit.datasets.local.registered import TitledDoc
+from irtoolkit.datasets.local.collection import TitledDoc
 
 
 class _Exclusions:
@@ -62,12 +62,8 @@ def _about(repository: Repository) -> Benchmark:
     return Benchmark(
         name=name.place,
         title=name.place,
-        citation=NOT_STATED,
         url=name.place if name.local else f"https://huggingface.co/datasets/{name.place}",
-        licence=NOT_STATED,
-        bibtex="",
         description="a dataset of the Hugging Face hub",
-        measures=("nDCG@10", "AP", "RR", "P@10", "R@100"),
     )
 
 

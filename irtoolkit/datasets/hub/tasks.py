@@ -8,12 +8,11 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.datasets.benchmark import NOT_STATED, Benchmark
+from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, NOT_STATED, Benchmark
 from irtoolkit.datasets.hub.names import MTEB, HubName, parse_hub_name
 
 _MAIN = re.compile(r"(ndcg|map|mrr|recall|precision)_at_(\d+)")
 _MEASURES = {"ndcg": "nDCG", "map": "AP", "mrr": "RR", "recall": "R", "precision": "P"}
-_OTHERS = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 
 
 @dataclass(frozen=True)
@@ -83,16 +82,15 @@ def _load(name: str) -> Any:
 
 def _about(facts: Any) -> Benchmark:
     main = _MAIN.fullmatch(facts.main_score)
-    measure = f"{_MEASURES[main[1]]}@{main[2]}" if main else _OTHERS[0]
+    measure = f"{_MEASURES[main[1]]}@{main[2]}" if main else DEFAULT_MEASURES[0]
     return Benchmark(
         name=facts.name,
         title=facts.name,
-        citation=NOT_STATED,
         url=facts.reference or f"https://huggingface.co/datasets/{facts.dataset['path']}",
         licence=facts.license or NOT_STATED,
         bibtex=facts.bibtex_citation or "",
         description=" ".join(facts.description.split()),
-        measures=tuple(dict.fromkeys((measure, *_OTHERS))),
+        measures=tuple(dict.fromkeys((measure, *DEFAULT_MEASURES))),
         main=measure,
     )
 

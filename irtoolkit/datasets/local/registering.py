@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,19 +19,21 @@ from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.editions.reading import FORMS, SUFFIXES
 from irtoolkit.datasets.local import folder as folders
 from irtoolkit.datasets.local import registry
+from irtoolkit.datasets.local.collection import (
+    TitledDoc,
+    TopicQuery,
+    docs_table,
+    file_hash,
+    qrels_table,
+    topics_table,
+)
 from irtoolkit.datasets.local.contents import Role
 from irtoolkit.datasets.local.folder import RoleFiles
 from irtoolkit.datasets.local.formats import BOOK, DOC_FORMATS
 from irtoolkit.datasets.local.registered import (
-    TitledDoc,
-    TopicQuery,
     add_to_ir_datasets,
-    docs_table,
     drop_from_ir_datasets,
-    file_hash,
     owner_of,
-    qrels_table,
-    topics_table,
 )
 from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
 from irtoolkit.datasets.novels import LONGEST, read_novel
@@ -134,7 +136,7 @@ def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
             f"passages of {sentences} sentences, of {folders.format_name(docs.form)}",
             remedy=f"books are {FORMS}, and passages have 1 to {LONGEST} sentences",
         )
-    return replace(docs, form=form)
+    return replaced(docs, form=form)
 
 
 def _language(docs: RoleFiles) -> str | None:
@@ -214,43 +216,37 @@ def examine(
     """
     import pyarrow.compute as pc  # slow to import, and only needed here
 
-    doc_files = files["docs"]
-    docs = docs_table(doc_files.form, doc_files.files)
+    of_topics: dict[Role, str] = {"qrels": "judgments", "pools": "candidates"}
+    for role, noun in of_topics.items():
+        if role in files and "topics" not in files:
+            raise InputError(
+                f"{noun} without topics",
+                file=files[role].files[0],
+                remedy="name the topics with --topics FILE, or leave the"
+                f" {noun} out with --{role} none",
+            )
+    paths = {role: part.files[0] for role, part in files.items()}
+    facts: dict[Role, tuple[int, Any]] = {}
+    docs = docs_table(files["docs"].form, files["docs"].files)
     title, text = docs["title"], docs["text"]
     titled = pc.any(pc.not_equal(title, "")).as_py()
     empty = pc.sum(pc.and_(pc.equal(title, ""), pc.equal(text, ""))).as_py()
-    record = TitledDoc if titled else GenericDoc
-    entry = CollectionRecord(folder, lang, _remembered(folder, doc_files, len(docs), record))
+    facts["docs"] = len(docs), TitledDoc if titled else GenericDoc
     notes = [f"{empty} documents have no text"] if empty else []
     if "topics" in files:
-        doc_files = files["topics"]
-        topics = topics_table(doc_files.form, doc_files.files[0])
+        topics = topics_table(files["topics"].form, paths["topics"])
         longer = any(pc.any(pc.not_equal(topics[c], "")).as_py() for c in topics.column_names[2:])
-        query = TopicQuery if longer else GenericQuery
-        entry = replace(entry, topics=_remembered(folder, doc_files, len(topics), query))
+        facts["topics"] = len(topics), TopicQuery if longer else GenericQuery
     if "qrels" in files:
-        doc_files = files["qrels"]
-        if "topics" not in files:
-            raise InputError(
-                "judgments without topics",
-                file=doc_files.files[0],
-                remedy="name the topics with --topics FILE, or leave the judgments out with --qrels none",
-            )
-        qrels = qrels_table(doc_files.form, doc_files.files[0])
-        notes += _cross_check(doc_files.files[0], qrels, topics, docs, lenient=lenient)
-        entry = replace(entry, qrels=_remembered(folder, doc_files, len(qrels), Qrel))
+        qrels = qrels_table(files["qrels"].form, paths["qrels"])
+        notes += _cross_check(paths["qrels"], qrels, topics, docs, lenient=lenient)
+        facts["qrels"] = len(qrels), Qrel
     if "pools" in files:
-        doc_files = files["pools"]
-        if "topics" not in files:
-            raise InputError(
-                "candidates without topics",
-                file=doc_files.files[0],
-                remedy="name the topics with --topics FILE, or leave the candidates out with --pools none",
-            )
-        pools = read_pools(doc_files.files[0])
-        _check_pools(doc_files.files[0], pools, topics, docs)
-        entry = replace(entry, pools=_remembered(folder, doc_files, len(pools), _Pool))
-    return entry, tuple(notes)
+        pools = read_pools(paths["pools"])
+        _check_pools(paths["pools"], pools, topics, docs)
+        facts["pools"] = len(pools), _Pool
+    parts = {role: _part_record(folder, files[role], *fact) for role, fact in facts.items()}
+    return CollectionRecord(folder, lang, **parts), tuple(notes)
 
 
 class _Pool(NamedTuple):
@@ -282,7 +278,7 @@ def _check_pools(
         raise InputError(problem, file=path, remedy=remedy)
 
 
-def _remembered(folder: Path, role_files: RoleFiles, count: int, record: Any) -> PartRecord:
+def _part_record(folder: Path, role_files: RoleFiles, count: int, record: Any) -> PartRecord:
     files = {
         str(path.relative_to(folder) if path.is_relative_to(folder) else path): file_hash(path)
         for path in role_files.files

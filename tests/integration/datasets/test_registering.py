@@ -55,8 +55,8 @@ def small(folder: Callable[..., Path]) -> Path:
 def test_a_new_process_remembers_and_parses_nothing(small: Path, first: str) -> None:
     register_collection("t/x", small)
     done = python(
-        f"import {first}, irtoolkit, ir_datasets\nfrom irtoolkit.datasets.local import registered\n"
-        "registered.write_docs = lambda *args: 1 / 0\ndataset = ir_datasets.load('t/x')\n"
+        f"import {first}, irtoolkit, ir_datasets\nfrom irtoolkit.datasets.local import collection\n"
+        "collection.write_docs = lambda *args: 1 / 0\ndataset = ir_datasets.load('t/x')\n"
         "print(dataset.docs_count(), dataset.queries_count(), ir_datasets.docs_parent_id('t/x'))"
     )
     assert done.stdout == "2 1 t/x\n"

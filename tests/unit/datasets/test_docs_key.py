@@ -14,7 +14,7 @@ from ir_datasets.indices import Docstore, PickleLz4FullStore
 from irtoolkit.datasets.csfcube_release import docs_key
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.egret import read_egret
-from irtoolkit.datasets.local.registered import docs_tables
+from irtoolkit.datasets.local.collection import docs_tables
 from irtoolkit.datasets.memory import dataset_of_texts
 from irtoolkit.datasets.plotretrieval_release import read_plotretrieval
 from irtoolkit.datasets.quoter_release import read_quoter

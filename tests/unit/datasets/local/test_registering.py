@@ -18,7 +18,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import register as command
 from irtoolkit.datasets import cache, dataset_ids
-from irtoolkit.datasets.local import formats, registered, registering, registry
+from irtoolkit.datasets.local import collection, formats, registered, registering, registry
 from irtoolkit.datasets.local.registering import register_collection
 from tests.conftest import Answer
 
@@ -708,11 +708,11 @@ def test_nothing_is_opened_before_it_is_used(small: Path, monkeypatch: pytest.Mo
     register_collection("t/x", small)
     opened: list[str] = []
     for name in ("docs_tables", "topics_table", "qrels_table", "file_hash"):
-        make = getattr(registered, name)
+        make = getattr(collection, name)
         monkeypatch.setattr(
-            registered, name, lambda *a, n=name, m=make: (opened.append(n), m(*a))[1]
+            collection, name, lambda *a, n=name, m=make: (opened.append(n), m(*a))[1]
         )
-    made = registered.collection_dataset("t/y", registry.read_registry()["t/x"])
+    made = collection.collection_dataset("t/y", registry.read_registry()["t/x"])
     made.docs_store, made.docs_cls(), made.has_queries()
     assert opened == []
     assert made.docs_count() == made.docs_count() == 2
@@ -993,18 +993,18 @@ def test_a_changed_file(small: Path, name: str, use: Callable[[Any], object]) ->
     path = small / name
     path.write_bytes(path.read_bytes() + b"\n")
     with pytest.raises(InputError) as caught:
-        use(registered.collection_dataset("t/x", registry.read_registry()["t/x"]))
+        use(collection.collection_dataset("t/x", registry.read_registry()["t/x"]))
     assert caught.value.file == str(path)
     assert "changed since t/x was registered" in caught.value.found
     assert "run irtoolkit register t/x --replace" in str(caught.value)
     path.write_bytes(path.read_bytes()[:-1])
-    use(registered.collection_dataset("t/x", registry.read_registry()["t/x"]))
+    use(collection.collection_dataset("t/x", registry.read_registry()["t/x"]))
 
 
 def test_a_folder_that_is_only_touched_is_the_same(small: Path) -> None:
     register_collection("t/x", small)
     os.utime(small / "docs.trec", (1, 1))
-    assert registered.collection_dataset("t/x", registry.read_registry()["t/x"]).docs_count() == 2
+    assert collection.collection_dataset("t/x", registry.read_registry()["t/x"]).docs_count() == 2
 
 
 def test_a_place_that_cannot_be_written(

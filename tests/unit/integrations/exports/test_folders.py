@@ -18,7 +18,7 @@ import yaml
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.local.registered import TitledDoc, TopicQuery
+from irtoolkit.datasets.local.collection import TitledDoc, TopicQuery
 from irtoolkit.integrations.exports.card import read_card
 from irtoolkit.integrations.exports.export import FORMS, export_folder
 from irtoolkit.integrations.exports.source import Source
