@@ -57,9 +57,10 @@ def load(
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.hub.names import MTEB
     from irtoolkit.datasets.local.judgments import is_judgments
-    from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
+    from irtoolkit.datasets.memory import dataset_of_texts
     from irtoolkit.datasets.novels import LENGTH
     from irtoolkit.datasets.replaced import with_parts
+    from irtoolkit.datasets.text_file import is_text_file
     from irtoolkit.indexes.remote import is_index
     from irtoolkit.ranking.index_dataset import index_dataset
 
@@ -126,8 +127,9 @@ def index(
     """
     from irtoolkit.datasets.book_files import is_book, read_books
     from irtoolkit.datasets.identity import DatasetId
-    from irtoolkit.datasets.memory import DEFAULT_NAME, is_text_file
+    from irtoolkit.datasets.memory import DEFAULT_NAME
     from irtoolkit.datasets.novels import LENGTH
+    from irtoolkit.datasets.text_file import is_text_file
     from irtoolkit.ranking.book_index import BookIndex
     from irtoolkit.ranking.book_search import book_search, is_book_system
     from irtoolkit.ranking.build_index import DEFAULT, build

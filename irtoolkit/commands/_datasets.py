@@ -84,8 +84,9 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
     """
     from irtoolkit.datasets.book_files import dataset_of_books, is_book
     from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
+    from irtoolkit.datasets.memory import dataset_of_texts
     from irtoolkit.datasets.replaced import with_candidates, with_qrels, with_topics
+    from irtoolkit.datasets.text_file import is_text_file
     from irtoolkit.indexes.remote import is_index
     from irtoolkit.ranking.index_dataset import index_dataset
 

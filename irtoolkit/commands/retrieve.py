@@ -118,7 +118,7 @@ def execute(args: argparse.Namespace) -> None:
 
 def _names_index(argument: str) -> bool:
     """Returns whether an argument is an index and no file of documents."""
-    from irtoolkit.datasets.memory import is_text_file
+    from irtoolkit.datasets.text_file import is_text_file
     from irtoolkit.indexes.remote import is_index
 
     return not is_text_file(argument) and is_index(argument)

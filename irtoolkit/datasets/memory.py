@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import ir_datasets
 from ir_datasets.formats import GenericDoc, GenericQuery
@@ -13,51 +12,19 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
-from irtoolkit.base.forms import without_packing
-from irtoolkit.base.frames import column_named, columns_of, frame_columns, is_frame
-from irtoolkit.base.missing import no_such_file
-from irtoolkit.base.paths import is_url, on_disk, split_query
+from irtoolkit.base.paths import on_disk
 from irtoolkit.base.pipes import is_pipe
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.handlers import (
-    DocsHandler,
-    PoolsHandler,
-    QrelsHandler,
-    QueriesHandler,
-)
-from irtoolkit.datasets.local.contents import find_format
-from irtoolkit.datasets.local.formats import DOC_FORMATS, DOC_IDS, DOC_TEXTS, TITLE, check_id
+from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local.judgments import read_qrels
-from irtoolkit.datasets.local.sheets import TOPIC_IDS, TOPIC_TEXTS
-from irtoolkit.datasets.local.topics import TOPIC_FORMATS
 from irtoolkit.datasets.pools import pools_of
 from irtoolkit.datasets.tables import tables_of
-from irtoolkit.datasets.text_file import DOCUMENTS, FORMATS, format_of, large_docs
+from irtoolkit.datasets.text_file import DOCUMENTS, large_docs
+from irtoolkit.datasets.texts import DOCS, QUERIES, is_path, texts_of
 from irtoolkit.runs import Qrels
 
 DEFAULT_NAME = "texts"
-
-
-class _Kind(NamedTuple):
-    """The content of a collection of texts: documents or queries.
-
-    Attributes:
-        noun, plural: the names of one text and of all of them in messages.
-        ids: names that a record or a column may give to the id; the first one that is present is read.
-        texts: names of the text.
-        formats: readers of files by format.
-    """
-
-    noun: str
-    plural: str
-    ids: tuple[str, ...]
-    texts: tuple[str, ...]
-    formats: Mapping[str, Any]
-
-
-_DOCS = _Kind("document", "documents", DOC_IDS, DOC_TEXTS, DOC_FORMATS)
-_QUERIES = _Kind("query", "queries", TOPIC_IDS, TOPIC_TEXTS, TOPIC_FORMATS)
 
 
 @checked
@@ -103,7 +70,7 @@ def dataset_of_texts(
     parts: list[Any] = [DocsHandler(load, GenericDoc, name, None)]
     query_texts: dict[str, str] = {}
     if queries is not None:
-        query_texts = _texts(queries, _QUERIES)
+        query_texts = texts_of(queries, QUERIES)
         for query_id, text in query_texts.items():
             if not text.strip():
                 raise InputError(
@@ -122,26 +89,17 @@ def dataset_of_texts(
 
 def _reopenable(value: Any) -> Any:
     """Returns texts unchanged, or a copy of a pipe, which can be read only once."""
-    return local(value) if _is_path(value) and is_pipe(value) else value
+    return local(value) if is_path(value) and is_pipe(value) else value
 
 
 def _records(docs: Any, ids: Iterable[str] | None) -> Callable[[], Mapping[str, GenericDoc]]:
     """Documents by id: those of a large file stay on disk."""
-    large = large_docs(docs) if ids is None and _is_path(docs) else None
+    large = large_docs(docs) if ids is None and is_path(docs) else None
     if large is not None:
         return large
-    texts = _texts(docs, _DOCS, ids)
+    texts = texts_of(docs, DOCS, ids)
     records = {doc_id: GenericDoc(doc_id, text) for doc_id, text in texts.items()}
     return lambda: records
-
-
-def query_texts(queries: Any) -> dict[str, str]:
-    """Returns query id to text, of queries in any of the forms that `dataset_of_texts` takes.
-
-    Raises:
-        InputError: none, an id twice, or a text that is not a string.
-    """
-    return _texts(queries, _QUERIES)
 
 
 def dataset_at(name: str) -> Dataset:
@@ -177,148 +135,3 @@ def _pools(
         if strange is not None:
             raise InputError(f"candidate {strange} of query {query} is not among the documents")
     return pools
-
-
-def _texts(source: Any, kind: _Kind, ids: Iterable[str] | None = None) -> dict[str, str]:
-    """Returns id to text, in order."""
-    texts: dict[str, str] = {}
-    for doc_id, text in _pairs(source, kind, ids):
-        if not isinstance(text, str):
-            raise InputError(
-                f"the text of {kind.noun} {doc_id} is {text!r}, which is not a string",
-                remedy="give every one a string, which may be empty"
-                if kind is _DOCS
-                else "give every one a string",
-            )
-        name = str(doc_id)
-        if name in texts:
-            raise _twice(source, name, kind)
-        texts[name] = text
-    if not texts and _is_path(source):
-        raise InputError(f"there are no {kind.plural}", file=source, remedy="give another file")
-    if not texts:
-        once = "; a generator can be read once: pass a list" if isinstance(source, Iterator) else ""
-        raise InputError(f"there are no {kind.plural}", remedy=f"give at least one{once}")
-    return texts
-
-
-def _is_path(value: Any) -> bool:
-    """Returns whether it is a path, or the name of a file."""
-    if not isinstance(value, str):
-        return isinstance(value, PathLike)
-    return is_text_file(value) or is_file(value) or is_pipe(value)
-
-
-def _twice(source: Any, name: str, kind: _Kind) -> InputError:
-    """Returns the error for an id that occurs twice, with the lines of a file."""
-    problem, remedy = f"{kind.noun} {name} occurs twice", "ids must be distinct"
-    if not _is_path(source):
-        return InputError(problem, remedy=remedy)
-    lines = [item.line for item in _items(local(source), kind) if _id_of(item, kind) == name]
-    return InputError(
-        f"{problem}, first on line {lines[0]}", file=source, line=lines[1], remedy=remedy
-    )
-
-
-def _pairs(source: Any, kind: _Kind, ids: Iterable[str] | None) -> Iterable[tuple[Any, Any]]:
-    if ids is not None:
-        return _numbered(source, kind, ids)
-    if isinstance(source, Mapping):
-        return source.items()
-    if _is_path(source):
-        return _file(local(source), kind)
-    if is_frame(source):
-        return _framed(source, kind)
-    if isinstance(source, str | bytes) or not isinstance(source, Iterable):
-        raise InputError(
-            f"{source!r:.60} is not a collection of {kind.plural}",
-            remedy="give a list of strings, a dict of id to text, a data frame or a .jsonl file",
-        )
-    return (_pair(item, i, kind) for i, item in enumerate(source))
-
-
-def _numbered(source: Any, kind: _Kind, ids: Iterable[str]) -> Iterable[tuple[Any, Any]]:
-    texts, names = list(source), list(ids)
-    if len(texts) != len(names):
-        raise InputError(
-            f"{len(names)} ids for {len(texts)} {kind.plural}", remedy="one id for each"
-        )
-    return zip(names, texts, strict=True)
-
-
-def _pair(item: Any, position: int, kind: _Kind) -> tuple[Any, Any]:
-    """Returns the id and the text of one item; of a bare string its position is the id."""
-    if isinstance(item, str):
-        return str(position), item
-    if isinstance(item, Mapping):
-        text = _picked(item, kind.texts, kind, position)
-        if kind is _DOCS:
-            text = _titled(item.get(TITLE), text)
-        return _picked(item, kind.ids, kind, position), text
-    if hasattr(item, "_fields"):  # a record, as ir_datasets has them
-        name = _picked(item._asdict(), kind.ids, kind, position)
-        return name, item.default_text() if hasattr(item, "default_text") else item[1]
-    if isinstance(item, tuple | list) and len(item) == 2:
-        return item[0], item[1]
-    raise InputError(
-        f"item {position} of the {kind.plural} is {item!r:.60}",
-        remedy="give strings, (id, text) pairs or records with an id and a text",
-    )
-
-
-def _picked(record: Mapping[str, Any], names: tuple[str, ...], kind: _Kind, position: int) -> Any:
-    for name in names:
-        if name in record:
-            return record[name]
-    raise InputError(
-        f"{kind.noun} {position} has {', '.join(map(str, record))}, and none of {', '.join(names)}",
-        remedy="rename a field",
-    )
-
-
-def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
-    columns = columns_of(frame, (kind.ids, kind.texts), kind.plural)
-    names = frame_columns(frame, kind.plural)
-    if kind is _DOCS and TITLE in names:
-        titles = column_named(frame, names, TITLE, kind.plural)
-        columns[1] = [_titled(title, text) for title, text in zip(titles, columns[1], strict=True)]
-    return zip(*columns, strict=True)
-
-
-def _titled(title: Any, text: Any) -> Any:
-    """Returns a text below its title, if both are texts."""
-    both = isinstance(title, str) and isinstance(text, str)
-    return f"{title} {text}".strip() if both else text
-
-
-def is_text_file(name: str) -> bool:
-    """Returns whether a name ends as a file of texts does; dataset ids do not."""
-    plain = split_query(name)[0] if is_url(name) else name
-    return Path(without_packing(plain)).suffix.lower() in FORMATS
-
-
-def _items(path: Path, kind: _Kind) -> Iterable[Any]:
-    """Returns the documents or topics of a file, with their lines."""
-    form = format_of(path) if kind is _DOCS else find_format("topics", path)
-    if form is None:
-        raise InputError(
-            f"not a file of {kind.plural}",
-            file=path,
-            remedy=f"its name ends in {', '.join(FORMATS)}",
-        )
-    if not path.is_file():
-        raise no_such_file(path)
-    items: Iterable[Any] = kind.formats[form](path)
-    return items
-
-
-def _id_of(item: Any, kind: _Kind) -> str:
-    return str(item.doc_id if kind is _DOCS else item.query_id)
-
-
-def _file(path: Path, kind: _Kind) -> Iterable[tuple[Any, Any]]:
-    for item in _items(path, kind):
-        if kind is _DOCS:
-            check_id(item.doc_id, path, item.line)
-        text = f"{item.title} {item.text}" if kind is _DOCS else item.title or item.description
-        yield _id_of(item, kind), text.strip() if kind is _DOCS else text

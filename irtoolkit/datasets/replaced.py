@@ -18,8 +18,8 @@ from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandl
 from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.datasets.local.topics import read_topics
-from irtoolkit.datasets.memory import query_texts
 from irtoolkit.datasets.pools import pools_of
+from irtoolkit.datasets.texts import QUERIES, texts_of
 from irtoolkit.runs import Qrels
 
 # Which documents a query ranks: the dataset's candidates of the query, all documents, or those of a
@@ -42,7 +42,7 @@ class _Without:
 _KINDS = ("pool", "corpus")
 # The beginnings of the names of what belongs to each part.
 _POOLS = ("scoreddocs", "candidate_groups")
-_QUERIES = ("queries", "irtoolkit")  # our record of a benchmark is on its own queries
+_TOPICS = ("queries", "irtoolkit")  # our record of a benchmark is on its own queries
 _QRELS = ("qrels",)
 
 
@@ -118,7 +118,7 @@ def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset
     queries = _read_topics(path)
     handler = QueriesHandler(lambda: queries, GenericQuery, data.id, None)
     if not pools:
-        return _made(data, (*_POOLS, *_QUERIES, *_QRELS), (handler,), "topics", shown(path))
+        return _made(data, (*_POOLS, *_TOPICS, *_QRELS), (handler,), "topics", shown(path))
     existing = with_candidates(data, "pool").pools()
     absent = next((query.query_id for query in queries if query.query_id not in existing), None)
     if absent is not None:
@@ -127,7 +127,7 @@ def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset
             file=path,
             remedy="--candidates corpus ranks all documents",
         )
-    return _made(data, (*_QUERIES, *_QRELS), (handler,), "topics", shown(path))
+    return _made(data, (*_TOPICS, *_QRELS), (handler,), "topics", shown(path))
 
 
 def with_qrels(data: Dataset, path: StrPath) -> Dataset:
@@ -163,7 +163,7 @@ def with_parts(
 
     Args:
         data: a dataset.
-        queries: as `irtoolkit.datasets.memory.query_texts` takes them; they come without the dataset's
+        queries: as `irtoolkit.datasets.texts.texts_of` takes them; they come without the dataset's
             judgments and candidates. None keeps its own queries.
         qrels: a file, or as `Qrels.of` takes them; None keeps its own.
         candidates: see `with_candidates`.
@@ -172,10 +172,10 @@ def with_parts(
         InputError: see there.
     """
     if queries is not None:
-        listed = [GenericQuery(name, text) for name, text in query_texts(queries).items()]
+        listed = [GenericQuery(name, text) for name, text in texts_of(queries, QUERIES).items()]
         handler = QueriesHandler(lambda: listed, GenericQuery, data.id, None)
         name = shown(queries) if isinstance(queries, str | PathLike) else "given"
-        data = _made(data, (*_POOLS, *_QUERIES, *_QRELS), (handler,), "topics", name)
+        data = _made(data, (*_POOLS, *_TOPICS, *_QRELS), (handler,), "topics", name)
     if isinstance(qrels, str | PathLike):
         data = with_qrels(data, qrels)
     elif qrels is not None:

@@ -12,7 +12,7 @@ from ir_datasets.formats import GenericDoc
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
 from irtoolkit.base.forms import without_packing
-from irtoolkit.base.paths import StrPath
+from irtoolkit.base.paths import StrPath, is_url, split_query
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.local.collection import docs_tables
 from irtoolkit.datasets.local.sheets import is_sheet
@@ -32,6 +32,12 @@ FORMATS = {
 }
 # The usual ends of names, as messages have them.
 DOCUMENTS = ".jsonl, .csv, .tsv, .trec or .parquet"
+
+
+def is_text_file(name: str) -> bool:
+    """Returns whether a name ends as a file of texts does; dataset ids do not."""
+    plain = split_query(name)[0] if is_url(name) else name
+    return Path(without_packing(plain)).suffix.lower() in FORMATS
 
 
 def format_of(path: Path) -> str | None:

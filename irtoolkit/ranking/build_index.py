@@ -12,7 +12,7 @@ from irtoolkit.base.shared import shared_place
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.local.unregistered import holds_documents
-from irtoolkit.datasets.memory import is_text_file
+from irtoolkit.datasets.text_file import is_text_file
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.remote import is_index

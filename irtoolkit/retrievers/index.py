@@ -163,9 +163,9 @@ def _named(queries: Any) -> dict[str, Any]:
         named = enumerate(queries)
     else:
         # Of no use to the forms above, whose first result it would delay.
-        from irtoolkit.datasets.memory import query_texts
+        from irtoolkit.datasets.texts import QUERIES, texts_of
 
-        return query_texts(queries)
+        return texts_of(queries, QUERIES)
     texts: dict[str, Any] = {}
     for query_id, text in named:
         if str(query_id) in texts:

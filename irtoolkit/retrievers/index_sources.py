@@ -14,8 +14,9 @@ from irtoolkit.base.paths import StrPath, is_url, url_of
 from irtoolkit.base.remote import name_of
 from irtoolkit.datasets.book_files import dataset_of_books, is_book
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.memory import dataset_at, dataset_of_texts, is_text_file
+from irtoolkit.datasets.memory import dataset_at, dataset_of_texts
 from irtoolkit.datasets.novels import LENGTH
+from irtoolkit.datasets.text_file import is_text_file
 from irtoolkit.engines.engine import current
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.manifest import Source
