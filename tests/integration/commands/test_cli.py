@@ -19,7 +19,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -266,30 +265,6 @@ def test_every_example_runs_as_it_is_printed(
 def test_version(irtoolkit: Command) -> None:
     answer = irtoolkit("--version")
     assert (answer.status, answer.out) == (0, f"irtoolkit {package.__version__}\n")
-
-
-@pytest.mark.parametrize(
-    ("args", "found"),
-    [
-        (["rank"], "'rank'"),
-        (["--loud", "datasets"], "--loud"),
-        (["datasets", "--loud"], "--loud"),
-        (["datasets", "csfcube/sample", "more"], "more"),
-        (["datasets", "--format", "html"], "'html'"),
-        (["eval", "csfcube/sample"], "RUN"),
-        (["retrieve", "csfcube/sample", "bm25"], "--output"),
-        (["retrieve", "csfcube/sample", "bm25", "-o", "x.run", "--depth", "ten"], "'ten'"),
-        (["compare", "x", "a", "b", "--measure", "AP", "--test", "sign"], "'sign'"),
-        (["compare", "x", "a", "b", "--measure", "AP", "--correction", "fdr"], "'fdr'"),
-        (["check"], "RUN"),
-        (["export", "csfcube/sample", "runs"], "'runs'"),
-        (["reproduce"], "EXPERIMENT"),
-    ],
-)
-def test_bad_arguments_are_one_line_that_names_the_help(
-    irtoolkit: Command, args: list[str], found: str
-) -> None:
-    refused(irtoolkit(*args), found, "--help")
 
 
 @pytest.mark.parametrize(
@@ -599,13 +574,6 @@ def test_depth_keeps_the_top(irtoolkit: Command, depth: int) -> None:
     assert rows_of("top.run") == expected
 
 
-@pytest.mark.parametrize("depth", [0, -3])
-def test_a_depth_below_one_is_refused(irtoolkit: Command, tmp_path: Path, depth: int) -> None:
-    args = ("retrieve", "csfcube/sample", "bm25", "-o", "x.run", f"--depth={depth}")
-    refused(irtoolkit(*args), depth)
-    assert listing(tmp_path) == {}
-
-
 def test_settings_decide_the_ranking_and_stand_in_the_note(irtoolkit: Command) -> None:
     base = ("retrieve", "csfcube/sample", "bm25", "-o")
     irtoolkit(*base, "default.run")
@@ -627,37 +595,6 @@ def test_a_paper_named_in_its_own_pool_is_dropped_on_request(irtoolkit: Command)
     irtoolkit(*base, "drop.run", "--set", "self=drop")
     keep, drop = ({(r[0], r[2]) for r in rows_of(name)} for name in ("keep.run", "drop.run"))
     assert keep - drop == own
-
-
-@pytest.mark.parametrize(
-    ("settings", "found"),
-    [
-        (["k1"], ["'k1'", "KEY=VALUE"]),
-        (["=1.2"], ["'=1.2'", "KEY=VALUE"]),
-        (["k1=1", "k1=2"], ["k1", "twice"]),
-        (["k1=1", "--set", "k1=2"], ["k1", "twice"]),
-        (["k2=1"], ["'k2'", "k1", "self"]),
-        (["k1=high"], ["k1=high", "number"]),
-        (["form=bm25"], ["form=bm25", "okapi", "lucene"]),
-        (["self=maybe"], ["self=maybe", "keep", "drop"]),
-        (["ties=first"], ["ties=first", "trec", "pool"]),
-        (["query=headline"], ["'headline'", "facet_sentences"]),
-        (["doc=headline"], ["'headline'", "abstract"]),
-        (["query=year"], ["'year'"]),
-    ],
-)
-def test_bad_settings_are_refused_by_name(
-    irtoolkit: Command, tmp_path: Path, settings: list[str], found: list[str]
-) -> None:
-    answer = irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "x.run", "--set", *settings)
-    refused(answer, *found)
-    assert listing(tmp_path) == {}
-
-
-def test_an_unknown_system_is_answered_with_those_there_are(irtoolkit: Command) -> None:
-    answer = irtoolkit("retrieve", "csfcube/sample", "bm42", "-o", "x.run")
-    refused(answer, "'bm42'", "did you mean bm25", "irtoolkit retrieve --help", "irtoolkit models")
-    assert len(answer.err) < 400
 
 
 def test_a_system_that_nothing_can_run_says_why(irtoolkit: Command) -> None:
@@ -854,31 +791,6 @@ def test_eval_prints_the_benchmarks_measures_under_the_names_given(
         assert all(type(value) is float and 0 <= value <= 1 for value in row.values())
 
 
-def test_measures_keep_the_users_spelling(irtoolkit: Command, runs: list[str]) -> None:
-    asked = "NDCG@5 MAP P(rel=2)@5 nDCGp RPlast(rel=3)"
-    base = ("eval", "csfcube/sample", runs[0], "--measures")
-    spelled = json.loads(irtoolkit(*base, asked, "--format", "json").out)[runs[0]]
-    assert list(spelled) == asked.split()
-    usual = json.loads(irtoolkit(*base, "nDCG@5 AP nDCGp(p=20)", "--format", "json").out)[runs[0]]
-    assert [spelled[name] for name in ("NDCG@5", "MAP", "nDCGp")] == list(usual.values())
-
-
-def test_a_figure_is_the_mean_of_the_means_of_the_folds(irtoolkit: Command, release: Path) -> None:
-    pools = sample_pools()
-    queries = sorted(pools)
-    folds = (queries[:4], queries[4:])  # of unequal size, or it could be the plain mean
-    splits = json.loads((release / "evaluation_splits.json").read_text("utf-8"))
-    splits["all"] |= {"fold1_test": folds[0], "fold2_test": folds[1]}
-    (release / "evaluation_splits.json").write_text(json.dumps(splits), "utf-8")
-    irtoolkit("retrieve", "csfcube", "bm25", "-o", "x.run")
-    top = {query: list(docs)[:5] for query, docs in as_dict("x.run").items()}
-    precision = {q: sum(pools[q][d] >= 1 for d in top[q]) / 5 for q in queries}
-    means = [statistics.mean(precision[q] for q in fold) for fold in folds]
-    assert means[0] != means[1]
-    answer = irtoolkit("eval", "csfcube", "x.run", "--measures", "P@5", "--format", "json")
-    assert json.loads(answer.out) == {"x.run": {"P@5": pytest.approx(statistics.mean(means))}}
-
-
 def test_per_query_values_are_those_of_ir_measures(irtoolkit: Command, runs: list[str]) -> None:
     asked = ["P(rel=2)@5", "nDCG@10", "AP(rel=2)", "RR", "nDCGp(p=20)", "RPlast(rel=2)"]
     answer = irtoolkit(
@@ -916,27 +828,6 @@ def test_a_qrels_file_stands_in_for_a_dataset(irtoolkit: Command, write: Write) 
     assert json.loads(answer.out) == {str(run): pytest.approx(expected)}
     default = json.loads(irtoolkit("eval", qrels, run, "--format", "json").out)
     assert list(default[str(run)]) == ["nDCG@10", "AP", "RR", "P@10", "R@100"]
-
-
-def test_equal_scores_are_ordered_by_id_descending(irtoolkit: Command, write: Write) -> None:
-    qrels = write("my.qrels", "q 0 a 1\nq 0 b 0\n")
-    run = write("x.run", "q Q0 a 1 1.0 t\nq Q0 b 2 1.0 t\n")
-    answer = irtoolkit("eval", qrels, run, "--measures", "RR", "--format", "json")
-    assert json.loads(answer.out) == {str(run): {"RR": 0.5}}
-
-
-@pytest.mark.parametrize("facet", ["background", "method", "result"])
-def test_a_run_of_the_whole_is_scored_on_a_part(
-    irtoolkit: Command, runs: list[str], fetched: list[str], facet: str
-) -> None:
-    part = f"csfcube/sample/{facet}"
-    irtoolkit("retrieve", part, "fabs_bm25", "-o", "part.run")
-    whole, alone = (
-        irtoolkit("eval", part, name, "--format", "json") for name in (runs[0], "part.run")
-    )
-    assert whole.status == 0, whole.err
-    assert json.loads(whole.out)[runs[0]] == json.loads(alone.out)["part.run"]
-    assert fetched == []
 
 
 def test_the_sample_does_not_know_the_topics_of_the_real_collection(
@@ -1028,108 +919,17 @@ def test_text_rounds_and_says_how_it_was_averaged(irtoolkit: Command, runs: list
     assert [line.split() for line in lines] == expected
 
 
-def test_latex_escapes_names(irtoolkit: Command) -> None:
-    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "my_best_run&co.run")
-    args = ("--measures", "P@5 nDCGp(p=20)", "--format", "latex")
-    body = irtoolkit("eval", "csfcube/sample", "my_best_run&co.run", *args).out
-    assert r"my\_best\_run\&co.run & " in body
-    assert r"run & P@5 & nDCGp(p=20) \\" in body
-
-
 def test_the_same_run_twice_is_refused(irtoolkit: Command, runs: list[str]) -> None:
     refused(irtoolkit("eval", "csfcube/sample", runs[0], runs[1], runs[0]), "twice")
     args = ("compare", "csfcube/sample", runs[0], runs[0], "--measure", "AP")
     refused(irtoolkit(*args), "twice")
 
 
-@pytest.mark.parametrize(("measure", "test"), [("MedianRank", "wilcoxon"), ("AP", "student")])
-def test_the_default_test_is_that_of_the_measure(
-    irtoolkit: Command, runs: list[str], measure: str, test: str
-) -> None:
-    words = ("compare", "csfcube/sample", *runs, "--measure", measure, "--format", "json")
-    default = json.loads(irtoolkit(*words).out)
-    assert default["test"] == test
-    assert default == json.loads(irtoolkit(*words, "--test", test).out)
-
-
-@pytest.mark.parametrize(
-    ("measures", "found"),
-    [
-        ("nDCG@10 nDGC@10", "'nDGC@10'"),
-        ("nDCG@", "nDCG@"),
-        ("nDCG@10.5", "nDCG@10.5"),
-        ("nDCGp(p=0)", "nDCGp(p=0)"),
-        ("nDCGp(p=101)", "nDCGp(p=101)"),
-        ("RPlast(rel=x)", "RPlast(rel=x)"),
-        ("AP(rel=2", "AP(rel=2"),
-        ("AP(p=3)", "AP(p=3)"),
-        ("", "no measures"),
-        ("  ", "no measures"),
-    ],
-)
-def test_a_measure_that_is_none_is_refused(
-    irtoolkit: Command, runs: list[str], measures: str, found: str
-) -> None:
-    refused(irtoolkit("eval", "csfcube/sample", runs[0], "--measures", measures), found)
-
-
-def test_a_measure_without_its_cut_is_refused_in_words(irtoolkit: Command, runs: list[str]) -> None:
-    answer = irtoolkit("eval", "csfcube/sample", runs[0], "--measures", "P(rel=2)")
-    refused(answer, "P(rel=2)", "cutoff")
-    assert "object at 0x" not in answer.err
-
-
-@pytest.mark.parametrize("measure", ["nDCG@0", "P@0", "R(rel=2)@0", "AP(rel=0)", "P(rel=0)@5"])
-def test_a_measure_that_its_library_cannot_take_is_refused(
-    irtoolkit: Command, runs: list[str], measure: str
-) -> None:
-    refused(irtoolkit("eval", "csfcube/sample", runs[0], "--measures", measure), measure)
-
-
-@pytest.mark.skipif(find_spec("pyndeval") is not None, reason="what computes the measure is here")
-def test_a_measure_that_nothing_here_computes_is_one_line(
-    irtoolkit: Command, runs: list[str]
-) -> None:
-    answer = irtoolkit("eval", "csfcube/sample", runs[0], "--measures", "alpha_nDCG@10")
-    refused(answer, "nDCG", "pyndeval")
-
-
 # -- bad files -----------------------------------------------------------------------------------
 
 QUERY = "910000057_method"
 POOL = list(sample_pools()[QUERY])
-OUTSIDE = next(doc for doc in sample_papers() if doc not in POOL)
 FIRST = f"{QUERY} Q0 {POOL[0]} 1 3.0 t"
-LAST = f"{QUERY} Q0 {POOL[2]} 3 1.0 t"
-
-# The second line of a run, and what is said of it.
-BAD_LINES = {
-    "five fields": (f"{QUERY} Q0 {POOL[1]} 2 2.0", "5 fields"),
-    "seven fields": (f"{QUERY} Q0 {POOL[1]} 2 2.0 t t", "7 fields"),
-    "words for a score": (f"{QUERY} Q0 {POOL[1]} 2 abc t", "'abc'"),
-    "score NaN": (f"{QUERY} Q0 {POOL[1]} 2 NaN t", "'NaN'"),
-    "score inf": (f"{QUERY} Q0 {POOL[1]} 2 inf t", "'inf'"),
-    "score -inf": (f"{QUERY} Q0 {POOL[1]} 2 -inf t", "'-inf'"),
-    "score beyond float32": (f"{QUERY} Q0 {POOL[1]} 2 -1e39 t", "'-1e39'"),
-    "rank with a point": (f"{QUERY} Q0 {POOL[1]} 2.0 2.0 t", "'2.0'"),
-    "duplicate": (f"{QUERY} Q0 {POOL[0]} 2 2.0 t", "line 1"),
-    "unknown topic": (f"910000057_title Q0 {POOL[1]} 2 2.0 t", "910000057_title"),
-    "unknown document": (f"{QUERY} Q0 999999999 2 2.0 t", "999999999"),
-    "outside the pool": (f"{QUERY} Q0 {OUTSIDE} 2 2.0 t", f"{OUTSIDE} is outside the pool"),
-    "latin-1": (f"{QUERY} Q0 {POOL[1]} 2 2.0 caf\xe9", "0xe9"),
-    "rank against score": (f"{QUERY} Q0 {POOL[1]} 2 3.5 t", "rank 2"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_LINES)
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-def test_eval_refuses_a_bad_run_with_its_line(
-    irtoolkit: Command, write: Write, name: str, packed: bool
-) -> None:
-    line, found = BAD_LINES[name]
-    data = "\n".join([FIRST, line, LAST, ""]).encode("latin-1")
-    path = write("bad.run.gz", gzip.compress(data)) if packed else write("bad.run", data)
-    refused(irtoolkit("eval", "csfcube/sample", path), f"{path}:2: ", found)
 
 
 def test_files_that_cannot_be_read_are_refused(irtoolkit: Command, write: Write) -> None:
@@ -1140,36 +940,7 @@ def test_files_that_cannot_be_read_are_refused(irtoolkit: Command, write: Write)
         refused(irtoolkit("eval", "csfcube/sample", name), name)
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("q1 0 b 1.5", "'1.5'"),
-        ("q1 0 b 1000000000", "'1000000000'"),
-        ("q1 0 b high", "'high'"),
-        ("q1 0 b", "3 fields"),
-        ("q1 0 b 1 1", "5 fields"),
-        ("q1 0 a 1", "line 1"),
-        ("q1 0 caf\xe9 1", "0xe9"),
-    ],
-)
-def test_bad_qrels_are_refused_with_their_line(
-    irtoolkit: Command, write: Write, line: str, found: str
-) -> None:
-    qrels = write("my.qrels", f"q1 0 a 1\n{line}\nq2 0 a 1\n".encode("latin-1"))
-    refused(irtoolkit("eval", qrels, write("x.run", RANKED)), f"{qrels}:2: ", found)
-
-
 # -- compare -------------------------------------------------------------------------------------
-
-MEASURE = "nDCGp(p=20)"
-
-
-def per_query(irtoolkit: Command, paths: list[str], measure: str) -> dict[str, np.ndarray]:
-    """Values of a measure for each run, in one order of queries, as `eval` writes them."""
-    args = ("--measures", measure, "--per-query", "pq.tsv")
-    assert irtoolkit("eval", "csfcube/sample", *paths, *args).status == 0
-    lines = [line.split("\t") for line in Path("pq.tsv").read_text("utf-8").splitlines()[1:]]
-    return {p: np.array([float(v) for name, _, _, v in sorted(lines) if name == p]) for p in paths}
 
 
 def p_value(a: np.ndarray, b: np.ndarray, test: str) -> float:
@@ -1181,54 +952,6 @@ def p_value(a: np.ndarray, b: np.ndarray, test: str) -> float:
     d = a - b
     sums = [abs(np.dot(d, signs)) for signs in itertools.product((1, -1), repeat=len(d))]
     return sum(bool(s >= abs(d.sum()) - 1e-12) for s in sums) / len(sums)
-
-
-@pytest.mark.parametrize("test", ["student", "fisher", "wilcoxon"])
-def test_compare_tests_what_eval_measured(irtoolkit: Command, runs: list[str], test: str) -> None:
-    args = ("--measure", MEASURE, "--test", test, "--correction", "none", "--format", "json")
-    answer = json.loads(irtoolkit("compare", "csfcube/sample", *runs, *args).out)
-    values = per_query(irtoolkit, runs, MEASURE)
-    figures = json.loads(irtoolkit("eval", "csfcube/sample", *runs, "--format", "json").out)
-    assert (answer["dataset"], answer["measure"]) == ("csfcube/sample", MEASURE)
-    assert (answer["baseline"], answer["test"]) == (runs[0], test)
-    base, *others = answer["systems"]
-    assert [row["system"] for row in answer["systems"]] == runs
-    tested = ("difference", "p_value", "corrected", "effect", "wins", "losses")
-    assert {base[key] for key in tested} == {None}
-    for row in others:
-        d = values[row["system"]] - values[runs[0]]
-        assert row["figure"] == figures[row["system"]][MEASURE]
-        assert row["difference"] == pytest.approx(row["figure"] - base["figure"])
-        expected = p_value(values[row["system"]], values[runs[0]], test)
-        assert row["p_value"] == row["corrected"] == pytest.approx(expected)
-        assert row["effect"] == pytest.approx(statistics.mean(d) / statistics.stdev(d))
-        assert (row["wins"], row["losses"]) == ((d > 0).sum(), (d < 0).sum())
-    for row in answer["systems"]:
-        assert row["low"] <= values[row["system"]].mean() <= row["high"]
-        assert values[row["system"]].min() <= row["low"]
-        assert row["high"] <= values[row["system"]].max()
-
-
-@pytest.mark.parametrize("correction", ["holm", "bonferroni", "none"])
-def test_compare_corrects_over_the_comparisons(
-    irtoolkit: Command, runs: list[str], correction: str
-) -> None:
-    irtoolkit("retrieve", "csfcube/sample", "random", "-o", "r1.run", "--set", "seed=1")
-    args = ("--measure", "AP", "--correction", correction, "--format", "json")
-    answer = json.loads(irtoolkit("compare", "csfcube/sample", *runs, "r1.run", *args).out)
-    tested = answer["systems"][1:]
-    raw = [row["p_value"] for row in tested]
-    n = len(raw)
-    expected = {
-        "none": raw,
-        "bonferroni": [min(1, n * p) for p in raw],
-        # Step-down: the k-th smallest is multiplied by n - k, and none is below a smaller one's.
-        "holm": [
-            min(1, max((n - sum(r < q for r in raw)) * q for q in raw if q <= p)) for p in raw
-        ],
-    }
-    assert [row["corrected"] for row in tested] == pytest.approx(expected[correction])
-    assert answer["correction"] == correction
 
 
 def test_the_baseline_is_the_first_run_or_the_one_that_is_named(
@@ -1295,14 +1018,6 @@ def test_compare_refuses_what_is_no_comparison(irtoolkit: Command, runs: list[st
     refused(irtoolkit(*base, *runs, "--measure", "AP", "--baseline", "no.run"), "no.run")
 
 
-def test_equal_runs_do_not_differ(irtoolkit: Command, runs: list[str], write: Write) -> None:
-    twin = str(write("twin.run", Path(runs[0]).read_bytes()))
-    args = ("compare", "csfcube/sample", runs[0], twin, "--measure", "AP", "--format", "json")
-    row = json.loads(irtoolkit(*args).out)["systems"][1]
-    assert (row["difference"], row["p_value"], row["effect"]) == (0, 1, 0)
-    assert (row["wins"], row["losses"]) == (0, 0)
-
-
 def test_json_is_json_where_the_effect_has_no_bound(irtoolkit: Command, write: Write) -> None:
     """The same gap on every query makes Cohen's d infinite; JSON has no word for that."""
     qrels = write("my.qrels", "q1 0 a 1\nq2 0 a 1\nq3 0 a 1\n")
@@ -1355,20 +1070,6 @@ def test_exported_docs_are_the_records(irtoolkit: Command) -> None:
     ]
 
 
-def test_exported_topics_are_the_sentences_of_the_facet(irtoolkit: Command) -> None:
-    found = dict(line.split("\t") for line in exported(irtoolkit, "topics"))
-    papers = sample_papers()
-    expected = {}
-    for query in sample_pools():
-        paper, _, facet = query.partition("_")
-        labels = (
-            {"background_label", "objective_label"} if facet == "background" else {f"{facet}_label"}
-        )
-        pairs = zip(papers[paper]["abstract"], papers[paper]["pred_labels"], strict=True)
-        expected[query] = " ".join(" ".join(s for s, label in pairs if label in labels).split())
-    assert found == expected
-
-
 def test_a_topic_is_one_line_whatever_its_text_holds(irtoolkit: Command, toy: str) -> None:
     assert exported(irtoolkit, "topics", toy) == ["q1\tcat", "q2\tdog and man"]
 
@@ -1388,16 +1089,6 @@ def test_exported_qrels_and_pools_are_the_annotations(irtoolkit: Command, facet:
     for query, pool in pools.items():
         assert [doc for name, doc in listed if name == query] == list(pool)
     assert len(listed) == len(qrels)
-
-
-def test_exported_qrels_score_as_their_dataset_does(irtoolkit: Command, runs: list[str]) -> None:
-    irtoolkit("export", "csfcube/sample/method", "qrels", "-o", "my.qrels")
-    args = (runs[0], "--measures", "AP nDCGp(p=20)", "--format", "json")
-    # Its two folds hold one query each, so the mean of means is the plain mean.
-    by_file = irtoolkit("eval", "my.qrels", *args)
-    irtoolkit("retrieve", "csfcube/sample/method", "fabs_bm25", "-o", runs[0])
-    by_id = irtoolkit("eval", "csfcube/sample/method", *args)
-    assert json.loads(by_file.out)[runs[0]] == pytest.approx(json.loads(by_id.out)[runs[0]])
 
 
 @pytest.mark.parametrize("what", ["docs", "topics", "qrels", "pools"])

@@ -19,18 +19,6 @@ def test_the_nearest_name_in_the_folder_is_given(tmp_path: Path) -> None:
     assert no_such_file(tmp_path / "none" / "novel.txt").remedy is None
 
 
-def test_a_suffix_alone_is_no_likeness(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").touch()
-    assert no_such_file(tmp_path / "none.txt").remedy is None
-
-
-def test_the_same_suffix_comes_first(tmp_path: Path) -> None:
-    for name in ("bm25.run", "bm25.tsv"):
-        (tmp_path / name).touch()
-    assert str(no_such_file(tmp_path / "bm24.tsv")).endswith("bm25.tsv?)")
-    assert str(no_such_file(tmp_path / "bm25.rnu")).endswith("bm25.tsv?)")
-
-
 def test_the_names_of_a_huge_folder_are_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,13 +47,6 @@ def test_a_bomb_is_refused(tmp_path: Path, reader: Callable[[Path], object], byt
     assert "give the plain file" in str(caught.value.remedy)
 
 
-def test_rows_that_are_repeated_are_refused(tmp_path: Path) -> None:
-    bomb = tmp_path / "bomb.run.gz"
-    bomb.write_bytes(gzip.compress(b"q1 Q0 d1 1 1 t\n" * SMALL))
-    with pytest.raises(InputError, match="unpacks to more than 200 times"):
-        Run.read(bomb)
-
-
 def test_a_bomb_is_left_where_it_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes out before the refusal is little more than what is allowed."""
     bomb = tmp_path / "bomb.run.gz"

@@ -47,18 +47,6 @@ def test_a_plugin_is_found_and_not_imported(install: Install) -> None:
     assert found["shiny"].load() is sys.modules["brings_one"].Shiny
 
 
-def test_plugins_come_in_order_of_name(install: Install) -> None:
-    install("brings-two", {"zz": "brings_two:one", "aa": "brings_two:two"})
-    install("brings-three", {"mm": "brings_three:one"})
-    assert list(plugins.of_group(plugins.RETRIEVERS)) == ["aa", "mm", "zz"]
-
-
-def test_a_group_has_its_own_plugins_only(install: Install) -> None:
-    install("brings-one", {"shiny": "brings_one:value"}, "value = 1", plugins.MEASURES)
-    assert list(plugins.of_group(plugins.MEASURES)) == ["shiny"]
-    assert plugins.of_group(plugins.DATASETS) == {}
-
-
 @pytest.mark.parametrize(
     ("code", "reason"),
     [

@@ -51,25 +51,6 @@ def test_words_stand_left_and_numbers_right() -> None:
     ]
 
 
-def test_a_column_is_as_wide_as_its_header() -> None:
-    assert lines_of(TextTable(["x", "measure"], [["a", 1]])) == [
-        "x  measure",
-        "-  -------",
-        "a        1",
-    ]
-
-
-def test_a_column_with_any_number_stands_right() -> None:
-    table = TextTable(["x", "p"], [["a", "<.001*"], ["b", None], ["c", 3]])
-    assert lines_of(table)[2:] == ["a  <.001*", "b       -", "c       3"]
-
-
-def test_lines_do_not_end_in_spaces() -> None:
-    table = TextTable(["x", "note"], [["a", "long enough"], ["b", ""], ["c", "no"]])
-    assert all(line == line.rstrip() for line in lines_of(table))
-    assert lines_of(table)[3] == "b"
-
-
 @pytest.mark.parametrize(
     ("places", "value", "shown"),
     [
@@ -88,10 +69,6 @@ def test_floats_have_the_places_asked_for(places: int, value: float, shown: str)
     assert latex_rows(table)[1] == rf"{shown} \\"
 
 
-def test_four_places_unless_told() -> None:
-    assert lines_of(TextTable(["x"], [[1 / 3]]))[2] == "0.3333"
-
-
 def test_whole_numbers_and_words_are_not_rounded() -> None:
     table = TextTable(["n", "s"], [[123456, "0.123456"]], places=1)
     assert lines_of(table)[2].split() == ["123456", "0.123456"]
@@ -105,19 +82,6 @@ def test_nothing_is_shown_as_a_dash_and_left_empty_in_csv() -> None:
     ]
     assert lines_of(table, "csv")[1:] == [",1.0,", "x,,"]
     assert latex_rows(table)[1:] == [r"- & 1.0000 & - \\", r"x & - & - \\"]
-
-
-def test_title_above_and_notes_below() -> None:
-    table = TextTable(["x"], [["a"]], "A title", ["first", "", "last"])
-    assert lines_of(table) == ["A title", "x", "-", "a", "first", "", "last"]
-    assert lines_of(TextTable(["x"], [["a"]])) == ["x", "-", "a"]
-
-
-@pytest.mark.parametrize("form", RENDERERS)
-def test_a_rendered_table_does_not_end_in_a_line_break(form: str) -> None:
-    """It is printed, and print adds one."""
-    for rows in ([], [["a", 1.0]]):
-        assert not TextTable(["x", "y"], rows).render(form).endswith("\n")
 
 
 # -- CSV -----------------------------------------------------------------------------------------
@@ -171,13 +135,6 @@ def test_latex_escapes_each_character_once() -> None:
     assert latex_rows(table) == ["".join(SPECIAL.values()) + r" \\"]
 
 
-def test_latex_leaves_letters_of_any_script_alone() -> None:
-    assert (
-        latex_rows(TextTable(["é"], [["学而时习之 (1) [2] @20"]]))[1]
-        == r"学而时习之 (1) [2] @20 \\"
-    )
-
-
 def test_title_and_notes_are_comments_in_latex() -> None:
     lines = lines_of(TextTable(["x"], [["a"]], "NDCG%20 & more", ["one", "", "two"]), "latex")
     begin = lines.index(r"\begin{tabular}{l}")
@@ -191,30 +148,3 @@ def test_a_title_or_note_of_several_lines_stays_a_comment(text: str) -> None:
         before = lines[: lines.index(r"\begin{tabular}{l}")]
         assert all(not line.strip() or line.startswith("%") for line in before)
         assert text.split("\n")[-1] in before[-1]
-
-
-# -- empty tables --------------------------------------------------------------------------------
-
-
-def test_a_table_without_rows_has_its_headers() -> None:
-    table = TextTable(["run", "AP"], [])
-    assert lines_of(table) == ["run  AP", "---  --"]
-    assert lines_of(table, "csv") == ["run,AP"]
-    assert latex_rows(table) == [r"run & AP \\"]
-
-
-def test_a_column_without_any_value_stands() -> None:
-    table = TextTable(["x", "p"], [["a", None], ["b", None]])
-    assert [line.split() for line in lines_of(table)] == [
-        ["x", "p"],
-        ["-", "-"],
-        ["a", "-"],
-        ["b", "-"],
-    ]
-
-
-@pytest.mark.parametrize("form", RENDERERS)
-def test_an_unknown_format_is_an_error_and_a_known_one_is_not(form: str) -> None:
-    assert TextTable(["x"], []).render(form)
-    with pytest.raises(KeyError):
-        TextTable(["x"], []).render(f"{form}5")

@@ -50,11 +50,6 @@ def test_what_belongs_to_a_target_is_removed_and_nothing_else(tmp_path: Path, na
     assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
-def test_there_may_be_no_folder(tmp_path: Path) -> None:
-    remove_abandoned(tmp_path / "none" / "a.run")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.fixture
 def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which a process was killed that wrote a file and a folder."""
@@ -81,8 +76,3 @@ def test_what_is_not_of_the_gone_stays(tmp_path: Path, monkeypatch: pytest.Monke
         path.touch()
     remove_of_the_gone(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted([mine, elsewhere])
-
-
-def test_a_folder_that_is_not_there_has_nothing_left(tmp_path: Path) -> None:
-    remove_of_the_gone(tmp_path / "none")
-    assert not list(tmp_path.iterdir())

@@ -118,11 +118,6 @@ def test_each_split_of_the_sample_has_queries_pools_and_judgments(task: str, spl
     assert ir.evaluate(data, run).figures()["bm25"]["nDCG@10"] > 0.3
 
 
-def test_the_test_split_has_two_names() -> None:
-    one, other = ir.load("birco/sample/relic"), ir.load("birco/sample/relic/test")
-    assert one.qrels.as_dict() == other.qrels.as_dict()
-
-
 def test_ndcg_takes_fractions_as_gains() -> None:
     from math import log2
 

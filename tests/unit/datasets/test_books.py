@@ -41,14 +41,6 @@ def share(one: Place, other: Place) -> bool:
 # ---- books and passages --------------------------------------------------------------------------
 
 
-def test_a_passage_is_its_sentences_joined() -> None:
-    book = Book("b", (" One. ", "Two.", "Three.\n"), {2: np.array([0, 1])})
-    assert tuple(book.passage(1, 2)) == (
-        "b:1+2", "Two. Three.", "b", 1, 2, ("Two.", "Three.")
-    )  # fmt: skip
-    assert book.passage(0, 2).default_text() == "One. Two."
-
-
 LIBRARY = {"b": Book("b", ("x", "y", "z"), {1: np.array([0, 1]), 2: np.array([0])})}
 UNKNOWN = [
     "b:01+1", "b:1+01", "b:00+1", "b:2+1", "b:1+2", "b:0+3", "b:3+1", "b:0+0", "b:-1+1", "c:0+1",
@@ -187,17 +179,6 @@ def test_relic_candidates_are_the_releases_lists(relic: Relic) -> None:
     assert sorted(seen) == sorted(asked)
 
 
-def test_relic_scoreddocs_list_the_same() -> None:
-    path = SAMPLES / "relic" / "val.json"
-    sample = Relic("relic/sample/val", json.loads(path.read_text(encoding="utf-8")))
-    rows = [(row.query_id, row.doc_id, row.score) for row in sample.dataset.scoreddocs_iter()]
-    assert sorted(rows) == sorted(
-        (query, f"{book}:{start}+{record[2]}", 0.0)
-        for query, book, record in sample.quotes()
-        for start in sample.starts(book, record[2])
-    )
-
-
 def test_relic_qrels(relic: Relic) -> None:
     """The gold at 1, and at 0 the passages of its length that start less than five from it."""
     if relic.name.endswith("/test"):
@@ -258,20 +239,6 @@ def test_relic_statistics(relic: Relic) -> None:
         words = sum(len(" ".join(gold).split()) for gold in golds)
         expected["Average quotation length, words"] = words / count
     assert found == pytest.approx(expected)
-
-
-def test_registered_ids() -> None:
-    known = set(ir_datasets.registry)
-    views = [""] + [f"/{i}-{k}" for i in range(5) for k in range(5) if (i, k) != (0, 0)]
-    for prefix in ("relic", "relic/sample"):
-        for split in SPLITS:
-            ids = {name for name in known if f"{name}/".startswith(f"{prefix}/{split}/")}
-            assert ids >= {f"{prefix}/{split}{view}" for view in views}
-            shown = {n for n in ids if ir_datasets.load(n).irtoolkit().listed}
-            assert f"{prefix}/{split}" in shown
-            assert not shown & {f"{prefix}/{split}{view}" for view in views[1:-1]}
-    for prefix in ("plotretrieval", "plotretrieval/sample"):
-        assert {f"{prefix}/{split}{part}" for split in SPLITS for part in ("", "/book")} <= known
 
 
 # ---- PlotRetrieval -------------------------------------------------------------------------------
@@ -574,70 +541,6 @@ def test_a_book_that_is_none(small: Path, change: Change, found: str) -> None:
     assert_refused("relic/val", small, line_with(small, '"inn"'), "book inn", found)
 
 
-def test_null_gold_in_train(small: Path) -> None:
-    train = small.with_name("train.json")
-    dump(train, SMALL)
-    edit(train, quote(1, None))
-    assert_refused("relic/train", train, line_with(train, '"4711"'), "has the index None")
-
-
-def test_shown_gold_in_the_hidden_split(small: Path) -> None:
-    hidden = small.with_name("test.json")
-    dump(hidden, SMALL)
-    edit(hidden, quote(1, None))
-    found = "quote 4712 of inn shows the index of its quotation, which this split hides"
-    assert_refused("relic/test", hidden, line_with(hidden, '"4712"'), found)
-
-
-def test_a_query_in_two_books(small: Path) -> None:
-    edit(small, lambda d: d["pub"]["quotes"].update({QUOTE: [[], 0, 1, ["x"]]}))
-    line = line_with(small, '"4711"')  # in the second book, which is the one that is named
-    assert_refused("relic/val", small, line, "quote 4711 of pub appears in two books")
-
-
-def test_the_line_is_the_windows_where_a_sentence_reads_like_its_id(small: Path) -> None:
-    """The book before holds a sentence that is nothing but the id."""
-
-    def change(release: Any) -> None:
-        inn = release.pop("inn")
-        inn["quotes"][QUOTE][1] = 7
-        release["pub"]["sentences"][0] = QUOTE
-        release["inn"] = inn
-
-    edit(small, change)
-    assert_refused("relic/val", small, line_with(small, '"4711": ['), "quote 4711 of inn")
-
-
-def test_an_escaped_id_has_a_line_too(small: Path) -> None:
-    value = json.loads(small.read_text(encoding="utf-8"))
-    value["inn"]["quotes"]["é1"] = [[], 7, 1, ["x"]]
-    small.write_text(json.dumps(value, indent=1), encoding="utf-8")  # "\\u00e91"
-    assert_refused("relic/val", small, line_with(small, '"\\u00e91"'), "quote é1 of inn")
-
-
-@pytest.mark.parametrize("query_id", ["", "47 11", " 4711"])
-def test_a_query_id_that_is_no_word(small: Path, query_id: str) -> None:
-    edit(small, lambda d: d["inn"]["quotes"].update({query_id: [[], 6, 1, ["x"]]}))
-    assert_refused("relic/val", small, line_with(small, f'"{query_id}"'), "is not one word")
-
-
-@pytest.mark.parametrize("name", ["the inn", "inn:2", ""])
-def test_a_book_name_that_breaks_ids(small: Path, name: str) -> None:
-    edit(small, lambda d: d.update({name: d.pop("pub")}))
-    assert_refused("relic/val", small, line_with(small, f'"{name}"'), "white space or a colon")
-
-
-def test_a_query_twice_in_one_book(small: Path) -> None:
-    small.write_text(small.read_text().replace('"4712"', '"4711"'))
-    assert_refused("relic/val", small, line_with(small, '"4711"'), "'4711' appears twice")
-
-
-@pytest.mark.parametrize("value", ["{}", "[]", "null", "5", '"inn"'])
-def test_json_without_books(small: Path, value: str) -> None:
-    small.write_text(value)
-    assert_refused("relic/val", small, 1, "not an object of books")
-
-
 def test_truncated_json(small: Path) -> None:
     """Cut anywhere, it is refused in a line that is there; the cut is in the last."""
     whole = small.read_text()
@@ -655,32 +558,6 @@ def test_truncated_json(small: Path) -> None:
         assert "not JSON" in error.found
         # The parser names the end, or the start of what has no end: the last line with anything.
         assert error.line in (len(text.split("\n")), max(1, len(text.rstrip().split("\n"))))
-
-
-@pytest.mark.parametrize("content", [b"", b"\n"])
-def test_an_empty_relic_file(small: Path, content: bytes) -> None:
-    small.write_bytes(content)
-    error = refused("relic/val")
-    assert error.file == str(small)
-    assert error.line is not None
-    assert "not JSON" in error.found
-
-
-@pytest.mark.parametrize("byte", [b"\xff", b"\xe9", b"\xc3("])
-def test_relic_that_is_not_utf8(small: Path, byte: bytes) -> None:
-    content = small.read_bytes().replace(b"Sentence 7.", b"Sent" + byte + b"ence 7.")
-    small.write_bytes(content)
-    line = content[: content.index(byte)].count(b"\n") + 1
-    assert_refused("relic/val", small, line, "not UTF-8", f"0x{byte[0]:02x}")
-
-
-@pytest.mark.parametrize("form", ["bom", "crlf"])
-def test_marks_of_other_systems_change_nothing(small: Path, form: str) -> None:
-    content = small.read_bytes()
-    small.write_bytes(
-        b"\xef\xbb\xbf" + content if form == "bom" else content.replace(b"\n", b"\r\n")
-    )
-    assert [q.query_id for q in ir_datasets.load("relic/val").queries_iter()] == ["4711", "4712"]
 
 
 @pytest.mark.parametrize(
@@ -773,28 +650,6 @@ def test_a_plot_query_that_is_none(tavern: Path, change: Change, found: str) -> 
     assert_refused("plotretrieval/val", path, 2, found)
 
 
-@pytest.mark.parametrize("line", ["[]", "3", "null", '"t2"'])
-def test_a_line_that_is_no_query(tavern: Path, line: str) -> None:
-    tavern.write_text(tavern.read_text() + line + "\n")
-    assert_refused("plotretrieval/val/book", tavern, 3, "not a query")
-
-
-def test_queries_cut_inside_a_line(tavern: Path) -> None:
-    tavern.write_text(tavern.read_text().rstrip()[:-10])
-    assert_refused("plotretrieval/val", tavern, 2, "not JSON")
-
-
-@pytest.mark.parametrize("content", ["", "\n\n"])
-def test_no_queries(tavern: Path, content: str) -> None:
-    tavern.write_text(content)
-    assert_refused("plotretrieval/val", tavern, None, "no queries")
-
-
-def test_queries_that_are_not_utf8(tavern: Path) -> None:
-    tavern.write_bytes(tavern.read_bytes().replace(b"quarrel", b"quarr\xe9l"))
-    assert_refused("plotretrieval/val", tavern, 2, "not UTF-8", "0xe9")
-
-
 BOOK_FILES: list[tuple[str, bytes, int, str]] = [
     ("calls itself otherwise", b'{"book": "inn", "sentences": ["a"]}', 1, "calls itself 'inn'"),
     ("has no name", b'{"sentences": ["a"]}', 1, "calls itself None"),
@@ -819,8 +674,3 @@ def test_a_book_file_that_is_none(tavern: Path, content: bytes, line: int, found
     path = tavern.parent / "books" / "tavern.json"
     path.write_bytes(content)
     assert_refused("plotretrieval/val", path, line, found)
-
-
-def test_a_missing_book_file(tavern: Path) -> None:
-    (tavern.parent / "books" / "tavern.json").unlink()
-    assert_refused("plotretrieval/val", tavern, 1, "book 'tavern' is not in the folder books/")

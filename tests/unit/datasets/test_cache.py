@@ -15,14 +15,14 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from irtoolkit.base import stamps as sums
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets import cache, columns
+from irtoolkit.datasets import cache
 from irtoolkit.datasets.cache import CacheWriter, cache_home, content_hash, parsed
 from irtoolkit.datasets.columns import ColumnTexts, Records, TableRows
 from tests.waiting import PATIENCE
@@ -107,15 +107,6 @@ def rewrite(path: Path, content: bytes) -> None:
 # ---- where it is ---------------------------------------------------------------------------------
 
 
-def test_the_variable_names_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "here"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "there"))
-    assert cache_home() == tmp_path / "here"
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("IRTOOLKIT_CACHE", "relative")
-    assert cache_home() == tmp_path / "relative"
-
-
 @pytest.mark.parametrize("value", [None, ""])
 def test_the_users_cache_folder_without_the_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None
@@ -129,17 +120,6 @@ def test_the_users_cache_folder_without_the_variable(
     assert cache_home() == tmp_path / ".cache" / "irtoolkit"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_home() == tmp_path / "xdg" / "irtoolkit"
-
-
-def test_the_home_is_looked_up_each_time(
-    home: Path, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = Parser(path)
-    read()
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "other"))
-    read()
-    assert read.calls == 2
-    assert folders(home) == folders(tmp_path / "other")
 
 
 # ---- what is not believed ------------------------------------------------------------------------
@@ -209,17 +189,6 @@ parsed("kind", [Path({str(path)!r})], SCHEMAS, lambda out: os.kill(os.getpid(), 
     assert [name for name in folders(home) if name.startswith(".")] == []
 
 
-def test_a_lock_whose_process_was_killed_before_its_folder_was_made_is_removed(
-    home: Path, path: Path
-) -> None:
-    Parser(path)()
-    [made] = folders(home)
-    shutil.rmtree(home / made)
-    (home / f".{made[:24]}.0123456789abcdef.lock").touch()
-    Parser(path)()
-    assert folders(home) == [made]
-
-
 def test_what_another_process_still_writes_is_left(home: Path, path: Path) -> None:
     read = Parser(path)
 
@@ -235,33 +204,6 @@ def test_what_another_process_still_writes_is_left(home: Path, path: Path) -> No
 
 
 # ---- a release is parsed once --------------------------------------------------------------------
-
-
-def test_a_second_load_does_not_parse(home: Path, path: Path) -> None:
-    read = Parser(path)
-    assert read() == read() == Parser(path)() == ["one", "two", "three"]
-    assert read.calls == 1
-    (folder,) = folders(home)
-    assert folder.startswith("kind-")
-    assert sorted(os.listdir(home / folder)) == ["letters.arrow", "lines.arrow", "sums.json"]
-
-
-def test_nothing_is_parsed_by_a_fresh_reader_of_what_another_has_parsed(
-    home: Path, path: Path
-) -> None:
-    Parser(path)()
-
-    def parse(out: CacheWriter) -> NoReturn:
-        raise AssertionError("there is nothing to parse")
-
-    assert len(parsed("kind", [path], SCHEMAS, parse)["lines"]) == 3
-
-
-def test_a_release_without_rows(home: Path, path: Path) -> None:
-    path.write_text("")
-    read = Parser(path)
-    assert read() == read() == []
-    assert read.calls == 1
 
 
 def test_tables_outlive_their_files(home: Path, path: Path) -> None:
@@ -356,15 +298,6 @@ def test_damaged_columns_are_made_again(
     assert folders(home) == [folder]
 
 
-def test_a_file_where_the_columns_should_be(home: Path, path: Path) -> None:
-    Parser(path)()
-    (folder,) = folders(home)
-    shutil.rmtree(home / folder)
-    (home / folder).write_text("what is this?")
-    assert Parser(path)() == ["one", "two", "three"]
-    assert len(folders(home)) == 1
-
-
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_cache_that_cannot_be_written(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch, nested: bool
@@ -382,18 +315,6 @@ def test_a_cache_that_cannot_be_written(
     assert blocked.read_text() == ""
     for each in tables:
         assert each["lines"]["text"].to_pylist() == ["one", "two", "three"]
-
-
-def test_columns_that_cannot_be_moved_to_their_place(
-    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def rename(self: Path, target: Path) -> NoReturn:
-        raise PermissionError("not here")
-
-    monkeypatch.setattr(Path, "rename", rename)
-    read = Parser(path)
-    assert read() == read() == ["one", "two", "three"]
-    assert (read.calls, folders(home)) == (2, [])
 
 
 def test_where_mapped_files_cannot_be_moved_they_are_moved_first(
@@ -455,24 +376,6 @@ def test_a_row_that_does_not_fit_leaves_nothing(
     with pytest.raises((pa.ArrowException, ValueError, TypeError, OverflowError)):
         parsed("kind", [path], SCHEMAS, parse)
     assert folders(home) == []
-
-
-def test_a_failed_parse_of_an_edited_release_leaves_the_old_columns(home: Path, path: Path) -> None:
-    old = path.read_bytes()
-    Parser(path)()
-    before = folders(home)
-    path.write_text("damaged")
-
-    def parse(out: CacheWriter) -> NoReturn:
-        raise InputError("damaged", file=path)
-
-    with pytest.raises(InputError):
-        parsed("kind", [path], SCHEMAS, parse)
-    assert folders(home) == before
-    path.write_bytes(old)
-    read = Parser(path)
-    assert read() == ["one", "two", "three"]
-    assert read.calls == 0
 
 
 # ---- at the same time ----------------------------------------------------------------------------
@@ -540,20 +443,6 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return found
 
 
-def test_the_hash_is_that_of_the_content(home: Path, path: Path) -> None:
-    assert content_hash(path) == digest(path)
-
-
-def test_a_settled_file_is_hashed_once(
-    home: Path, path: Path, hashed: list[Path], settled: None
-) -> None:
-    assert content_hash(path) == content_hash(path) == digest(path)
-    assert hashed == [path]
-    assert len(memos(home)) == 1
-    assert content_hash(path.parent / "." / path.name) == digest(path)
-    assert len(hashed) == 1
-
-
 @pytest.mark.parametrize("seconds", [0, 1, 1.9])
 @pytest.mark.parametrize("age", [0, 3600])
 def test_a_file_just_changed_is_hashed_each_time(
@@ -571,14 +460,6 @@ def test_a_file_just_changed_is_hashed_each_time(
     assert content_hash(path) == content_hash(path) == digest(path)
     assert hashed == [path, path]
     assert memos(home) == []
-
-
-def test_a_file_from_the_future_is_hashed_each_time(
-    home: Path, path: Path, hashed: list[Path], settled: None
-) -> None:
-    os.utime(path, (path.stat().st_mtime + 3600,) * 2)
-    assert content_hash(path) == content_hash(path) == digest(path)
-    assert len(hashed) == 2
 
 
 @pytest.mark.parametrize("seconds", [0, 60])
@@ -680,20 +561,6 @@ def made(number: int, text: str, length: int) -> tuple[int, str, int]:
     return number, text, length
 
 
-def test_rows_are_made_when_they_are_asked_for() -> None:
-    asked: list[int] = []
-
-    def make(number: int, text: str, length: int) -> str:
-        asked.append(number)
-        return text
-
-    rows = TableRows(table_of([str(n) for n in range(100)], [10]), make)
-    assert (rows[50], len(rows), rows[10:20][3], rows[-1]) == ("50", 100, "13", "99")
-    assert asked == [50, 13, 99]
-    assert next(iter(rows)) == "0"
-    assert asked == [50, 13, 99, 0]
-
-
 def test_texts_are_read_when_they_are_asked_for() -> None:
     class Column:
         slices = 0
@@ -713,15 +580,6 @@ def records_of(values: Sequence[str], lengths: Sequence[int]) -> Records[tuple[i
     return Records(
         lambda: [f"d{n}" for n in range(len(values))], TableRows(table_of(values, lengths), made)
     )
-
-
-@pytest.mark.parametrize("batch", [1, 2, 3, 7, 100])
-def test_many_across_batches(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
-    monkeypatch.setattr(columns, "_BATCH_ROWS", batch)
-    records = records_of([str(n) for n in range(20)], [6])
-    numbers = [3, 4, 5, 6, 7, 7, 6, 19, 0, 1, 11, 12, 13, 12, 3, 3]
-    found = list(records.many(["gone", *(f"d{n}" for n in numbers), "gone"]))
-    assert [number for number, _, _ in found] == numbers
 
 
 def test_ids_are_read_once_and_only_for_looking_up() -> None:

@@ -21,7 +21,6 @@ import ir_measures
 import pytest
 
 import irtoolkit.datasets.csfcube_release as records
-from irtoolkit.base.errors import InputError
 
 SAMPLE = Path(records.__file__).parent / "samples" / "csfcube"
 FACETS = ("background", "method", "result")
@@ -158,15 +157,6 @@ def test_docs_iter_is_indexed_and_sliced(files: Files) -> None:
     assert [doc.doc_id for doc in docs()[-4:]] == ids[-4:]
     with pytest.raises(IndexError):
         docs()[len(ids)]
-
-
-@pytest.mark.parametrize(("start", "stop"), [(None, 0.5), (0.5, 1.0), (0.25, 0.75)])
-def test_docs_iter_is_sliced_by_fractions(start: float | None, stop: float) -> None:
-    """As ir_datasets documents for docs_iter: `dataset.docs_iter()[:1/3]`."""
-    docs = list(ir_datasets.load("csfcube/sample").docs_iter())
-    first, last = int((start or 0) * len(docs)), int(stop * len(docs))
-    part = ir_datasets.load("csfcube/sample").docs_iter()[start:stop]
-    assert list(part) == docs[first:last]
 
 
 def test_docs_iter_starts_anew_each_time(files: Files) -> None:
@@ -308,12 +298,6 @@ def test_grade_distribution(files: Files) -> None:
     assert set(got) == {0, 1, 2, 3}
 
 
-def test_grades_are_defined_as_the_paper_names_them() -> None:
-    defs = ir_datasets.load("csfcube/sample").qrels_defs()
-    names = {grade: text.split(":")[0].lower() for grade, text in defs.items()}
-    assert names == {0: "unrelated", 1: "related", 2: "similar", 3: "near identical"}
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_pools_are_the_judged_sets(files: Files, part: str) -> None:
     dataset = ir_datasets.load(files.name + part)
@@ -383,21 +367,6 @@ def test_protocol_measures_are_the_five_of_table_4(files: Files, part: str) -> N
 
 
 @pytest.mark.parametrize("name", ["csfcube", "csfcube/sample"])
-@pytest.mark.parametrize("part", PARTS)
-def test_namespaces_languages_and_classes(name: str, part: str) -> None:
-    """Known without opening a file, so for the real id too."""
-    dataset = ir_datasets.load(name + part)
-    assert dataset.docs_namespace() == dataset.queries_namespace() == "csfcube"
-    assert dataset.docs_lang() == dataset.queries_lang() == "en"
-    assert dataset.docs_cls()._fields == ("doc_id", "title", "sentences", "labels", "year")
-    assert dataset.queries_cls()._fields[:3] == ("query_id", "doc_id", "facet")
-    assert dataset.qrels_cls()._fields[:3] == ("query_id", "doc_id", "relevance")
-    assert dataset.scoreddocs_cls()._fields == ("query_id", "doc_id", "score")
-    assert not dataset.has_docpairs()
-    assert dataset.dataset_id() == name + part
-
-
-@pytest.mark.parametrize("name", ["csfcube", "csfcube/sample"])
 def test_records_are_of_the_classes_named(name: str, request: pytest.FixtureRequest) -> None:
     if name == "csfcube":
         request.getfixturevalue("real_csfcube")
@@ -421,14 +390,6 @@ def test_documentation_and_bibliography(name: str, part: str) -> None:
     assert record["desc"]
     assert record["pretty_name"].startswith("CSFCube")
     assert about.url == "https://github.com/iesl/CSFCube"
-
-
-def test_licences_differ_between_release_and_sample() -> None:
-    """The release is CC BY-NC 4.0; the sample is ours, so under the package's licence."""
-    assert ir_datasets.load("csfcube").irtoolkit().licence == "CC BY-NC 4.0"
-    sample = ir_datasets.load("csfcube/sample").irtoolkit()
-    assert sample.licence == "Apache-2.0"
-    assert "sample" in sample.title
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -582,46 +543,6 @@ def test_sample_ids_read_the_sample_only(
     assert where == str(tmp_path / "elsewhere" / "csfcube")
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_the_sample_needs_nothing(nothing_here: Path, part: str) -> None:
-    dataset = ir_datasets.load(f"csfcube/sample{part}")
-    assert dataset.queries_count() > 0
-    assert Path(dataset.irtoolkit().where()) == SAMPLE
-    assert list(nothing_here.iterdir()) == []
-
-
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize(
-    "use",
-    ["docs_iter", "docs_store", "docs_count", "queries_iter", "queries_count", "qrels_iter"],
-)
-def test_a_real_id_without_a_release_says_what_to_get(
-    nothing_here: Path, part: str, use: str
-) -> None:
-    dataset = ir_datasets.load(f"csfcube{part}")
-    assert dataset.irtoolkit().where() is None
-    with pytest.raises(InputError) as caught:
-        list(getattr(dataset, use)())
-    text = str(caught.value)
-    assert "csfcube" in text
-    assert "the wire is cut" in text
-    assert "https://github.com/iesl/CSFCube" in text
-    assert "$IRTOOLKIT_DATA/csfcube/" in text
-    assert list(nothing_here.iterdir()) == []
-
-
-def test_a_relative_irtoolkit_data_is_that_of_the_working_folder(
-    nothing_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: Files
-) -> None:
-    """One name in two places is two releases, though both are read in one process."""
-    _altered_copy(tmp_path / "one" / "data")
-    shutil.copytree(SAMPLE, tmp_path / "two" / "data" / "csfcube")
-    monkeypatch.setenv("IRTOOLKIT_DATA", "data")
-    for place, title in (("one", "Altered 0"), ("two", sample.papers[0]["title"])):
-        monkeypatch.chdir(tmp_path / place)
-        assert next(ir_datasets.load("csfcube").docs_iter()).title == title
-
-
 def test_real_and_sample_have_nothing_in_common(real: Files, sample: Files) -> None:
     for key in ("paper_id", "title"):
         assert not {paper[key] for paper in real.papers} & {paper[key] for paper in sample.papers}
@@ -657,6 +578,3 @@ def test_every_paper_of_the_sample_is_used(sample: Files) -> None:
     used = {row["pid"] for row in sample.listed}
     used |= {doc for pool in sample.grades.values() for doc in pool["cands"]}
     assert used == {paper["paper_id"] for paper in sample.papers}
-
-
-# ---- ir_datasets' own commands -------------------------------------------------------------------

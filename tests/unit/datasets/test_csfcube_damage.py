@@ -15,7 +15,6 @@ import pytest
 import irtoolkit.datasets.csfcube_release as records
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.csfcube_release import read_csfcube
-from irtoolkit.datasets.dataset import Dataset
 
 SAMPLE = Path(records.__file__).parent / "samples" / "csfcube"
 ABSTRACTS = "abstracts-csfcube-preds.jsonl"
@@ -100,11 +99,6 @@ def line_of_paper(release: Path, paper: str) -> int:
 # ---- undamaged -----------------------------------------------------------------------------------
 
 
-def test_an_undamaged_copy_reads_as_the_sample(release: Path) -> None:
-    use()
-    assert read_csfcube(release) == read_csfcube(SAMPLE)
-
-
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("form", ["bom", "crlf", "both"])
 def test_byte_order_mark_and_crlf_change_nothing(release: Path, file: str, form: str) -> None:
@@ -117,48 +111,7 @@ def test_byte_order_mark_and_crlf_change_nothing(release: Path, file: str, form:
     assert read_csfcube(release) == read_csfcube(SAMPLE)
 
 
-@pytest.mark.parametrize("file", JSON_FILES)
-def test_the_layout_of_json_does_not_matter(release: Path, file: str) -> None:
-    edit(release / file, lambda value: None, indent=3)
-    assert read_csfcube(release) == read_csfcube(SAMPLE)
-
-
-def test_blank_lines_and_further_fields_are_passed_over(release: Path) -> None:
-    path = release / ABSTRACTS
-    path.write_text("\n" + path.read_text().replace("\n", "\n \n"))
-    edit_rows(release, lambda rows: [row.append("more") for row in rows] and None)
-    edit(release / SPLITS, lambda value: value.update(note={}))
-    assert read_csfcube(release) == read_csfcube(SAMPLE)
-
-
-@pytest.mark.parametrize("metadata", [None, {}, {"year": None}, "left out"])
-def test_a_paper_may_have_no_year(release: Path, metadata: Any) -> None:
-    def change(record: dict[str, Any]) -> None:
-        record["metadata"] = metadata
-        if metadata == "left out":
-            del record["metadata"]
-
-    paper = edit_paper(release, 7, change)
-    assert ir_datasets.load("csfcube").docs_store().get(paper["paper_id"]).year is None
-
-
 # ---- files that are missing, cut or mis-encoded --------------------------------------------------
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_a_missing_file(release: Path, file: str) -> None:
-    (release / file).unlink()
-    error = refused(release)
-    assert (error.file, error.line) == (str(release), None)
-    assert f"release file {file} is missing" in str(error)
-    assert "more)" not in str(error)
-    assert "github.com/iesl/CSFCube" in str(error)
-
-
-def test_several_missing_files_are_counted(release: Path) -> None:
-    for file in (QUERIES, POOLS, RESULT):
-        (release / file).unlink()
-    assert f"{QUERIES} is missing (and 2 more)" in str(refused(release))
 
 
 @pytest.mark.parametrize("file", [ABSTRACTS, *JSON_FILES])
@@ -213,26 +166,11 @@ def test_a_byte_that_is_not_utf8(release: Path, file: str, byte: bytes) -> None:
     assert_refused(release, file, line, "not UTF-8", f"0x{byte[0]:02x}")
 
 
-def test_utf16_with_a_mark_is_read(release: Path) -> None:
-    before = [query.query_id for query in Dataset.load("csfcube").queries_iter()]
-    text = (release / SPLITS).read_text()
-    (release / SPLITS).write_bytes(text.encode("utf-16"))
-    assert [query.query_id for query in Dataset.load("csfcube").queries_iter()] == before
-
-
 @pytest.mark.parametrize("file", JSON_FILES)
 @pytest.mark.parametrize("value", ["[]", "[{}]", "3", '"text"', "null", '{"all": []}', '{"a": 1}'])
 def test_json_that_is_no_object_of_objects(release: Path, file: str, value: str) -> None:
     (release / file).write_text(value)
     assert_refused(release, file, 1, "not an object of objects")
-
-
-@pytest.mark.parametrize("file", [POOLS, METHOD])
-def test_a_query_paper_twice_in_one_object(release: Path, file: str) -> None:
-    text = (release / file).read_text()
-    again = next(iter(json.loads(text)))
-    (release / file).write_text(f'{text.rstrip()[:-1]}, "{again}": {{}}}}')
-    assert_refused(release, file, 1, again, "twice")
 
 
 @pytest.mark.parametrize("digits", ["3" * 5000, "[" * 100_000], ids=["a long number", "deep lists"])
@@ -280,13 +218,6 @@ def test_a_paper_id_that_is_no_string(release: Path, paper_id: Any) -> None:
     assert_refused(release, ABSTRACTS, 1, "no paper_id")
 
 
-@pytest.mark.parametrize("line", ["[]", "5", "null", '"910000001"', "{}"])
-def test_a_line_that_is_no_paper(release: Path, line: str) -> None:
-    path = release / ABSTRACTS
-    path.write_text(f"{path.read_text()}{line}\n")
-    assert_refused(release, ABSTRACTS, len(path.read_text().splitlines()), "not a paper")
-
-
 def test_a_paper_twice(release: Path) -> None:
     path = release / ABSTRACTS
     lines = path.read_text().splitlines()
@@ -314,13 +245,6 @@ def test_a_rating_out_of_range(release: Path, rating: Any) -> None:
     assert_refused(release, BACKGROUND, 1, *found)
 
 
-def test_a_missing_rating_is_minus_one(release: Path) -> None:
-    value = edit(release / BACKGROUND, lambda v: v[PAPER]["relevance_ann1"].__setitem__(0, -1))
-    doc = value[PAPER]["cands"][0]
-    rows = [row for row in ir_datasets.load("csfcube/background").qrels_iter() if row.doc_id == doc]
-    assert [-1 in row.ratings for row in rows if row.query_id == f"{PAPER}_background"] == [True]
-
-
 @pytest.mark.parametrize("key", LISTS)
 @pytest.mark.parametrize("how", ["short", "long", "empty", "no list"])
 def test_lists_of_different_lengths(release: Path, key: str, how: str) -> None:
@@ -346,18 +270,6 @@ def test_a_query_whose_lists_are_all_empty(release: Path) -> None:
     assert PAPER in str(refused(release))
 
 
-@pytest.mark.parametrize("file", [BACKGROUND, METHOD, RESULT])
-def test_a_candidate_without_a_text(release: Path, file: str) -> None:
-    facet = file.removesuffix(".json").rpartition("-")[2]
-
-    def change(value: Any) -> None:
-        next(iter(value.values()))["cands"][2] = "910000503"  # the one that has no text
-
-    paper = next(iter(edit(release / file, change)))
-    found = f"candidate 910000503 of {paper} ({facet}) has no text in {ABSTRACTS}"
-    assert_refused(release, file, 1, found)
-
-
 def test_a_candidate_twice(release: Path) -> None:
     value = edit(
         release / BACKGROUND,
@@ -376,16 +288,6 @@ def test_a_candidate_twice_in_the_pool_file(release: Path) -> None:
 
     value = edit(release / POOLS, change)
     assert_refused(release, POOLS, 1, value[PAPER]["cands"][0], "twice")
-
-
-def test_the_line_is_that_of_the_candidate(release: Path) -> None:
-    """In a file that has more than one line; the release's have one."""
-    value = edit(release / BACKGROUND, lambda v: v[PAPER]["relevance_adju"].__setitem__(5, 9), 1)
-    lines = (release / BACKGROUND).read_text().splitlines()
-    doc = value[PAPER]["cands"][5]
-    (line,) = [number for number, text in enumerate(lines, 1) if f'"{doc}"' in text]
-    assert line > 1
-    assert_refused(release, BACKGROUND, line, doc, "9")
 
 
 # ---- the pool file -------------------------------------------------------------------------------
@@ -424,39 +326,9 @@ def test_pools_that_do_not_fit(release: Path, change: Change, found: str) -> Non
 # ---- the query list ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("column", ["pid", "facet", "year", "title", "paper type"])
-def test_a_column_left_out(release: Path, column: str) -> None:
-    def change(rows: list[list[str]]) -> None:
-        at = rows[0].index(column)
-        for row in rows:
-            del row[at]
-
-    edit_rows(release, change)
-    assert_refused(release, QUERIES, 1, "the columns are", "not ['pid', 'facet'")
-
-
-@pytest.mark.parametrize("fields", [1, 2, 3, 4])
-def test_a_short_row(release: Path, fields: int) -> None:
-    edit_rows(release, lambda rows: rows[4].__delitem__(slice(fields, None)))
-    assert_refused(release, QUERIES, 5, "incomplete")
-
-
-@pytest.mark.parametrize("year", ["", "MMXVI", "2016.0", "-2016", " 2016", "20l6", "²"])
-def test_a_year_that_is_no_number(release: Path, year: str) -> None:
-    edit_rows(release, lambda rows: rows[3].__setitem__(2, year))
-    assert_refused(release, QUERIES, 4, "year is not a number")
-
-
 def test_a_query_paper_without_a_text(release: Path) -> None:
     edit_rows(release, lambda rows: rows[1].__setitem__(0, "910000503"))
     assert_refused(release, QUERIES, ROW, "query paper 910000503 has no text")
-
-
-@pytest.mark.parametrize("facet", ["result", "objective", "Background", "", "all"])
-def test_a_query_without_judgments(release: Path, facet: str) -> None:
-    """The paper is one of the queries, but not with this facet; or there is no such facet."""
-    edit_rows(release, lambda rows: rows[1].__setitem__(1, facet))
-    assert_refused(release, QUERIES, ROW, f"query {PAPER}_{facet} has no judgments")
 
 
 def test_a_query_whose_judgments_are_left_out(release: Path) -> None:
@@ -467,11 +339,6 @@ def test_a_query_whose_judgments_are_left_out(release: Path) -> None:
 def test_a_query_twice(release: Path) -> None:
     edit_rows(release, lambda rows: rows.append(rows[1]))
     assert_refused(release, QUERIES, 8, f"query {PAPER}_background appears twice")
-
-
-def test_a_judged_query_that_is_not_listed(release: Path) -> None:
-    edit_rows(release, lambda rows: rows.pop(1))
-    assert_refused(release, QUERIES, None, f"judged query {PAPER}_background is not listed")
 
 
 def test_a_paper_whose_id_is_not_one_word(release: Path) -> None:
@@ -489,18 +356,6 @@ def test_a_facet_that_makes_the_id_of_another_query(release: Path) -> None:
     edit(release / METHOD, add)
     edit_rows(release, lambda rows: rows[1].__setitem__(1, "x_method"))
     assert_refused(release, QUERIES, ROW, "the facet 'x_method' is none of background, method")
-
-
-@pytest.mark.parametrize("fold", [5, "", "none", True, {}], ids=repr)
-def test_a_fold_that_is_no_list(release: Path, fold: Any) -> None:
-    def change(value: Any) -> None:
-        facet = value["method"]
-        facet["fold1_test"] = [*facet["fold1_test"], *facet["fold2_test"]]
-        facet["fold2_test"] = fold
-
-    edit(release / SPLITS, change, indent=1)
-    found = "fold1_test and fold2_test of method do not split its"
-    assert found in refused(release).found
 
 
 @pytest.mark.parametrize(
@@ -521,20 +376,6 @@ def test_a_query_paper_without_a_sentence_of_its_facet(
     edit_paper(release, line, change)
     found = f"query paper {PAPER} has no sentence labelled {facet}"
     assert_refused(release, ABSTRACTS, line, found)
-
-
-@pytest.mark.parametrize("label", ["background", "objective"])
-def test_background_or_objective_is_enough(release: Path, label: str) -> None:
-    def change(record: dict[str, Any]) -> None:
-        other = {"background": "objective", "objective": "background"}[label]
-        old = record["pred_labels"]
-        record["pred_labels"] = [x.replace(f"{other}_label", "other_label") for x in old]
-        record["pred_labels"][0] = f"{label}_label"
-
-    paper = edit_paper(release, line_of_paper(release, PAPER), change)
-    query = ir_datasets.load("csfcube").queries_dict()[f"{PAPER}_background"]
-    assert query.facet_sentences[0] == paper["abstract"][0]
-    assert len(query.facet_sentences) == paper["pred_labels"].count(f"{label}_label")
 
 
 @pytest.mark.parametrize(
@@ -593,17 +434,6 @@ def test_folds_of_a_facet_left_out(release: Path, facet: str) -> None:
 
 
 # ---- nothing half-loaded -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_a_repaired_file_loads(release: Path, file: str) -> None:
-    whole = (release / file).read_bytes()
-    (release / file).write_bytes(whole[: len(whole) // 2])
-    for _ in range(2):
-        refused(release)
-    (release / file).write_bytes(whole)
-    assert read_csfcube(release) == read_csfcube(SAMPLE)
-    use()
 
 
 @pytest.mark.parametrize("part", ["", "/background", "/method", "/result"])

@@ -14,13 +14,11 @@ from ir_datasets.indices import Docstore, PickleLz4FullStore
 from irtoolkit.datasets.csfcube_release import docs_key
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.egret import read_egret
-from irtoolkit.datasets.local.collection import docs_tables
-from irtoolkit.datasets.memory import dataset_of_texts
 from irtoolkit.datasets.plotretrieval_release import read_plotretrieval
 from irtoolkit.datasets.quoter_release import read_quoter
 from irtoolkit.datasets.relic_release import read_relic
 from tests.conftest import ROOT
-from tests.datasets import register, register_parts
+from tests.datasets import register_parts
 
 SAMPLES = ROOT / "irtoolkit" / "datasets" / "samples"
 # Benchmark to what reads the key of a folder's documents, and a file with words of them.
@@ -47,11 +45,6 @@ def test_the_key_changes_with_any_text_and_not_with_the_folder(name: str, tmp_pa
     assert key_of(copy) != before
 
 
-def test_books_in_other_chunks_are_other_documents() -> None:
-    keys = {read_plotretrieval(SAMPLES / "plotretrieval", "val", size).key for size in (2, 3)}
-    assert len(keys) == 2
-
-
 def test_every_dataset_of_ours_knows_its_key() -> None:
     for name in ("relic/sample/val", "plotretrieval/sample/val/book", "quoter/sample/zh/test",
                  "egret/sample/dev", "csfcube/sample/method"):  # fmt: skip
@@ -60,16 +53,6 @@ def test_every_dataset_of_ours_knows_its_key() -> None:
     assert (
         Dataset.load("relic/sample/val/1-1").docs_key == Dataset.load("relic/sample/val").docs_key
     )
-
-
-def test_the_key_of_a_registered_file_is_that_of_its_text(tmp_path: Path) -> None:
-    keys = set()
-    for number, text in enumerate(("one", "two", "one")):
-        file = tmp_path / f"{number}" / "docs.jsonl"
-        file.parent.mkdir()
-        file.write_text(f'{{"_id": "a", "text": "{text}"}}\n')
-        keys.add(docs_tables("jsonl", [file]).key)
-    assert len(keys) == 2
 
 
 class Stored(BaseDocs):  # type: ignore[misc]
@@ -103,8 +86,3 @@ def test_documents_that_ir_datasets_has_built_are_known_by_their_files(tmp_path:
     assert first is not None
     assert key("a", ["one", "two"]) == key("b", ["one", "two"]) == first
     assert key("c", ["one", "too"]) != first
-
-
-def test_of_texts_in_memory_only_reading_tells() -> None:
-    assert dataset_of_texts(["one", "two"]).docs_key is None
-    assert Dataset.load(register()).docs_key is None

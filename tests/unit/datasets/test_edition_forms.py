@@ -242,15 +242,6 @@ def test_footnotes_that_only_links_mark_are_notes() -> None:
     assert not read_edition(f"<html><body>{contents}</body></html>".encode(), "x").notes
 
 
-def test_contents_of_an_epub_leave_its_headings() -> None:
-    contents = "<h2>Contents</h2><p>One</p><p>Two</p>"
-    chapters = {
-        f"{n}.xhtml": XHTML.format(f"<h2>{n}</h2><p>She came. He went.</p>") for n in ("One", "Two")
-    }
-    found = read(epub({"0.xhtml": XHTML.format(contents), **chapters}))
-    assert [block.text for block in found.blocks if block.level is not None] == ["One", "Two"]
-
-
 def test_hidden_text_and_parts_of_web_pages() -> None:
     found = read_edition(
         b'<h2>One</h2><p style="display: none">secret</p><p>She came.</p>', "x.html"

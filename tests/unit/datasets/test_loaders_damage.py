@@ -11,7 +11,6 @@ import codecs
 import hashlib
 import json
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -24,8 +23,6 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import egret, plotretrieval, quoter, web
-from irtoolkit.datasets.egret import FILES
-from irtoolkit.datasets.source import ReleaseSource
 
 LONG = 10_000_000
 WAYS = ("docs_count", "queries_count", "docs_iter", "queries_iter", "qrels_iter", "docs_store")
@@ -117,7 +114,6 @@ PLOT = Loader("plotretrieval/val", {
     "books/bar.json": json.dumps({"book": "bar", "sentences": ["A é.", "B.", "C."]}, indent=1, ensure_ascii=False),
     "books/inn.json": json.dumps({"book": "inn", "sentences": [f"Line {i}." for i in range(11)]}, indent=1),
 })  # fmt: skip
-LOADERS = {"relic": RELIC, "quoter": QUOTER, "egret": EGRET, "plotretrieval": PLOT}
 
 
 @dataclass(frozen=True)
@@ -296,109 +292,14 @@ def test_bad_input_is_refused_and_leaves_nothing(home: Path, tmp_path: Path, bad
         assert contents(bad.loader.dataset_id) == found
 
 
-@pytest.mark.parametrize("loader", LOADERS.values(), ids=LOADERS.keys())
-def test_damage_to_a_release_that_was_loaded_before(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loader: Loader
-) -> None:
-    """Another process would find the old columns there; they are not those of this file."""
-    loader.write(tmp_path / "data")
-    contents(loader.dataset_id)
-    (folder,) = cached(home)
-    name = next(iter(loader.files))
-    path = loader.write(tmp_path / "new", name, loader.files[name].encode()[:-20] + b"\xff")
-    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "new"))
-    with pytest.raises(InputError) as caught:
-        ask(loader.dataset_id, "docs_count")
-    assert caught.value.file == str(path)
-    assert cached(home) == [folder]
-
-
-# ---- answers that are nothing but a marker ---------------------------------------------------------
-
-
-@pytest.mark.parametrize("answer", ["e.g.", "For example.", "(e.g.)", "for example: …", "E.g. (for example)"])  # fmt: skip
-def test_an_answer_with_nothing_but_a_marker_has_no_example(
-    home: Path, tmp_path: Path, answer: str
-) -> None:
-    content = EGRET.files[KILT] + lines([question("x1", answer, "E.g. this.", answer)])
-    EGRET.write(tmp_path / "data", KILT, content.encode())
-    docs, queries, qrels = contents("egret/train")
-    assert [query[0] for query in queries] == [*(f"t{n}.1.1" for n in range(1, 6)), "x1.2.1"]
-    assert [qrel[0] for qrel in qrels] == [query[0] for query in queries]
-    assert [doc[0] for doc in docs] == [*(query[0] for query in queries), "d1.1.1"]
-
-
-def test_a_release_without_a_single_example(home: Path, tmp_path: Path) -> None:
-    folder = EGRET.write(tmp_path / "data")
-    for split, name in (("train", KILT), ("dev", DEV)):
-        records = [question(split, "e.g.", "Nothing."), question(f"{split}2")]
-        (folder / name).write_text(lines(records))
-    for name in ("egret/train", "egret/dev/left"):
-        assert contents(name) == [[], [], []]
-    assert len(cached(home)) == 1
-
-
 # ---- ten million characters ------------------------------------------------------------------------
 
 FILLER = "These are words of no weight, and so on they go. "
 
 
-def test_a_long_sentence_of_a_book(home: Path, tmp_path: Path) -> None:
-    books = json.loads(RELIC.files[TRAIN])
-    long = FILLER * (LONG // len(FILLER))
-    books["inn"]["sentences"][6] = long
-    books["pub"]["quotes"]["w3"][0] = [long]
-    RELIC.write(tmp_path / "data", TRAIN, json.dumps(books).encode())
-    dataset = ir_datasets.load("relic/train")
-    assert dataset.docs_store().get("inn:6+1").text == long.strip()
-    assert dataset.docs_store().get("inn:7+2").text == "Sentence é 7. Sentence é 8."
-    assert [len(query.context) for query in dataset.queries_iter()] == [14, 11, len(long)]
-    assert (dataset.docs_count(), len(list(dataset.qrels_iter()))) == (17, 13)
-
-
-def test_a_long_context_of_a_quote(home: Path, tmp_path: Path) -> None:
-    long = (FILLER * (LONG // len(FILLER))).strip()
-    whole = QUOTER.files[ENGLISH].replace("left é 3", long).replace("right 8", long)
-    QUOTER.write(tmp_path / "data", ENGLISH, whole.encode())
-    queries = list(ir_datasets.load("quoter/en/train").queries_iter())
-    assert (queries[2].left, queries[7].right) == (long, long)
-    assert [query.query_id for query in queries] == [f"en-{n}" for n in range(1, 9)]
-    lower = list(ir_datasets.load("quoter/en/lower/train/right").queries_iter())
-    assert (lower[2].left, lower[7].right) == ("", long.lower())
-
-
-def test_a_long_query_and_a_long_sentence_of_its_book(home: Path, tmp_path: Path) -> None:
-    long = FILLER * (LONG // len(FILLER))
-    PLOT.write(tmp_path / "data", QUERIES, PLOT.files[QUERIES].replace("a song", long).encode())
-    book = json.loads(PLOT.files[BAR])
-    book["sentences"][1] = long
-    (tmp_path / "data" / "plotretrieval" / BAR).write_text(json.dumps(book))
-    dataset = ir_datasets.load("plotretrieval/val")
-    assert [len(query.text) for query in dataset.queries_iter()] == [8, 9, len(long)]
-    assert len(dataset.docs_store().get("bar:0+2").text) == len(f"A é. {long}".strip())
-
-
 # ---- other forms of the datasets -------------------------------------------------------------------
 
 LANGUAGES = ("en", "zh", "lzh")
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("split", quoter.SPLITS)
-@pytest.mark.parametrize("case", ["", "/lower"])
-def test_one_side_of_a_quotes_context(lang: str, split: str, case: str) -> None:
-    name = f"quoter/sample/{lang}{case}/{split}"
-    whole = ir_datasets.load(name)
-    for side in ("left", "right"):
-        half = ir_datasets.load(f"{name}/{side}")
-        assert half.docs_handler() is whole.docs_handler()
-        assert list(half.qrels_iter()) == list(whole.qrels_iter())
-        assert half.queries_count() == whole.queries_count()
-        for one, both in zip(half.queries_iter(), whole.queries_iter(), strict=True):
-            other = "right" if side == "left" else "left"
-            assert (one.query_id, getattr(one, other)) == (both.query_id, "")
-            assert getattr(one, side) == getattr(both, side)
-            assert one.default_text() == one.context == getattr(both, side)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -416,18 +317,6 @@ def test_lower_case(lang: str) -> None:
     texts = [doc.text for doc in ir_datasets.load(f"quoter/sample/{lang}/lower").docs_iter()]
     kept_docs = ir_datasets.load(f"quoter/sample/{lang}").docs_iter()
     assert texts == list(dict.fromkeys(doc.text.lower() for doc in kept_docs))
-
-
-def test_quotes_that_differ_in_case_are_one_in_lower_case(home: Path, tmp_path: Path) -> None:
-    rows = ["Be\tSo it goes\tThen", "A\tother\tb", "C\tSO IT GOES\td", "E\tso it goes\tF"]
-    path = QUOTER.write(tmp_path / "data") / ENGLISH
-    path.write_text("\n".join(rows * 5))
-    kept, low = ir_datasets.load("quoter/en/train"), ir_datasets.load("quoter/en/lower/train")
-    assert [doc.text for doc in kept.docs_iter()] == ["So it goes", "other", "SO IT GOES", "so it goes"]  # fmt: skip
-    assert [tuple(doc) for doc in low.docs_iter()] == [("en-q1", "so it goes"), ("en-q2", "other")]
-    assert [row.doc_id for row in low.qrels_iter()][:4] == ["en-q1", "en-q2", "en-q1", "en-q1"]
-    assert next(low.queries_iter()).context == "be then"
-    assert len(cached(home)) == 2
 
 
 @pytest.mark.parametrize("split", plotretrieval.SPLITS)
@@ -545,23 +434,6 @@ def test_breakdowns_put_each_query_into_one_part(dataset_id: str, breakdown: str
             assert {expected(queries[query_id]) for query_id in part} == {name}
 
 
-def test_quotes_by_how_often_train_has_them(home: Path, tmp_path: Path) -> None:
-    """160 contexts, of which train has 128: those of q0 thrice, q1 once, q2 never, q3 124 times."""
-    train = ["q0"] * 3 + ["q1"] + ["q3"] * 124
-    rest = ["q0", "q1", "q2", "q3"] * 8
-    path = QUOTER.write(tmp_path / "data") / ENGLISH
-    path.write_text("".join(f"l\t{quote}\tr\n" for quote in train + rest))
-    parts = ir_datasets.load("quoter/en/test").irtoolkit().breakdowns["frequency"]()
-    assert list(parts) == ["0 in train", "1-4 in train", "100-149 in train"]
-    golds = {row.query_id: row.doc_id for row in ir_datasets.load("quoter/en/test").qrels_iter()}
-    found = {name: Counter(golds[query_id] for query_id in part) for name, part in parts.items()}
-    assert found == {
-        "0 in train": {"en-q4": 4},
-        "1-4 in train": {"en-q1": 4, "en-q2": 4},
-        "100-149 in train": {"en-q3": 4},
-    }
-
-
 # ---- large files from the network ------------------------------------------------------------------
 
 CONTENT = {"a.jsonl": bytes(range(256)) * 12_000, "b.jsonl": b"short\n"}
@@ -632,15 +504,6 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_whole_download(site: Site, tmp_path: Path, ranges: bool) -> None:
-    site.ranges = ranges
-    web.download_files(site.files(), tmp_path / "new" / "home" / "bench")
-    assert held(tmp_path / "new" / "home" / "bench") == CONTENT
-    assert names(tmp_path / "new" / "home") == ["bench"]
-    assert site.asked == [("a.jsonl", None), ("b.jsonl", None)]
-
-
-@pytest.mark.parametrize("ranges", [True, False])
 @pytest.mark.parametrize("sent", [0, 1, 5000, 1 << 20, len(CONTENT["a.jsonl"]) - 1])
 def test_an_interrupted_download_is_resumed(
     site: Site, tmp_path: Path, ranges: bool, sent: int
@@ -688,16 +551,6 @@ def test_files_that_are_whole_are_not_fetched_again(site: Site, tmp_path: Path) 
     assert [name for name, _ in site.asked] == ["a.jsonl", "b.jsonl", "b.jsonl"]
 
 
-@pytest.mark.parametrize("ranges", [True, False])
-def test_a_whole_part_needs_only_its_name(site: Site, tmp_path: Path, ranges: bool) -> None:
-    """Interrupted between the last byte and the check: the server has no more to send."""
-    site.ranges = ranges
-    (tmp_path / ".bench.part").mkdir()
-    (tmp_path / ".bench.part" / "a.jsonl.part").write_bytes(CONTENT["a.jsonl"])
-    web.download_files(site.files(), tmp_path / "bench")
-    assert held(tmp_path / "bench") == CONTENT
-
-
 @pytest.mark.parametrize("how", ["other", "longer", "shorter", "empty"])
 def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path, how: str) -> None:
     body = CONTENT["a.jsonl"]
@@ -729,43 +582,3 @@ def test_a_part_of_something_else(site: Site, tmp_path: Path, part: bytes) -> No
         web.download_files(site.files(), tmp_path / "bench")
     web.download_files(site.files(), tmp_path / "bench")
     assert held(tmp_path / "bench") == CONTENT
-
-
-@pytest.mark.parametrize("status", [403, 404, 500, 503])
-def test_a_server_error(site: Site, tmp_path: Path, status: int) -> None:
-    site.errors = {"a.jsonl": status}
-    howto = "get it at example.org"
-
-    def fetch(folder: Path) -> None:
-        web.download_files(site.files(), folder)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("IRTOOLKIT_DATA", raising=False)
-        patch.setenv("IR_DATASETS_HOME", str(tmp_path))
-        source = ReleaseSource("bench", tuple(CONTENT), howto, None, fetch)
-        with pytest.raises(InputError, match=f"could not be downloaded: HTTP Error {status}") as caught:  # fmt: skip
-            source.folder()
-        assert caught.value.remedy == howto
-        assert source.present() is None
-        site.errors.clear()
-        assert held(source.folder()) == CONTENT
-
-
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="refused"):
-        web.download_files({"a": ("http://127.0.0.1:9/a", "0" * 64)}, tmp_path / "bench")
-    assert not (tmp_path / "bench").exists()
-
-
-def test_egret_is_downloaded_and_read(
-    site: Site, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The whole way, with a small release as what the site has."""
-    site.content = {name: text.encode() for name, text in EGRET.files.items()}
-    for name, data in site.content.items():
-        pinned = (site.address + name, hashlib.sha256(data).hexdigest())
-        monkeypatch.setitem(FILES, name, pinned)
-    assert ir_datasets.load("egret/dev").queries_count() == 1
-    assert names(tmp_path / "home" / "egret") == sorted(FILES)
-    assert [query.query_id for query in ir_datasets.load("egret/dev/left").queries_iter()] == ["d1.1.1"]  # fmt: skip
-    assert len(site.asked) == 2

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.book_files import novel_dataset
 from irtoolkit.datasets.editions.edition import decoded
@@ -62,28 +61,6 @@ def test_a_book_without_header_has_sentences_chapters_and_places() -> None:
     assert (place.number, place.sentence, place.share) == (2, 1, 0.75)
 
 
-@pytest.mark.parametrize(
-    ("heading", "prose"),
-    [
-        ("Zweites Kapitel", "Er ging hinaus und kam nicht mehr zur\u00fcck."),
-        ("\u7b2c\u4e8c\u56de \u96e8\u591c", "\u4ed6\u8d70\u4e86\u3002"),
-        ("IV", "I went out into the rain."),
-        ("## A Walk", "I went out into the rain."),
-    ],
-)
-def test_headings_of_other_languages(heading: str, prose: str) -> None:
-    novel = novel_of(f"{heading}\n\n{prose}\n".encode(), "x")
-    assert [chapter.title for chapter in novel.chapters] == [heading.removeprefix("## ")]
-    assert list(novel.sentences) == [prose]
-
-
-def test_prose_that_begins_like_a_heading_is_prose() -> None:
-    text = (
-        "Part of the house had burned down, and nobody had ever built it up again.\n\nI. was it.\n"
-    )
-    assert "Part of the house" in novel_of(text.encode(), "x").sentences[0]
-
-
 def test_chinese_paragraphs_are_joined_without_spaces() -> None:
     novel = novel_of("\u3000\u3000\u4ed6\u6765\n\u4e86\u3002\n\u3000\u3000\u5979\u8d70\u4e86\u3002\n".encode(), "x")  # fmt: skip
     assert list(novel.sentences) == ["\u4ed6\u6765\u4e86\u3002", "\u5979\u8d70\u4e86\u3002"]
@@ -114,19 +91,6 @@ def test_an_error_names_the_file(tmp_path: Path, write: Callable[..., Path]) -> 
         read_novel(write("x.txt", b"a\0b"))
     with pytest.raises(InputError, match="no such file"):
         read_novel(tmp_path / "none.txt")
-
-
-def test_passages_are_documents_that_an_index_is_kept_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path))
-    novel = novel_of(NOVEL.encode(), "The Lamp")
-    data = novel_dataset(novel, 2)
-    assert [doc.doc_id for doc in data.docs_iter()] == ["the_lamp:0+2", "the_lamp:1+2", "the_lamp:2+2"]  # fmt: skip
-    index = ir.index(data, "bm25")
-    assert index.search("who lit the lamp on the table", 1).doc_ids == ["the_lamp:0+2"]
-    assert ir.index(novel_dataset(novel_of(NOVEL.encode(), "The Lamp"), 2), "bm25").was_there  # type: ignore[attr-defined]
-    assert not ir.index(novel_dataset(novel, 1), "bm25").was_there  # type: ignore[attr-defined]
 
 
 def test_a_passage_is_at_most_the_book_and_lengths_are_checked() -> None:

@@ -14,7 +14,6 @@ import irtoolkit.datasets
 from irtoolkit.base import plugins
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import dataset_ids
-from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local.registering import register_collection
 
 GOOD = """
@@ -57,14 +56,6 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     for name in [name for name in sys.modules if name.startswith("brings_")]:
         del sys.modules[name]
     plugins.of_group.cache_clear()
-
-
-def test_a_package_adds_a_dataset(install: Install) -> None:
-    install("brings-good", GOOD)
-    irtoolkit.datasets._register_plugins()
-    assert "brings/good" in dataset_ids()
-    assert ir_datasets.load("brings/good").docs_store().get("d1").text == "a text"
-    assert not Dataset.load("brings/good").has("qrels")
 
 
 def test_the_ids_of_other_packages_are_taken(install: Install, tmp_path: Path) -> None:

@@ -77,13 +77,6 @@ def test_candidates_that_do_not_fit_are_refused(tmp_path: Path, pools: Any, foun
             ir.retrieve(ir.load(DOCS, queries=QUERIES), "bm25", candidates=given)
 
 
-def test_a_file_that_is_not_there_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"no candidates 'none\.run' \(they are pool, corpus, or a file"
-    ):
-        ir.retrieve(ir.load(DOCS, queries=QUERIES), "bm25", candidates="none.run")
-
-
 def test_a_run_twice_in_a_line_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "x.run"
     path.write_text(RUN + "q2 Q0 d2 3 0.5 x\n")

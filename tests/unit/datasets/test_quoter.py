@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import ir_datasets
-import ir_measures
 import pytest
 
 import irtoolkit.datasets.quoter as quoter
@@ -211,33 +210,6 @@ def _parts(rows: list[tuple[str, str, str]], files: Files) -> list[list[tuple[st
     return [rows[: firsts[1] - 1], rows[firsts[1] - 1 : firsts[2] - 1], rows[firsts[2] - 1 :]]
 
 
-@pytest.mark.parametrize("prefix", ["quoter", "quoter/sample"])
-@pytest.mark.parametrize("lang", NAMES)
-@pytest.mark.parametrize("split", SPLITS)
-def test_languages_namespaces_and_measures(
-    nowhere: Path, prefix: str, lang: str, split: str
-) -> None:
-    """Known without opening a file, so for the real ids too."""
-    dataset = ir_datasets.load(f"{prefix}/{lang}/{split}")
-    assert dataset.docs_lang() == dataset.queries_lang() == lang
-    assert dataset.docs_namespace() == dataset.queries_namespace() == f"quoter/{lang}"
-    assert dataset.queries_cls()._fields == ("query_id", "left", "right")
-    assert dataset.docs_cls()._fields == ("doc_id", "text")
-    assert "qi2022quoter" in dataset.documentation()["bibtex"]
-    names = dataset.irtoolkit().protocol_of().measures
-    expected = ["RR", "nDCG@5", "MedianRank", "Rank", "StdRank", "R@1", "R@10", "R@100"]
-    assert [ir_measures.parse_measure(name) for name in names] == [
-        ir_measures.parse_measure(name) for name in expected
-    ]
-
-
-@pytest.mark.parametrize(("lang", "quotes", "contexts"), [("en", 60, 200), ("zh", 30, 90), ("lzh", 30, 90)])  # fmt: skip
-def test_samples_are_as_large_as_they_were_to_be(lang: str, quotes: int, contexts: int) -> None:
-    sample = [ir_datasets.load(f"quoter/sample/{lang}/{split}") for split in SPLITS]
-    assert sample[0].docs_count() >= quotes
-    assert sum(part.queries_count() for part in sample) >= contexts
-
-
 # ---- where the splits begin ----------------------------------------------------------------------
 
 
@@ -270,17 +242,6 @@ def test_one_line_more_or_less_than_published(folder: Path, lang: str, more: int
     quoter._read.cache_clear()
 
 
-@pytest.mark.parametrize("lang", NAMES)
-@pytest.mark.parametrize(("count", "sizes"), [(10, (8, 1, 1)), (20, (16, 2, 2)), (700, (560, 70, 70))])  # fmt: skip
-def test_eight_to_one_to_one(
-    folder: Path, lang: str, count: int, sizes: tuple[int, int, int]
-) -> None:
-    (folder / NAMES[lang]).write_text(lines(count), encoding="utf-8")
-    parts = [query_ids(ir_datasets.load(f"quoter/{lang}/{split}")) for split in SPLITS]
-    assert tuple(map(len, parts)) == sizes
-    assert [i for part in parts for i in part] == [f"{lang}-{n}" for n in range(1, count + 1)]
-
-
 def test_the_size_that_counts_is_that_of_the_language(folder: Path) -> None:
     """English text with as many lines as the modern Chinese file is split 8:1:1."""
     (folder / NAMES["en"]).write_text(lines(sum(TABLE_1["zh"])), encoding="utf-8")
@@ -290,40 +251,6 @@ def test_the_size_that_counts_is_that_of_the_language(folder: Path) -> None:
 
 
 # ---- lines by hand -------------------------------------------------------------------------------
-
-HAND = (
-    "Before noon\tWaste not\tsaid the cook.\n"
-    "\tWant not\tsaid the guest.\n"
-    "At the end\tWaste not\t\n"
-    "Spaces\t  Want not \t around.\n"
-    "Case\twaste not\tmatters.\n"
-    "Line\u2028separators\x85and \x0bsuch\tWant not\tend\u2029no line.\n"
-    "a\tb\tc\nd\tb\te\nf\tb\tg\n"
-    "last\tb\twithout an end"
-)
-
-
-def test_lines_by_hand(folder: Path) -> None:
-    (folder / NAMES["en"]).write_bytes(HAND.encode())
-    train, val, test = (ir_datasets.load(f"quoter/en/{split}") for split in SPLITS)
-    assert [tuple(doc) for doc in train.docs_iter()] == [
-        ("en-q1", "Waste not"),
-        ("en-q2", "Want not"),
-        ("en-q3", "waste not"),
-        ("en-q4", "b"),
-    ]
-    queries = train.queries_dict()
-    assert tuple(queries["en-1"]) == ("en-1", "Before noon", "said the cook.")
-    assert queries["en-1"].context == "Before noon said the cook."
-    assert queries["en-1"].with_mask("<q>") == "Before noon <q> said the cook."
-    assert (queries["en-2"].left, queries["en-2"].right) == ("", "said the guest.")
-    assert queries["en-2"].with_mask("[M]").strip() == "[M] said the guest."
-    assert (queries["en-3"].left, queries["en-3"].right) == ("At the end", "")
-    assert queries["en-6"].right == "end\u2029no line."
-    golds = [row.doc_id[-1] for row in train.qrels_iter()]
-    assert golds == list("12123244")
-    assert [tuple(row) for row in val.qrels_iter()] == [("en-9", "en-q4", 1)]
-    assert [tuple(query) for query in test.queries_iter()] == [("en-10", "last", "without an end")]
 
 
 @pytest.mark.parametrize("lang", NAMES)
@@ -389,46 +316,6 @@ def test_a_line_that_is_none(folder: Path, lang: str, at: int, bad: str, found: 
     assert_refused(lang, path, at, found)
 
 
-@pytest.mark.parametrize(("lang", "at"), [("en", 1), ("zh", 3), ("lzh", 10)])
-@pytest.mark.parametrize(("bad", "shown"), [(b"\xff", "0xff"), (b"\xe4\xb8", "0xe4")])
-def test_text_that_is_not_utf_8(folder: Path, lang: str, at: int, bad: bytes, shown: str) -> None:
-    whole = lines(10).encode().split(b"\n")
-    whole[at - 1] = whole[at - 1].replace(b"\tq", b"\t" + bad + b"q")
-    path = folder / NAMES[lang]
-    path.write_bytes(b"\n".join(whole))
-    assert_refused(lang, path, at, f"not UTF-8: byte {shown} at column")
-
-
-@pytest.mark.parametrize("data", [b"", codecs.BOM_UTF8])
-def test_an_empty_file(folder: Path, data: bytes) -> None:
-    path = folder / NAMES["en"]
-    path.write_bytes(data)
-    with pytest.raises(InputError) as caught:
-        list(ir_datasets.load("quoter/en/train").queries_iter())
-    assert caught.value.file == str(path)
-    if not data:
-        assert caught.value.line is None
-        assert "no contexts" in caught.value.found
-        assert "fetch it again" in str(caught.value)
-
-
-def test_a_repaired_file_loads(folder: Path) -> None:
-    path = folder / NAMES["zh"]
-    path.write_text(lines(9) + "truncat", encoding="utf-8")
-    assert_refused("zh", path, 10, "0 tabs")
-    path.write_text(lines(10), encoding="utf-8")
-    assert ir_datasets.load("quoter/zh/val").queries_count() == 1
-
-
-def test_damage_to_one_language_leaves_the_others_and_the_sample_alone(folder: Path) -> None:
-    (folder / NAMES["zh"]).write_bytes(b"\xff")
-    (folder / NAMES["en"]).write_text(lines(10), encoding="utf-8")
-    assert ir_datasets.load("quoter/en/train").queries_count() == 8
-    rows = (SAMPLE / NAMES["zh"]).read_bytes().count(b"\n")
-    parts = [ir_datasets.load(f"quoter/sample/zh/{split}").queries_count() for split in SPLITS]
-    assert sum(parts) == rows
-
-
 # ---- a file that is not here ---------------------------------------------------------------------
 
 
@@ -442,27 +329,4 @@ def test_a_release_that_is_not_here(nowhere: Path, lang: str, way: str) -> None:
     assert (caught.value.file, caught.value.line) == (None, None)
     for text in ("https://github.com/thunlp/QuoteR", NAMES[lang], "$IRTOOLKIT_DATA/quoter/"):
         assert text in str(caught.value)
-    assert list(nowhere.iterdir()) == []
-
-
-@pytest.mark.parametrize("lang", NAMES)
-def test_a_folder_without_this_language(nowhere: Path, folder: Path, lang: str) -> None:
-    for other in NAMES.keys() - {lang}:
-        (folder / NAMES[other]).write_text(lines(10), encoding="utf-8")
-        assert ir_datasets.load(f"quoter/{other}/test").queries_count() == 1
-    with pytest.raises(InputError) as caught:
-        list(ir_datasets.load(f"quoter/{lang}/test").docs_iter())
-    assert (caught.value.file, caught.value.line) == (str(folder), None)
-    assert f"release file {NAMES[lang]} is missing" in caught.value.found
-    assert "https://github.com/thunlp/QuoteR" in str(caught.value)
-    assert "$IRTOOLKIT_DATA/quoter/" in str(caught.value)
-    assert {path.name for path in folder.iterdir()} == set(NAMES.values()) - {NAMES[lang]}
-    assert list(nowhere.iterdir()) == []
-
-
-@pytest.mark.parametrize("lang", NAMES)
-def test_the_sample_needs_nothing_and_is_no_stand_in(nowhere: Path, lang: str) -> None:
-    dataset = ir_datasets.load(f"quoter/sample/{lang}/train")
-    assert dataset.queries_count() > 0
-    assert Path(dataset.irtoolkit().where()) == SAMPLE
     assert list(nowhere.iterdir()) == []

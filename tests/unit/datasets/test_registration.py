@@ -87,12 +87,6 @@ def test_exported_queries_are_whole(irtoolkit: Command) -> None:
         assert [json.loads(row) for row in rows.splitlines()] == [q._asdict() for q in queries]
 
 
-def test_exported_years(irtoolkit: Command) -> None:
-    exported = irtoolkit("ir_datasets", "export", "csfcube/sample", "docs", "--format", "jsonl").out
-    years = [doc.year for doc in ir_datasets.load("csfcube/sample").docs_iter()]
-    assert [json.loads(row)["year"] for row in exported.splitlines()] == years
-
-
 def test_exported_qrels_are_qrels(irtoolkit: Command) -> None:
     rows = list(ir_datasets.load("csfcube/sample").qrels_iter())
     exported = irtoolkit("ir_datasets", "export", "csfcube/sample", "qrels").out.splitlines()

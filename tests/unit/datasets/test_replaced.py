@@ -78,12 +78,6 @@ def test_topics_that_cannot_be_asked(write: Write, name: str, text: str, said: s
         with_topics(sample(), write(name, text))
 
 
-def test_trec_topics(write: Write) -> None:
-    top = "<top>\n<num> Number: 7\n<title> a coat\n<desc> Description:\nwhose?\n</top>\n"
-    (query,) = with_topics(sample(), write("topics.301", top)).queries()
-    assert (query.query_id, query.text) == ("7", "a coat")
-
-
 def test_other_judgments_keep_folds_that_they_cover(write: Write) -> None:
     rows = [f"{q.query_id} 0 {q.doc_id} {q.relevance}" for q in sample().qrels_iter()]
     whole = with_qrels(sample(), write("all.qrels", "\n".join(rows) + "\n"))
@@ -109,14 +103,6 @@ def test_both_forms_of_judgments(write: Write) -> None:
 def line(data: Dataset, depth: int | None = None) -> str:
     system = find_system("bm25", {})
     return candidates_line(data, system.load(data), system, depth)
-
-
-def test_pools_and_corpora_are_named_with_their_sizes() -> None:
-    assert line(sample()) == "candidates: the dataset's pools, 17-21 per query"
-    assert (
-        line(sample(), 20) == "candidates: the dataset's pools, 17-21 per query, ranked to depth 20"
-    )
-    assert line(with_candidates(sample(), "corpus"), 100) == "candidates: the corpus, 48 documents"
 
 
 def test_the_list_of_a_first_stage_is_named() -> None:

@@ -19,7 +19,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_chunks
 from irtoolkit.datasets import strictjson
-from irtoolkit.datasets.strictjson import read_json_file, read_jsonl, read_members
+from irtoolkit.datasets.strictjson import read_members
 
 Write = Callable[..., Path]
 REMEDY = "the release file is damaged: fetch it again"
@@ -69,31 +69,6 @@ def test_scalars_are_not_cut(write: Write, size: int, number: str, space: str) -
     path = write("x.json", f'{{"a":{space}{number}{space},"b": [{number}]{space}}}')
     (_, _, one), (_, _, two) = read_members(path, "things")
     assert [repr(one), repr(two)] == [repr(json.loads(number)), repr([json.loads(number)])]
-
-
-@pytest.mark.parametrize("text", ["{}", " {} ", "\n{\n}\n", "\ufeff{}", "{\t}"])
-def test_an_empty_object(write: Write, size: int, text: str) -> None:
-    assert list(read_members(write("x.json", text), "things")) == []
-
-
-def test_lines_are_those_of_the_keys(write: Write, size: int) -> None:
-    text = '\n{"a"\n: 1, "b":\n\n[1,\n2], \n\n"c": {"d": "\\n\\n"}, "e": {\n}\r\n,\n"f": 0\n}\n'
-    rows = list(read_members(write("x.json", text), "things"))
-    assert [(line, key) for line, key, _ in rows] == [
-        (2, "a"), (3, "b"), (8, "c"), (8, "e"), (11, "f"),
-    ]  # fmt: skip
-
-
-def test_members_are_given_as_they_are_read(write: Write, size: int) -> None:
-    rows = read_members(write("x.json", '{"a": 1, "b": [2], "c": x}'), "things")
-    assert [next(rows), next(rows)] == [(1, "a", 1), (1, "b", [2])]
-    with pytest.raises(InputError):
-        next(rows)
-
-
-def test_one_key_in_several_objects_is_no_repetition(write: Write, size: int) -> None:
-    value = {"a": {"a": {"a": 1}, "b": ["a", {"a": 2}]}, "b": {"a": 2}}
-    assert {k: v for _, k, v in read_members(write("x.json", json.dumps(value)), "x")} == value
 
 
 # ---- damage --------------------------------------------------------------------------------------
@@ -190,17 +165,6 @@ def test_damage_and_its_line(write: Write, size: int, text: str, line: int, foun
     assert (error.line, error.remedy) == (line, REMEDY)
 
 
-def test_read_json_names_the_same_line_for_twins_and_halves(write: Write) -> None:
-    path = write("x.json", '{"a": 1,\n"b": {"c": "\\ud83d\\ude00",\n"d": ["\\udead"]}}')
-    with pytest.raises(InputError, match="half a surrogate pair") as caught:
-        read_json_file(path)
-    assert caught.value.line == 3
-    path = write("y.json", '{"x": 1,\n"x": 2,\n"y": {"z": 1,\n"z": 2}}')
-    with pytest.raises(InputError, match="the key 'x' appears twice") as caught:
-        read_json_file(path)
-    assert caught.value.line == 2
-
-
 def test_a_number_without_end(write: Write, size: int) -> None:
     digits = sys.get_int_max_str_digits() + 1
     path = write("x.json", f'{{"a": 1,\n"b":\n[{"7" * (digits - 1)}, {"7" * digits}]}}')
@@ -247,52 +211,3 @@ def test_a_damaged_gzip_file(write: Write, size: int) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.json").found == "no such file"
     assert "cannot read" in refusal(tmp_path).found
-
-
-# ---- long lines ----------------------------------------------------------------------------------
-
-
-def test_a_long_json_line(write: Write) -> None:
-    long = json.dumps({"a": "x" * 10_000_000})
-    rows = read_jsonl(write("x.jsonl", f"1\n{long}\n{long[:-1]}\n"))
-    assert [next(rows)[0], len(next(rows)[1]["a"])] == [1, 10_000_000]
-    with pytest.raises(InputError, match="not JSON at column") as caught:
-        next(rows)
-    assert caught.value.line == 3
-
-
-# ---- pieces of text ------------------------------------------------------------------------------
-
-
-def test_pieces_are_given_before_what_is_wrong(write: Write) -> None:
-    pieces = read_chunks(write("x", b"abcdef\nghi\n\xff"), 4)
-    assert [next(pieces), next(pieces)] == ["abcdef\n", "ghi\n"]
-    with pytest.raises(InputError) as caught:
-        next(pieces)
-    assert caught.value.line == 3
-
-
-def test_a_column_far_into_a_line(write: Write) -> None:
-    path = write("x", b"a\n" + b"b" * 3_000_000 + b"\xffc\n")
-    with pytest.raises(InputError) as caught:
-        list(read_chunks(path))
-    assert caught.value.line == 2
-    assert caught.value.found == "not UTF-8: byte 0xff at column 3000001"
-
-
-@pytest.mark.parametrize("name", ["none", "none.gz"])
-def test_pieces_of_a_missing_file(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        list(read_chunks(tmp_path / name))
-
-
-def test_pieces_of_a_truncated_gzip_file(write: Write) -> None:
-    data = "".join(f"{n * n}\n" for n in range(10_000)).encode()
-    pieces = read_chunks(write("x.gz", gzip.compress(data)[:-100]), 1000)
-    found: list[str] = []
-    with pytest.raises(InputError, match="damaged gzip data") as caught:
-        found.extend(pieces)  # keeps what comes before the error
-    before = "".join(found)
-    assert data.decode().startswith(before)
-    assert caught.value.line == before.count("\n") + 1
-    assert caught.value.remedy == "copy or download the file again"

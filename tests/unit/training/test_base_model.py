@@ -14,7 +14,6 @@ from sentence_transformers import (
     CrossEncoder,
     MultiVectorEncoder,
     SentenceTransformer,
-    SparseEncoder,
 )
 from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
@@ -113,11 +112,6 @@ def test_own_pooling_keeps_all_of_a_model(starts: Any) -> None:
     assert (model.similarity_fn_name, model.max_seq_length) == ("dot", 20)
     assert model.prompts == {"query": "the ", "document": "a "}
     assert np.allclose(model.encode_query(QUERIES), own.encode_query(QUERIES), atol=1e-6)
-
-
-def test_another_pooling_takes_the_place_of_all_that_follows(starts: Any) -> None:
-    model = build(starts["whole"], pooling="cls")
-    assert [type(module).__name__ for module in model] == ["Transformer", "Pooling"]
 
 
 def test_two_encoders_have_nothing_in_common(starts: Any) -> None:
@@ -239,13 +233,6 @@ def test_late_interaction_goes_on_from_colbert(starts: Any) -> None:
     model, own = build(starts["colbert"], kind="late"), MultiVectorEncoder(starts["colbert"], device="cpu")  # fmt: skip
     assert same(model, own)
     assert (model.prompts, model[0].query_expansion) == (own.prompts, own[0].query_expansion)
-
-
-def test_sparse_vectors_of_a_masked_language_model(starts: Any) -> None:
-    model = build(starts["masked"], kind="sparse")
-    assert isinstance(model, SparseEncoder)
-    assert [type(module).__name__ for module in model] == ["Transformer", "SpladePooling"]
-    assert model.similarity_fn_name == "dot"
 
 
 def test_building_draws_from_nobody_elses_numbers(starts: Any) -> None:

@@ -81,15 +81,6 @@ def test_encoders_are_two_and_one_can_be_frozen() -> None:
         freeze_documents(build(encoders=1))
 
 
-def test_a_seed_is_a_model() -> None:
-    def weights(seed: int) -> list[Any]:
-        made = build_model(recipe(), seed, "cpu", TEXTS)
-        return [p.detach().numpy() for p in made.parameters()]
-
-    assert all(map(np.array_equal, weights(1), weights(1)))
-    assert not any(map(np.array_equal, weights(1), weights(2)))
-
-
 def test_what_is_saved_is_a_model_for_everybody(tmp_path: Path) -> None:
     model = build(similarity="dot", query_length=5, doc_length=3)
     model.save_pretrained(str(tmp_path / "model"), create_model_card=False)

@@ -29,7 +29,7 @@ from irtoolkit.retrievers.texts import view
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.training.losses import check_stage
 from irtoolkit.training.model_paths import RECORD, trained_by, trained_folder
-from irtoolkit.training.recipe_files import FOLDER, find_recipe, recipe_names, recipe_variables
+from irtoolkit.training.recipe_files import find_recipe, recipe_names, recipe_variables
 from irtoolkit.training.recipes import Recipe
 from tests.conftest import Answer
 from tests.each import each
@@ -50,16 +50,6 @@ each_choice = each("name, chosen", CHOICES)
 
 
 # -- what recipes say ----------------------------------------------------------------------------
-
-
-def test_the_recipes_of_the_papers_are_there() -> None:
-    """Issue 7's list."""
-    assert set(recipe_names()) >= {
-        "dense-relic", "egret", "egret-books", "egret-books-eli5", "dpr-plotretrieval",
-        "dpr-relic", "specter-id", "quoter", "quoter-no-sememe", "quoter-no-retrain",
-        "quoter-no-simtrain", "bert-sim", "bert-cls", "reranker-pointwise", "reranker-pairwise",
-        "reranker-listwise", "distilled", "distilled-kl", "colbert", "splade",
-    }  # fmt: skip
 
 
 @each_choice
@@ -212,13 +202,6 @@ def test_quoters_batches_and_lengths_are_its_codes(
     assert (recipe.query_length, recipe.doc_length) == lengths
 
 
-@pytest.mark.parametrize("name", ["quoter", "quoter-no-sememe", "quoter-no-retrain"])
-def test_quoters_first_stage_is_chosen_as_by_its_code(name: str) -> None:
-    first = find_recipe(name).stages[0]
-    assert (first.measure, first.ways, first.patience) == ("R@1", first.count + 1, 3)
-    assert first.ways == 20
-
-
 @pytest.mark.parametrize(
     ("language", "lookup"), [("en", "nltk"), ("zh", "tokens"), ("lzh", "tokens")]
 )
@@ -289,18 +272,6 @@ def test_dpr_is_trained_alike_on_both() -> None:
 
 
 @each("name", recipe_names())
-def test_what_a_recipe_must_be_given_is_in_its_note(name: str) -> None:
-    recipe = find_recipe(name)
-    given = set()
-    for stage in recipe.stages:
-        given |= {"run"} if stage.negatives == "mined" else set()
-        given |= {"file"} if stage.source in ("examples", "triples") else set()
-    given |= {"sememes"} if recipe.sememes else set()
-    for setting in given:
-        assert re.search(rf"--set (\d\.)?{setting}=", recipe.note), setting
-
-
-@each("name", recipe_names())
 def test_commands_in_a_note_can_be_given(name: str) -> None:
     for command in re.findall(r"`irtoolkit ([^`]*)`", find_recipe(name).note):
         words = [word for word in shlex.split(command) if word != "..."]
@@ -311,17 +282,6 @@ def test_commands_in_a_note_can_be_given(name: str) -> None:
         if words[0] == "retrieve":
             assert find_system(args.system, {}, args.dataset).retriever.name == "bm25"
             assert args.dataset in {stage.dataset for stage in find_recipe(name).stages}
-
-
-@each("name", [name for name in recipe_names() if not name.startswith("minilm")])
-def test_each_number_has_its_place_beside_it_or_the_note_says_that_some_are_ours(name: str) -> None:
-    lines = (FOLDER / f"{name}.toml").read_text("utf-8").splitlines()
-    numbers = [line for line in lines if re.match(r"\w+ = [\d.]", line)]
-    bare = [line for line in numbers if "#" not in line]
-    assert not bare or " ours" in find_recipe(name).note, bare
-    place = r"§|footnote|Appendix|Table|released code|dense-RELiC|TAS-B"
-    for line in numbers:
-        assert "#" not in line or re.search(place, line), line
 
 
 # -- models --------------------------------------------------------------------------------------
@@ -407,13 +367,6 @@ def test_a_row_is_shown_what_its_model_was_trained_on(table: Table, row: Row, gr
     parts = [part for part in shown.parts if part not in ("test", "val", "dev")]
     trained = [part for part in stage.dataset.split("/") if part not in ("train", "4-4")]
     assert parts == trained  # four sentences on either side are what RELiC shows by itself
-
-
-@each_trained
-def test_files_that_a_row_names_are_in_the_recipes_note(table: Table, row: Row, group: str) -> None:
-    for setting, value in settings_of(row, group).items():
-        if setting.rpartition(".")[2] in ("file", "run"):
-            assert value in find_recipe(str(row.train)).note
 
 
 def test_every_recipe_of_a_paper_trains_a_row() -> None:
@@ -608,14 +561,6 @@ def test_what_a_dataset_shows_tells_a_benchmarks_tables_apart(dataset_id: str, s
     language = next((code for code in ("en", "zh", "lzh") if code in dataset_id.split("/")), None)
     own = {} if language is None else {"language": language}
     assert training.settings == {"side": side, **own}
-
-
-def test_a_benchmarks_first_table_has_its_name() -> None:
-    assert {table.benchmark for table in tables().values()} <= set(tables())
-    assert find_table("quoter-left").benchmark == "quoter"
-    assert find_table("plotretrieval-trained").benchmark == "plotretrieval"
-    assert find_table("csfcube").benchmark == "csfcube"
-    assert {row.view for row in find_table("quoter-left").rows} == {"left"}
 
 
 def test_a_system_of_another_table_is_found_too() -> None:

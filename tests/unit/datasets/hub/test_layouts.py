@@ -10,7 +10,6 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.hub.names import parse_hub_name
 from irtoolkit.runs import Run
 from tests.unit.datasets.hub.folders import (
     BEIR,
@@ -148,19 +147,6 @@ def test_a_layout_that_nobody_knows_is_refused(tmp_path: Path) -> None:
 def test_a_name_of_another_form_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"write hf:OWNER/NAME|hub"):
         ir.load(name)
-
-
-def test_the_parts_of_a_name() -> None:
-    name = parse_hub_name("hf:mteb/MIRACL@main/de/dev")
-    assert (name.place, name.revision, name.parts) == ("mteb/MIRACL", "main", ("de", "dev"))
-    assert parse_hub_name("hf://datasets/mteb/scifact").place == "mteb/scifact"
-
-
-def test_a_dataset_that_is_not_in_the_cache_needs_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match=r"someone/nothing is not in its cache"):
-        ir.load("hf:someone/nothing")
 
 
 @pytest.mark.parametrize(

@@ -18,21 +18,6 @@ def topics(path: Path, text: str) -> dict[str, str]:
     return {query.query_id: query.text for query in asked.queries_iter()}
 
 
-@pytest.mark.parametrize(
-    "header", ["qid\tquery", "id\ttext", "Query_ID\tTitle", "_id\ttext", "topic\tquestion"]
-)
-def test_a_header_is_no_row(tmp_path: Path, header: str) -> None:
-    """The same for topics and for documents."""
-    assert topics(tmp_path / "t.tsv", f"{header}\n44\tankle\n") == {"44": "ankle"}
-    (tmp_path / "d.tsv").write_text(f"{header}\n44\tankle\n")
-    assert [doc.doc_id for doc in ir.load(tmp_path / "d.tsv").docs_iter()] == ["44"]
-
-
-def test_below_a_blank_line_the_same_words_are_a_row(tmp_path: Path) -> None:
-    assert topics(tmp_path / "t.tsv", "\nid\ttext\n") == {"id": "text"}
-    assert topics(tmp_path / "t.tsv", "7\tx\nid\ttext\n") == {"7": "x", "id": "text"}
-
-
 def test_a_first_line_that_may_be_either_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="may be a header or a row"):
         topics(tmp_path / "t.tsv", "qid\tankle brace\n44\tx\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import register as command
-from irtoolkit.datasets import cache, dataset_ids
+from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.local import collection, formats, registered, registering, registry
 from irtoolkit.datasets.local.registering import register_collection
 from tests.conftest import Answer
@@ -141,13 +140,6 @@ def refused(act: Callable[[], object], *parts: object, line: int | None = None) 
 # Documents
 
 
-def test_trec_documents(folder: Callable[..., Path]) -> None:
-    first, second = docs_of(folder({"docs.trec": DOCS}))
-    assert (first.doc_id, second) == ("D-1", ("D-2", "lazy dogs"))
-    assert first.text.split() == ["Foxes", "the", "quick", "&", "brown", "fox"]
-    assert first.default_text() == first.text
-
-
 def test_what_is_no_text_of_a_trec_document(folder: Callable[..., Path]) -> None:
     markup = (
         "<DOC><DOCNO>1</DOCNO><DOCHDR>\nhttp://x.y 200\n</DOCHDR>a<b>c</b><!-- not\nthis -->"
@@ -155,11 +147,6 @@ def test_what_is_no_text_of_a_trec_document(folder: Callable[..., Path]) -> None
     )
     (doc,) = docs_of(folder({"docs.trec": markup}))
     assert doc.text.split() == ["a", "c", "1", "<", "2", "<p>", "é"]
-
-
-def test_trec_documents_that_share_a_line(folder: Callable[..., Path]) -> None:
-    line = "<root><DOC><DOCNO>1</DOCNO>a</DOC> <DOC><DOCNO>2</DOCNO>b</DOC></root>\n"
-    assert docs_of(folder({"docs.trec": line})) == [("1", "a"), ("2", "b")]
 
 
 @pytest.mark.parametrize(
@@ -183,21 +170,6 @@ def test_damaged_trec_documents(
 ) -> None:
     path = folder({"docs.trec": content})
     refused(lambda: docs_of(path), path / "docs.trec", said, line=line)
-
-
-def test_json_documents_with_titles(folder: Callable[..., Path]) -> None:
-    rows = [
-        {"_id": "1", "title": "Foxes", "text": "quick", "metadata": {"url": "x"}},
-        {"_id": 2, "title": None, "text": " slow "},
-        {"_id": "3", "text": ""},
-    ]
-    text = "\n\n".join(map(json.dumps, rows))
-    found = docs_of(folder({"corpus.jsonl": text}))
-    assert found == [("1", "Foxes", "quick"), ("2", "", "slow"), ("3", "", "")]
-    assert [doc.default_text() for doc in found] == ["Foxes quick", "slow", ""]
-    dataset = ir_datasets.load("t/docs")
-    assert dataset.docs_cls()._fields == ("doc_id", "title", "text")
-    assert dataset.docs_cls().__annotations__ == dict.fromkeys(dataset.docs_cls()._fields, str)
 
 
 @pytest.mark.parametrize("name", formats.DOC_IDS)
@@ -234,27 +206,6 @@ def test_damaged_json_documents(
     refused(lambda: docs_of(path), path / "docs.jsonl", said, line=line)
 
 
-def test_tsv_documents(folder: Callable[..., Path]) -> None:
-    path = folder({"collection.tsv": "0\tthe presence of\n\n7\t\n"})
-    assert docs_of(path) == [("0", "the presence of"), ("7", "")]
-
-
-@pytest.mark.parametrize(
-    ("content", "line", "said"),
-    [
-        ("1\ta\n2\ta\tb\n", 2, "2 tabs instead of 1"),
-        ("1\ta\nb\n", 2, "0 tabs instead of 1"),
-        ("1\ta\n \tb\n", 2, "' ' is not one word"),
-        ("plain text\n", 1, "docs in an unknown format"),
-    ],
-)
-def test_damaged_tsv_documents(
-    folder: Callable[..., Path], content: str, line: int, said: str
-) -> None:
-    path = folder({"docs.tsv": content})
-    refused(lambda: docs_of(path), path / "docs.tsv", said, line=line)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -284,16 +235,6 @@ def test_line_ends_marks_and_gzip_change_nothing(
     assert list(dataset.qrels_iter()) == [("1", "1", 2), ("2", "2", 0)]
 
 
-def test_trec_files_with_other_line_ends(folder: Callable[..., Path]) -> None:
-    files = {"docs.trec": DOCS, "topics": CLASSIC, "qrels": "301 0 D-1 1\n"}
-    register_collection("t/lf", folder({**files}))
-    crlf = {name: text.replace("\n", "\r\n") for name, text in files.items()}
-    register_collection("t/crlf", folder({**crlf}, "crlf"))
-    first, second = ir_datasets.load("t/lf"), ir_datasets.load("t/crlf")
-    assert list(first.docs_iter()) == list(second.docs_iter())
-    assert list(first.queries_iter()) == list(second.queries_iter())
-
-
 @pytest.mark.parametrize("name", ["docs.trec", "topics.txt", "qrels"])
 def test_not_utf8(small: Path, name: str) -> None:
     path = small / name
@@ -303,12 +244,6 @@ def test_not_utf8(small: Path, name: str) -> None:
     refused(act, path, "not UTF-8: byte 0xe9", "iconv", line=lines)
 
 
-@pytest.mark.parametrize("name", ["docs.trec", "topics.txt", "qrels"])
-def test_empty_files(small: Path, name: str) -> None:
-    (small / name).write_text("\n")
-    refused(lambda: register_collection("t/x", small), small / name, "an empty file")
-
-
 def test_damaged_gzip(folder: Callable[..., Path]) -> None:
     path = folder({"docs.trec.gz": gzip.compress(DOCS.encode() * 500)[:-20]})
     with pytest.raises(InputError, match="damaged gzip data") as caught:
@@ -316,23 +251,6 @@ def test_damaged_gzip(folder: Callable[..., Path]) -> None:
     assert caught.value.file == str(path / "docs.trec.gz")
     assert 1 < (caught.value.line or 0) <= 500 * DOCS.count("\n") + 1
     assert registry.read_registry() == {}
-
-
-@pytest.mark.parametrize(
-    ("name", "first", "second", "line"),
-    [
-        ("docs{}.tsv", "1\ta\n2\tb\n", "3\tc\n\n1\td\n", 3),
-        ("docs{}.jsonl", '{"id": 1, "text": "a"}', '\n{"id": "1", "text": "b"}', 2),
-        ("docs{}.trec", "<DOC>\n<DOCNO>1</DOCNO></DOC>", "<DOC>\n<DOCNO>1</DOCNO></DOC>", 1),
-    ],
-)
-def test_duplicate_documents(
-    folder: Callable[..., Path], name: str, first: str, second: str, line: int
-) -> None:
-    path = folder({name.format(1): first, name.format(2): second})
-    said = f"document 1 appears twice, first at {name.format(1)}:1"
-    error = refused(lambda: docs_of(path), said, "keep one", line=line)
-    assert error.file == str(path / name.format(2))
 
 
 def test_ids_of_one_hash_are_not_duplicates(
@@ -346,13 +264,6 @@ def test_ids_of_one_hash_are_not_duplicates(
     ]
 
 
-def test_a_document_of_ten_megabytes_on_one_line(folder: Callable[..., Path]) -> None:
-    text = "word " * 2_000_000
-    content = f"<DOC><DOCNO>1</DOCNO>{text}</DOC><DOC><DOCNO>2</DOCNO>b</DOC>"
-    found = docs_of(folder({"docs.trec": content}))
-    assert [len(doc.text) for doc in found] == [len(text) - 1, 1]
-
-
 @pytest.mark.parametrize("opened", ["<!-- ", "<script>", "<DOCHDR>", "<a ", "<", "&lt", "<docno "])
 def test_mark_up_that_is_never_closed_takes_no_time(
     folder: Callable[..., Path], opened: str
@@ -360,13 +271,6 @@ def test_mark_up_that_is_never_closed_takes_no_time(
     content = f"<DOC><DOCNO>1</DOCNO>text{opened * 200_000}</DOC>"
     (doc,) = docs_of(folder({"docs.trec": content}))
     assert doc.text.startswith("text")
-
-
-def test_an_empty_document_is_allowed_and_told(small: Path, irtoolkit: Command) -> None:
-    (small / "docs.trec").write_text(DOCS + "<DOC><DOCNO>D-3</DOCNO><TEXT> </TEXT></DOC>\n")
-    answer = irtoolkit("register", "t/x", small)
-    assert "1 documents have no text" in answer.err
-    assert ir_datasets.load("t/x").docs_store().get("D-3").text == ""
 
 
 def test_several_files_and_folders_of_documents(folder: Callable[..., Path]) -> None:
@@ -388,46 +292,11 @@ def test_documents_of_two_formats(folder: Callable[..., Path]) -> None:
 # Topics
 
 
-def test_classic_topics_without_closing_tags(folder: Callable[..., Path]) -> None:
-    first, second = topics_of(folder, CLASSIC)
-    assert first == (
-        "301",
-        "International Organized Crime",
-        "Identify organizations that participate in international crime.",
-        "A relevant document names one.",
-    )
-    assert first._fields == ("query_id", "title", "description", "narrative")
-    assert first.default_text() == "International Organized Crime"
-    assert second.title == "Poliomyelitis and Post-Polio"
-    assert second.narrative == 'Relevant is "control".'
-
-
-def test_closed_topics(folder: Callable[..., Path]) -> None:
-    (topic,) = topics_of(folder, CLOSED)
-    assert topic == ("1", "FOXES AND DOGS")
-    assert topic.default_text() == topic.text == "FOXES AND DOGS"
-
-
 def test_a_topic_without_a_title_is_its_description(folder: Callable[..., Path]) -> None:
     text = "<top>\n<num> Number: 201\n<desc> Description:\nWhat is done?\n</top>"
     (topic,) = topics_of(folder, text)
     assert topic == ("201", "", "What is done?", "")
     assert topic.default_text() == "What is done?"
-
-
-def test_json_topics(folder: Callable[..., Path]) -> None:
-    rows = [{"_id": "q1", "text": "a  b", "metadata": {}}, {"_id": 2, "text": "c"}]
-    text = "\n".join(map(json.dumps, rows))
-    assert topics_of(folder, text, "queries.jsonl") == [("q1", "a b"), ("2", "c")]
-
-
-def test_json_topics_with_descriptions(folder: Callable[..., Path]) -> None:
-    row = {"qid": "1", "title": "a", "description": "b", "narrative": None}
-    assert topics_of(folder, json.dumps(row)) == [("1", "a", "b", "")]
-
-
-def test_tsv_topics(folder: Callable[..., Path]) -> None:
-    assert topics_of(folder, "1\ta b\n2\tc\n") == [("1", "a b"), ("2", "c")]
 
 
 @pytest.mark.parametrize(
@@ -464,16 +333,6 @@ def test_damaged_topics(
 
 
 # Judgments
-
-
-def test_trec_qrels(folder: Callable[..., Path]) -> None:
-    found = qrels_of(folder, "q1 0 d1 2\nq2\t0\td2\t-1\n")
-    assert found == [("q1", "d1", 2), ("q2", "d2", -1)]
-
-
-def test_beir_qrels(folder: Callable[..., Path]) -> None:
-    found = qrels_of(folder, "query-id\tcorpus-id\tscore\nq1\td2\t1\n")
-    assert found == [("q1", "d2", 1)]
 
 
 BEIR = "query-id\tcorpus-id\tscore\n"
@@ -527,11 +386,6 @@ def test_qrels_without_topics(folder: Callable[..., Path]) -> None:
     refused(lambda: register_collection("t/x", path), path / "qrels", *said)
 
 
-def test_topics_without_judgments_are_told(small: Path, irtoolkit: Command) -> None:
-    (small / "topics.txt").write_text(CLOSED + CLASSIC)
-    assert "2 of 3 topics have no judgments" in irtoolkit("register", "t/x", small).err
-
-
 # What is taken for what
 
 
@@ -574,23 +428,6 @@ def test_a_choice_is_refused(
 ) -> None:
     folder(more)
     refused(lambda: register_collection("t/x", small), small, said)
-
-
-def test_a_choice_is_made_by_name(small: Path, folder: Callable[..., Path]) -> None:
-    folder({"topics2.txt": CLASSIC})
-    register_collection("t/x", small, {"topics": ["topics2.txt"], "qrels": ["none"]})
-    dataset = ir_datasets.load("t/x")
-    assert (dataset.queries_count(), dataset.has_qrels()) == (2, False)
-
-
-def test_files_outside_of_the_folder(
-    small: Path, folder: Callable[..., Path], tmp_path: Path
-) -> None:
-    folder({"t.tsv": "1\tfrom elsewhere\n"}, "other")
-    register_collection("t/x", small, {"topics": ["other/t.tsv"]})
-    assert list(ir_datasets.load("t/x").queries_iter()) == [("1", "from elsewhere")]
-    files = registry.read_registry()["t/x"].parts()["topics"].files
-    assert list(files) == [str(tmp_path / "other" / "t.tsv")]
 
 
 @pytest.mark.parametrize(
@@ -698,12 +535,6 @@ def test_the_dataset_is_whole(small: Path) -> None:
     assert dataset.documentation()["pretty_name"] == "t/x"
 
 
-def test_two_ids_of_one_folder_stay_apart(small: Path) -> None:
-    register_collection("t", small)
-    register_collection("t/x", small)
-    assert ir_datasets.docs_parent_id("t/x") == "t/x"
-
-
 def test_nothing_is_opened_before_it_is_used(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     register_collection("t/x", small)
     opened: list[str] = []
@@ -808,18 +639,6 @@ def test_changed_files_take_the_place_of_the_old(
     assert seen.stdout == "3\n"
 
 
-def test_another_folder_takes_the_place(
-    small: Path, folder: Callable[..., Path], irtoolkit: Command
-) -> None:
-    register_collection("t/x", small)
-    other = folder({"docs.tsv": "1\ta\n"}, "other")
-    answer = irtoolkit("register", "t/x", other, "--replace")
-    assert "in place of what had the name: 1 docs\n" in answer.err
-    assert not ir_datasets.load("t/x").has_queries()
-    assert [doc.text for doc in ir_datasets.load("t/x").docs_iter()] == ["a"]
-    assert irtoolkit("register", "t/new", other, "--replace").err.endswith("registered: 1 docs\n")
-
-
 def test_nothing_is_lost_where_the_new_files_are_bad(small: Path, irtoolkit: Command) -> None:
     register_collection("t/x", small)
     before = registry.registry_path().read_bytes()
@@ -842,25 +661,6 @@ def test_what_cannot_be_replaced(small: Path, irtoolkit: Command) -> None:
     ):
         answer = irtoolkit("register", *args)
         assert (answer.status, said in answer.err) == (2, True), answer.err
-
-
-def test_a_damaged_line_is_to_be_edited(folder: Callable[..., Path], irtoolkit: Command) -> None:
-    path = folder({"docs.jsonl": '{"id": "1", "text": "a"}\n{"id": "2", "te'})
-    assert irtoolkit("register", "t/x", path).err.endswith(
-        "docs.jsonl:2: not JSON at column 13: Unterminated string starting at"
-        " (edit line 2: a line is one JSON object)\n"
-    )
-
-
-def test_what_was_taken_is_told(small: Path, irtoolkit: Command) -> None:
-    answer = irtoolkit("register", "t/x", small)
-    assert answer.out == ""
-    assert answer.err.splitlines() == [
-        f"docs: {small}/docs.trec (TREC)",
-        f"topics: {small}/topics.txt (TREC)",
-        f"qrels: {small}/qrels (TREC)",
-        "t/x registered: 2 docs, 1 topics, 2 qrels",
-    ]
 
 
 def test_fields_that_are_not_used_are_told(folder: Callable[..., Path], irtoolkit: Command) -> None:
@@ -930,16 +730,6 @@ def test_arguments_that_say_nothing(small: Path, irtoolkit: Command, args: list[
     assert registry.read_registry() == {}
 
 
-def test_an_error_is_one_line(small: Path, irtoolkit: Command) -> None:
-    (small / "topics.txt").write_text(CLASSIC)
-    answer = irtoolkit("register", "t/x", small)
-    assert (answer.status, answer.out) == (2, "")
-    assert answer.err == (
-        f"irtoolkit: {small}/qrels:1: topic 1 is not in the file of topics"
-        " (remove its judgments, or name the matching file of topics with --topics)\n"
-    )
-
-
 def entry_damages() -> Iterator[Callable[[dict[str, Any]], Any]]:
     yield lambda e: []
     yield lambda e: {**e, "folder": "relative"}
@@ -1001,27 +791,6 @@ def test_a_changed_file(small: Path, name: str, use: Callable[[Any], object]) ->
     use(collection.collection_dataset("t/x", registry.read_registry()["t/x"]))
 
 
-def test_a_folder_that_is_only_touched_is_the_same(small: Path) -> None:
-    register_collection("t/x", small)
-    os.utime(small / "docs.trec", (1, 1))
-    assert collection.collection_dataset("t/x", registry.read_registry()["t/x"]).docs_count() == 2
-
-
-def test_a_place_that_cannot_be_written(
-    small: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home.mkdir()
-    (home / "irtoolkit").write_text("a file where a folder should be")
-    refused(lambda: register_collection("t/x", small), "cannot write", "IR_DATASETS_HOME")
-
-
-def test_nothing_is_kept_of_what_is_refused(small: Path, home: Path, tmp_path: Path) -> None:
-    (small / "docs.trec").write_text(DOCS + "<DOC>")
-    refused(lambda: register_collection("t/x", small), "is not closed", line=DOCS.count("\n") + 1)
-    assert not (home / "irtoolkit" / "registered.json").exists()
-    assert list((tmp_path / "cache").rglob("*.arrow")) == []
-
-
 # Size
 
 
@@ -1044,9 +813,3 @@ def test_examples_run_as_they_are_printed(folder: Callable[..., Path], irtoolkit
         answer = irtoolkit(*shlex.split(line)[1:])
         assert answer.status == 0, answer
     assert list(registry.read_registry()) == ["scifact/test", "mine", "emma"]
-
-
-def test_the_cache_is_where_it_is_said_to_be(small: Path, tmp_path: Path) -> None:
-    register_collection("t/x", small)
-    assert cache.cache_home() == tmp_path / "cache"
-    assert any(path.name.startswith("docs-trec-") for path in (tmp_path / "cache").iterdir())

@@ -87,13 +87,6 @@ def test_files_are_documents_queries_and_judgments(tmp_path: Path, end: str) -> 
     assert asked.query_ids() == ["q1", "q2"]
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
-def test_titles_and_other_columns(tmp_path: Path, mark: str) -> None:
-    columns = {"year": [1, 2], "Title": ["At sea", ""], "Contents": ["a", "b"], "DocNo": ["x", "y"]}
-    path = write_csv(tmp_path / "docs.csv", columns, mark)
-    assert texts(ir.load(path)) == {"x": "At sea a", "y": "b"}
-
-
 def test_a_sheet_with_tabs_and_three_columns(tmp_path: Path) -> None:
     columns = {"id": ["x"], "title": ["At sea"], "text": ["a"]}
     assert texts(ir.load(write_csv(tmp_path / "docs.tsv", columns, "\t"))) == {"x": "At sea a"}
@@ -143,13 +136,6 @@ def test_novels_beside_other_files(tmp_path: Path) -> None:
     assert {doc.doc_id.partition(":")[0] for doc in ir.load(folder).docs_iter()} == {"emma"}
 
 
-def test_candidates_of_a_folder(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, ".csv")
-    rows = "q1 Q0 d2 1 2.5 x\nq1 Q0 d1 2 1.5 x\nq2 Q0 d2 1 1.0 x\n"
-    (folder / "candidates.run").write_text(rows)
-    assert ir.load(folder).pools() == {"q1": ["d2", "d1"], "q2": ["d2"]}
-
-
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -179,37 +165,11 @@ def test_quotes_between_tabs_are_text(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_quoted_header_says_that_columns_are_quoted(tmp_path: Path) -> None:
-    path = tmp_path / "docs.tsv"
-    path.write_text('"id"\t"title"\t"text"\n"d1"\t"A"\t"a ""b"" c"\n')
-    assert texts(ir.load(path)) == {"d1": 'A a "b" c'}
-
-
-@pytest.mark.parametrize("columns", ["id,text", "id,title,text", "doc_id;title;text"])
-@pytest.mark.parametrize("end", [".csv", ".tsv"])
-def test_long_texts(tmp_path: Path, columns: str, end: str) -> None:
-    mark = ";" if ";" in columns else ","
-    book = "whale " * 50_000 + "end"
-    fields = {"id": "d1", "doc_id": "d1", "title": "", "text": book}
-    path = tmp_path / f"docs{end}"
-    row = mark.join(fields[name] for name in columns.split(mark))
-    path.write_text(f"{columns}\n{row}\n")
-    assert texts(ir.load(path)) == {"d1": book}
-
-
 @pytest.mark.parametrize("end", WRITERS)
 def test_documents_with_a_topic_and_a_score_are_documents(tmp_path: Path, end: str) -> None:
     columns = {"docid": ["d1"], "text": ["a captain"], "topic": ["sea"], "score": [3]}
     path = WRITERS[end](tmp_path / f"docs{end}", columns)
     assert texts(ir.load(path)) == {"d1": "a captain"}
-
-
-@pytest.mark.parametrize("end", WRITERS)
-def test_judgments_beside_texts_are_read_where_they_are_named(tmp_path: Path, end: str) -> None:
-    columns = {**QRELS, "text": DOCS["text"]}
-    path = WRITERS[end](tmp_path / f"sheet{end}", columns)
-    data = ir.load(dict(zip(*DOCS.values(), strict=True)), qrels=path)
-    assert [tuple(row) for row in data.qrels] == [("q1", "d1", 2), ("q2", "d2", 1)]
 
 
 @pytest.mark.parametrize("end", WRITERS)
