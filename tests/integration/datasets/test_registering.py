@@ -88,7 +88,9 @@ def damaged(small: Path, damage: str) -> Path:
 )
 def test_a_new_process_warns_of_a_damaged_list(small: Path, damage: str) -> None:
     path = damaged(small, damage)
-    done = python("import irtoolkit, ir_datasets\nprint('t/x' in list(ir_datasets.registry))")
+    done = python(
+        "import irtoolkit.datasets, ir_datasets\nprint('t/x' in list(ir_datasets.registry))"
+    )
     assert done.stdout == "False\n"
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"[WARNING] irtoolkit: {path}")
@@ -172,7 +174,7 @@ def test_two_commands_at_once(small: Path) -> None:
 MEASURED = """
 import resource
 from pathlib import Path
-import irtoolkit, ir_datasets
+import irtoolkit.datasets, ir_datasets
 from irtoolkit.datasets.local.registering import register_collection
 
 def peak():
@@ -231,7 +233,7 @@ def test_vaswani(real_vaswani: Path, irtoolkit: Command) -> None:
     # Topics or documents that were misread would move it much further.
     assert figures["AP"] == pytest.approx(0.287, abs=0.01)
     done = python(
-        "import irtoolkit, ir_datasets; d = ir_datasets.load('npl')\n"
+        "import irtoolkit.datasets, ir_datasets; d = ir_datasets.load('npl')\n"
         "print(d.docs_count(), d.queries_count(), sum(1 for _ in d.qrels_iter()))"
     )
     assert done.stdout == "11429 93 2083\n"

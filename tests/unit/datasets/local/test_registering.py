@@ -493,7 +493,7 @@ def test_a_list_that_claims_ids_of_others_is_passed_over(small: Path) -> None:
         content["collections"][name] = content["collections"]["t/x"]
     path.write_text(json.dumps(content))
     done = python(
-        "import irtoolkit, ir_datasets; from irtoolkit.datasets import dataset_ids\n"
+        "import irtoolkit.datasets, ir_datasets; from irtoolkit.datasets import dataset_ids\n"
         "print([n for n in dataset_ids() if n.startswith('t/')])\n"
         "print(ir_datasets.load('vaswani').docs_namespace)\n"
         "print(type(ir_datasets.load('relic/val').irtoolkit()).__name__)"
@@ -693,9 +693,7 @@ def test_removing(small: Path, irtoolkit: Command) -> None:
     with pytest.raises(KeyError):
         ir_datasets.load("t/x")
     assert "t/x" not in dataset_ids()
-    code = (
-        "import irtoolkit, ir_datasets\nprint([n for n in ir_datasets.registry if n[:2] == 't/'])"
-    )
+    code = "import irtoolkit.datasets, ir_datasets\nprint([n for n in ir_datasets.registry if n[:2] == 't/'])"
     assert python(code).stdout == "['t/y']\n"
     assert (small / "docs.trec").exists()
     answer = irtoolkit("register", "--remove", "t/x")
