@@ -78,6 +78,7 @@ def local_index(location: StrPath, shards: Iterable[int] | None = None) -> Path:
 
 def copy_of(url: str) -> Path:
     """The folder of the copy of an index, which messages call by its URL."""
+    url = url.rstrip("/")
     folder = copies_of(url) / "index"
     call(folder, url)
     return folder

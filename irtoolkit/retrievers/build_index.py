@@ -22,8 +22,8 @@ from irtoolkit.indexes import writer
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.manifest import Manifest, Source
-from irtoolkit.indexes.remote import is_index, local_index
-from irtoolkit.indexes.remote_writer import remade, share_index
+from irtoolkit.indexes.remote import copy_of, is_index, local_index, manifest_at
+from irtoolkit.indexes.remote_writer import put_index, share_index
 from irtoolkit.indexes.shards import clean, opened, written
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.index_folder import (
@@ -130,10 +130,11 @@ def _build_at(
     replace: bool,
     progress: bool,
 ) -> StoredIndex:
-    """The index at a URL, built on this machine and put there where it is not there yet."""
-    source = source_of(data, view)
-    if is_index(url):
-        copy = local_index(url, [])
+    """The index at a URL, built in its copy on this machine and uploaded, unless it is there."""
+    source, copy = source_of(data, view), copy_of(url)
+    before = manifest_at(url) if is_index(url) else ""
+    if before:
+        local_index(url, [])
         if not replace and _is_built(copy, form_of(retriever), source):
             index = opened_for(url, retriever)
             index.was_there = True
@@ -142,9 +143,11 @@ def _build_at(
             refuse_changed(Manifest.read(copy), source, copy)
     else:
         refuse_foreign_at(url)
-    purpose = f"build {kept_folder(data, retriever, view).name} {given(retriever)}"
-    with remade(url, purpose, empty=True) as folder:
-        build(data, retriever, view, folder, memory=memory, progress=progress)
+    # What is in the copy otherwise is of an index that is no longer at the URL.
+    begun = [] if not (copy / manifests.NAME).is_file() else Manifest.read(copy).sources
+    other = not any(recorded.is_same(source) for recorded in begun)
+    build(data, retriever, view, copy, memory=memory, replace=replace or other, progress=progress)
+    put_index(copy, url, before)
     return opened_for(url, retriever)
 
 

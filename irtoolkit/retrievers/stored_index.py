@@ -275,13 +275,13 @@ class StoredIndex(Index):
         """
         refuse_cached(self.manifest, self.folder)
         gone = listed_ids(doc_ids)
-        with changing(self.place, "delete") as folder:
+        with changing(self.place) as folder:
             changes.delete(folder, gone)
         return self.reopened()
 
     def merge(self) -> StoredIndex:
         """The index as one shard, without deleted documents."""
-        with changing(self.place, "merge") as folder:
+        with changing(self.place) as folder:
             changes.merge(folder, self._form.merge)
         return self.reopened()
 
@@ -310,7 +310,7 @@ class StoredIndex(Index):
         dataset, view = dataset_with(data), self.manifest.view
         reading = reading_of(dataset, source_of(dataset, view), view)
         make = MadeBy(self.retriever, memory)
-        with changing(self.place, f"add {reading.source}") as folder:
+        with changing(self.place) as folder:
             put(writer.Target(folder), reading, make, progress=progress)
         return self.reopened()
 
