@@ -47,9 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     import sys
 
-    from irtoolkit.scoring.check import grouped, inspect_run
+    from irtoolkit.scoring.check import check_run, grouped
 
-    inspection = inspect_run(
+    inspection = check_run(
         args.run, args.dataset, args.depth, whole_pool=args.whole_pool, strictness=args.strictness
     )
     most = sys.maxsize if args.all else SHOWN

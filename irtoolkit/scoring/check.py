@@ -80,8 +80,8 @@ def check_run(
     whole_pool: bool = False,
     strictness: str = "usual",
     tag: str | None = None,
-) -> list[InputError]:
-    """Returns all problems of a run file, at most one for each row and kind of problem.
+) -> Findings:
+    """Returns all problems of a run file, at most one for each row and kind of problem; notes; and counts.
 
     Besides what `read_run` refuses, these are: more than one tag; a second field other than Q0 or
     0; ids that TREC text cannot hold; a rank with two scores; a query deeper than `depth`; topics
@@ -98,21 +98,6 @@ def check_run(
     Raises:
         InputError: no such dataset or strictness, or `whole_pool` without a dataset.
     """
-    return inspect_run(
-        path, data, depth, whole_pool=whole_pool, strictness=strictness, tag=tag
-    ).problems
-
-
-def inspect_run(
-    path: StrPath,
-    data: Dataset | str | None = None,
-    depth: int | None = None,
-    *,
-    whole_pool: bool = False,
-    strictness: str = "usual",
-    tag: str | None = None,
-) -> Findings:
-    """Returns the problems of a run file, notes and counts; arguments as for `check_run`."""
     if strictness not in STRICTNESS:
         raise InputError(
             f"no strictness {strictness!r}", remedy=f"there are {', '.join(STRICTNESS)}"

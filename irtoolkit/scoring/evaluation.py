@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
-from typing import Any
+from itertools import chain
 
 import ir_measures
 import numpy as np
@@ -19,21 +18,20 @@ from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.standard import vectorised
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import Ranks
-from irtoolkit.scoring.measure_names import trec_measures, unknown_measure, unread
-from irtoolkit.scoring.measure_parameters import refuse_values, refuse_written
-from irtoolkit.scoring.other_names import (
+from irtoolkit.scoring.measure_names import (
     measure_of_other_name,
     measures_between_commas,
+    trec_measures,
+    unknown_measure,
+    unread,
     without_commas,
 )
+from irtoolkit.scoring.measure_parameters import refuse_values, refuse_written
+from irtoolkit.scoring.other_programs import by_other_programs
 
 # A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
 _MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
 
-# A document of this grade satisfies a reader with probability 15/16, by gdeval, which computes ERR.
-_MAX_ERR_GRADE = 4
-# trec_eval takes 15 milliseconds for a query with this grade, and minutes for one of a million.
-_MAX_SLOW_GRADE = 10_000
 # Double precision ends at 2^1024, and a sum of gains before.
 _MAX_POWER = 1_000
 
@@ -47,7 +45,7 @@ def parse_measures(
         text: ir_measures names separated by white space or commas, in any capitals, or a sequence of
             names or measures; or trec_eval's names, for example map, P.5,10 and official, see
             `irtoolkit.scoring.measure_names`; or ranx's, for example hit_rate@5, see
-            `irtoolkit.scoring.other_names`.
+            there.
 
     Raises:
         InputError: an unknown measure, or parameters it does not take.
@@ -192,7 +190,7 @@ def evaluate(
     judged = JudgedRun.of(run, qrels, ranks)
     values = {name: compute(judged) for name, compute in ours.items()}
     others = {name: measure for name, measure in measures.items() if name not in ours}
-    values |= _by_ir_measures(run, qrels, others)
+    values |= by_other_programs(run, qrels, others)
     return Evaluation(
         measures,
         qrels.query_ids,
@@ -227,83 +225,6 @@ def _refuse_powers(name: str, measure: ir_measures.Measure, qrels: Qrels) -> Non
         )
 
 
-def _refuse(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
-    """Raises InputError for a measure that ends or hangs the program that computes it."""
-    refuse_values(name, measure)
-    for gain in measure.params.get("gains", {}).values():
-        if isinstance(gain, int) and abs(gain) > _MAX_SLOW_GRADE:
-            raise InputError(
-                f"measure {name!r} has a gain of {gain:,}, and trec_eval's time grows with its square",
-                remedy=f"use gains up to {_MAX_SLOW_GRADE:,}",
-            )
-    if (far := int(np.abs(qrels.grades).max(initial=0))) > _MAX_SLOW_GRADE:
-        raise InputError(
-            f"a grade of {far:,}: {name} is computed by other programs, whose time grows with its square",
-            remedy=f"use another measure, or grades up to {_MAX_SLOW_GRADE:,}",
-        )
-    if qrels.fractional:
-        raise InputError(
-            f"{name} is computed by other programs, which take no grades that are fractions",
-            remedy="use nDCG, P, R, AP or RR, which irtoolkit computes itself",
-        )
-    highest = int(qrels.grades.max(initial=0))
-    if measure.NAME == "ERR" and highest > _MAX_ERR_GRADE:
-        raise InputError(
-            f"{name} is defined for grades up to {_MAX_ERR_GRADE}, and the judgments have {highest}",
-            remedy="use another measure, or lower the grades",
-        )
-
-
 def _vectorised(measure: ir_measures.Measure) -> Callable[[JudgedRun], Floats] | None:
     """Returns the function that computes a measure on arrays, or None."""
     return measure.per_query if isinstance(measure, ColumnarMeasure) else vectorised(measure)
-
-
-def _by_ir_measures(
-    run: Run, qrels: Qrels, measures: dict[str, ir_measures.Measure]
-) -> dict[str, NDArray[np.float64]]:
-    if not measures:
-        return {}
-    for name, measure in measures.items():
-        _refuse(name, measure, qrels)
-    best = np.full(len(qrels.query_ids), -1)
-    np.maximum.at(best, np.repeat(np.arange(len(best)), np.diff(qrels.offsets)), qrels.grades)
-    if (best < 0).any():
-        raise InputError(
-            f"query {qrels.query_ids[np.argmin(best)]} has only negative grades, on which"
-            " trec_eval crashes or hangs",
-            remedy="leave the query out of the qrels, or judge one of its documents 0",
-        )
-    for identifier in chain(qrels.query_ids, qrels.doc_ids, run.doc_ids):
-        if "\0" in identifier:
-            raise InputError(f"the id {identifier!r} has a zero byte, at which trec_eval cuts it")
-    # gdeval takes numbers only for queries, cuts what stands before a hyphen, and has 01 for 1.
-    number = {query_id: str(i) for i, query_id in enumerate(qrels.query_ids)}
-    grades = {number[query_id]: docs for query_id, docs in qrels.as_dict().items()}
-    scores = {number[query_id]: docs for query_id, docs in _untied(run, number).items()}
-    columns: dict[Any, NDArray[np.float64]] = {
-        measure: np.full(len(number), measure.DEFAULT, dtype=np.float64)
-        for measure in measures.values()
-    }
-    try:
-        for metric in ir_measures.iter_calc(list(columns), grades, scores):
-            columns[metric.measure][int(metric.query_id)] = metric.value
-    except Exception as error:  # a provider may run anything, a Perl script among them
-        names = ", ".join(measures)
-        raise InputError(
-            f"ir_measures cannot compute {names}: {' '.join(str(error).split())}"
-        ) from error
-    return {name: columns[measure] for name, measure in measures.items()}
-
-
-def _untied(run: Run, judged: Collection[str]) -> dict[str, dict[str, float]]:
-    """Returns the order of some queries as distinct scores, on which ir_measures' tools agree."""
-    untied = {}
-    for query_id, (start, stop) in zip(run.query_ids, pairwise(run.offsets.tolist()), strict=True):
-        if query_id in judged:
-            # Positive, as some providers take an unlisted document for one with a score of 0; and
-            # counted within the query, as pytrec_eval's single precision tells whole numbers apart
-            # up to 2**24.
-            scores = map(float, range(stop - start, 0, -1))
-            untied[query_id] = dict(zip(run.doc_ids[run.docs[start:stop]], scores, strict=True))
-    return untied

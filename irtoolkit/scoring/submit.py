@@ -78,7 +78,7 @@ def submit_trec(
     Raises:
         InputError: the first problem of the run; or there is neither a record nor `about`.
     """
-    problems = check_run(path, dataset_id, strictness="trec", tag=tag)
+    problems = check_run(path, dataset_id, strictness="trec", tag=tag).problems
     if problems:
         first, more = problems[0], len(problems) - 1
         hint = f"; {more} more: irtoolkit check --strictness trec" if more else ""

@@ -16,7 +16,8 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.runs import Run
-from irtoolkit.scoring.check import check_run, read_run, shallow_queries
+from irtoolkit.scoring import check
+from irtoolkit.scoring.check import read_run, shallow_queries
 from tests.conftest import SAMPLE, Answer
 from tests.datasets import Candidates, Docs, Queries, register_parts
 
@@ -57,6 +58,11 @@ D1, D2, D3, D4 = POOLS[Q1][:4]
 OUTSIDE = next(doc for doc in POOLS[Q2] if doc not in POOLS[Q1])
 # In the pool file and nowhere else: it has no text, and no grade.
 GHOST = "910000503"
+
+
+def check_run(*args: Any, **options: Any) -> list[InputError]:
+    """Returns the problems of a run file."""
+    return check.check_run(*args, **options).problems
 
 
 def text(rows: Iterable[tuple[str, str]], tag: str = "t") -> str:

@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,7 +18,7 @@ import yaml
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run, provenance
-from irtoolkit.scoring.check import check_run, inspect_run
+from irtoolkit.scoring import check
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from irtoolkit.scoring.ranked_pools import ranked_pools, read_ranked_pools
 from irtoolkit.scoring.run_header import COMPONENTS, header, read_header
@@ -49,6 +50,11 @@ LINES = [
     for rank, doc in enumerate(pool, 1)
 ]
 LAST = len(LINES)
+
+
+def check_run(*args: Any, **options: Any) -> list[InputError]:
+    """Returns the problems of a run file."""
+    return check.check_run(*args, **options).problems
 
 
 def text(lines: list[str]) -> bytes:
@@ -340,7 +346,7 @@ def test_many_problems_of_one_kind_are_abridged(irtoolkit: Command, write: Write
 
 def test_a_tie_is_noted_once_a_query(write: Write) -> None:
     rows = [f"{q} Q0 d{i:02} {i} 1 t" for q in "ab" for i in range(1, 30)]
-    notes = inspect_run(write("x.run", text(rows))).notes
+    notes = check.check_run(write("x.run", text(rows))).notes
     assert [note.line for note in notes] == [2, 31]
 
 
