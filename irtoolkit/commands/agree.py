@@ -99,7 +99,9 @@ def _print(args: argparse.Namespace, annotators: Annotators) -> None:
             {
                 "query": query,
                 "document": doc,
-                "grades": dict(zip(annotators.names, annotators.given((query, doc)), strict=True)),
+                "grades": dict(
+                    zip(annotators.names, annotators.grades_of((query, doc)), strict=True)
+                ),
             }
             for query, doc in differing
         ]
@@ -111,7 +113,7 @@ def _print(args: argparse.Namespace, annotators: Annotators) -> None:
         return
     printed = differing if args.all else differing[:SHOWN]
     table = [
-        [*pair, *("-" if grade is None else str(grade) for grade in annotators.given(pair))]
+        [*pair, *("-" if grade is None else str(grade) for grade in annotators.grades_of(pair))]
         for pair in printed
     ]
     print(f"\n{len(differing):,} of {len(annotators.shared()):,} pairs differ:")

@@ -151,7 +151,7 @@ class _Split:
         )
 
     def statistics(self) -> list[Statistic]:
-        """Sizes of the split; the number of queries beside the release's."""
+        """Returns sizes of the split; the number of queries beside the release's."""
         pools = self.release.pools()
         judged = self.release.judgments()
         relevant = sum(row.relevance >= 1 for row in judged)

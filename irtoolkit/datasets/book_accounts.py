@@ -32,7 +32,7 @@ class BookAccount:
 
     @property
     def unaccounted(self) -> int:
-        """Characters that are nowhere; always 0."""
+        """The number of characters that are in none of these; always 0."""
         accounted = self.in_sentences + self.in_headings + self.in_notes
         return self.characters - accounted - self.in_dropped
 

@@ -233,13 +233,11 @@ class Passages(Mapping[str, Passage]):
     def places(self, doc_ids: Iterable[str]) -> Ints:
         """Returns the position of each passage in the order of all; -1 for an unknown id."""
         number = {(book.name, length): i for i, (book, length, _) in enumerate(self.groups)}
-        places_found: list[tuple[int, int]] = []
+        positions: list[tuple[int, int]] = []
         for doc_id in doc_ids:
             span = self._parse(doc_id)
-            places_found.append(
-                (-1, 0) if span is None else (number[span[0].name, span[2]], span[1])
-            )
-        groups, firsts = np.array(places_found, dtype=np.int64).reshape(-1, 2).T
+            positions.append((-1, 0) if span is None else (number[span[0].name, span[2]], span[1]))
+        groups, firsts = np.array(positions, dtype=np.int64).reshape(-1, 2).T
         places = np.full(len(groups), -1)
         for group in np.unique(groups[groups >= 0]).tolist():
             in_group, starts = groups == group, self.groups[group][2]

@@ -123,8 +123,8 @@ def built_dataset(dataset_id: str) -> Any:
             module = importlib.import_module(f"irtoolkit.datasets.{name}")
     if module is None or not hasattr(module, "built"):
         raise InputError(f"no benchmark {name!r} is known", file=folder.path / ABOUT)
-    for known_id, dataset in module.built(folder):
-        if known_id == dataset_id:
+    for built_id, dataset in module.built(folder):
+        if built_id == dataset_id:
             return dataset
     splits = ", ".join(f"{folder.name}/{split}" for split in folder.splits)
     if not folder.parts:

@@ -47,7 +47,7 @@ class Dataset:
         # The grade of documents that are left out of runs before these are scored.
         self.excluded: int | None = None
         # A function and its arguments that make it again, where it was made of another dataset.
-        self._made: tuple[Any, ...] | None = None
+        self._derived: tuple[Any, ...] | None = None
 
     @classmethod
     def load(cls, dataset_id: str) -> Dataset:
@@ -83,7 +83,7 @@ class Dataset:
 
     @classmethod
     def of_qrels(cls, qrels: Qrels, name: str = "judgments") -> Dataset:
-        """Judgments without queries or documents: enough to score runs."""
+        """Returns a dataset of judgments alone, which are enough to score runs."""
         dataset = cls(
             name, ir_datasets.Dataset(QrelsHandler(lambda: qrels, Qrel, {})), in_memory=True
         )
@@ -108,8 +108,8 @@ class Dataset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles by id if it has one, so that other processes read its documents themselves."""
-        if self._made is not None:
-            return self._made
+        if self._derived is not None:
+            return self._derived
         if not self.in_memory:
             return _of_id, (self.id, *elsewhere.packed(self.id, self.source))
         if self.id in ir_datasets.registry and ir_datasets.load(self.id) is self.source:
@@ -132,7 +132,7 @@ class Dataset:
         """Returns another view of the dataset (relic/val/1-1), or itself if it is that view."""
         return self if self.parts.shows(name) else Dataset.load(str(self.parts.view(name)))
 
-    # -- what it has --------------------------------------------------------------------------
+    # -- its parts --------------------------------------------------------------------------
 
     def has(self, kind: str) -> bool:
         """Returns whether it has "queries", "docs", "qrels" or "scoreddocs"."""
@@ -225,7 +225,7 @@ class Dataset:
         lang: str | None = None if handler is None else handler.docs_lang()
         return lang
 
-    # -- what it says of itself ---------------------------------------------------------------
+    # -- facts about it ---------------------------------------------------------------
 
     @property
     def about(self) -> Benchmark | None:
@@ -309,7 +309,7 @@ class Dataset:
         return docs if isinstance(docs, Passages) else None
 
     def documents_at_hand(self) -> Mapping[str, Any] | None:
-        """Its documents by id, if no files of ir_datasets have to be read for them; None otherwise."""
+        """Returns its documents by id if that reads no files of ir_datasets, otherwise None."""
         handler = self._documents()
         return handler.by_id() if isinstance(handler, DocsHandler) else None
 

@@ -52,7 +52,7 @@ def unpacked(dataset_id: str, key: str | None, sent: bytes | None) -> Any:
         source = source_named(dataset_id)
         current = None if key is None else _key(source)
     except InputError as error:
-        raise _lacking(dataset_id, error) from None
+        raise _not_here(dataset_id, error) from None
     # Those of ir_datasets itself are downloaded when they are read.
     if current not in (None, key):
         raise InputError(f"the documents of {dataset_id} are not those of the driver", remedy=SHARE)
@@ -68,7 +68,7 @@ def _comes_with_ir_datasets(dataset_id: str) -> bool:
     return any(provider.get_metadata(dataset_id, kind) for kind in ir_datasets.EntityType)
 
 
-def _lacking(dataset_id: str, error: InputError) -> InputError:
+def _not_here(dataset_id: str, error: InputError) -> InputError:
     """Returns the error for a dataset that the sending process has and this one lacks."""
     if dataset_id not in ir_datasets.registry:
         return InputError(

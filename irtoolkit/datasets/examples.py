@@ -258,7 +258,7 @@ def extract_from_files(
 def _passages(path: Path) -> Iterator[tuple[int, str]]:
     """Yields (first line, text) of the passages of a file."""
     if path.name.endswith((".jsonl", ".jsonl.gz")):
-        for number, record in read_jsonl(path, own=True):
+        for number, record in read_jsonl(path, by_user=True):
             text = record.get("text", record.get("answer")) if isinstance(record, dict) else None
             if not isinstance(text, str):
                 raise InputError(

@@ -129,7 +129,7 @@ class _Files:
 
     def candidates(self, subset: str) -> Iterator[tuple[list[str], list[str]]]:
         """Yields the queries of each length and book with the passages that they rank."""
-        ids, queries_of = self.ids(subset), self.release.asking()
+        ids, queries_of = self.ids(subset), self.release.query_groups()
         for book, length, starts in self.release.passages.groups:
             members = [
                 query_id

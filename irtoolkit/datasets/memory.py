@@ -93,7 +93,7 @@ def _reopenable(value: Any) -> Any:
 
 
 def _records(docs: Any, ids: Iterable[str] | None) -> Callable[[], Mapping[str, GenericDoc]]:
-    """Documents by id: those of a large file stay on disk."""
+    """Returns a function that returns documents by id; those of a large file stay on disk."""
     large = large_docs(docs) if ids is None and is_path(docs) else None
     if large is not None:
         return large

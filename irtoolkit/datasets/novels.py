@@ -90,7 +90,7 @@ class Novel:
 
     @property
     def words(self) -> int:
-        """Words; in Chinese and Japanese, characters."""
+        """The number of words; in Chinese and Japanese, of characters."""
         if self.lang in ("zh", "ja"):
             return sum(len(EAST.findall(sentence)) for sentence in self.sentences)
         return sum(len(sentence.split()) for sentence in self.sentences)

@@ -125,8 +125,8 @@ def _source(split: str, sample: bool) -> ReleaseSource:
 def _datasets(name: str, chunks: _Chunks) -> dict[str, ir_datasets.Dataset]:
     """Returns the dataset that ranks all chunks and the one of the query's own book, by id."""
     return {
-        name: _dataset(chunks, own_book=False),
-        f"{name}/book": _dataset(chunks, own_book=True),
+        name: _dataset(chunks, within_book=False),
+        f"{name}/book": _dataset(chunks, within_book=True),
     }
 
 
@@ -144,12 +144,12 @@ def _chunked_otherwise(
     return Registered(dataset_id, dataset)
 
 
-def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
+def _dataset(chunks: _Chunks, *, within_book: bool) -> ir_datasets.Dataset:
     load = chunks.load
 
     def candidates() -> Iterator[tuple[list[str], list[str]]]:
         release = load()
-        queries_of = release.asking()
+        queries_of = release.queries_by_book()
         for name, book in release.books.items():
             ids = (book.ids(starts, length) for length, starts in book.starts.items())
             yield queries_of[name], [doc_id for part in ids for doc_id in part]
@@ -158,13 +158,13 @@ def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
         chunks.docs,
         QueriesHandler(lambda: load().queries(), PlotQuery, NAME, "en"),
         QrelsHandler(lambda: _qrels(load()), Qrel, GRADES),
-        CandidatesHandler(candidates) if own_book else None,
+        CandidatesHandler(candidates) if within_book else None,
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), chunks.split),
             editions={RELEASE: QUERIES[chunks.split]} if chunks.split in QUERIES else {},
             gold_of=lambda query: query.spans[0],
-            breakdowns={"book": lambda: load().asking()},
+            breakdowns={"book": lambda: load().queries_by_book()},
             listed=chunks.size == CHUNK,
         ).at(chunks.source),
     )

@@ -102,7 +102,7 @@ class PlotRelease:
 
         yield from TableRows(self._queries.select(["query_id", "book", "spans"]), make)
 
-    def asking(self) -> dict[str, list[str]]:
+    def queries_by_book(self) -> dict[str, list[str]]:
         """Returns the ids of the queries about each book."""
         queries_of: dict[str, list[str]] = {name: [] for name in self._names}
         columns = (self._queries[name].to_pylist() for name in ("query_id", "book"))

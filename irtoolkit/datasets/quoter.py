@@ -183,13 +183,13 @@ def _statistics(release: QuoterRelease, lang: str, split: str) -> list[Statistic
     split_golds = [release.golds[number] for number in release.part(split)]
     figures = REPORTED.get(lang, {})
     contexts, quotes = figures.get("all", (None, None))
-    counts, asked_for = figures.get(split, (None, None))
+    counts, reported_quotes = figures.get(split, (None, None))
     lacked = None if lang not in REPORTED else 0 if split == "train" else 100
     return [
         Statistic("Contexts", len(release.golds), contexts),
         Statistic("Quotes", len(release.quotes), quotes),
         Statistic("Contexts of the split", len(split_golds), counts),
-        Statistic("Quotes of the split", len(set(split_golds)), asked_for),
+        Statistic("Quotes of the split", len(set(split_golds)), reported_quotes),
         Statistic(
             "Quotes of the split that train lacks", len(set(split_golds) - training_golds), lacked
         ),

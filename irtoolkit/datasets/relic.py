@@ -123,7 +123,7 @@ def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_data
 
     def candidates() -> Iterator[tuple[list[str], list[str]]]:
         release = load()
-        queries_of = release.asking()
+        queries_of = release.query_groups()
         for book, length, starts in release.passages.groups:
             members = queries_of.get((book.name, length))
             if members:
@@ -131,13 +131,15 @@ def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_data
 
     def by_book() -> dict[str, list[str]]:
         parts: dict[str, list[str]] = {}
-        for (book, _), members in load().asking().items():
+        for (book, _), members in load().query_groups().items():
             parts.setdefault(book, []).extend(members)
         return parts
 
     def by_length() -> dict[str, list[str]]:
         parts: dict[str, list[str]] = {}
-        for (_, length), members in sorted(load().asking().items(), key=lambda item: item[0][1]):
+        for (_, length), members in sorted(
+            load().query_groups().items(), key=lambda item: item[0][1]
+        ):
             parts.setdefault(f"{length} sentence{'s' * (length > 1)}", []).extend(members)
         return parts
 

@@ -26,7 +26,7 @@ from irtoolkit.datasets.strictjson import TRUNCATED, line_of_key, read_members
 # The most sentences of context on each side of a quotation.
 MAX_CONTEXT = 4
 # A test split with the answers, which its authors have.
-_SHOWN = "shows the index of its quotation, which this split hides"
+_REVEALED = "shows the index of its quotation, which this split hides"
 _GOLD = (
     "to score with the answers, put the files into a folder with a benchmark.json of"
     ' {"benchmark": "relic", "format": 1, "splits": ["test"], "hidden": []}, and name FOLDER/test'
@@ -118,7 +118,7 @@ class RelicRelease:
         columns = ["query_id", "book", "length", "left", "right"]
         return TableRows(self._windows.select(columns), make)
 
-    def asking(self) -> dict[tuple[str, int], list[str]]:
+    def query_groups(self) -> dict[tuple[str, int], list[str]]:
         """Returns the ids of the queries that rank the passages of each length in each book."""
         queries_of: dict[tuple[str, int], list[str]] = {}
         columns = (self._windows[name].to_pylist() for name in ("query_id", "book", "length"))
@@ -170,7 +170,7 @@ def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
                     f"quote {named(query_id)} of {name} {problem}",
                     file=path,
                     line=line_of_key(path, query_id, last=query_id in ids),
-                    remedy=_GOLD if problem is _SHOWN else TRUNCATED,
+                    remedy=_GOLD if problem is _REVEALED else TRUNCATED,
                 )
             ids.add(query_id)
             left, start, length, right = quote
@@ -228,7 +228,7 @@ def _problem(quote: Any, book: Book, hidden: bool) -> str | None:
     if type(length) is not int or length not in book.starts:
         return f"is {length!r} sentences long, for which the book has no candidates"
     if hidden:
-        return None if start is None else _SHOWN
+        return None if start is None else _REVEALED
     if type(start) is not int:
         return f"has the index {start!r}, and this split needs a number"
     if not book.has(start, length):

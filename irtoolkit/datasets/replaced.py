@@ -68,7 +68,7 @@ def with_candidates(data: Dataset, candidates: Candidates) -> Dataset:
         )
     if candidates != "corpus" or not has_pools:
         return data
-    return _made(data, _POOLS, (), "candidates", "corpus")
+    return _derived(data, _POOLS, (), "candidates", "corpus")
 
 
 def _with_pools(data: Dataset, value: Any) -> Dataset:
@@ -100,7 +100,7 @@ def _with_pools(data: Dataset, value: Any) -> Dataset:
             remedy="they are candidates of another collection",
         )
     handler = PoolsHandler(lambda: chosen.items())
-    return _made(data, _POOLS, (handler,), "candidates", name)
+    return _derived(data, _POOLS, (handler,), "candidates", name)
 
 
 def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset:
@@ -118,7 +118,7 @@ def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset
     queries = _read_topics(path)
     handler = QueriesHandler(lambda: queries, GenericQuery, data.id, None)
     if not pools:
-        return _made(data, (*_POOLS, *_TOPICS, *_QRELS), (handler,), "topics", shown(path))
+        return _derived(data, (*_POOLS, *_TOPICS, *_QRELS), (handler,), "topics", shown(path))
     existing = with_candidates(data, "pool").pools()
     absent = next((query.query_id for query in queries if query.query_id not in existing), None)
     if absent is not None:
@@ -127,7 +127,7 @@ def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset
             file=path,
             remedy="--candidates corpus ranks all documents",
         )
-    return _made(data, (*_TOPICS, *_QRELS), (handler,), "topics", shown(path))
+    return _derived(data, (*_TOPICS, *_QRELS), (handler,), "topics", shown(path))
 
 
 def with_qrels(data: Dataset, path: StrPath) -> Dataset:
@@ -148,7 +148,7 @@ def with_qrels(data: Dataset, path: StrPath) -> Dataset:
 def _judged(data: Dataset, qrels: Qrels, name: str) -> Dataset:
     """Returns the dataset with judgments of a name."""
     handler = QrelsHandler(lambda: qrels, Qrel, {})
-    changed = _made(data, _QRELS, (handler,), "qrels", name)
+    changed = _derived(data, _QRELS, (handler,), "qrels", name)
     changed.qrels = qrels
     judged = set(qrels.query_ids)
     if not all(judged.issuperset(fold) for fold in data.protocol.folds):
@@ -175,7 +175,7 @@ def with_parts(
         listed = [GenericQuery(name, text) for name, text in texts_of(queries, QUERIES).items()]
         handler = QueriesHandler(lambda: listed, GenericQuery, data.id, None)
         name = shown(queries) if isinstance(queries, str | PathLike) else "given"
-        data = _made(data, (*_POOLS, *_TOPICS, *_QRELS), (handler,), "topics", name)
+        data = _derived(data, (*_POOLS, *_TOPICS, *_QRELS), (handler,), "topics", name)
     if isinstance(qrels, str | PathLike):
         data = with_qrels(data, qrels)
     elif qrels is not None:
@@ -198,13 +198,13 @@ def queries_of_files(name: str, topics: StrPath, qrels: StrPath | None = None) -
     return dataset if qrels is None else with_qrels(dataset, qrels)
 
 
-def _made(
+def _derived(
     data: Dataset, hidden: tuple[str, ...], handlers: tuple[Any, ...], part: str, by: str
 ) -> Dataset:
     source = ir_datasets.Dataset(*handlers, _Without(data.source, hidden))
     dataset = Dataset(data.id, source, in_memory=data.in_memory)
     dataset.replaced = {**data.replaced, part: by}
-    dataset._made = _made, (data, hidden, handlers, part, by)
+    dataset._derived = _derived, (data, hidden, handlers, part, by)
     return dataset
 
 

@@ -24,12 +24,12 @@ def read_json_file(path: Path) -> Any:
     return _parse(text, path, 1, TRUNCATED)
 
 
-def read_jsonl(path: Path, *, own: bool = False, skip: int = 0) -> Iterator[tuple[int, Any]]:
+def read_jsonl(path: Path, *, by_user: bool = False, skip: int = 0) -> Iterator[tuple[int, Any]]:
     """Yields (line number, value) of each line of a JSON lines file; skips blank lines.
 
     Args:
         path: the file.
-        own: whether the user wrote it: a damaged line is then to be edited, not downloaded again.
+        by_user: whether the user wrote it: a damaged line is then to be edited, not downloaded again.
         skip: how many lines are skipped, whatever they hold.
 
     Raises:
@@ -37,23 +37,23 @@ def read_jsonl(path: Path, *, own: bool = False, skip: int = 0) -> Iterator[tupl
     """
     for number, line in read_lines(path):
         if number > skip and line.strip():
-            remedy = f"edit line {number}: a line is one JSON object" if own else TRUNCATED
+            remedy = f"edit line {number}: a line is one JSON object" if by_user else TRUNCATED
             yield number, _parse(line, path, number, remedy)
 
 
-def read_members(path: Path, what: str) -> Iterator[tuple[int, str, Any]]:
+def read_members(path: Path, noun: str) -> Iterator[tuple[int, str, Any]]:
     """Yields (line, key, value) of the object in a JSON file, with one value in memory at a time.
 
     Args:
         path: the file, all of which may be on one line.
-        what: the name of the object in messages.
+        noun: the name of the object in messages.
 
     Raises:
         InputError: not UTF-8; not JSON; not an object; or an object has a key twice.
     """
     text = _Window(path)
     if text.next_character() != "{":
-        raise text.expected(what)
+        raise text.expected(noun)
     text.advance(1)
     keys: set[str] = set()
     if text.next_character() == "}":
@@ -95,10 +95,10 @@ class _Window:
     def refuse(self, problem: str, line: int | None = None) -> InputError:
         return InputError(problem, file=self._path, line=line or self.line, remedy=TRUNCATED)
 
-    def expected(self, what: str) -> InputError:
+    def expected(self, noun: str) -> InputError:
         if not self.next_character():
-            return self.refuse(f"not JSON: the file ends where {what} is expected")
-        return self.refuse(f"not {what}")
+            return self.refuse(f"not JSON: the file ends where {noun} is expected")
+        return self.refuse(f"not {noun}")
 
     def next_character(self) -> str:
         """Returns the next character that is not white space; empty at the end of the file."""
@@ -198,7 +198,7 @@ def _refuse_surrogates(text: str, value: Any, where: tuple[Path, int, str]) -> N
     Args:
         text: the JSON.
         value: its parsed value.
-        where: its file, its first line, and what to do.
+        where: its file, its first line, and the remedy.
     """
     if _SURROGATE.search(text) is None:
         return

@@ -69,7 +69,7 @@ class FileDocs:
     """
 
     def __init__(self, path: StrPath, form: str) -> None:
-        self._given, self._form = path, form
+        self._path, self._form = path, form
         tables = docs_tables(form, [local(path)])
         self._key, self._records = tables.key, _records(tables["docs"])
 
@@ -78,7 +78,7 @@ class FileDocs:
         return self._records
 
     def __reduce__(self) -> Any:
-        return _sent, (self._given, self._form, self._key)
+        return _sent, (self._path, self._form, self._key)
 
     def holds(self, key: str) -> bool:
         """Returns whether the file has the content that a key is of."""

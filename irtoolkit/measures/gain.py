@@ -88,7 +88,7 @@ class GainMeasure(ColumnarMeasure):
         # The exact ranks of documents of grade 0 are not known.
         return Traits(exact_ranks=not self["gains"].get(0))
 
-    def found(self, judged: JudgedRun) -> Gains:
+    def listed_gains(self, judged: JudgedRun) -> Gains:
         """Returns the documents of the run whose gain is not 0."""
         rows = judged_rows(self, judged)
         values = self._of(rows.grades)
@@ -144,7 +144,7 @@ class _G(GainMeasure):
     SHORT_DESC = "trec_eval's G"
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        listed, ideal = self.found(judged), self.ideal(judged)
+        listed, ideal = self.listed_gains(judged), self.ideal(judged)
         above_one = ideal._replace(values=np.maximum(ideal.values - 1, 0)).running
         owed = listed.ranks + above_one.up_to(listed.queries, listed.ranks) - listed.running.values
         counted = listed._replace(values=listed.values / np.log2(2 + owed))

@@ -31,7 +31,7 @@ class _NDCGrel(GainMeasure):
     SHORT_DESC = "trec_eval's ndcg_rel"
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        discounted, ideal = self.found(judged).discounted, self.ideal(judged).discounted
+        discounted, ideal = self.listed_gains(judged).discounted, self.ideal(judged).discounted
         count = len(judged.query_ids)
         best = ideal.running.up_to(discounted.queries, discounted.ranks)
         hits = discounted.values > 0
@@ -65,7 +65,7 @@ class _RnDCG(GainMeasure):
         return Traits()
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        discounted, gains = self.found(judged).discounted, self.ideal(judged)
+        discounted, gains = self.listed_gains(judged).discounted, self.ideal(judged)
         ideal = gains.discounted
         count, sizes = len(judged.query_ids), np.diff(gains.offsets)
         last = np.ones(len(gains.values), dtype=bool)

@@ -45,24 +45,24 @@ def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
 # -- the measures ---------------------------------------------------------------------------------
 
 
-def _found(measure: Measure, judged: JudgedRun) -> Floats:
+def _relevant_listed(measure: Measure, judged: JudgedRun) -> Floats:
     """Returns (Q,) number of relevant documents up to the cutoff."""
     return each(relevant_rows(measure, judged).queries, judged)
 
 
 def _precision(measure: Measure, judged: JudgedRun) -> Floats:
     """Returns relevant documents among the first k, over k (m_P.c)."""
-    return _found(measure, judged) / float(measure["cutoff"])
+    return _relevant_listed(measure, judged) / float(measure["cutoff"])
 
 
 def _recall(measure: Measure, judged: JudgedRun) -> Floats:
     """Returns relevant documents among the first k, or all, over R (m_recall.c, m_set_recall.c)."""
-    return share(_found(measure, judged), number_relevant(measure, judged))
+    return share(_relevant_listed(measure, judged), number_relevant(measure, judged))
 
 
 def _success(measure: Measure, judged: JudgedRun) -> Floats:
     """Returns 1 if one of the first k documents is relevant, else 0 (m_success.c)."""
-    return np.minimum(_found(measure, judged), 1)
+    return np.minimum(_relevant_listed(measure, judged), 1)
 
 
 def _reciprocal_rank(measure: Measure, judged: JudgedRun) -> Floats:
@@ -124,7 +124,7 @@ def _set_precision(measure: Measure, judged: JudgedRun) -> Floats:
     """
     listed = judged.counts
     most = np.minimum(listed, number_relevant(measure, judged)) if measure["relative"] else listed
-    return share(_found(measure, judged), most)
+    return share(_relevant_listed(measure, judged), most)
 
 
 def _bpref(measure: Measure, judged: JudgedRun) -> Floats:
@@ -166,7 +166,7 @@ def _retrieved(measure: Measure, judged: JudgedRun) -> Floats:
     """Returns the number of listed (relevant) documents (m_num_ret.c, m_num_rel_ret.c)."""
     if measure["rel"] is NOT_PROVIDED:
         return judged.counts.astype(np.float64)
-    return _found(measure, judged)
+    return _relevant_listed(measure, judged)
 
 
 def _number_of_queries(measure: Measure, judged: JudgedRun) -> Floats:
@@ -179,7 +179,7 @@ def _number_of_queries(measure: Measure, judged: JudgedRun) -> Floats:
 ParamCheck = Callable[[Any], bool]
 
 
-def _given(value: Any) -> bool:
+def _at_least_one(value: Any) -> bool:
     """Returns whether a value is at least 1; with rel=0 unjudged documents would be relevant."""
     return value is not NOT_PROVIDED and value >= 1
 
@@ -192,25 +192,25 @@ def _any(value: Any) -> bool:
     return True
 
 
-_REL: Mapping[str, ParamCheck] = {"rel": _given}
-_REL_AT: Mapping[str, ParamCheck] = {"rel": _given, "cutoff": _optional}
+_REL: Mapping[str, ParamCheck] = {"rel": _at_least_one}
+_REL_AT: Mapping[str, ParamCheck] = {"rel": _at_least_one, "cutoff": _optional}
 
 # By name of the measure: the function that computes it, and a check of each parameter that it
 # supports. Any other parameter must have its default value.
 STANDARD: Mapping[str, tuple[Callable[[Measure, JudgedRun], Floats], Mapping[str, ParamCheck]]] = {
     "AP": (_average_precision, _REL_AT),
     "Bpref": (_bpref, _REL),
-    "IPrec": (_interpolated_precision, {"rel": _given, "recall": lambda x: 0 <= x <= 1}),
+    "IPrec": (_interpolated_precision, {"rel": _at_least_one, "recall": lambda x: 0 <= x <= 1}),
     "Judged": (_judged, {"cutoff": _optional}),
     "NumQ": (_number_of_queries, {}),
     "NumRel": (number_relevant, _REL),
     "NumRet": (_retrieved, {"rel": _optional}),
     "P": (_precision, _REL_AT),
     "R": (_recall, _REL_AT),
-    "RBP": (_rank_biased_precision, {"rel": _given, "p": lambda p: 0 < p < 1}),
+    "RBP": (_rank_biased_precision, {"rel": _at_least_one, "p": lambda p: 0 < p < 1}),
     "RR": (_reciprocal_rank, _REL_AT),
     "Rprec": (_r_precision, _REL),
-    "SetP": (_set_precision, {"rel": _given, "relative": _any}),
+    "SetP": (_set_precision, {"rel": _at_least_one, "relative": _any}),
     "SetR": (_recall, _REL),
     "Success": (_success, _REL_AT),
     "nDCG": (_ndcg, {"cutoff": _optional, "dcg": _any}),

@@ -38,7 +38,7 @@ def file_texts(path: StrPath) -> Iterator[Segments]:
 
 def _json_texts(path: Path) -> Iterator[Segments]:
     name: str | None = None
-    for line, value in read_jsonl(path, own=True):
+    for line, value in read_jsonl(path, by_user=True):
         if not isinstance(value, dict):
             raise InputError("the line is not a JSON object", file=path, line=line)
         name = name or next((field for field in FIELDS if field in value), None)

@@ -13,7 +13,7 @@ import numba
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def columns(nested: Any) -> tuple[list[str], list[int], list[str], list[Any]]:
-    """Queries, the number of documents of each, and the documents and values of all, end to end.
+    """Returns queries, the number of documents of each, and the documents and values of all, end to end.
 
     Args:
         nested: numba's typed dict of {query id: {document id: value}}.

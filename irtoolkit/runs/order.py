@@ -57,15 +57,15 @@ def id_keys(count: int) -> Ints:
     return ascending if LATER_FIRST else ascending[::-1]
 
 
-def least_key(count: int, below: int, is_there: bool) -> int:
+def least_key(count: int, below: int, is_included: bool) -> int:
     """Returns the least key that comes before a document of equal score.
 
     Args:
         count: number of documents whose keys are those of `id_keys`.
         below: how many of them have an id below the document's.
-        is_there: whether the document is one of them.
+        is_included: whether the document is one of them.
     """
-    return below + is_there if LATER_FIRST else count - below
+    return below + is_included if LATER_FIRST else count - below
 
 
 def key_order(keys: Keys) -> Ints:

@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 def restricted(run: Run, query_ids: Collection[str]) -> Run:
     """Returns the rows of some queries, in the order of the run."""
-    keep, rows, offsets = _kept(run, query_ids)
+    keep, rows, offsets = _selected(run, query_ids)
     return replace(
         run,
         query_ids=run.query_ids[keep],
@@ -30,7 +30,7 @@ def restricted(run: Run, query_ids: Collection[str]) -> Run:
 
 def judgments(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
     """Returns the judgments of some queries."""
-    keep, rows, offsets = _kept(qrels, query_ids)
+    keep, rows, offsets = _selected(qrels, query_ids)
     return replace(
         qrels,
         query_ids=qrels.query_ids[keep],
@@ -40,7 +40,7 @@ def judgments(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
     )
 
 
-def _kept(of: Run | Qrels, query_ids: Collection[str]) -> tuple[Mask, Mask, Ints]:
+def _selected(of: Run | Qrels, query_ids: Collection[str]) -> tuple[Mask, Mask, Ints]:
     """Returns which queries are selected, which rows, and the offsets of the selected rows."""
     ids, sizes = {*query_ids}, np.diff(of.offsets)
     keep = np.array([query_id in ids for query_id in of.query_ids], dtype=bool)

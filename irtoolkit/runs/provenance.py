@@ -146,7 +146,7 @@ def _gpus() -> dict[str, list[str]]:
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of the libraries that scores may depend on."""
+    """Returns the versions of the libraries that scores may depend on."""
     releases = {}
     for name in LIBRARIES:
         try:

@@ -98,21 +98,23 @@ class Annotators:
         """Returns all pairs that anybody judged, in the order of the files."""
         return list(dict.fromkeys(pair for judged in self.grades for pair in judged))
 
-    def given(self, pair: Pair) -> list[int | None]:
+    def grades_of(self, pair: Pair) -> list[int | None]:
         """Returns the grades of a pair, None of who has not judged it."""
         return [judged.get(pair) for judged in self.grades]
 
     def shared(self) -> list[Pair]:
         """Returns the pairs that two or more have judged."""
-        return [pair for pair in self.pairs() if sum(g is not None for g in self.given(pair)) > 1]
+        return [
+            pair for pair in self.pairs() if sum(g is not None for g in self.grades_of(pair)) > 1
+        ]
 
     def missing(self) -> list[Pair]:
         """Returns the pairs that not everybody has judged."""
-        return [pair for pair in self.pairs() if None in self.given(pair)]
+        return [pair for pair in self.pairs() if None in self.grades_of(pair)]
 
     def differing(self) -> list[Pair]:
         """Returns the pairs with two different grades."""
-        return [pair for pair in self.shared() if len({*self.given(pair)} - {None}) > 1]
+        return [pair for pair in self.shared() if len({*self.grades_of(pair)} - {None}) > 1]
 
     def agreement(self) -> list[AgreementRow]:
         """Returns a row for each two annotators, and one for all if there are more.
@@ -194,7 +196,7 @@ class Annotators:
 
     def _by_rule(self, pair: Pair, rule: Rule) -> int | None:
         """Returns the grade of a pair; None without a majority."""
-        values = [grade for grade in self.given(pair) if grade is not None]
+        values = [grade for grade in self.grades_of(pair) if grade is not None]
         if rule == "mean":
             return math.floor(sum(values) / len(values) + 0.5)
         grade, count = Counter(values).most_common(1)[0]

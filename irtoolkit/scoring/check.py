@@ -162,7 +162,7 @@ def grouped(problems: Sequence[InputError], most: int) -> list[str]:
 
 
 def shallow_queries(run: Run, data: Any) -> list[str]:
-    """Ids of queries for which the run lists fewer documents than the pool holds.
+    """Returns the ids of queries for which the run lists fewer documents than the pool holds.
 
     A query that is a document itself, as those of CSFCube are, may lack that one: systems of the
     paper leave it out.

@@ -92,7 +92,11 @@ def check_missing_candidates(file: RunFile, dataset: Dataset) -> None:
 
 
 def _report_unknown(
-    file: RunFile, names: Ids, codes: Ints, names_known: Collection[str], say: Callable[[str], str]
+    file: RunFile,
+    names: Ids,
+    codes: Ints,
+    existing_names: Collection[str],
+    say: Callable[[str], str],
 ) -> None:
     """Reports unknown names, each at its first row.
 
@@ -100,10 +104,10 @@ def _report_unknown(
         file: the run.
         names: ids of topics or documents.
         codes: (N,) index of each row's name.
-        names_known: the ids of the dataset.
+        existing_names: the ids of the dataset.
         say: puts the problem of a name in words.
     """
-    strange = np.array([name not in names_known for name in names], dtype=bool)
+    strange = np.array([name not in existing_names for name in names], dtype=bool)
     reported: set[int] = set()
     for row in np.flatnonzero(strange[codes]).tolist():
         if codes[row] not in reported:

@@ -103,8 +103,8 @@ class Comparison:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, place: int) -> Compared:
-        return self.rows[place]
+    def __getitem__(self, index: int) -> Compared:
+        return self.rows[index]
 
     def table(self, *, exact: bool = False) -> TextTable:
         """Returns the comparison as a table; p-values are rounded for reading unless `exact`."""
@@ -143,8 +143,8 @@ class Comparison:
 
     def warnings(self) -> list[str]:
         """Returns the notes on the runs, and the caution about the test, as sentences."""
-        own = [] if self.caution is None else [self.caution]
-        return [*map(str, self.notes), *own]
+        cautions = [] if self.caution is None else [self.caution]
+        return [*map(str, self.notes), *cautions]
 
 
 def _p_value(p: float | None) -> str | None:

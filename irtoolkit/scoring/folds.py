@@ -22,7 +22,7 @@ def dealt(
 ) -> tuple[Fold, ...]:
     """Deals queries at random into folds whose sizes differ as little as possible.
 
-    The queries of a book stay together, so that what is chosen is measured on books that took no
+    The queries of a book stay together, so that a choice is measured on books that took no
     part in the choice; but for queries of one book, which are dealt one by one. The folds depend on
     the set of queries and the seed alone; within a fold, ids ascend.
 
@@ -39,9 +39,9 @@ def dealt(
         raise InputError(f"{count} folds", remedy="queries are held out in at least 2")
     parts = kept_together(query_ids, books or {})
     if count > len(parts):
-        what = "queries" if len(parts) == len(query_ids) else "books"
+        noun = "queries" if len(parts) == len(query_ids) else "books"
         raise InputError(
-            f"{count} folds of {len(parts)} {what}", remedy=f"take fewer folds, or more {what}"
+            f"{count} folds of {len(parts)} {noun}", remedy=f"take fewer folds, or more {noun}"
         )
     folds: list[list[str]] = [[] for _ in range(count)]
     order = np.random.default_rng(seed).permutation(len(parts))

@@ -102,7 +102,7 @@ def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
         return None
     values = "" if parsed is None or base == name else parsed["values"]
     if base in {*_SINGLE, *_EACH, *_WHOLE}:
-        return _own(base, values)
+        return _trec_variants(base, values)
     if values and not _NUMBERS.fullmatch(values):
         return None
     try:
@@ -112,7 +112,7 @@ def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
     return {_printed(base, measure, len(measures)): measure for measure in measures}
 
 
-def _own(base: str, values: str) -> dict[str, ir_measures.Measure] | None:
+def _trec_variants(base: str, values: str) -> dict[str, ir_measures.Measure] | None:
     """Returns the measures of a trec_eval name that irtoolkit has, with any parameters."""
     if base in _SINGLE:
         return None if values else {base: _SINGLE[base]}

@@ -76,7 +76,7 @@ def query_overlap(
             if owners[row] != last:
                 last = int(owners[row])
                 query_words = words(
-                    " ".join(_asked(query_texts, str(qrels.query_ids[last]), dataset))
+                    " ".join(_query_text(query_texts, str(qrels.query_ids[last]), dataset))
                 )
             shares[row_index] = word_overlap(query_words, values[qrels.docs[row]])
     counts = np.bincount(owners[relevant], minlength=len(qrels.query_ids))
@@ -90,7 +90,7 @@ def query_overlap(
     )
 
 
-def _asked(texts: Mapping[str, Segments], query_id: str, dataset: Dataset) -> Segments:
+def _query_text(texts: Mapping[str, Segments], query_id: str, dataset: Dataset) -> Segments:
     if query_id not in texts:
         raise InputError(f"judged query {query_id} has no text in {dataset.id}")
     return texts[query_id]

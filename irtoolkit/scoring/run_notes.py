@@ -65,9 +65,9 @@ def missing(
     judged = len(qrels.query_ids)
     # As in a run's file, a query without rows is not in the run.
     listed = run.query_ids[np.diff(run.offsets) > 0]
-    lacking = [str(query) for query in qrels.query_ids[~np.isin(qrels.query_ids, listed)]]
-    ranked = tuple(query for query in lacking if (ranks or {}).get(query))
-    zero = tuple(query for query in lacking if query not in ranked)
+    unlisted = [str(query) for query in qrels.query_ids[~np.isin(qrels.query_ids, listed)]]
+    ranked = tuple(query for query in unlisted if (ranks or {}).get(query))
+    zero = tuple(query for query in unlisted if query not in ranked)
     if zero:
         yield Note(name, "missing", zero, judged)
     if ranked:

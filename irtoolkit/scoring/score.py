@@ -1,4 +1,4 @@
-"""The one way from runs and judgments to figures: `score`, and the `Scores` that it returns."""
+"""Scoring of runs: `score`, the one way from runs and judgments to figures, and its `Scores`."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def score(
 
 
 def _parsed(measures: Measures) -> dict[str, ir_measures.Measure]:
-    """Measures by the names under which they were requested."""
+    """Returns measures by the names under which they were requested."""
     if not isinstance(measures, Mapping):
         return parse_measures(measures)
     for name, measure in measures.items():

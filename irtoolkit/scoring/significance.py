@@ -194,7 +194,7 @@ def confidence_interval(
 
 
 def effect_size(a: ArrayLike, b: ArrayLike) -> float:
-    """Cohen's d of paired values: the mean difference over the differences' standard deviation.
+    """Returns Cohen's d of paired values: the mean difference over the differences' standard deviation.
 
     It is 0 for equal systems, and infinite where every query differs by the same amount.
     """
@@ -213,18 +213,18 @@ def caution_on_few(queries: int, test: PairedTest) -> str | None:
     """Returns a caution about a test on few queries; None if there are enough."""
     if queries >= FEW:
         return None
-    told = [f"Caution: {number_of(queries, 'queries')} are few for significance tests."]
+    sentences = [f"Caution: {number_of(queries, 'queries')} are few for significance tests."]
     name = "This test"
     if test == "student":
-        told.append(
+        sentences.append(
             "The t-test relies on normally distributed differences, which so few cannot show."
         )
         name = "A test without that assumption"
     least = 2 / 2**queries
     if least >= 0.05:
-        told.append(
+        sentences.append(
             f"{name} cannot give less than p = {least:.2g} on them: a smaller one is no evidence."
         )
     else:
-        told.append("Take significance as a hint.")
-    return f"{' '.join(told)} Use {FEW} queries or more."
+        sentences.append("Take significance as a hint.")
+    return f"{' '.join(sentences)} Use {FEW} queries or more."

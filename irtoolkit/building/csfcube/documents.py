@@ -41,7 +41,7 @@ def read_documents(paths: Sequence[StrPath]) -> dict[str, CSFCubeDoc]:
     documents: dict[str, CSFCubeDoc] = {}
     for source in paths:
         path = local(source)
-        for number, record in read_jsonl(path, own=True):
+        for number, record in read_jsonl(path, by_user=True):
             doc, problem = _document(record)
             if doc is not None and doc.doc_id in documents:
                 problem = f"document {doc.doc_id} is there twice"

@@ -124,7 +124,7 @@ class Finder:
     def _write_lines(self, source: Source, key: str, number: int, skip: int) -> int:
         """Writes pieces from one number on, the last of which is empty; returns how many."""
         records = tqdm(
-            read_jsonl(source.path, own=True, skip=skip),
+            read_jsonl(source.path, by_user=True, skip=skip),
             desc=source.name,
             unit=" records",
             leave=False,

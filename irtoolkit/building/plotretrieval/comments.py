@@ -100,7 +100,7 @@ def read_comments(path: Path, books: Catalogue) -> Iterator[Comment]:
             not there; the file has no comments.
     """
     any_comment = False
-    for line, record in read_jsonl(path, own=True):
+    for line, record in read_jsonl(path, by_user=True):
         try:
             yield _comment(record, books, path, line)
         except InputError as error:

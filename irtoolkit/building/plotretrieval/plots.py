@@ -203,7 +203,7 @@ def read_labelled(path: Path) -> Labelled:
 
 def _rows(path: Path) -> Any:
     if path.suffix.lower() == ".jsonl":
-        for line, record in read_jsonl(path, own=True):
+        for line, record in read_jsonl(path, by_user=True):
             fields = record if isinstance(record, dict) else {}
             yield line, fields.get("text"), fields.get("label")
         return

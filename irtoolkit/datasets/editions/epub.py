@@ -50,14 +50,14 @@ class _Members:
     def __init__(self, archive: zipfile.ZipFile, most: int) -> None:
         if len(archive.infolist()) > _MEMBERS:
             raise InputError(f"an EPUB with more than {_MEMBERS:,} members", remedy=_REMEDY)
-        self._archive, self._most, self._left = archive, most, most
+        self._archive, self._most, self._remaining = archive, most, most
         self.names = set(archive.namelist())
 
     def read(self, name: str) -> bytes:
         """Returns the bytes of a member."""
         if name not in self.names:
             raise InputError(f"an EPUB without its member {name}", remedy=_REMEDY)
-        most = min(_BYTES, self._left)
+        most = min(_BYTES, self._remaining)
         with self._archive.open(name) as member:
             content = member.read(most + 1)
         if len(content) > most:
@@ -66,7 +66,7 @@ class _Members:
                 f" {self._most / 1e6:.0f} MB in all",
                 remedy="divide it into volumes",
             )
-        self._left -= len(content)
+        self._remaining -= len(content)
         return content
 
 

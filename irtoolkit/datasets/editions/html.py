@@ -139,7 +139,7 @@ def _xhtml(text: str) -> Any:
 def role_of(element: Any) -> Role:
     """Returns what an element of HTML is."""
     tag = tag_of(element).lower()
-    declared = _said(element)
+    declared = _declared_role(element)
     if declared is not None:
         return declared
     if tag in _DROPPED:
@@ -153,7 +153,7 @@ def role_of(element: Any) -> Role:
     return BLOCK if tag in _BLOCKS else INLINE
 
 
-def _said(element: Any) -> Role | None:
+def _declared_role(element: Any) -> Role | None:
     """Returns the role that an element's attributes give it; None if they give none."""
     attributes = element.attrib
     if not attributes:

@@ -31,21 +31,16 @@ _INLINE = (
 def without_markdown(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line]:
     """Returns the lines of Markdown as those of plain text; as many lines."""
     lines = _without_comments(lines, dropped)
-    read_lines_so_far: list[Line] = []
+    plain_lines: list[Line] = []
     for line in lines:
         text = line.text
-        if (
-            read_lines_so_far
-            and text.strip()
-            and _UNDERLINE.fullmatch(text)
-            and _is_title(read_lines_so_far)
-        ):
-            read_lines_so_far[-1] = read_lines_so_far[-1]._replace(level=1 if "=" in text else 2)
+        if plain_lines and text.strip() and _UNDERLINE.fullmatch(text) and _is_title(plain_lines):
+            plain_lines[-1] = plain_lines[-1]._replace(level=1 if "=" in text else 2)
             dropped.append(Dropped("mark of a heading", line.number, text))
-            read_lines_so_far.append(Line(line.number, ""))
+            plain_lines.append(Line(line.number, ""))
             continue
-        read_lines_so_far.append(Line(line.number, _without_inline(text, line.number, dropped)))
-    return read_lines_so_far
+        plain_lines.append(Line(line.number, _without_inline(text, line.number, dropped)))
+    return plain_lines
 
 
 def _is_title(lines: Sequence[Line]) -> bool:
@@ -88,10 +83,10 @@ def _without_inline(text: str, number: int, dropped: list[Dropped]) -> str:
 
         def drop(match: re.Match[str], reason: str = reason) -> str:
             begin, end = match.start(1) - match.start(), match.end(1) - match.start()
-            text_kept = "" if reason == "picture" else match[1]
+            inner = "" if reason == "picture" else match[1]
             gone = match[0] if reason == "picture" else match[0][:begin] + match[0][end:]
             dropped.append(Dropped(reason, number, gone))
-            return text_kept
+            return inner
 
         text = pattern.sub(drop, text)
     return _ENTITY.sub(write_out, text)

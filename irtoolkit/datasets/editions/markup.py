@@ -130,7 +130,7 @@ class _Reader:
     """A builder of blocks from the text between the beginnings and ends of elements."""
 
     def __init__(self, pieces: Pieces, part: str) -> None:
-        self._found, self._part = pieces, part
+        self._pieces, self._part = pieces, part
         # The roles of open elements, with what they are in: the block, and why that is dropped, at which line.
         self._open: list[tuple[Role, _Block, tuple[str, int]]] = []
         self._block = _Block([], 0, 0, False)
@@ -157,12 +157,12 @@ class _Reader:
         if not text:
             return
         text = written_out(text)
-        self._found.characters += len("".join(text.split()))
+        self._pieces.characters += len("".join(text.split()))
         reason, line = self._dropping
         if not reason:
             self._block.text.append(text)
         elif text.strip():
-            self._found.dropped.append(Dropped(reason, line, text, self._part))
+            self._pieces.dropped.append(Dropped(reason, line, text, self._part))
 
     def end(self) -> None:
         """Ends the innermost element."""
@@ -178,4 +178,4 @@ class _Reader:
         self._block.text.clear()
         if text:
             _, line, level, is_note = self._block
-            self._found.pieces.append(Piece(text, line, level, is_note, self._part))
+            self._pieces.pieces.append(Piece(text, line, level, is_note, self._part))

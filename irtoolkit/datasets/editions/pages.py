@@ -81,7 +81,7 @@ class Pages:
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> Pages:
-        """Looks at all lines of a text; a page break is a line `BREAK`."""
+        """Returns the page numbers and running heads of a text; a page break is a line `BREAK`."""
         survey = _Survey()
         for line in lines:
             survey.add(line)

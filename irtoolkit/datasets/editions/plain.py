@@ -136,17 +136,17 @@ def _without_fields(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
 def _without_pages(lines: list[Line], dropped: list[Dropped]) -> list[Line]:
     """Returns lines with page numbers and running heads replaced by breaks."""
     pages = Pages.of(line.text for line in lines)
-    lines_kept: list[Line] = []
+    text_lines: list[Line] = []
     for number, line in enumerate(lines, 1):
         reason = pages.reason(number, line.text) if line.text != BREAK else ""
         if reason:
             dropped.append(Dropped(reason, line.number, line.text))
-            lines_kept.append(Line(line.number, BREAK))
+            text_lines.append(Line(line.number, BREAK))
             continue
         text, marks = without_inline(line.text)
         dropped += [Dropped(PAGE_NUMBER, line.number, mark) for mark in marks]
-        lines_kept.append(line._replace(text=text))
-    return lines_kept
+        text_lines.append(line._replace(text=text))
+    return text_lines
 
 
 def _paragraphs(lines: list[Line], dropped: list[Dropped]) -> Iterator[Paragraph]:

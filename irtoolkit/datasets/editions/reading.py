@@ -85,9 +85,9 @@ def form_of(data: bytes, name: str = "") -> str:
 def _edition(pieces: Pieces, metadata: Edition) -> Edition:
     """Returns the edition of the pieces of a document, with its known fields."""
     dropped = list(pieces.dropped)
-    pieces_kept = _without_publishers(pieces.pieces, dropped)
-    paragraphs = [_paragraph(piece, dropped) for piece in pieces_kept]
-    notes = frozenset(number for number, piece in enumerate(pieces_kept) if piece.is_note)
+    text_pieces = _without_publishers(pieces.pieces, dropped)
+    paragraphs = [_paragraph(piece, dropped) for piece in text_pieces]
+    notes = frozenset(number for number, piece in enumerate(text_pieces) if piece.is_note)
     blocks = [block for block in blocks_of(paragraphs, dropped, notes) if block.text]
     edges = edges_of(f"{line}\n" for piece in pieces.pieces[:60] for line in piece.text.split("\n"))
     return replace(

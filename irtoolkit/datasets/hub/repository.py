@@ -88,7 +88,7 @@ class Repository:
         return ", ".join(stated) if isinstance(stated, list) else str(stated or "")
 
     def size(self, config: str) -> int | None:
-        """Bytes to download for a configuration; None if the card does not say."""
+        """Returns the bytes to download for a configuration; None if the card does not say."""
         size: int | None = self._builder(config).info.download_size
         return size
 

@@ -89,7 +89,7 @@ def _role_of_columns(names: list[str]) -> Role | None:
 
 def _keys(path: Path) -> list[str]:
     """Returns the keys of the first object of JSON lines."""
-    _, record = next(read_jsonl(path, own=True))
+    _, record = next(read_jsonl(path, by_user=True))
     return [key.lower() for key in record] if isinstance(record, dict) else []
 
 

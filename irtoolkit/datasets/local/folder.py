@@ -104,7 +104,7 @@ def find_role_files(
             continue
         if len(candidates[role]) > 1:
             choices = " or ".join(
-                _shown(folder, files) for files in sorted(candidates[role])[:5]
+                _in_words(folder, files) for files in sorted(candidates[role])[:5]
             ) + (", ..." if len(candidates[role]) > 5 else "")
             remedy = f"choose with --{role} FILE" + (f", or --{role} none" * (role != "docs"))
             raise InputError(
@@ -246,7 +246,7 @@ def _role_of_name(name: str) -> Role | None:
     return next((role for role, pattern in _NAMES if pattern.search(lowered)), None)
 
 
-def _shown(folder: Path, files: Sequence[Path]) -> str:
+def _in_words(folder: Path, files: Sequence[Path]) -> str:
     name = str(files[0].relative_to(folder))
     return name if len(files) == 1 else f"{name} and {len(files) - 1} more"
 

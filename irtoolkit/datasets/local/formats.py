@@ -211,7 +211,7 @@ def doc_fields(record: Mapping[str, Any], path: Path, line: int) -> tuple[str, s
 
 def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yields (line, object) of a JSON lines file."""
-    for line, record in read_jsonl(path, own=True):
+    for line, record in read_jsonl(path, by_user=True):
         if not isinstance(record, dict):
             raise InputError(
                 "not a JSON object", file=path, line=line, remedy="each line must be one object"
@@ -220,13 +220,13 @@ def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def pick_field(
-    record: Mapping[str, Any], names: Sequence[str], what: str, path: Path, line: int
+    record: Mapping[str, Any], names: Sequence[str], noun: str, path: Path, line: int
 ) -> str:
     """Returns the first of some field names that a record has."""
     field = next((name for name in names if name in record), None)
     if field is None:
         raise InputError(
-            f"no field with {what}", file=path, line=line, remedy=f"name it {' or '.join(names)}"
+            f"no field with {noun}", file=path, line=line, remedy=f"name it {' or '.join(names)}"
         )
     return field
 

@@ -127,7 +127,7 @@ def _is_book(path: StrPath) -> bool:
 
 
 def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
-    """Books in passages of so many sentences; other documents as they are."""
+    """Returns books in passages of so many sentences, and other documents unchanged."""
     if sentences is None:
         return docs
     form = f"{BOOK}{sentences}"

@@ -89,11 +89,11 @@ def roles_of(names: Collection[str]) -> list[str]:
         if all(any(name in names for name in part) for part in parts)
     ]
     # An id of documents alone makes them documents, one of queries alone makes them topics.
-    explicit = [role for role in roles if any(name in names for name in _OWN_IDS[role])]
+    explicit = [role for role in roles if any(name in names for name in _DISTINCT_IDS[role])]
     return explicit or roles
 
 
-_OWN_IDS = {
+_DISTINCT_IDS = {
     "docs": set(DOC_IDS) - set(TOPIC_IDS),
     "topics": set(TOPIC_IDS) - set(DOC_IDS),
 }
@@ -165,11 +165,11 @@ def grade_columns(names: Sequence[str], path: Path) -> list[str]:
         InputError: one of them is missing.
     """
     chosen = []
-    for columns_known in QREL_COLUMNS:
-        column = next((name for name in columns_known if name in names), None)
+    for names_of_part in QREL_COLUMNS:
+        column = next((name for name in names_of_part if name in names), None)
         if column is None:
             raise InputError(
-                f"no column {' or '.join(columns_known)}; it has {', '.join(names)}",
+                f"no column {' or '.join(names_of_part)}; it has {', '.join(names)}",
                 file=path,
                 line=1,
                 remedy="judgments need the columns query_id, doc_id and relevance",

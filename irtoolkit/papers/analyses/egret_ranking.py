@@ -171,7 +171,7 @@ def _generated(files: str, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]
         if path.name in generated or path.name in runs:
             raise InputError(f"two systems are named {path.name}", remedy="rename one of the files")
         texts = generated[path.name] = {}
-        for line, record in read_jsonl(path, own=True):
+        for line, record in read_jsonl(path, by_user=True):
             fields = record if isinstance(record, dict) else {}
             query, text = fields.get("query"), fields.get("text")
             if not isinstance(query, str) or not isinstance(text, str) or not text.strip():

@@ -94,7 +94,7 @@ def is_right(text: str, answer: str) -> bool:
 def _read(path: Path, query_ids: set[str]) -> dict[str, str]:
     """Returns query id to text of the queries among some, from a file of texts."""
     texts: dict[str, str] = {}
-    for line, row in read_jsonl(path, own=True):
+    for line, row in read_jsonl(path, by_user=True):
         record = row if isinstance(row, dict) else {}
         query_id, text = record.get("query_id"), record.get("text")
         if not isinstance(query_id, str) or not isinstance(text, str):

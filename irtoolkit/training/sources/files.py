@@ -34,7 +34,7 @@ def records(file: Path, remedy: str) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         InputError: a line is not a JSON object, or the file cannot be read.
     """
-    for line, record in read_jsonl(file, own=True):
+    for line, record in read_jsonl(file, by_user=True):
         if not isinstance(record, dict):
             raise InputError("not a JSON object", file=file, line=line, remedy=remedy)
         yield line, record
