@@ -333,3 +333,15 @@ def test_every_control_is_reached_by_tab_and_shows_it(page: chromium.Page, addre
     seen = {one for one in seen if "<body" not in one}
     assert len(seen) == wanted
     assert [one for one in seen if not one.endswith("true")] == []
+
+
+def test_it_prints_query_and_document_without_controls(page: chromium.Page, address: str) -> None:
+    page.media(prefers_color_scheme="dark", prefers_reduced_motion="reduce")
+    start(page, address, SIZES[2])
+    page.call("Emulation.setEmulatedMedia", media="print")
+    shown = page.run("[...document.querySelectorAll('button, input')].filter(e => e.checkVisibility()).length")  # fmt: skip
+    paper = page.run("getComputedStyle(document.body).backgroundColor")
+    cut = page.run("['.asked', '#query', 'main'].filter(s => document.querySelector(s).scrollHeight > document.querySelector(s).clientHeight + 1)")  # fmt: skip
+    page.call("Emulation.setEmulatedMedia", media="")
+    page.media(prefers_reduced_motion="reduce")
+    assert (shown, paper, cut) == (0, "rgb(255, 255, 255)", [])
