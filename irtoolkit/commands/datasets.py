@@ -247,6 +247,7 @@ def _describe(dataset_id: str) -> dict[str, Any]:
         record |= {
             "title": benchmark.title,
             "task": benchmark.description,
+            **({"instruction": benchmark.instruction} if benchmark.instruction else {}),
             "paper": benchmark.citation,
             "url": benchmark.url,
             "licence": benchmark.licence,

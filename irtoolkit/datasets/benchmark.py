@@ -96,6 +96,7 @@ class Benchmark:
         bibtex: the paper's BibTeX entry.
         description: the task in one sentence.
         overview: all tasks in one sentence, for a benchmark whose datasets have different ones.
+        instruction: what the queries are for, as the benchmark tells a model; empty if it does not.
         measures: the benchmark's own measures as ir_measures names, in the order of its tables.
         main: the measure that systems are ranked by; by default the first.
         averaging: how values are averaged, in words for tables.
@@ -123,6 +124,7 @@ class Benchmark:
     bibtex: str = ""
     description: str = ""
     overview: str = ""
+    instruction: str = ""
     measures: tuple[str, ...] = DEFAULT_MEASURES
     main: str = ""
     averaging: str = "mean over queries"

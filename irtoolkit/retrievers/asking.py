@@ -115,7 +115,11 @@ def query_field(task: Task, name: str) -> list[str]:
 def instruction_of(dataset: Dataset) -> str | None:
     """Returns what a dataset says that its queries are for; None if it says nothing.
 
-    {instruction} stands for that field of each query's record.
+    {instruction} stands for that field of each query's record, which comes before an instruction that
+    all queries share.
     """
     first = next(iter(dataset.queries_iter()), None) if dataset.has("queries") else None
-    return "{instruction}" if first is not None and "instruction" in first._fields else None
+    if first is not None and "instruction" in first._fields:
+        return "{instruction}"
+    shared = "" if dataset.about is None else dataset.about.instruction
+    return shared.replace("{", "{{").replace("}", "}}") or None

@@ -1,4 +1,4 @@
-"""The retrieval tasks of MTEB by name, for which mteb knows repository, revision and main score."""
+"""The retrieval tasks of MTEB by name, for which mteb knows repository, revision, prompt and main score."""
 
 from __future__ import annotations
 
@@ -90,9 +90,16 @@ def _about(facts: Any) -> Benchmark:
         licence=facts.license or NOT_STATED,
         bibtex=facts.bibtex_citation or "",
         description=" ".join(facts.description.split()),
+        instruction=_instruction(facts.prompt),
         measures=tuple(dict.fromkeys((measure, *DEFAULT_MEASURES))),
         main=measure,
     )
+
+
+def _instruction(prompt: Any) -> str:
+    """Returns mteb's prompt of a task's queries; empty if it has none."""
+    text = prompt.get("query") if isinstance(prompt, dict) else prompt
+    return " ".join(text.split()) if text else ""
 
 
 def _lang(facts: Any) -> str | None:

@@ -10,6 +10,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.hub.named import hub_dataset
 from irtoolkit.runs import Run
 from tests.unit.datasets.hub.folders import BEIR, BRIGHT, LANGUAGES, MTEB, Configs, written
 
@@ -93,6 +94,27 @@ def test_a_task_has_mtebs_repository_revision_and_main_score() -> None:
     assert task.name.parts == ("test",)
     assert task_named("mteb:BrightRetrieval/biology").name.parts == ("biology",)
     assert task_named("mteb:ArguAna").own_excluded
+
+
+def test_mtebs_prompt_is_the_instruction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import mteb
+
+    from irtoolkit.datasets.hub.tasks import task_named
+    from irtoolkit.retrievers.asking import instruction_of
+
+    told = {name: task_named(f"mteb:{name}").about.instruction for name in ("BIRCO-Relic", "SciFact")}  # fmt: skip
+    assert told["BIRCO-Relic"].startswith("Given a literary analysis with a missing quotation")
+    assert told["SciFact"].startswith("Given a scientific claim, retrieve documents")
+    assert task_named("mteb:BrightRetrieval").about.instruction == ""
+    for configs, wanted in ((BEIR, "find {{it}}"), (MTEB, "{instruction}")):
+        folder = written(tmp_path / str(len(configs)), configs)
+        task = mteb.get_task("SciFact")
+        task.metadata = task.metadata.model_copy()
+        task.metadata.dataset = {"path": str(folder), "revision": "1"}
+        task.metadata.prompt = {"query": "find\n {it}"}
+        monkeypatch.setattr(mteb, "get_task", lambda name, task=task: task)
+        hub_dataset.cache_clear()
+        assert instruction_of(ir.load("mteb:SciFact")) == wanted
 
 
 def test_a_task_is_read_from_its_repository(
