@@ -9,7 +9,8 @@ from typing import Any
 
 from docstrings import table
 
-_FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+_ROOT = Path(__file__).resolve().parent.parent
+_FOLDER = _ROOT / "benchmarks" / "results"
 _ENDS = ("refused well", "accepted rightly", "refused badly", "silent wrong", "traceback", "hang")
 INTRO = """# Under attack
 
@@ -172,9 +173,21 @@ def _failures(found: list[dict[str, Any]]) -> list[str]:
     for one in found:
         files = Counter(name.split("::")[0].replace(".", "/") for name in one["failed"])
         if files:
-            counted = ", ".join(f"{count} of `{file}.py`" for file, count in files.items())
+            counted = ", ".join(f"{count} of {_file(name)}" for name, count in files.items())
             lines.append(f"- {one['commit']}, {one['order']}: {counted}")
-    return ["\nWhat failed:\n\n" + "\n".join(lines)] if lines else []
+    told = "Files are where they are today, and tests below have the names that they had then"
+    return [f"\nWhat failed ({told}):\n\n" + "\n".join(lines)] if lines else []
+
+
+def _file(name: str) -> str:
+    """Returns where a file of tests is today; its name alone if it is gone."""
+    path = Path(f"{name}.py")
+    if not (_ROOT / path).is_file():
+        moved = [p.relative_to(_ROOT) for p in (_ROOT / "tests").rglob(path.name)]
+        if len(moved) != 1:
+            return f"{path.name}, which is gone"
+        (path,) = moved
+    return f"`{path.as_posix()}`"
 
 
 def _slowest(one: dict[str, Any]) -> list[str]:

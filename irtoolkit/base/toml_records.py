@@ -6,7 +6,7 @@ not a number, and true is not 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, cast, dataclass_transform
@@ -67,11 +67,16 @@ class Record:
         try:
             return read(values)
         except ValidationError as error:
-            raise InputError(_in_words(error.errors()[0])) from None
+            raise InputError(_in_words(error.errors()[0], list(cls.__pydantic_fields__))) from None
 
 
-def _in_words(error: ErrorDetails) -> str:
-    """Returns the clause on one value that pydantic refuses."""
+def _in_words(error: ErrorDetails, fields: Sequence[str]) -> str:
+    """Returns the clause on one value that pydantic refuses; positions are of some fields."""
+    first, *others = error["loc"]
+    if isinstance(first, int):  # an argument without a name
+        if first >= len(fields):
+            return f"{first + 1} values, and it has {len(fields)} fields"
+        error = {**error, "loc": (fields[first], *others)}
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])[1:]
     if error["type"] in _KEYS:
         return _KEYS[error["type"]].format(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from irtoolkit.datasets.editions.edition import as_plain_text
 from irtoolkit.datasets.editions.reading import SUFFIXES, form_of, read_edition
 from irtoolkit.datasets.novels import slug
 
+_log = logging.getLogger(__name__)
 # Bytes that are read at once.
 PIECE = 1 << 20
 # Bytes at the beginning and end of a file that tell its form.
@@ -98,15 +100,25 @@ def files_of(paths: Sequence[StrPath], accepts: Callable[[Path], bool], problem:
     for path in paths:
         local_path = on_disk(path)
         if local_path.is_dir():
-            inside = sorted(p for p in local_path.rglob("*") if accepts(p) and p.is_file())
-            if not inside:
+            inside = sorted(p for p in local_path.rglob("*") if p.is_file())
+            accepted = [p for p in inside if accepts(p)]
+            if not accepted:
                 raise InputError(problem, file=path)
-            files += inside
+            _tell_others(local_path, {*inside} - {*accepted})
+            files += accepted
         elif local_path.is_file():
             files.append(local_path)
         else:
             raise InputError("no such file or folder", file=path)
     return list(dict.fromkeys(files))
+
+
+def _tell_others(folder: Path, files: set[Path]) -> None:
+    """Logs how many files of a folder are not read, by their endings; hidden ones go untold."""
+    endings = Counter(p.suffix.lower() or "no ending" for p in files if p.name[0] != ".")
+    if endings:
+        counts = ", ".join(f"{count} with {ending}" for ending, count in endings.most_common())
+        _log.warning("%s: files that are not read: %s", folder, counts)
 
 
 def text_files(

@@ -104,15 +104,22 @@ def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[Read
     for file in articles:
         record = gathered.articles[file.name] = finder.record(file)
         listing, quoted = finder.listing(file), editions(record)
+        before, reasons = len(gathered.windows), Counter[str]()
         for position, window in finder.windows(file):
             reason = _left_out(record, window, quoted, finder.matching, seen_ids)
             if reason:
-                gathered.left_out[reason] += 1
+                reasons[reason] += 1
                 continue
             where = (intern(window["book"]), window["start"], window["length"])
             gathered.windows.append(
                 Kept(f"{len(gathered.windows):06d}", file.name, *where, listing, position)
             )
+        gathered.left_out += reasons
+        if len(gathered.windows) == before:
+            why = (
+                reasons.most_common(1)[0][0] if reasons else "no quotation of these books is in it"
+            )
+            gathered.unused.setdefault(why, []).append(record["path"])
     if not gathered.windows:
         raise InputError(
             f"no quotation of {len(books)} books is found in {len(articles)} works of criticism",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple
 
+from irtoolkit.base.plurals import number_of
 from irtoolkit.building.quality import (
     Quality,
     Sample,
@@ -44,6 +46,7 @@ class Gathered:
         articles: the record of each work of criticism by name.
         windows: those that make the benchmark.
         left_out: quotations that do not, by the reason.
+        unused: the paths of the works without a window, by the reason.
         splits: the books of each split.
         continued: works that an earlier build had done.
         report: the quality report, once the benchmark is built.
@@ -53,6 +56,7 @@ class Gathered:
     articles: dict[str, dict[str, Any]] = field(default_factory=dict)
     windows: list[Kept] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    unused: dict[str, list[str]] = field(default_factory=dict)
     splits: dict[str, list[str]] = field(default_factory=dict)
     continued: int = 0
     report: Quality | None = None
@@ -63,16 +67,21 @@ class Gathered:
         return [window for window in self.windows if window.book in names]
 
     def notes(self) -> Iterator[str]:
-        """Yields notes for the user: other encodings, works without a quotation, uneven splits."""
+        """Yields notes for the user: other encodings, what is left out and why, uneven splits."""
         read = [(book.path, book.encoding) for book in self.books]
         read += [(record["path"], record["encoding"]) for record in self.articles.values()]
         for path, encoding in read:
             if encoding != "utf-8":
                 yield f"{path}: not UTF-8, read as {encoding}"
-        used = {window.article for window in self.windows}
-        for name in self.articles:
-            if name not in used:
-                yield f"{self.articles[name]['path']}: no quotation of these books is kept"
+        for reason, paths in self.unused.items():
+            names = ", ".join(Path(path).name for path in paths[:_NAMED])
+            more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+            works = number_of(len(self.articles), "works")
+            yield f"{len(paths)} of {works} without a window: {reason}: {names}{more}"
+        if self.left_out:
+            counts = (f"{count:,} {reason}" for reason, count in self.left_out.most_common())
+            total = number_of(self.left_out.total(), "quotations", ",")
+            yield f"{total} left out: {', '.join(counts)}"
         for split in self.splits if len(self.splits) > 1 else ():
             count = len(self.of_split(split))
             if count < _UNEVEN * len(self.windows):
@@ -80,6 +89,8 @@ class Gathered:
                 yield f"{split} has {count} of {len(self.windows)} windows, as books stay whole{option_note}"
 
 
+# Works without a window that are named for each reason.
+_NAMED = 3
 # A split with a smaller share of the windows is said.
 _UNEVEN = 0.05
 

@@ -62,6 +62,27 @@ def test_the_whole_path(texts: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "texts" in capsys.readouterr().out
 
 
+def test_what_is_left_out_is_counted_with_the_reason(
+    texts: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    quoting = (texts / "articles" / "article0.txt").read_text("utf-8")
+    titled = f"Title: A Dictionary of Fiction\n\n{quoting}"
+    (texts / "articles" / "dictionary.txt").write_text(titled, "utf-8")
+    (texts / "articles" / "weather.txt").write_text("It rained by the sea. " * 30, "utf-8")
+    (texts / "articles" / "scan.pdf").write_bytes(b"%PDF")
+    (texts / "articles" / ".DS_Store").write_bytes(b"")
+    assert main(BUILD) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "articles: files that are not read: 1 with .pdf" in caplog.text
+    assert (
+        "1 of 4 works without a window: in a work that is no criticism by its title: dictionary.txt"
+    ) in said
+    assert (
+        "1 of 4 works without a window: no quotation of these books is in it: weather.txt" in said
+    )
+    assert "quotations left out: " in said
+
+
 def test_n_way_tasks_of_a_folder(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(BUILD) == 0
     for dataset in ("mine/val/proxy", "mine/val/1-1/proxy", "mine/val/5-way"):
