@@ -9,7 +9,7 @@ from typing import Any
 
 from irtoolkit.datasets.source import DATA_VARIABLE, ReleaseSource, sample_source
 
-# What is measured when a dataset does not say.
+# The measures of a dataset that names none.
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 
 # The usual name of an edition of a benchmark's data.
@@ -18,7 +18,7 @@ RELEASE = "published release"
 # The text of a field that is unknown.
 NOT_STATED = "not stated"
 
-# Gives {part: query ids}; the order of the parts is the order they are shown in.
+# Returns {part: query ids}, in the order in which tables list the parts.
 Breakdown = Callable[[], Mapping[str, Sequence[str]]]
 # Sets of query ids.
 Folds = tuple[tuple[str, ...], ...]
@@ -29,7 +29,7 @@ class Statistic:
     """A figure of a benchmark's statistics table.
 
     Attributes:
-        name: what is counted or averaged.
+        name: the quantity that is counted or averaged.
         value: the figure computed from the data.
         reported: the figure that the benchmark's paper prints, if it prints one.
         edition: the edition of the data that the printed figure is of, if there are several.

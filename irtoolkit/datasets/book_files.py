@@ -43,7 +43,7 @@ def registered_books(name: str) -> tuple[list[Path], int] | None:
     Raises:
         InputError: a file is gone or has changed since.
     """
-    entry = read_registry(lambda _: None).get(name)  # importing irtoolkit says what is damaged
+    entry = read_registry(lambda _: None).get(name)  # damage is reported when irtoolkit is imported
     if entry is None or not entry.docs.format.startswith(BOOK):
         return None
     files = LocalCollection(name, entry).doc_files()
@@ -79,7 +79,7 @@ def book_files(paths: Sequence[StrPath]) -> list[StrPath]:
 
 
 def _books_of(folder: Path) -> list[Path]:
-    """Returns the books of a folder; says which other files it has."""
+    """Returns the books of a folder; warns about its other files."""
     books = folder_books(folder)
     others = other_files(folder, books) if books else []
     if others:
@@ -118,7 +118,7 @@ def _refuse_documents(path: StrPath) -> None:
         with open(local(path), "rb") as raw:
             start = raw.read(200).lstrip().lower()
     except OSError:
-        return  # reading the book says why
+        return  # reading the book raises the error
     if start.startswith((b'{"', b"[{", b"<doc>")):
         raise InputError(
             "a file of documents by its content, and a book by its name",

@@ -6,7 +6,7 @@ format they have:
     {"benchmark": "relic", "format": 1, "splits": ["train", "val", "test"], "hidden": []}
 
 The ids of its datasets are those of the published benchmark with the folder in place of the name:
-`mine/val` is like `relic/val`, and `mine/val/1-1` like `relic/val/1-1`. A benchmark takes part with
+`mine/val` is like `relic/val`, and `mine/val/1-1` like `relic/val/1-1`. A benchmark supports this with
 a function `built(folder)` in its module, which yields the ids and datasets of such a folder.
 """
 

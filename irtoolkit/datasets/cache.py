@@ -122,7 +122,7 @@ def parsed(
     """Returns the tables of a release, mapped from the cache after it has been parsed once.
 
     Args:
-        kind: the name of what is parsed, for example "quoter-en"; the folder's name begins with it.
+        kind: the name of the release, for example "quoter-en"; the folder's name begins with it.
         files: all files that `parse` reads.
         schemas: for each table, column names to types.
         parse: reads the files and adds rows to the writer. If it raises, nothing is stored.
@@ -218,12 +218,12 @@ def _scratch(folder: Path) -> Iterator[Path]:
     """Yields a temporary folder to build in, removed unless it was renamed into the cache.
 
     It is in the system's temporary folder if the cache cannot be written; mapped files stay
-    readable after they are removed. What killed processes have left is removed.
+    readable after they are removed. Folders of killed processes are removed.
     """
     scratch = folder.with_name(f".{folder.name[:24]}.{secrets.token_hex(8)}{_HALF}")
     with ExitStack() as stack:
         try:
-            # Locked before it is there: one without a lock is nobody's.
+            # Locked before it is created: a folder without a lock is abandoned.
             stack.enter_context(locked(scratch.with_suffix(".lock"), remove=True))
             _remove_abandoned(folder)
             scratch.mkdir()

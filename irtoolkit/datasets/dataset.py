@@ -91,7 +91,7 @@ class Dataset:
         return dataset
 
     def __getattr__(self, name: str) -> Any:
-        # Only what is not defined here; private names would recurse while unpickling.
+        # Private names would recurse while unpickling.
         if name.startswith("_") or name == "source":
             raise AttributeError(name)
         return getattr(self.source, name)

@@ -39,7 +39,7 @@ _BEFORE_NUMBER = re.compile(r"\b(?i:nos?|figs?|pp?|vol|ch)\.$")
 _MARKER_OR_PARENTHESIS = re.compile(rf"{MARKER.pattern}|[()]", re.IGNORECASE)
 # Longer than any abbreviation; it bounds the time of looking back.
 _LOOK_BACK = 16
-# Tokens of context kept on each side (EgRet §3.1).
+# Tokens of context on each side (EgRet §3.1).
 CONTEXT = 256
 WHITESPACE = "whitespace"
 # A longer clause is taken for an unclosed parenthesis.
@@ -191,7 +191,7 @@ class Clipper:
 
     def __call__(self, text: str, *, end: bool) -> str:
         """Returns the first tokens of a text, or with `end` the last ones."""
-        # A word has at least one token, so the kept tokens are within as many words.
+        # A word has at least one token, so the tokens are within as many words.
         text = clip(text, self._tokens, end=end)
         if self._tokenizer is None:
             return text

@@ -102,6 +102,6 @@ class DatasetId:
         return part in self.parts or part == self.lang
 
     def ancestors(self) -> Iterator[DatasetId]:
-        """Yields the id itself, and what is left as the last parts are removed one by one."""
+        """Yields the id itself, and the ids that remain as the last parts are removed one by one."""
         for end in range(len(self.parts), 0, -1):
             yield self._with(*self.parts[:end])

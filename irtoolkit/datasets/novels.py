@@ -31,14 +31,14 @@ from irtoolkit.datasets.editions import edition as editions
 from irtoolkit.datasets.editions.edition import Block, Edition
 from irtoolkit.datasets.editions.reading import read_edition, read_edition_file
 
-# Sentences of a passage where nobody says otherwise, and at most.
+# Sentences of a passage: by default, and at most.
 LENGTH, LONGEST = 3, 20
 _LETTER = re.compile(r"[^\W\d_]")
 # Marks that end sentences, and how many of them and of empty lines one sentence may have on average.
 _ENDS, _ENDS_OF_ONE = ".!?\u2026\u3002\uff01\uff1f", 4
-# Characters that a language is told from.
+# The number of characters from which the language is detected.
 _TELLING = 200_000
-# Characters of a name that ids have.
+# The most characters of a name in an id.
 _NAME = 60
 
 
@@ -243,7 +243,7 @@ def _divided(
         if block.level == 0:
             part, text = block.text, ""
         elif block.level == 2 and empty and chapters:
-            # What follows a heading at once belongs to it.
+            # A heading directly below another belongs to it.
             text = f"{text}. {block.text}".removeprefix(". ") if text else ""
             part = part if text else f"{part}. {block.text}"
         else:

@@ -37,7 +37,7 @@ MEASURES = ("Success@1",)
 
 
 class NWayCandidates(NamedTuple):
-    """The candidates of a query, in order of id, which says nothing about relevance."""
+    """The candidates of a query, ordered by id, so that their order is independent of relevance."""
 
     query_id: str
     doc_ids: list[str]
@@ -64,7 +64,7 @@ def nway_path(dataset_id: str) -> Path:
     if folder is not None:
         return folder.path.joinpath(PICKED, *folder.parts).with_suffix(".jsonl")
     home: Path = ir_datasets.util.home_path()
-    # The folder keeps its first name so that candidates picked by earlier versions are found.
+    # The name of the folder is that of earlier versions, whose candidates remain valid.
     return home / "irtoolkit" / "choices" / f"{dataset_id}.jsonl"
 
 

@@ -140,7 +140,7 @@ def read_plotretrieval(folder: Path, split: str, size: int) -> PlotRelease:
         InputError: a file is truncated, mis-encoded or contradicts another; with file and line.
     """
     path = folder / f"queries-{split}.jsonl"
-    # A query may be about any of the books; only parsing tells which.
+    # The books of the queries are not known before parsing.
     files = [path, *sorted((folder / "books").glob("*.json"))]
     return PlotRelease(
         parsed("plotretrieval", files, _SCHEMAS, partial(_parse, folder, path)), size

@@ -1,4 +1,4 @@
-"""Recognition of a dataset, by what it is and not by its position."""
+"""Recognition of datasets and runs among arguments in any order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _has_judgments(value: Any) -> bool:
 
 
 def log_order(message: str) -> None:
-    """Logs what is taken for what, where it is in another order than expected."""
+    """Logs that arguments were taken in another order than the usual one."""
     _log.warning("%s", message)
 
 

@@ -40,7 +40,7 @@ class _Without:
 
 
 _KINDS = ("pool", "corpus")
-# The beginnings of the names of what belongs to each part.
+# Prefixes of the names of each part's methods.
 _POOLS = ("scoreddocs", "candidate_groups")
 _TOPICS = ("queries", "irtoolkit")  # our record of a benchmark is on its own queries
 _QRELS = ("qrels",)
@@ -51,7 +51,7 @@ def with_candidates(data: Dataset, candidates: Candidates) -> Dataset:
 
     Args:
         data: a dataset.
-        candidates: "pool" or "corpus"; None keeps the dataset's own: pools if it has them. Or
+        candidates: "pool" or "corpus"; None leaves the dataset's candidates unchanged. Or
             candidates of its queries, as `irtoolkit.datasets.pools.pools_of` takes them.
 
     Raises:
@@ -164,8 +164,8 @@ def with_parts(
     Args:
         data: a dataset.
         queries: as `irtoolkit.datasets.texts.texts_of` takes them; they come without the dataset's
-            judgments and candidates. None keeps its own queries.
-        qrels: a file, or as `Qrels.of` takes them; None keeps its own.
+            judgments and candidates. None leaves its queries unchanged.
+        qrels: a file, or as `Qrels.of` takes them; None leaves its judgments unchanged.
         candidates: see `with_candidates`.
 
     Raises:

@@ -25,7 +25,7 @@ class ReleaseSource:
         benchmark: the name of the benchmark's folder under $IRTOOLKIT_DATA and in ir_datasets'
             home.
         files: the names of the files, all of which are required.
-        howto: one sentence that says what to get and where to put it.
+        howto: one sentence on the files to get and the folder to put them into.
         fixed: the folder of a sample that ships with the package, or of a benchmark that was built; no other
             folder is searched.
         built: whether a user has built the data; see `irtoolkit.datasets.built`.
@@ -146,7 +146,7 @@ def sample_source(benchmark: str, files: tuple[str, ...]) -> ReleaseSource:
 
 
 class _Background(threading.Thread):
-    """A download that its caller may stop waiting for."""
+    """A download that continues when its caller stops waiting."""
 
     def __init__(self, download: Callable[[Path], None], folder: Path) -> None:
         super().__init__(daemon=True)
@@ -167,7 +167,7 @@ class _Background(threading.Thread):
             raise self._error
 
 
-# Downloads that somebody stopped waiting for, by folder: a second one would write the same files.
+# Downloads that continue in the background, by folder: a second one would write the same files.
 _started: dict[Path, _Background] = {}
 
 

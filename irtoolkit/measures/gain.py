@@ -125,12 +125,10 @@ class GainMeasure(ColumnarMeasure):
 
 
 class _G(GainMeasure):
-    """Normalised gain, in which a gain counts less the more the ranking owes (trec_eval's G,
-    m_G.c).
+    """Normalised gain, discounted by the deficit of the ranking (trec_eval's G, m_G.c).
 
-    What a ranking owes at a rank is the gain of the ideal order up to it, in which each rank counts
-    at least 1, minus its own gain. The gain of a document is divided by log2(2 + what is owed
-    there). The sum is divided by the gain of all judged documents. G lies between AP and nDCG: a
+    The deficit at a rank is the gain of the ideal order up to it, in which each rank counts at least
+    1, minus the gain of the ranking. The gain of a document is divided by log2(2 + deficit). The sum is divided by the gain of all judged documents. G lies between AP and nDCG: a
     document that is retrieved late costs little if those above it are as good. A query without a
     gain scores 0.
 

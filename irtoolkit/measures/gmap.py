@@ -18,7 +18,7 @@ from irtoolkit.measures.parts import REL, lowest
 from irtoolkit.measures.standard import STANDARD
 from irtoolkit.measures.traits import Summary, Traits
 
-# What a query counts at least, MIN_GEO_MEAN of trec_eval: a logarithm of 0 would decide all.
+# The least value of a query, MIN_GEO_MEAN of trec_eval: a logarithm of 0 would decide all.
 LEAST = 0.00001
 
 
@@ -46,7 +46,7 @@ _SUMMARY = Summary(
 
 
 class _Geometric(ColumnarMeasure):
-    """Base class of geometric means: a subclass says of which measure, OF."""
+    """Base class of geometric means; OF is the measure that a subclass averages."""
 
     OF: ClassVar[Measure]
     TRAITS = Traits(summary=_SUMMARY)
@@ -65,8 +65,8 @@ class _Geometric(ColumnarMeasure):
 class _GMAP(_Geometric):
     """Geometric mean over queries of the average precision (Robertson 2006; trec_eval's gm_map).
 
-    The value of a query is its AP. A query counts at least 0.00001 in the mean, so that a system is
-    told by its hardest queries and not by a single one.
+    The value of a query is its AP. A query counts at least 0.00001 in the mean, so that the hardest
+    queries weigh most and no single one decides.
     """
 
     __name__ = "GMAP"

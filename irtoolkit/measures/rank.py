@@ -96,7 +96,7 @@ class _StdRank(_Rank):
 
 
 class _Collected(Agg):  # type: ignore[misc]
-    """Aggregator that keeps all values; subclasses compute the result."""
+    """Aggregator of all values; subclasses compute the result."""
 
     def __init__(self) -> None:
         self._values: list[float] = []

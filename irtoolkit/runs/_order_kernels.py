@@ -18,7 +18,7 @@ import numpy as np
 # equal in single precision and not in double, and are to be sorted in another way.
 DONE, LOW, CROWDED = 0, 1, 2
 NEAR = 64
-# The greatest key: what is sorted has it in half of 64 bits.
+# The greatest key: sorted integers have it in half of 64 bits.
 LAST = (1 << 32) - 1
 # Scores whose greatest is noted together.
 PART = 64
@@ -70,7 +70,7 @@ def peaks_of(row: Any, peaks: Any) -> None:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def above(row: Any, peaks: Any, bound: Any, out: Any) -> int:
-    # What is found goes into an array that is there already: one that grows is ten times slower.
+    # Results go into an existing array: one that grows is ten times slower.
     count = 0
     for part in range(len(peaks)):
         if peaks[part] >= bound:
@@ -114,7 +114,7 @@ def finish(scores: Any, sequence: Any, id_keys: Any, packed: Any, order: Any, si
         for i in range(count):
             index = sequence[packed[row, i] & np.uint64(0xFFFFFFFF)]
             j = i
-            # An insertion sort of what is equal in single precision.
+            # An insertion sort of scores that are equal in single precision.
             while (
                 j
                 and values[order[row, j - 1]] < values[index]

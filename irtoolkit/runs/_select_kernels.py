@@ -23,7 +23,7 @@ _SAMPLED = 64
 # Scores that a bucket may hold.
 _FULL = 48
 _BUCKETS = 512
-# Where so many times more candidates than are kept compete, whole parts of a row are passed over.
+# If there are so many times more candidates than results, whole parts of a row are skipped.
 _MANY = 32
 _FLIP = np.uint32(0x7FFFFFFF)
 _SIGN = np.uint32(31)

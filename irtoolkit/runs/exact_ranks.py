@@ -68,7 +68,7 @@ def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
     lines = read_lines(path)
     _, header = next(lines, (1, ""))
     if not header.startswith("#") and split_query(str(path))[1]:
-        return None  # a server may give the same for every name that is asked for with a query
+        return None  # a server may return the same page for every URL with a query
     if not header.endswith(sha256(run_path)):
         raise InputError("the ranks of another run", file=path, line=1, remedy=_REMEDY)
     named, digest = _LINES.search(header), hashlib.sha256()

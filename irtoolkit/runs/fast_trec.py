@@ -23,7 +23,7 @@ from irtoolkit.runs.precision import Precision
 _THREADED_BYTES = 1 << 20
 # Bytes that are read at once.
 _PIECE = 1 << 24
-# What is raised by packed files that are damaged, beside OSError; another reader says so.
+# Exceptions of damaged packed files, besides OSError; the other reader reports them.
 _DAMAGE = (
     EOFError,
     zlib.error,
@@ -130,7 +130,7 @@ def _pieces(path: StrPath) -> Iterator[bytes | mmap.mmap]:
     """
     path = local(path)
     if not path.is_file():
-        raise _IrregularError  # its reader says what it is
+        raise _IrregularError  # the other reader reports it
     if not is_plain(path):
         yield from _unpacked(path)
         return

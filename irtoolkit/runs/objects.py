@@ -20,7 +20,7 @@ from irtoolkit.base.frames import columns_of, frame_columns, is_frame
 
 Triple = tuple[str, str, Any]
 
-# What a data frame may call its columns, the first that is there being read.
+# Names of a data frame's columns; the first one that occurs is read.
 _QUERIES = ("qid", "query_id", "q_id", "query-id")
 _DOCS = ("docno", "doc_id", "corpus-id")
 
@@ -99,7 +99,7 @@ def rows_of_ranx(value: Any, kind: RowKind) -> list[Triple]:
 
 
 def is_ranx(value: Any, kind: RowKind) -> bool:
-    """Returns whether an object is a ranx.Run or ranx.Qrels, told by the name of its class."""
+    """Returns whether an object is a ranx.Run or ranx.Qrels, by the name of its class."""
     name = {"run": "Run", "qrels": "Qrels"}[kind.noun]
     return any(
         base.__name__ == name and base.__module__.partition(".")[0] == "ranx"

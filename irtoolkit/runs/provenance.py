@@ -117,7 +117,7 @@ def read_metadata(run_path: StrPath) -> dict[str, Any] | None:
 
 
 def _command() -> str | None:
-    """Returns the command line if it was one of ours; a notebook's says nothing about the run."""
+    """Returns the command line if it is irtoolkit's; that of a notebook is of no use."""
     name = Path(sys.argv[0]).name if sys.argv else ""
     ours = name == "irtoolkit" or sys.argv[0].endswith(os.path.join("irtoolkit", "__main__.py"))
     words = map(without_credentials, sys.argv[1:])

@@ -65,7 +65,7 @@ def publish(
         for old in (provenance.metadata_path(target), ranks_path(target)):
             if alone:
                 remove_abandoned(old)
-            with suppress(OSError):  # the writer refuses an impossible path and says why
+            with suppress(OSError):  # the writer raises the error of an impossible path
                 old.unlink()
         if alone:
             remove_abandoned(target)
@@ -82,5 +82,5 @@ def _alone(target: Path) -> AbstractContextManager[bool]:
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        return nullcontext(False)  # the writer says what is wrong
+        return nullcontext(False)  # the writer raises the error
     return locked(hidden_beside(target, ".lock"), remove=True)

@@ -1,4 +1,4 @@
-"""Recognition of a run, by what it is and not by its position."""
+"""Recognition of runs among arguments in any order."""
 
 from __future__ import annotations
 

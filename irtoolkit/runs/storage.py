@@ -52,10 +52,10 @@ class RunTable:
 
 
 def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
-    """Writes Parquet if the name of the file says so, otherwise text in a format.
+    """Writes Parquet to a file whose name ends in .parquet, otherwise text.
 
     Returns:
-        The SHA-256 of what was written, whatever another process writes to the path at once; None
+        The SHA-256 of the written bytes, whatever another process writes to the path at once; None
         for a pipe or device.
     """
     refuse_packing(path)

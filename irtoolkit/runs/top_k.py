@@ -26,11 +26,11 @@ from irtoolkit.runs.order import (
 Scores = NDArray[np.floating[Any]]
 GREATEST = float(np.finfo(np.float32).max)
 
-# Where so many times more candidates than are kept compete, most are dropped before they are sorted.
+# If there are so many times more candidates than results, most are dropped before sorting.
 _MANY = 32
 # Steps that it takes numpy to sort a score, and to compare one; see `is_worth_loading`.
 _CELL, _COUNTED = 20, 1
-# Of fewer candidates all are sorted, unless very few are kept.
+# Fewer candidates are all sorted, unless very few are returned.
 _SOME = 1 << 9
 
 
@@ -73,7 +73,7 @@ def top_k(scores: Scores, tied: TieOrder, k: int | None = None) -> tuple[Ints, S
     Args:
         scores: (q, c) finite.
         tied: the order of equally scored candidates.
-        k: how many to keep; None keeps all.
+        k: the number of results; None returns all.
 
     Raises:
         InputError: a score would have to go below the lowest float32.

@@ -1,7 +1,7 @@
 """A strict parser of TREC runs and qrels, which reports each problem with its line.
 
 Files in which every line is regular are read column-wise by pyarrow. Any other file goes through a
-line-by-line parser, which accepts every valid file and says what is wrong in the others.
+line-by-line parser, which accepts every valid file and reports the errors of the others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from irtoolkit.runs.columns import (
 from irtoolkit.runs.fast_trec import read_regular
 from irtoolkit.runs.precision import Precision, compared_in
 
-# Takes a problem of a file: raises it, or keeps it so that reading continues.
+# Handles a problem of a file: raises it, or stores it so that reading continues.
 ProblemHandler = Callable[[InputError], None]
 
 # Comment lines around an ir_metadata record that is written into a run file.

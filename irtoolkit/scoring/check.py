@@ -61,7 +61,7 @@ class Findings:
 
     Attributes:
         problems: the problems of the file, by line.
-        notes: what is allowed, but read differently by different tools.
+        notes: rows that are valid, but read differently by different tools.
         topics: the number of readable topics.
         rows: the number of readable rows.
     """

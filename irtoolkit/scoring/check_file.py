@@ -45,7 +45,7 @@ class Strictness:
     plain_ids: bool = False
 
 
-# "usual": what any evaluation needs. "trec": what the check scripts of TREC's tracks refuse. Their
+# "usual": needed by any evaluation. "trec": required by the check scripts of TREC's tracks. Their
 # forms of a tag differ: 1 to 12 letters and digits in early years, 1 to 25 with - and _ in 2022;
 # most accept 20 with - _ . The requirement on ranks is our own, since those scripts ignore ranks.
 STRICTNESS = {

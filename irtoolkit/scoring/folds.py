@@ -9,7 +9,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 
-# Folds of a dataset that has none of its own.
+# The number of folds of a dataset that defines none.
 FOLDS = 5
 Fold = tuple[str, ...]
 
@@ -59,7 +59,7 @@ def kept_together(query_ids: Collection[str], books: Mapping[str, str]) -> list[
 
 
 def books_of(dataset: Dataset) -> dict[str, str]:
-    """Returns the book of each judged query, where a dataset tells it."""
+    """Returns the book of each judged query; empty if the dataset has no breakdown by book."""
     if "book" not in dataset.breakdowns():
         return {}
     parts = dataset.breakdown("book")

@@ -247,7 +247,7 @@ def measure_of_other_name(name: str) -> ir_measures.Measure | None:
     if parts is None:
         return None
     registry = ir_measures.measures.registry
-    if parts["name"] in registry:  # what is wrong is elsewhere in it
+    if parts["name"] in registry:  # the error is in its parameters
         return None
     lowered = parts["name"].lower().replace("-", "_")
     by_lower_name = {registered.lower(): registered for registered in registry}

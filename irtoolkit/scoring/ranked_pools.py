@@ -22,7 +22,7 @@ from irtoolkit.runs import Run
 from irtoolkit.runs.order import separate
 from irtoolkit.scoring.check import read_run
 
-# The name that the release's scorer asks for, and, below, the one of the release's own sample.
+# The name that the release's scorer requires, and, below, that of the sample in the release.
 RANKED_POOLS = "test-pid2pool-csfcube-{name}-{facet}-ranked.json"
 _RANKED_POOLS = re.compile(
     rf"(?:test-pid2pool-csfcube-)?(?P<name>.+)-(?P<facet>{'|'.join(FACETS)})-ranked\.json"
@@ -103,8 +103,8 @@ def read_ranked_pools(dataset_id: str, paths: Sequence[StrPath], tag: str | None
 
     Args:
         dataset_id: CSFCube or one of its facets, real or sample.
-        paths: files of one method, one for each facet. The name of a file, or the dataset, tells
-            its facet.
+        paths: files of one method, one for each facet, which the name of the file or the dataset
+            states.
         tag: tag of the run; by default the name of the method in the files' names.
 
     Raises:

@@ -8,7 +8,7 @@ from irtoolkit.scoring.score import Scores
 
 # Columns of a measure's name.
 _NAME = 22
-# Printed for all only: a geometric mean has no value of its own for a query.
+# Printed for all only: a geometric mean has no value for a single query.
 _OF_ALL = ("gm_map", "gm_bpref")
 
 

@@ -19,7 +19,7 @@ _PAGE = re.compile(
 )
 # Characters of an entry on one line at most, and of a line of prose at least.
 _ENTRY, _WRAPPED = 110, 50
-# Lines or paragraphs of headings without text between them that are a table.
+# The number of headings without text between them that make a table.
 _FEW = 3
 _PROSE = re.compile(
     r"[!?;,\u3002\uff01\uff1f\uff0c][\"'\u201d\u2019\u00bb\u300d]*$|[a-z\u00df-\u00ff\u0430-\u044f][.][\"'\u201d\u2019]*$"
@@ -93,7 +93,7 @@ def _without_next(paragraphs: Sequence[Paragraph], first: int, last: int) -> int
     return last
 
 
-# The number of an entry without a name, with what may follow it without a space.
+# The number of an entry without a name, and any text that follows it without a space.
 _NUMERAL = re.compile(r"^(?:[ivxlc]+|\d+)\b.*")
 
 

@@ -1,4 +1,4 @@
-"""The lines of a file that say what they are: of headers, footers, licences, credits and notes."""
+"""Lines that name their kind: those of headers, footers, licences, credits and notes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ HEAD = 60_000
 
 
 class Mark(NamedTuple):
-    """Lines that say what they are.
+    """Lines that name their kind.
 
     Attributes:
         kind: "start", "stop", "small start", "small end", "licence", "field", "credit", "note",
             "library"; "name" of the line that begins a header of Project Gutenberg.
         first, last: the lines, counted from 1.
-        begin, end: where they are, in characters.
-        at, to: lines that are not blank before it, and up to its end.
+        begin, end: their offsets in characters.
+        at, to: the number of filled lines before it, and up to its end.
     """
 
     kind: str

@@ -20,7 +20,7 @@ _FIELDS_HEAD = 2000
 _GAP = 8
 # Characters of a title above a header.
 _TITLE = 200
-# Lines at the beginning and at the end in which a library says where a scan is from.
+# The number of lines at either end in which a library names the origin of a scan.
 _NEAR_EDGE = 150
 
 

@@ -41,10 +41,10 @@ class Edition:
 
     Attributes:
         blocks: in order.
-        encoding: how the bytes were read.
+        encoding: the name of the encoding of the bytes.
         title, author: from the header; empty if it has none.
         lang: a code, for example en; None if the file names no language.
-        dropped: what is not text, in the order in which it was found.
+        dropped: the pieces that are not text, in the order of their removal.
         characters: of the file, without white space.
     """
 

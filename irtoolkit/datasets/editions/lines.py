@@ -12,7 +12,7 @@ from typing import NamedTuple
 from irtoolkit.base.languages import EAST
 from irtoolkit.datasets.editions.pages import BREAK
 
-# What stands for several letters, or for another one in old print.
+# Ligatures, and the long s of old print.
 _WRITTEN_OUT = {
     "\ufb00": "ff",
     "\ufb01": "fi",
@@ -24,9 +24,9 @@ _WRITTEN_OUT = {
     "\u017f": "s",
 }
 LIGATURES = re.compile(f"[{''.join(_WRITTEN_OUT)}]")
-# The end of a line in a word: hyphens, and what encodings and scans have for them.
+# A hyphen at the end of a line, or a character that replaces it in encodings and scans.
 _BROKEN = re.compile(r"(?<=[^\W\d_])(?P<mark>[-\u2010\u2011\u00ac\u00ad=\u2022]) ?$")
-# They divide words and do nothing else.
+# Characters that only divide words.
 _SURE = "\u00ac\u00ad=\u2022"
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _HEAD, _TAIL = re.compile(r"[^\W\d_]+$"), re.compile(r"[^\W\d_]+")

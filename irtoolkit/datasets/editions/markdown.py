@@ -13,7 +13,7 @@ _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-+)\s*")
 _TAGS = "em|i|b|u|s|strong|sup|sub|small|span|div|p|a|center|font|blockquote|img|hr|cite|q|h[1-6]"
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.I)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,30});", re.I)
-# Each leaves its first group; what is around it is dropped.
+# The first group of each is text; the rest of the match is dropped.
 _INLINE = (
     ("picture", re.compile(r"!\[([^\]\n]{0,500})\]\([^)\n]{0,2000}\)")),
     ("address of a link", re.compile(r"(?<!!)\[([^\]\n]{1,500})\]\([^)\n]{0,2000}\)")),

@@ -1,4 +1,4 @@
-"""The blocks of a parsed HTML or TEI document: text, notes apart from it, and what is dropped.
+"""The blocks of a parsed HTML or TEI document: text, notes, and dropped pieces.
 
 The tree is walked without recursion, so that deep ones do no harm. Nothing is fetched, and nothing
 in a document is run.
@@ -58,7 +58,7 @@ class Pieces:
 
     Attributes:
         pieces: in order.
-        dropped: what is not text.
+        dropped: the pieces that are not text.
         characters: their number, without white space.
     """
 
@@ -131,7 +131,7 @@ class _Reader:
 
     def __init__(self, pieces: Pieces, part: str) -> None:
         self._pieces, self._part = pieces, part
-        # The roles of open elements, with what they are in: the block, and why that is dropped, at which line.
+        # The roles of open elements; the block around each; the reason and line of its removal.
         self._open: list[tuple[Role, _Block, tuple[str, int]]] = []
         self._block = _Block([], 0, 0, False)
         self._dropping = ("", 0)

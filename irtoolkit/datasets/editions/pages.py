@@ -18,7 +18,7 @@ from typing import NamedTuple
 from irtoolkit.datasets.editions.heading_forms import form_of
 from irtoolkit.datasets.editions.numbers import roman
 
-# A line in the place of what was between two pages.
+# A line that stands for a page break.
 BREAK = "\f"
 PAGE_NUMBER, RUNNING_HEAD = "page number", "running head"
 _PAGE = re.compile(
@@ -27,20 +27,20 @@ _PAGE = re.compile(
     re.I,
 )
 _INLINE = re.compile(r"\[(?:pg|page|p\.)\s*\w{1,6}\]\s?|\{\d{1,4}\}\s?", re.I)
-# A running head has so many characters at most, and is there so often at least.
+# The most characters of a running head, and how often it must occur.
 _HEAD, _OFTEN = 60, 3
-# Lines, blank ones too, between a running head and a number or break of the same page.
+# The most lines, blank ones included, between a running head and the number or break of its page.
 _BESIDE = 3
-# Numbers of following pages differ by so much at most: some pages have none.
+# The largest step from one page number to the next: some pages have none.
 _STEP = 4
-# Characters of a page at most, in the middle of all; and how regular pages are.
+# The largest median of characters per page; and how regular pages are.
 _LONGEST_PAGE, _REGULAR = 5000, 2.5
-# Pages that show by their regularity alone that they are pages.
+# The number of pages from which regularity alone is evidence.
 _MANY = 8
 # Running heads that are not in capitals and have no number need more evidence: all but a few are beside a
 # page's number or break.
 _MIXED, _MOST = "~", 0.9
-# Characters from one of them to the next, in the middle of all, at least.
+# The smallest median of characters from one of them to the next.
 _SHORTEST_PAGE = 400
 _MIXED_HEAD = re.compile(r"[^\W\d_a-z\u00df-\u00ff\u0430-\u044f][^.!?;:,\u3002\uff01\uff1f\uff0c]*")
 _WORDS = 8
@@ -52,10 +52,10 @@ class _Line(NamedTuple):
 
     Attributes:
         line: its number from 1.
-        place: where it is, in characters.
+        place: its offset in characters.
         shape: of a running head; empty of a number. It begins with `_MIXED` if it is not in capitals.
         value: of a number; None of a running head.
-        sure: whether it is set as only pages are.
+        sure: whether its form is one that only page numbers have.
     """
 
     line: int

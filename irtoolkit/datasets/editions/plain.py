@@ -34,7 +34,7 @@ DROPPED = re.compile(
     re.I,
 )
 _ITALIC = re.compile(r"(?<!\w)_([^_\n]+(?:\n[^_\n]+)?)_(?!\w)")
-# A line that is longer is a whole paragraph: nobody wraps lines there.
+# A longer line is a whole paragraph: the text is not wrapped.
 _WRAPPED = 120
 # A heading of Markdown.
 _MARKED = re.compile(r"(#{1,6})(?:\s|$)")
@@ -112,7 +112,7 @@ def cleared_lines(lines: Sequence[Line], dropped: list[Dropped]) -> list[Line]:
 
 
 def _reason(piece: str) -> str:
-    """Returns what a piece is that `DROPPED` found."""
+    """Returns the kind of a piece that `DROPPED` matches."""
     if piece[0] != "[":
         return "control character"
     return "caption of a picture" if piece[:13].lower() == "[illustration" else NOTE

@@ -1,4 +1,4 @@
-"""Reading an edition of any form: plain text, Markdown, HTML, EPUB and TEI, told apart by their content."""
+"""Reading of editions in any form: plain text, Markdown, HTML, EPUB and TEI, recognised by their content."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_edition(data: bytes, name: str, most: int = ALL_BYTES) -> Edition:
 
     Args:
         data: plain text, Markdown, HTML, an EPUB, or TEI.
-        name: of its file; its end says whether plain text is Markdown.
+        name: the name of its file, whose suffix distinguishes Markdown from plain text.
         most: bytes of the documents of an EPUB together.
 
     Raises:
@@ -67,7 +67,7 @@ def form_of(data: bytes, name: str = "") -> str:
 
     Args:
         data: its bytes.
-        name: of its file; its end says what a part of a web page is.
+        name: the name of its file, whose suffix marks a fragment of HTML.
     """
     if data.startswith(b"PK\x03\x04") and b"application/epub+zip" in data[:200]:
         return "epub"

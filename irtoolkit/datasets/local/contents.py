@@ -83,7 +83,7 @@ def _role_of_columns(names: list[str]) -> Role | None:
     # An id and a title may belong to a list of the books, say.
     if roles == ["topics"] and not _QUERIES.intersection(names):
         return None
-    # An id and a text may be either: documents, unless the name of the file says otherwise.
+    # An id and a text may be of either kind: documents, unless the name of the file is that of topics.
     return roles[0] if roles else None
 
 

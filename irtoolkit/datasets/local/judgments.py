@@ -61,7 +61,7 @@ def is_judgments(name: str) -> bool:
 def may_be_scores(path: Path) -> bool:
     """Returns whether CSV or Parquet has scores and no grades, so that it may be a run.
 
-    BEIR's judgments have scores, too, but a column of their own for the documents.
+    BEIR's judgments have scores, too, but name the column of documents corpus-id.
     """
     form = form_of_columns(path)
     names = set() if form is None else set(column_names(path, form))

@@ -140,7 +140,7 @@ def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
 
 
 def _language(docs: RoleFiles) -> str | None:
-    """Returns the language of books, as the first of them says; None of other documents."""
+    """Returns the language of the first book; None for other documents."""
     return read_novel(docs.files[0]).lang if docs.form.startswith(BOOK) else None
 
 

@@ -200,7 +200,7 @@ Change = Literal["new", "replaced", "unchanged"]
 
 
 def add_record(name: str, entry: CollectionRecord, *, replace: bool = False) -> Change:
-    """Adds a collection to the file; returns what it changed.
+    """Adds a collection to the file; returns the kind of the change.
 
     Args:
         name: the id of the collection.

@@ -48,7 +48,7 @@ QREL_SCHEMA: Schemas = {
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 _SGML = 'a topic is <top> <num> id <title> text </top>, or <topic number="id"> text </topic>'
-# Fields, and the names that they have in TREC's topics, the first that is there being read.
+# Fields, and their names in TREC's topics; the first one that occurs is read.
 _FIELDS = {
     "num": ("num", "number", "identifier", "qid", "id"),
     "title": ("title", "query"),
