@@ -11,12 +11,14 @@ test splits (mteb/BIRCO-Relic-Test and so on) and the same rows in BEIR's format
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import NamedTuple, Tuple  # noqa: UP035
 
 import ir_datasets
 from ir_datasets.formats import GenericDoc, GenericQuery
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import GradedQrel
+from irtoolkit.base.sentences import split_sentences
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.birco_release import (
     SPLITS,
@@ -45,6 +47,8 @@ GRADES = {
     "doris-mae": {0: "meets none of the needs", 1: "meets all; fractions meet some"},
     "clinical-trial": {0: "no trial for the patient", 1: "perhaps one", 2: "very likely one"},
 }
+# What stands in a query of relic in place of the quotation.
+MASK = "[masked sentence(s)]"
 # Queries of each split, of those whose number is known.
 QUERIES = {
     "relic": {"test": 100},
@@ -83,6 +87,27 @@ BENCHMARK = Benchmark(
   year={2024}
 }""",
 )
+
+
+class MaskedQuery(NamedTuple):
+    """A passage of literary criticism, with a mark in place of a quotation."""
+
+    query_id: str
+    text: str
+
+    @property
+    def left(self) -> Tuple[str, ...]:  # noqa: UP006
+        """The sentences before the quotation."""
+        return tuple(split_sentences(self.text.partition(MASK)[0].strip()))
+
+    @property
+    def right(self) -> Tuple[str, ...]:  # noqa: UP006
+        """The sentences after the quotation."""
+        return tuple(split_sentences(self.text.partition(MASK)[2].strip()))
+
+    def default_text(self) -> str:
+        """Returns the text with the mark."""
+        return self.text
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
@@ -140,7 +165,7 @@ class _Split:
         ).at(self.source)
         return ir_datasets.Dataset(
             self.docs,
-            QueriesHandler(lambda: self.release.queries, GenericQuery, NAME, "en"),
+            self._queries(),
             QrelsHandler(
                 lambda: self.release.judgments(),
                 GradedQrel,
@@ -148,6 +173,14 @@ class _Split:
             ),
             PoolsHandler(lambda: self.release.pools().items()),
             benchmark,
+        )
+
+    def _queries(self) -> QueriesHandler:
+        """Returns the queries; those of relic tell what is before the quotation and what after it."""
+        if self.task != "relic":
+            return QueriesHandler(lambda: self.release.queries, GenericQuery, NAME, "en")
+        return QueriesHandler(
+            lambda: [MaskedQuery(*query) for query in self.release.queries], MaskedQuery, NAME, "en"
         )
 
     def statistics(self) -> list[Statistic]:

@@ -14,16 +14,16 @@ from scipy.sparse import csr_array
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.datasets.books import BLOCK_VIEWS, Passages
-from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers._faded import Faded
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import DEFAULT_VIEW, no_text
+from irtoolkit.retrievers.texts import no_text
 
 # "16", or several numbers of sentences: "1/16/64".
 _AROUND = re.compile(r"[1-9][0-9]{0,4}(/[1-9][0-9]{0,4})*")
 
 
 @dataclass(frozen=True)
-class Surrounded(Retriever):
+class Surrounded(Faded):
     """A retriever that scores a passage of a book together with the sentences around it.
 
     A window is the passage with r sentences on both sides, fewer at the ends of the book. With k
@@ -33,14 +33,10 @@ class Surrounded(Retriever):
     Attributes:
         around: r, the sentences on either side; several windows as "1/16/64".
         weight: the share of the windows in the score, from 0 to 1.
-        fade: how much a sentence of the query counts of what the next nearer to the masked text
-            counts, above 0 and at most 1; 1 takes the query's text as it is. Queries need the
-            fields left and right; a text that is typed is taken as it is.
     """
 
     around: str = "1/16/64"
     weight: float = 0.75
-    fade: float = 1.0
 
     def check_surroundings(self) -> None:
         """Raises an InputError for values that are out of range."""
@@ -51,8 +47,7 @@ class Surrounded(Retriever):
             )
         if not 0 <= self.weight <= 1:
             raise InputError(f"setting weight={self.weight} is not between 0 and 1")
-        if not 0 < self.fade <= 1:
-            raise InputError(f"setting fade={self.fade} is not above 0 and at most 1")
+        self.check_fade()
 
     def shares(self) -> list[tuple[int, float]]:
         """Sentences on either side, 0 for the passage itself, and the share in the score."""
@@ -64,34 +59,6 @@ class Surrounded(Retriever):
         yield from super().also_reads(task)
         for book in _passages(task).sentences():
             yield from (str(len(book)), *book)
-        if self.fades(task):
-            for side in ("left", "right"):
-                yield from chain.from_iterable(task.query_fields(side))
-
-    def fades(self, task: Task) -> bool:
-        """Whether sentences of the queries count more, the nearer they are to the masked text."""
-        return self.fade < 1 and not task.typed
-
-    def query_sentences(self, task: Task) -> tuple[list[str], Any]:
-        """The sentences of all queries, and a (queries, sentences) matrix of what each counts."""
-        if task.query_view != DEFAULT_VIEW:
-            raise InputError(
-                f"fade={self.fade} takes a query's fields left and right, not query={task.query_view}",
-                remedy="leave out one of the two",
-            )
-        texts: list[str] = []
-        weights: list[float] = []
-        counts: list[int] = []
-        sides = zip(task.query_fields("left"), task.query_fields("right"), strict=True)
-        for before, after in sides:
-            texts += [*before, *after]
-            weights += [self.fade**i for i in reversed(range(len(before)))]
-            weights += [self.fade**i for i in range(len(after))]
-            counts.append(len(before) + len(after))
-        offsets = np.cumsum([0, *counts])
-        columns = np.arange(len(texts))
-        shape = (len(counts), len(texts))
-        return texts, csr_array((np.array(weights, np.float64), columns, offsets), shape=shape)
 
 
 @dataclass(frozen=True)

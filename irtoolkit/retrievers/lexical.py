@@ -20,6 +20,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Segments
 from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.index_format import IndexFormat
+from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.retrievers.base import Ask, Retriever, Scorer
 from irtoolkit.retrievers.bm25_forms import FORMS, BM25Weighting, Lengths
 from irtoolkit.retrievers.postings_index import PostingsIndex
@@ -83,10 +84,15 @@ class Lexical(Retriever):
         index = term_index(self.on(task.lang), task)
 
         def ask(query_task: Task) -> Scorer:
-            terms = index.searcher.terms(query_task.queries)
+            terms = self.query_terms(query_task, index.searcher)
             return lambda documents: index.block(documents, terms)
 
         return ask
+
+    def query_terms(self, task: Task, searcher: Any) -> CountedQueries:
+        """Returns the terms of a task's queries, as what searches the postings counts them."""
+        terms: CountedQueries = searcher.terms(task.queries)
+        return terms
 
     def weighting(self) -> Weighting:
         """Returns the formula, where scores are sums of term weights; else see `postings_format`."""

@@ -24,6 +24,7 @@ from irtoolkit.retrievers._book_windows import (
     book_windows,
     incidence,
 )
+from irtoolkit.retrievers._faded import FadedTerms
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer
 from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood, StatisticsSource
 from irtoolkit.retrievers.postings_index import PostingsIndex
@@ -35,7 +36,7 @@ _OTHERS = ""
 
 
 @dataclass(frozen=True)
-class LexicalSurroundings(Surrounded, Lexical):
+class LexicalSurroundings(Surrounded, FadedTerms, Lexical):
     """A term-matching retriever of passages with their surroundings.
 
     Sentences are counted once; the counts of a window are the sums of its sentences' counts.
@@ -55,10 +56,11 @@ class LexicalSurroundings(Surrounded, Lexical):
     def prepare(self, task: Task) -> Ask:
         retriever, windows = self.on(task.lang), book_windows(task)
         form, sentences = retriever.postings_format(), _Sentences(retriever, windows.sentences)
+        no_passages = form.searcher(form.of([]))
         everything = all_windows(task) if self.statistics == "corpus" else None
 
         def ask(query_task: Task) -> Scorer:
-            queries = retriever.query_terms(query_task)
+            queries = retriever.query_terms(query_task, no_passages)
             counting = {
                 size: None if everything is None
                 else _AllWindows(sentences, form, everything, size, self.columns(sentences, queries))
@@ -88,21 +90,6 @@ class LexicalSurroundings(Surrounded, Lexical):
         # Others only add to lengths.
         places = sentences.terms.places(queries.terms)[np.unique(queries.numbers)]
         return np.unique(places[places >= 0])
-
-    def query_terms(self, task: Task) -> CountedQueries:
-        """The queries' terms, weighted by the nearness of their sentences."""
-        searcher = self.postings_format().searcher(self.postings_format().of([]))
-        if not self.fades(task):
-            terms: CountedQueries = searcher.terms(task.queries)
-            return terms
-        texts, weights = self.query_sentences(task)
-        counted = searcher.terms([(text,) for text in texts])
-        shape = len(texts), max(1, len(counted.terms))
-        matrix = csr_array((counted.counts, counted.numbers, counted.starts), shape=shape)
-        faded = csr_array(weights @ matrix)
-        return CountedQueries(
-            counted.terms, faded.indptr.astype(np.int64), faded.indices.astype(np.int64), faded.data
-        )
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ TERMS = [
     *_each("rocchio", {"gamma": 0.15}, {"fb_docs": 3, "beta": 0.4}),
     *_each("bm25-surroundings", {"around": "1/4", "weight": 0.5}, {"fade": 0.5}, only=BOOKS),
     *_each("ql-surroundings", only=BOOKS),
+    *_each("bm25-nearby", {"span": 5.0, "weight": 0.5}, only=BOOKS),
     *_each("crm", {"pooling": "mean"}, {"pooling": "square"}, only=("quoter",)),
     *_each("random", {"seed": 1}),
 ]  # fmt: skip

@@ -13,6 +13,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.birco import MaskedQuery
 from irtoolkit.datasets.birco_release import SPLITS, TASKS, files_of, read_birco
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run
@@ -182,3 +183,14 @@ def test_fractions_are_exported_where_they_fit(tmp_path: Path, irtoolkit: Any) -
     exported = ir.export("birco/sample/doris-mae", "beir", tmp_path / "beir") / "qrels/test.tsv"
     again = Dataset.of(exported).qrels.as_dict()
     assert again == ir.load("birco/sample/doris-mae").qrels.as_dict()
+
+
+def test_queries_of_relic_tell_what_is_before_the_quotation_and_what_after_it() -> None:
+    query = next(iter(Dataset.load("birco/sample/relic").queries()))
+    assert query.default_text() == query.text
+    assert query.left == ("The lighthouse keeper, in this chapter, measures grief by chores:",)
+    assert query.right == (
+        "The list of small labours keeps the name of his son from being spoken.",
+    )
+    unmasked = MaskedQuery("q", "One. Two.")
+    assert (unmasked.left, unmasked.right) == (("One.", "Two."), ())

@@ -1,0 +1,114 @@
+"""BM25 with the evidence of passages nearby, against the same sums restated one by one."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.birco import MASK, MaskedQuery
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.nearby import BM25Nearby, nearness
+from tests.datasets import register, scores_of
+from tests.tiny import WORDS
+
+# Windows of eight words, four words further each: neighbours share four words, which are too few to
+# overlap; those of w are two words further, and share six.
+TEXT = random.Random(1).choices(WORDS, k=60)
+DOCS = {f"v-{n}": " ".join(TEXT[4 * n : 4 * n + 8]) for n in range(12)}
+DOCS |= {f"w-{n}": " ".join(TEXT[2 * n : 2 * n + 8]) for n in range(12)}
+QUERIES = {"q1": " ".join(WORDS[:4]), "q2": " ".join(WORDS[9:14]), "q3": "nothing is there"}
+POOLS = {"q1": list(DOCS), "q2": [doc for doc in DOCS if doc[-1] in "0235"], "q3": list(DOCS)}
+
+
+def overlap(a: str, b: str) -> bool:
+    words = [DOCS[doc].split() for doc in (a, b)]
+    runs = [{tuple(text[i : i + 6]) for i in range(3)} for text in words]
+    return bool(runs[0] & runs[1])
+
+
+def standardised(scores: dict[str, float]) -> dict[str, float]:
+    mean, deviation = statistics.fmean(scores.values()), statistics.pstdev(scores.values())
+    return {doc: (score - mean) / deviation if deviation else 0.0 for doc, score in scores.items()}
+
+
+def evidence(scores: dict[str, float], doc: str, span: float) -> float:
+    text, place = doc.split("-")
+    return sum(
+        max(0.0, score) * math.exp(-abs(int(other.split("-")[1]) - int(place)) / span)
+        for other, score in scores.items()
+        if other.startswith(text) and other != doc and not overlap(doc, other)
+    )
+
+
+@pytest.mark.parametrize(("span", "weight"), [(20.0, 1.0), (3.0, 0.5), (40.0, 2.0)])
+@pytest.mark.parametrize("pools", [POOLS, None])
+def test_a_score_adds_what_matches_nearby(
+    span: float, weight: float, pools: dict[str, list[str]] | None
+) -> None:
+    dataset = register(DOCS, QUERIES, pools)
+    found = scores_of(dataset, BM25Nearby(span=span, weight=weight))
+    for query, scores in scores_of(dataset, BM25()).items():
+        own = standardised(scores)
+        near = standardised({doc: evidence(own, doc, span) for doc in own})
+        wanted = {doc: own[doc] + weight * near[doc] for doc in own}
+        assert found[query] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+def test_without_weight_the_order_is_that_of_bm25() -> None:
+    dataset = register(DOCS, QUERIES, POOLS)
+    found = scores_of(dataset, BM25Nearby(weight=0.0))
+    for query, scores in scores_of(dataset, BM25()).items():
+        order = sorted(scores, key=lambda doc: (scores[doc], doc))
+        assert sorted(found[query], key=lambda doc: (found[query][doc], doc)) == order
+
+
+def test_passages_that_overlap_are_of_other_texts_or_far_off_count_nothing() -> None:
+    places = [("a", 0), ("a", 1), ("a", 2), ("b", 2), ("a", 500)]
+    words = [WORDS[:8], WORDS[2:10], WORDS[8:16], WORDS[16:], WORDS[16:]]
+    near = nearness(places, words, span=2.0).toarray()
+    assert near.tolist() == near.T.tolist()
+    assert near[0].tolist() == pytest.approx([0, 0, math.exp(-1), 0, 0])
+    assert near[1].tolist() == pytest.approx([0, 0, math.exp(-0.5), 0, 0])
+    assert not near[3:].any()
+
+
+def test_sentences_count_less_the_further_they_are_from_the_mask() -> None:
+    docs = {"w-1": "ash", "w-9": "elm", "w-20": "oak"}
+    query = MaskedQuery("q", f"An ash. An elm. {MASK} An oak.")
+    found = scores_of(register(docs, [query]), BM25Nearby(weight=0.0, fade=0.5))["q"]
+    assert found["w-9"] == found["w-20"] > found["w-1"]
+    found = scores_of(register(docs, [query]), BM25Nearby(weight=0.0))["q"]
+    assert len(set(found.values())) == 1
+
+
+def test_passages_of_books_are_found_by_their_first_sentence() -> None:
+    docs = {"emma:3+2": "ash", "emma:9+2": "elm", "jane:9+2": "oak"}
+    found = scores_of(register(docs, {"q": "ash"}), BM25Nearby(weight=0.5))["q"]
+    assert found["emma:3+2"] > found["emma:9+2"] > found["jane:9+2"]
+
+
+def test_ids_without_a_position_are_refused() -> None:
+    dataset = register({"a-1": WORDS[0], "preface": WORDS[1]}, {"q": WORDS[0]})
+    with pytest.raises(InputError, match=r"'preface' .* has no position") as error:
+        scores_of(dataset, BM25Nearby())
+    assert "or rank with bm25" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"span": 0.0},
+        {"span": math.inf},
+        {"weight": -1.0},
+        {"weight": math.nan},
+        {"fade": 0.0},
+        {"k1": -1.0},
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=f"setting {next(iter(settings))}="):
+        BM25Nearby(**settings)
