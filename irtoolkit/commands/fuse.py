@@ -113,7 +113,7 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.integrations.ranx_fusion import RanxMethod, fusion_method
     from irtoolkit.integrations.ranx_objects import slow_at_first
-    from irtoolkit.ranking.fusion import fuse_files
+    from irtoolkit.ranking.fusion_files import fuse_files
 
     options = {
         "k": args.k,
@@ -160,7 +160,7 @@ def execute(args: argparse.Namespace) -> None:
 def _fuse_learned(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     """Fuses by a fusion that a search has learned."""
     from irtoolkit.fusing.log import learned_fusion
-    from irtoolkit.ranking.fusion import fuse_files
+    from irtoolkit.ranking.fusion_files import fuse_files
 
     if args.method is not None or settings:
         raise InputError(

@@ -11,7 +11,7 @@ from irtoolkit.base.files import StrPath
 from irtoolkit.base.paths import without_credentials
 from irtoolkit.fusing.search import HELD_OUT, FusionSearch
 from irtoolkit.fusing.tuned import TunedFusion, tune_fusion
-from irtoolkit.ranking.fusion import run_input
+from irtoolkit.ranking.fusion_files import run_input
 from irtoolkit.runs.publish import publish
 from irtoolkit.runs.storage import RunForm, refuse_other_form
 from irtoolkit.version import __version__

@@ -18,7 +18,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.base.stamps import content_hash
 from irtoolkit.indexes.bounds import check_length, check_numbers
 from irtoolkit.indexes.damage import DamagedIndexError
-from irtoolkit.indexes.documents import Documents
+from irtoolkit.indexes.documents import Documents, RepeatedDocumentError, hashes
 from irtoolkit.indexes.manifest import (
     REPLACEMENT,
     FileHash,
@@ -182,3 +182,30 @@ def written(folder: Path) -> Iterator[None]:
             file=error.filename or folder,
             remedy="the index is as it was; rerun the same command to continue",
         ) from error
+
+
+def refuse_indexed(half: Path, shards: Sequence[OpenShard], ready: int, folder: Path) -> None:
+    """Refuses documents whose ids are in the index already and were not deleted.
+
+    `ready` is the number of shards that were there before these documents.
+    """
+    fresh = Documents(half)
+    codes = hashes(fresh.ids)
+    suspects = np.zeros(len(codes), bool)
+    for docs, _ in shards:
+        others = docs.hashes
+        if len(others):
+            positions = np.minimum(np.searchsorted(others, codes), len(others) - 1)
+            suspects |= others[positions] == codes
+    for doc_id in fresh.ids.chosen(np.flatnonzero(suspects)):
+        location = find(shards, doc_id)
+        if location is None:
+            continue
+        if location[0] < ready:
+            raise RepeatedDocumentError(
+                f"document {doc_id} is in the index {folder} already",
+                remedy="nothing was added; delete it first, or leave it out",
+            )
+        raise RepeatedDocumentError(
+            f"document {doc_id} occurs twice", remedy="give each document an id of its own"
+        )

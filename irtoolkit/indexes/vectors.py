@@ -211,3 +211,14 @@ def gathered(starts: Ints, counts: Ints) -> Ints:
     """The numbers of the vectors of some documents."""
     begins = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
     return np.repeat(starts - begins, counts) + np.arange(int(counts.sum()))
+
+
+def runs_of_texts(starts: Ints, most: int) -> list[tuple[int, int]]:
+    """Runs of texts, (first, past the last), of at most so many tokens, or of one text."""
+    runs, first, count = [], 0, len(starts) - 1
+    while first < count:
+        last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
+        last = min(count, max(first + 1, last))
+        runs.append((first, last))
+        first = last
+    return runs

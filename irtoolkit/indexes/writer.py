@@ -8,22 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Segments
 from irtoolkit.base.locks import locked
 from irtoolkit.base.progress import tqdm
-from irtoolkit.indexes.documents import Documents, DocumentsWriter, RepeatedDocumentError, hashes
+from irtoolkit.indexes.documents import DocumentsWriter, RepeatedDocumentError
 from irtoolkit.indexes.manifest import NAME, Manifest, ShardEntry, Source
 from irtoolkit.indexes.shards import (
     SHARDS,
-    OpenShard,
     begun,
     clean,
-    find,
     finished,
     opened,
+    refuse_indexed,
     written,
 )
 
@@ -217,7 +214,7 @@ def _filled(
         disable=None if progress else True,
     ) as bar:
         for entry in entries(target, manifest, reading, make, bar.update):
-            _refuse_known(target.folder / SHARDS / entry.name, shards, ready, target.folder)
+            refuse_indexed(target.folder / SHARDS / entry.name, shards, ready, target.folder)
             source = manifest.sources[-1]
             source = replace(source, documents=source.documents + entry.documents)
             manifest = replace(manifest, shards=(*manifest.shards, entry)).with_source(source)
@@ -279,30 +276,3 @@ def written_shards(
             maker.end()
             columns.close()
         yield half, count
-
-
-def _refuse_known(half: Path, shards: Sequence[OpenShard], ready: int, folder: Path) -> None:
-    """Refuses documents whose ids are in the index already and were not deleted.
-
-    `ready` is the number of shards that were there before these documents.
-    """
-    fresh = Documents(half)
-    codes = hashes(fresh.ids)
-    suspects = np.zeros(len(codes), bool)
-    for docs, _ in shards:
-        others = docs.hashes
-        if len(others):
-            positions = np.minimum(np.searchsorted(others, codes), len(others) - 1)
-            suspects |= others[positions] == codes
-    for doc_id in fresh.ids.chosen(np.flatnonzero(suspects)):
-        location = find(shards, doc_id)
-        if location is None:
-            continue
-        if location[0] < ready:
-            raise RepeatedDocumentError(
-                f"document {doc_id} is in the index {folder} already",
-                remedy="nothing was added; delete it first, or leave it out",
-            )
-        raise RepeatedDocumentError(
-            f"document {doc_id} occurs twice", remedy="give each document an id of its own"
-        )

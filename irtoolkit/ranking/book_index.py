@@ -12,9 +12,9 @@ from irtoolkit.datasets.book_files import novel_dataset
 from irtoolkit.datasets.novels import LENGTH, Novel, Place
 from irtoolkit.ranking.build_index import build
 from irtoolkit.ranking.systems import System
-from irtoolkit.retrievers.build_index import form_of
 from irtoolkit.retrievers.hits import MatchedPlaces, SearchResult
 from irtoolkit.retrievers.index import Index
+from irtoolkit.retrievers.stored_search import form_of
 from irtoolkit.runs import Run
 
 

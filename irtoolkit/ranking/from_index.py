@@ -20,7 +20,7 @@ from irtoolkit.ranking.defaults import for_dataset
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.produce import is_shared
 from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
-from irtoolkit.retrievers.base import parse_settings
+from irtoolkit.retrievers.settings import parse_settings
 from irtoolkit.retrievers.stored_index import StoredIndex
 from irtoolkit.retrievers.texts import view
 from irtoolkit.runs import Run, provenance

@@ -8,8 +8,7 @@ average of those that are.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,20 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_file, sha256
 from irtoolkit.base.frames import is_frame
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
-from irtoolkit.base.paths import place_of, same_place, without_credentials
 from irtoolkit.base.progress import tqdm
-from irtoolkit.base.stamps import unchanged
-from irtoolkit.ranking.fusion_inputs import check_together, datasets_named, refuse_strangers
+from irtoolkit.ranking.fusion_inputs import refuse_strangers
 from irtoolkit.ranking.fusion_methods import Method, PointMethod, WholeRunMethod, method_named
-from irtoolkit.runs import Run, provenance
+from irtoolkit.runs import Run
 from irtoolkit.runs.order import id_keys
-from irtoolkit.runs.publish import publish
-from irtoolkit.runs.storage import RunForm, refuse_other_form
 from irtoolkit.runs.top_k import TieOrder, top_k
-from irtoolkit.version import __version__
 
 # Pairs of document and run held at once: 2^21 doubles stay near the processor's cache.
 _CELLS = 1 << 21
@@ -73,7 +66,7 @@ def fuse(
             the runs; a depth below 1; a fused score that is not finite in single precision.
     """
     listed = _runs_of(runs)
-    chosen = _method_of(method, settings)
+    chosen = method_of(method, settings)
     chosen.check(len(listed))
     if depth is not None and depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
@@ -91,7 +84,12 @@ def _runs_of(runs: Iterable[Any]) -> list[Run]:
     return listed
 
 
-def _method_of(method: str | Method, settings: Mapping[str, Any]) -> Method:
+def method_of(method: str | Method, settings: Mapping[str, Any]) -> Method:
+    """Returns the method of a name and its settings; a method is taken as it is.
+
+    Raises:
+        InputError: no such method, or settings beside a method.
+    """
     if not isinstance(method, Method):
         return method_named(method, settings)
     if settings:
@@ -215,96 +213,3 @@ def _refuse_nonfinite(fused: Floats, query_id: str, doc_ids: Ids) -> None:
             " is not a finite single-precision number",
             remedy="use smaller weights, or a normalisation",
         )
-
-
-# -- files ---------------------------------------------------------------------------------------
-
-
-def fuse_files(
-    paths: Sequence[StrPath],
-    output: StrPath,
-    method: str | Method = "rrf",
-    *,
-    depth: int | None = None,
-    tag: str | None = None,
-    form: RunForm = "trec",
-    progress: bool = True,
-    report: Callable[[str], object] = lambda _: None,
-    check: Callable[[Sequence[Run]], object] = lambda _: None,
-    **settings: Any,
-) -> Run:
-    """Fuses run files; writes the fused run, and a record beside it that names them by hash.
-
-    Args:
-        paths: runs in TREC text, .gz or Parquet; weights are in the same order.
-        output: the file of the fused run; the command refuses one of `paths`, which would be lost.
-        form: of the file, see `Run.write`.
-        method, depth, tag, progress, settings: see `fuse`.
-        report: called with each sign that the runs are not of one dataset.
-        check: called with the runs before they are fused; may refuse them.
-
-    Raises:
-        InputError: see `fuse` and `Run.read`; a file is given twice, or one shares no query with
-            the others.
-    """
-    refuse_other_form(output, form)
-    if len(set(map(same_place, paths))) != len(paths):
-        raise InputError("a run is given twice", remedy="give it a greater weight")
-    chosen = _method_of(method, settings)
-    with unchanged(paths):
-        runs = [Run.read(path) for path in paths]
-        inputs = [run_input(path, run) for path, run in zip(paths, runs, strict=True)]
-    check(runs)
-    started = time.monotonic()
-    # No scores tie, as in every run that irtoolkit writes.
-    fused = fuse(runs, chosen, depth=depth, tag=tag, progress=progress).untied()
-    seconds = time.monotonic() - started
-    strange = check_together(runs, [str(path) for path in paths])
-    for line in strange:
-        report(line)
-    # One collection may have several names: its folder, an id, an index of it.
-    dataset = _agreed_dataset(inputs, report if strange else _unsaid)
-    named = [{**item, "file": without_credentials(item["file"])} for item in inputs]
-    record = {
-        "dataset": dataset,
-        "system": fused.tag,
-        "retriever": chosen.name,
-        "settings": chosen.settings(),
-        "runs": named,
-        "depth": depth,
-        "version": __version__,
-    }
-    publish(fused, output, record, seconds, form=form)
-    return fused
-
-
-def _unsaid(line: str) -> None:
-    """Reports nothing."""
-
-
-def _agreed_dataset(
-    inputs: Sequence[Mapping[str, Any]], report: Callable[[str], object]
-) -> str | None:
-    """The dataset that the records beside all inputs name, or None where they do not agree."""
-    named = {item["file"]: _dataset(item) for item in inputs}
-    different = datasets_named(named)
-    if different is not None:
-        report(different)
-    datasets = set(named.values())
-    return datasets.pop() if len(datasets) == 1 else None
-
-
-def run_input(path: StrPath, run: Run) -> dict[str, Any]:
-    """Returns the record of a run file: its path, hash and tag."""
-    # A pipe cannot be read again, so it has no hash.
-    digest = sha256(path) if is_file(path) else None
-    return {"file": str(place_of(path)), "sha256": digest, "tag": run.tag}
-
-
-def _dataset(item: Mapping[str, Any]) -> str | None:
-    """The dataset that the record beside an input names; None without a record of that file."""
-    record = (provenance.read_metadata(item["file"]) or {}).get("irtoolkit")
-    if not isinstance(record, dict) or record.get("sha256") != item["sha256"]:
-        return None
-    named = record.get("dataset")
-    return named if isinstance(named, str) else None

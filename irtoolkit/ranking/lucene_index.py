@@ -10,8 +10,8 @@ from irtoolkit.base.paths import StrPath, on_disk
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System
-from irtoolkit.retrievers.lucene.indexing import write_index
-from irtoolkit.retrievers.lucene.retriever import Lucene, lucene_analyzer
+from irtoolkit.retrievers.lucene.indexing import lucene_analyzer, write_index
+from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.texts import text_batches
 
 

@@ -18,14 +18,13 @@ from irtoolkit.base.ids import Ids, Ints, id_array, rank_ids
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System
-from irtoolkit.ranking.texts import TextQuery, TextRanking, rank_found
+from irtoolkit.ranking.texts import TextQuery, TextRanking, rank_found, run_of, squeezed
 from irtoolkit.retrievers.asking import Asking
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer, keep_last
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.neural import Neural
 from irtoolkit.retrievers.task import QueryGroup, Task, corpus_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, view
-from irtoolkit.runs import Run
 
 _log = logging.getLogger(__name__)
 
@@ -121,7 +120,7 @@ class Session:
             return False
         views = {DEFAULT_VIEW, self._task.query_view}
         texts = (" ".join(view(self._records[position], name)) for name in views)
-        return _squeezed(query.text) in map(_squeezed, texts)
+        return squeezed(query.text) in map(squeezed, texts)
 
     def _rank_alike(
         self, queries: Sequence[TextQuery], is_own: bool, depth: int | None, progress: bool
@@ -132,7 +131,7 @@ class Session:
         if picked:
             for query in queries:
                 self._refuse_strange(query)
-            task = task.among(_run_of(queries))
+            task = task.among(run_of(queries))
             docs = self._numbers(task.doc_ids)
         retriever = self._system.retriever
         # These read no more than is asked, and remember on disk what they have made of it.
@@ -293,19 +292,3 @@ def _load(system: System, dataset: Dataset) -> Task:
         return system.load(dataset)
     with system.reading(dataset.id):
         return corpus_task(dataset, query=system.task.query, doc=system.task.doc)
-
-
-def _run_of(queries: Sequence[TextQuery]) -> Run:
-    """The candidates as a run, in their order."""
-    return Run.from_rows(
-        (
-            (query.query_id, doc_id, -rank)
-            for query in queries
-            for rank, doc_id in enumerate(query.doc_ids or ())
-        ),
-        tag="given",
-    )
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())

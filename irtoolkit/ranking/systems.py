@@ -22,7 +22,8 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.models.presets import Kind, Preset, aliases, kind_of, preset_name, presets
 from irtoolkit.retrievers import create_retriever, retrievers
-from irtoolkit.retrievers.base import Retriever, UnknownSettingError, parse_settings
+from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.settings import UnknownSettingError, parse_settings
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, NoFieldError
 from irtoolkit.retrievers.unread import refuse_unread

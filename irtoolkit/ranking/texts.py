@@ -19,6 +19,7 @@ from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.retrievers.texts import DatasetTexts
+from irtoolkit.runs import Run
 
 # The name of a dataset that has no id.
 FRAME = "the frame"
@@ -125,3 +126,20 @@ def rank_found(
         query_id: TextRanking(run.doc_ids[run.docs[start:end]], run.scores[start:end])
         for query_id, start, end in bounds
     }
+
+
+def run_of(queries: Sequence[TextQuery]) -> Run:
+    """The candidates as a run, in their order."""
+    return Run.from_rows(
+        (
+            (query.query_id, doc_id, -rank)
+            for query in queries
+            for rank, doc_id in enumerate(query.doc_ids or ())
+        ),
+        tag="given",
+    )
+
+
+def squeezed(text: str) -> str:
+    """Returns a text with single spaces."""
+    return " ".join(text.split())

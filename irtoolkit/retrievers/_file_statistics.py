@@ -16,8 +16,8 @@ from irtoolkit.base import analysis
 from irtoolkit.base.analysis import Analysis, analyzer, stop_words
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import CacheWriter, Schemas, Tables, parsed
+from irtoolkit.indexes.counting import Vocabulary
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.vocabulary import Vocabulary
 from irtoolkit.indexes.weighted import Statistics
 from irtoolkit.retrievers.text_files import file_texts
 

@@ -38,6 +38,7 @@ from irtoolkit.retrievers.index_folder import (
 from irtoolkit.retrievers.index_sources import MadeBy, put, reading_of, source_of
 from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.stored_index import StoredIndex
+from irtoolkit.retrievers.stored_search import form_of
 
 _log = logging.getLogger(__name__)
 
@@ -77,20 +78,10 @@ def build(
     location = kept_folder(data, retriever, view) if folder is None else on_disk(folder)
     source = source_of(data, view)
     refuse_foreign(location)
-    if not replace:
-        try:
-            is_built = _is_built(location, form, source)
-            index = opened_for(location, retriever) if is_built else None
-        except DamagedIndexError:
-            if not shared:
-                raise
-            index = None
-        shared_copy = shared_place(location) if shared and index is None else None
-        if shared_copy is not None and is_index(shared_copy):
-            index = opened_for(shared_copy, retriever)
-        if index is not None:
-            index.was_there = True
-            return index
+    index = None if replace else _existing(location, form, source, retriever, shared)
+    if index is not None:
+        index.was_there = True
+        return index
     with nothing_begun(location), writer.writing(location, wait=shared):
         damage = damage_of(location) if shared else None
         if damage is not None:
@@ -106,6 +97,25 @@ def build(
     if shared:
         share_index(location)
     return opened_for(location, retriever)
+
+
+def _existing(
+    location: Path, form: IndexFormat, source: Source, retriever: Retriever, shared: bool
+) -> StoredIndex | None:
+    """Returns the complete index of a folder; if that is in the cache, or in a cache at a URL.
+
+    A damaged one in the cache is as if it were not there.
+    """
+    try:
+        if _is_built(location, form, source):
+            return opened_for(location, retriever)
+    except DamagedIndexError:
+        if not shared:
+            raise
+    shared_copy = shared_place(location) if shared else None
+    if shared_copy is None or not is_index(shared_copy):
+        return None
+    return opened_for(shared_copy, retriever)
 
 
 def _manifest(retriever: Retriever, form: IndexFormat, view: str) -> Manifest:
@@ -193,18 +203,6 @@ def _replacing(path: Path, manifest: Manifest, source: Source) -> Iterator[write
     with written(path):
         (path / manifests.REPLACEMENT).replace(path / manifests.NAME)
     clean(path, Manifest.read(path))
-
-
-def form_of(retriever: Retriever) -> IndexFormat:
-    """How a retriever keeps its documents.
-
-    Raises:
-        InputError: it does not.
-    """
-    form = retriever.index_format()
-    if form is None:
-        raise retriever.no_index()
-    return form
 
 
 def _format(retriever: Retriever, form: IndexFormat) -> int:

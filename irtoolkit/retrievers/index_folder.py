@@ -9,13 +9,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import sha256
 from irtoolkit.base.locks import locked
 from irtoolkit.base.remote import files_under
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.manifest import Manifest, Source
-from irtoolkit.indexes.shards import DELETED, SHARDS, OpenShard, opened
+from irtoolkit.indexes.shards import DELETED, SHARDS, OpenShard, deleted, opened
 
 # Where irtoolkit's cache keeps indexes.
 KEPT = "indexes"
@@ -86,6 +87,15 @@ def refuse_other(manifest: Manifest, form: IndexFormat, folder: Path) -> None:
             ", ".join(f"{name}={actual.get(name)}" for name in names) or f"kind={manifest.kind}"
         )
         raise other_documents(folder, differences)
+
+
+def refuse_retriever(manifest: Manifest, form: IndexFormat, name: str, folder: Path) -> None:
+    """Refuses an index for a retriever of some name whose documents are prepared otherwise."""
+    if form.kind != manifest.kind:
+        raise InputError(
+            f"the index {folder} is for {manifest.retriever}, not {name}",
+            remedy=f"index the documents with {name}",
+        )
 
 
 def other_documents(folder: Path, settings: str) -> InputError:
@@ -179,3 +189,20 @@ def refuse_changed(manifest: Manifest, source: Source, folder: Path) -> None:
         f"the index {folder} holds other documents: {manifest.sources[0].name}",
         remedy="--replace builds it again, --add adds to it",
     )
+
+
+def verify_folder(folder: Path) -> int:
+    """Reads every byte of the index of a folder; returns the number of files.
+
+    Raises:
+        InputError: names the first file that is not what was written.
+    """
+    count = 1
+    for entry in searchable(folder).shards:
+        path = folder / SHARDS / entry.name
+        manifests.check_shard(path, entry, read=sha256)
+        count += sum(1 for _ in path.iterdir())
+        if entry.deleted is not None:
+            deleted(folder, entry)
+            count += 1
+    return count

@@ -12,6 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Segments, Singles
 from irtoolkit.indexes.comparison import Comparison
 from irtoolkit.indexes.index_format import IndexFormat
+from irtoolkit.indexes.vectors import runs_of_texts
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.halving import in_halves
 from irtoolkit.models.loading import chosen_precision, torch_device
@@ -27,7 +28,6 @@ from irtoolkit.retrievers.compared import (
     starts_of,
 )
 from irtoolkit.retrievers.gpu_maxsim import GpuTokens, fits
-from irtoolkit.retrievers.runs_of_texts import runs_of_texts
 from irtoolkit.retrievers.vector_index import VectorIndex
 
 # Tokens of queries compared at once.

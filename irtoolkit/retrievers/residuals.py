@@ -21,9 +21,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.strings import reserved
+from irtoolkit.indexes.vectors import runs_of_texts
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.late import tokens
-from irtoolkit.retrievers.runs_of_texts import runs_of_texts
 
 # Raised by hand when the same vectors give another index.
 FORMAT = 2

@@ -13,6 +13,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ids, Ints, Segments, Singles
 from irtoolkit.base.sentences import split_sentences
+from irtoolkit.indexes.vectors import runs_of_texts
 from irtoolkit.models.adapters import Item
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.part_vectors import with_spans
@@ -22,7 +23,6 @@ from irtoolkit.retrievers._transport import Transport
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.dense import VectorRetriever
 from irtoolkit.retrievers.late import tokens
-from irtoolkit.retrievers.runs_of_texts import runs_of_texts
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import prepared
 

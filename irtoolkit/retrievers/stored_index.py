@@ -8,17 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Segments, id_array
 from irtoolkit.base.paths import StrPath, place_of, shown
 from irtoolkit.engines.engine import current
 from irtoolkit.indexes import changes, shards, writer
-from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat, Searcher
 from irtoolkit.indexes.remote import local_index, verify
 from irtoolkit.indexes.remote_writer import changing
-from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.retrievers.hits import MatchedPlaces
 from irtoolkit.retrievers.index import Index, listed_ids
 from irtoolkit.retrievers.index_folder import (
@@ -26,10 +23,13 @@ from irtoolkit.retrievers.index_folder import (
     opened_index,
     refuse_cached,
     refuse_other,
-    searchable,
+    refuse_retriever,
+    verify_folder,
 )
 from irtoolkit.retrievers.stored_search import (
     best_documents,
+    bm25_searcher,
+    form_of,
     found_ranks,
     found_run,
     spread_searcher,
@@ -59,6 +59,7 @@ class StoredIndex(Index):
             default.
 
     Attributes:
+        open_shards: its shards, as they were when it was opened.
         was_there: whether `build` found it complete, and has built nothing.
 
     Raises:
@@ -75,31 +76,18 @@ class StoredIndex(Index):
         self.place, self.folder = place_of(folder), local_index(folder)
         self.name = shown(folder)
         self.was_there = False
-        self.manifest, self._shards = opened_index(self.folder)
+        self.manifest, self.open_shards = opened_index(self.folder)
         self.searched_by = retriever or self.manifest.retriever
         self._settings = dict(settings or {})
         self._spread: tuple[Any, Searcher] | None = None
         if not self._is_builders:
-            self._refuse_retriever()
+            refuse_retriever(self.manifest, self._form, self.searched_by, self.folder)
         if self._settings or not self._is_builders:
             refuse_other(self.manifest, self._form, self.folder)
         if self._settings:
             from irtoolkit.retrievers.unread import refuse_unread
 
             refuse_unread(self.retriever, self._settings)
-
-    def _refuse_retriever(self) -> None:
-        form = self.retriever.index_format()
-        if form is None or form.kind != self.manifest.kind:
-            raise InputError(
-                f"the index {self.folder} is for {self.manifest.retriever}, not {self.searched_by}",
-                remedy=f"index the documents with {self.searched_by}",
-            )
-
-    @property
-    def open_shards(self) -> Sequence[OpenShard]:
-        """Its shards, as they were when it was opened."""
-        return self._shards
 
     @property
     def _is_builders(self) -> bool:
@@ -120,10 +108,7 @@ class StoredIndex(Index):
 
     @property
     def _form(self) -> IndexFormat:
-        form = self.retriever.index_format()
-        if form is None:
-            raise self.retriever.no_index()
-        return form
+        return form_of(self.retriever)
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -139,7 +124,7 @@ class StoredIndex(Index):
         try:
             return work()
         except (InputError, OSError):
-            if all(shard.documents.folder.is_dir() for shard in self._shards):
+            if all(shard.documents.folder.is_dir() for shard in self.open_shards):
                 raise
         now, merged = opened_index(self.folder)
         if replace(now, shards=self.manifest.shards) != self.manifest or live(merged) != len(self):
@@ -148,29 +133,17 @@ class StoredIndex(Index):
                 remedy="open it again",
             )
         # The same documents in one shard.
-        self.manifest, self._shards = now, merged
+        self.manifest, self.open_shards = now, merged
         self.__dict__.pop("searcher", None)
         return work()
 
     def _searcher(self) -> Searcher:
-        settings = self.manifest.parameters
         if self.manifest.retriever == "bm25" and self._is_builders and not self._settings:
             # The first result of a new process waits for no more than this needs.
-            from irtoolkit.indexes.search import PostingsSearch
-            from irtoolkit.retrievers.bm25_forms import BM25Weighting
-            from irtoolkit.retrievers.weighted_postings import WeightedSearcher
-
-            shards = PostingsSearch.of(self._shards)
-            try:
-                return WeightedSearcher(settings, BM25Weighting.of(settings), shards)
-            except (TypeError, ValueError, KeyError) as error:
-                raise DamagedIndexError(
-                    f"damaged: it has no parameters of bm25 ({error})",
-                    file=self.folder / manifests.NAME,
-                ) from None
+            return bm25_searcher(self.manifest, self.open_shards, self.folder)
         form = self._form
         refuse_other(self.manifest, form, self.folder)
-        return form.open(self._shards)
+        return form.open(self.open_shards)
 
     def _searching(self) -> Searcher:
         """Returns the searcher of the shards: here, or in all workers if there are several of both."""
@@ -184,7 +157,7 @@ class StoredIndex(Index):
         return self._spread[1]
 
     def __len__(self) -> int:
-        return live(self._shards)
+        return live(self.open_shards)
 
     def _rank(self, queries: Mapping[str, str], depth: int) -> Run:
         return self.run(id_array(list(queries)), [(text,) for text in queries.values()], depth)
@@ -222,9 +195,9 @@ class StoredIndex(Index):
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         texts = {}
         for doc_id in doc_ids:
-            location = shards.find(self._shards, doc_id)
+            location = shards.find(self.open_shards, doc_id)
             if location is not None:
-                column = self._shards[location[0]].documents.texts
+                column = self.open_shards[location[0]].documents.texts
                 texts[doc_id] = "" if column is None else column[location[1]]
         return texts
 
@@ -254,17 +227,7 @@ class StoredIndex(Index):
         Raises:
             InputError: names the first file that is not what was written.
         """
-        count = 0
-        if isinstance(self.place, str):
-            return verify(self.place)
-        for entry in searchable(self.folder).shards:
-            path = self.folder / shards.SHARDS / entry.name
-            manifests.check_shard(path, entry, read=sha256)
-            count += sum(1 for _ in path.iterdir())
-            if entry.deleted is not None:
-                shards.deleted(self.folder, entry)
-                count += 1
-        return count + 1
+        return verify(self.place) if isinstance(self.place, str) else verify_folder(self.folder)
 
     def delete(self, doc_ids: str | Iterable[str]) -> StoredIndex:
         """The index without some documents; one string is one id.
@@ -322,7 +285,7 @@ class StoredIndex(Index):
         if not settings:
             return self
         changed = StoredIndex(self.place, {**self._settings, **settings}, self.searched_by)
-        changed.manifest, changed._shards = self.manifest, self._shards
+        changed.manifest, changed.open_shards = self.manifest, self.open_shards
         return changed
 
     def __reduce__(self) -> Any:

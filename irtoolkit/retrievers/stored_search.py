@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.ids import Segments, distinct_numbers, id_array
 from irtoolkit.base.paths import StrPath
+from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat, Searcher
-from irtoolkit.indexes.manifest import Manifest
+from irtoolkit.indexes.manifest import NAME, Manifest
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.spread import SpreadShards
 from irtoolkit.runs import Run
 from irtoolkit.runs.order import separate
+
+
+def form_of(retriever: Any) -> IndexFormat:
+    """How a retriever keeps its documents.
+
+    Raises:
+        InputError: it does not.
+    """
+    form: IndexFormat | None = retriever.index_format()
+    if form is None:
+        raise retriever.no_index()
+    return form
 
 
 @dataclass(frozen=True)
@@ -27,28 +41,35 @@ class OpenedBy:
 
     retriever: Any
 
-    @property
-    def form(self) -> IndexFormat:
-        """How it keeps its documents.
-
-        Raises:
-            InputError: it does not.
-        """
-        form: IndexFormat | None = self.retriever.index_format()
-        if form is None:
-            raise self.retriever.no_index()
-        return form
-
     def __call__(self, shards: Sequence[OpenShard], first: int) -> ShardSet:
-        return self.form.shards(shards, first)
+        return form_of(self.retriever).shards(shards, first)
 
 
 def spread_searcher(
     location: StrPath, manifest: Manifest, retriever: Any, workers: int
 ) -> Searcher:
     """Returns a searcher of an index in several workers."""
-    opener = OpenedBy(retriever)
-    return opener.form.searcher(SpreadShards(location, manifest, opener, workers))
+    shards = SpreadShards(location, manifest, OpenedBy(retriever), workers)
+    return form_of(retriever).searcher(shards)
+
+
+def bm25_searcher(manifest: Manifest, shards: Sequence[OpenShard], folder: Path) -> Searcher:
+    """Returns what searches an index of BM25 with the settings that it was built with.
+
+    Raises:
+        DamagedIndexError: the manifest does not have them.
+    """
+    from irtoolkit.indexes.search import PostingsSearch
+    from irtoolkit.retrievers.bm25_forms import BM25Weighting
+    from irtoolkit.retrievers.weighted_postings import WeightedSearcher
+
+    settings, postings = manifest.parameters, PostingsSearch.of(shards)
+    try:
+        return WeightedSearcher(settings, BM25Weighting.of(settings), postings)
+    except (TypeError, ValueError, KeyError) as error:
+        raise DamagedIndexError(
+            f"damaged: it has no parameters of bm25 ({error})", file=folder / NAME
+        ) from None
 
 
 def best_documents(searcher: Searcher, query: str, depth: int) -> tuple[list[str], list[float]]:

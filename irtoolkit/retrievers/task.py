@@ -12,14 +12,8 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Segments, id_array, translate
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.retrievers.texts import (
-    DEFAULT_VIEW,
-    DatasetTexts,
-    SomeQueries,
-    TextSource,
-    own_document,
-    view,
-)
+from irtoolkit.retrievers.given_texts import SomeQueries
+from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, TextSource, own_document, view
 from irtoolkit.runs import Run
 
 
@@ -209,12 +203,10 @@ def load_task(
         raise InputError(f"dataset {dataset.id} has no docs, so there is nothing to rank")
     if own == "drop":
         index = {doc_id: i for i, doc_id in enumerate(doc_ids)}
-        pools = {
-            record.query_id: _without(
-                pools[record.query_id], index.get(own_document(record, dataset.id))
-            )
-            for record in queries
-        }
+        for record in queries:
+            own_index = index.get(own_document(record, dataset.id))
+            pool = pools[record.query_id]
+            pools[record.query_id] = [doc for doc in pool if doc != own_index]
     task = Task(
         dataset.id,
         query_ids,
@@ -282,10 +274,6 @@ def _candidates(dataset: Dataset, query_ids: list[str]) -> tuple[list[str], dict
             shared = [index.setdefault(doc_id, len(index)) for doc_id in doc_ids]
             pools.update(dict.fromkeys(present, shared))
     return list(index), pools
-
-
-def _without(pool: list[int], doc: int | None) -> list[int]:
-    return [candidate for candidate in pool if candidate != doc]
 
 
 def _groups(pools: Iterable[list[int]]) -> tuple[QueryGroup, ...]:

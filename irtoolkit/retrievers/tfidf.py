@@ -56,7 +56,7 @@ class TFIDF(Lexical):
         return None if self._file is None else FileStatistics(self._file, self.analysis(task.lang))
 
     def postings_format(self) -> PostingsIndex:
-        from irtoolkit.retrievers.scanned_postings import CosineIndex
+        from irtoolkit.retrievers.cosine_postings import CosineIndex
 
         return CosineIndex(self)
 

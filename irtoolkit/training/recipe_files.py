@@ -14,7 +14,7 @@ from irtoolkit.base.files import read_lines
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.toml_records import Place, read_record
 from irtoolkit.base.tomls import load_toml, table_lines
-from irtoolkit.retrievers.base import UnknownSettingError, parse_settings, parse_value
+from irtoolkit.retrievers.settings import UnknownSettingError, parse_settings, parse_value
 from irtoolkit.training.recipes import Recipe, Stage
 
 Part = TypeVar("Part", Recipe, Stage)

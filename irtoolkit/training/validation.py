@@ -14,8 +14,8 @@ from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.given_texts import GivenTexts
 from irtoolkit.retrievers.task import QueryGroup, Task, load_task
-from irtoolkit.retrievers.texts import GivenTexts
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.score import score

@@ -17,8 +17,8 @@ import numpy as np
 from irtoolkit.base.analysis import ANALYZERS, analyzer, analyzer_for
 from irtoolkit.base.ids import Floats, Ints, Segments, id_array
 from irtoolkit.retrievers.base import Ask, Retriever, scores_of
+from irtoolkit.retrievers.given_texts import GivenTexts
 from irtoolkit.retrievers.task import QueryGroup, Task
-from irtoolkit.retrievers.texts import GivenTexts
 
 # Raised when the same texts are aligned otherwise.
 FORMAT = 1

@@ -11,7 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TableCell
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.papers.analyses.charts import Chart
-from irtoolkit.retrievers.base import parse_settings
+from irtoolkit.retrievers.settings import parse_settings
 from irtoolkit.runs import Run
 
 # The names of a row to the figures that a paper prints in it; None where it prints none.

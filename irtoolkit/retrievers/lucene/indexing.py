@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, translate
@@ -24,6 +24,38 @@ _FORMAT = 1
 # What Java's trim takes off. Anserini does not index a document of which nothing is left.
 BLANK = "".join(map(chr, range(33)))
 _BUFFER_MB = 256.0
+
+
+English = Literal["porter", "krovetz", "none"]
+
+
+Language = Literal[
+    "ar",
+    "bn",
+    "da",
+    "de",
+    "es",
+    "fa",
+    "fi",
+    "fr",
+    "hi",
+    "hu",
+    "id",
+    "it",
+    "ja",
+    "ko",
+    "nl",
+    "no",
+    "pl",
+    "pt",
+    "ru",
+    "sv",
+    "te",
+    "th",
+    "tr",
+    "uk",
+    "zh",
+]
 
 
 @dataclass(frozen=True)
@@ -177,3 +209,14 @@ def _open(folder: Path, count: int) -> Any:
         )
     # IndexSearcher has constructors for several kinds of reader, and pyjnius would take a wrong one.
     return of_class("org.apache.lucene.index.IndexReader", reader)
+
+
+def lucene_analyzer(name: str) -> Any:
+    """Returns Lucene's analyzer of a name; see `Lucene`."""
+    if name == "whitespace":
+        return java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")()
+    if name not in get_args(English):
+        analyzers = java_class("io.anserini.analysis.AnalyzerMap")
+        return analyzers.getLanguageSpecificAnalyzer(name)
+    english = java_class("io.anserini.analysis.DefaultEnglishAnalyzer")
+    return english.newNonStemmingInstance() if name == "none" else english.newStemmingInstance(name)

@@ -17,37 +17,9 @@ from irtoolkit.retrievers.lucene import indexing as _lucene_index
 from irtoolkit.retrievers.lucene import java as _java
 from irtoolkit.retrievers.lucene.given import CONTENTS as _CONTENTS
 from irtoolkit.retrievers.lucene.given import ID as _ID
+from irtoolkit.retrievers.lucene.indexing import English, Language, lucene_analyzer
 from irtoolkit.retrievers.lucene.java import java_class
 from irtoolkit.retrievers.task import Task
-
-English = Literal["porter", "krovetz", "none"]
-Language = Literal[
-    "ar",
-    "bn",
-    "da",
-    "de",
-    "es",
-    "fa",
-    "fi",
-    "fr",
-    "hi",
-    "hu",
-    "id",
-    "it",
-    "ja",
-    "ko",
-    "nl",
-    "no",
-    "pl",
-    "pt",
-    "ru",
-    "sv",
-    "te",
-    "th",
-    "tr",
-    "uk",
-    "zh",
-]
 
 
 @dataclass(frozen=True)
@@ -316,14 +288,3 @@ def _similarity(settings: Lucene) -> Any:
     if settings.model == "qld":
         return java_class(f"{package}LMDirichletSimilarity")(settings.mu)
     return java_class(f"{package}BM25Similarity")(settings.k1, settings.b)
-
-
-def lucene_analyzer(name: str) -> Any:
-    """Returns Lucene's analyzer of a name; see `Lucene`."""
-    if name == "whitespace":
-        return java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")()
-    if name not in get_args(English):
-        analyzers = java_class("io.anserini.analysis.AnalyzerMap")
-        return analyzers.getLanguageSpecificAnalyzer(name)
-    english = java_class("io.anserini.analysis.DefaultEnglishAnalyzer")
-    return english.newNonStemmingInstance() if name == "none" else english.newStemmingInstance(name)

@@ -193,7 +193,7 @@ SYSTEMS = {
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path]]:
     """Runs as our commands write them, each with the qrels it is for."""
-    from irtoolkit.ranking.fusion import fuse_files
+    from irtoolkit.ranking.fusion_files import fuse_files
 
     folder = tmp_path_factory.mktemp("same")
     judged = folder / "sample.qrels"

@@ -19,7 +19,7 @@ from irtoolkit.base.analysis import analyzer, is_function_word, missing_tokenize
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.lucene import java as _java
-from irtoolkit.retrievers.lucene.retriever import lucene_analyzer
+from irtoolkit.retrievers.lucene.indexing import lucene_analyzer
 from tests.lucene import with_java
 
 with_jieba = pytest.mark.skipif(find_spec("jieba") is None, reason="jieba is not installed")

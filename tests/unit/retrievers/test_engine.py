@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import create_retriever, engine, retrievers
-from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer, parse_settings
+from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer
 from irtoolkit.retrievers.engine import rank, rank_and_locate
+from irtoolkit.retrievers.settings import parse_settings
 from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs import DEFAULT_TAG, Run
 from irtoolkit.runs.order import Ties, separate
