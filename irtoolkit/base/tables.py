@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from irtoolkit.base import html
 from irtoolkit.base.layout import TextColumn, lay_out, looks_like_number
+from irtoolkit.base.markup import html_table, latex_comments, latex_table, latex_text
 from irtoolkit.base.textwidth import harmless, wrap
 
 TableCell = str | float | int | None
@@ -65,7 +65,7 @@ class TextTable:
         """Returns the table as HTML for a notebook: escaped, complete, in its colours."""
         rows = [[self.shown(cell) for cell in row] for row in self.rows]
         right = self.right_aligned()
-        return html.table(self.headers, rows, self.title or "", right=right, notes=self.notes)
+        return html_table(self.headers, rows, self.title or "", right=right, notes=self.notes)
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -118,47 +118,11 @@ def _csv(table: TextTable) -> str:
     return out.getvalue().rstrip("\n")
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-}
-
-
-def latex_text(text: str) -> str:
-    """Returns the text with every character that is special in LaTeX escaped."""
-    return "".join(_LATEX.get(character, character) for character in text)
-
-
 def _latex(table: TextTable) -> str:
-    def row(cells: Sequence[str]) -> str:
-        text = " & ".join(map(latex_text, cells)) + r" \\"
-        # LaTeX reads an opening bracket after the end of a line as that line's argument.
-        return "{}" + text if text.startswith("[") else text
-
-    columns = "l" + "r" * (len(table.headers) - 1)
-    lines = (text for text in (table.title, *table.notes) if text)
-    comments = [f"% {line}" for text in lines for line in text.splitlines() if line]
+    rows = [[latex_text(table.shown(cell)) for cell in row] for row in table.rows]
+    lines = [text for text in (table.title, *table.notes) if text]
     return "\n".join(
-        [
-            *comments,
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            row(table.headers),
-            r"\midrule",
-            *(row([table.shown(cell) for cell in cells]) for cells in table.rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
+        [*latex_comments(lines), *latex_table([*map(latex_text, table.headers)], rows)]
     )
 
 

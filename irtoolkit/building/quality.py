@@ -14,8 +14,8 @@ from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 
-from irtoolkit.base import html
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.markup import html_table
 from irtoolkit.base.tables import TextTable
 from irtoolkit.building.near import near_duplicates as near_duplicates
 
@@ -114,7 +114,7 @@ class Quality:
 
     def as_html(self) -> str:
         """Returns the report as a page."""
-        parts = [html.table(["", "here", "paper"], self._rows(), right=[False, True, True])]
+        parts = [html_table(["", "here", "paper"], self._rows(), right=[False, True, True])]
         for title, values in self.tables.items():
             most = max(values.values(), default=1)
             bars = "".join(

@@ -12,6 +12,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.jsons import load_json
+from irtoolkit.base.markup import markdown_table
 from irtoolkit.papers.page_rows import NO_FIGURE, html_rows, inline, shown
 
 STYLES = Path(__file__).with_name("reproduction.css")
@@ -77,10 +78,15 @@ def _order(result: Mapping[str, Any]) -> tuple[str, bool, str]:
 
 
 def _index(by_benchmark: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    heads = "| benchmark | table | rows measured | best measured | best reported | figures equal |"
-    lines = [heads, "|---|---|---|---|---|---|"]
-    for name, results in by_benchmark.items():
-        lines += [_index_line(name, result) for result in results]
+    headers = (
+        "benchmark",
+        "table",
+        "rows measured",
+        "best measured",
+        "best reported",
+        "figures equal",
+    )
+    rows = [_index_row(name, each) for name, results in by_benchmark.items() for each in results]
     return "\n".join(
         [
             "# Results\n",
@@ -88,7 +94,7 @@ def _index(by_benchmark: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             "row. **Measured** figures are from `irtoolkit reproduce`; **reported** ones are printed in the",
             "papers. They are compared only where the data are the paper's: elsewhere, measured and reported",
             "figures are of different data.\n",
-            *lines,
+            *markdown_table(headers, rows),
             "",
             "The best rows are those by the column that is named; the group of queries is in parentheses.",
             "*Figures equal* counts the reported figures that are measured again to the last printed digit.\n",
@@ -96,7 +102,7 @@ def _index(by_benchmark: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     )
 
 
-def _index_line(name: str, result: Mapping[str, Any]) -> str:
+def _index_row(name: str, result: Mapping[str, Any]) -> list[str]:
     ran = sum(bool(row["measured"]) for row in result["rows"])
     gaps = [
         gap
@@ -106,7 +112,7 @@ def _index_line(name: str, result: Mapping[str, Any]) -> str:
         if gap is not None
     ]
     title = result["benchmark"]["title"] or name
-    cells = [
+    return [
         f"[{title}]({name}.md)",
         f"[{result['experiment']}]({name}.md#{result['experiment']})",
         f"{ran} of {len(result['rows'])}",
@@ -114,7 +120,6 @@ def _index_line(name: str, result: Mapping[str, Any]) -> str:
         _best(result, "reported"),
         f"{gaps.count(0)} of {len(gaps)}" if gaps else "other data" if ran else NO_FIGURE,
     ]
-    return f"| {' | '.join(cells)} |"
 
 
 def _best(result: Mapping[str, Any], kind: str) -> str:
@@ -179,7 +184,7 @@ def _section(result: Mapping[str, Any]) -> str:
 
 
 def _data_table(result: Mapping[str, Any]) -> str:
-    lines = ["| group | dataset | data | reported figures |", "|---|---|---|---|"]
+    rows = []
     for group, data in result["data"].items():
         queries = "" if data["queries"] is None else f"{data['queries']:,} queries, "
         parts = [f"{queries}{_STATES[data['state']]}"]
@@ -189,11 +194,9 @@ def _data_table(result: Mapping[str, Any]) -> str:
             filter(None, [result["sources"].get(group), result["editions"].get(group)])
         )
         has = any(group in row["reported"] for row in result["rows"])
-        lines.append(
-            f"| {_cell(group)} | `{data['dataset']}` | {'; '.join(map(inline, parts))} |"
-            f" {_cell(source) or ('yes' if has else NO_FIGURE)} |"
-        )
-    return "\n".join([*lines, ""])
+        reported = _cell(source) or ("yes" if has else NO_FIGURE)
+        rows.append([_cell(group), f"`{data['dataset']}`", "; ".join(map(inline, parts)), reported])
+    return "\n".join([*markdown_table(("group", "dataset", "data", "reported figures"), rows), ""])
 
 
 def _measures(result: Mapping[str, Any]) -> str:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from irtoolkit.base.arguments import check_fields
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.tables import latex_text
+from irtoolkit.base.markup import (
+    latex_comments,
+    latex_table,
+    latex_text,
+    markdown_table,
+    markdown_text,
+)
 from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.formatting import (
     OF_PARTS,
@@ -68,14 +73,16 @@ def as_latex(report: ReportContent, style: TableStyle = TableStyle()) -> str:
     headers, rows = _systems(report, style, _latex_cell)
     lines = [
         "% \\usepackage{booktabs,graphicx}",
-        *_comments(report.notes),
+        *latex_comments(report.notes),
         *_float(
-            _tabular(headers, rows), style.caption or f"{report.dataset_id}.", _key(report, style)
+            latex_table(headers, rows, _labels(headers)),
+            style.caption or f"{report.dataset_id}.",
+            _key(report, style),
         ),
     ]
     for name, headers, rows in _breakdowns(report, style, latex_text):
         caption = f"{report.chart} by {name}; {OF_PARTS}"
-        lines += ["", *_float(_tabular(headers, rows), caption)]
+        lines += ["", *_float(latex_table(headers, rows, _labels(headers)), caption)]
     return "\n".join(lines) + "\n"
 
 
@@ -100,18 +107,24 @@ def _float(tabular: Sequence[str], caption: str, key: Sequence[str] = ()) -> lis
 def as_markdown(report: ReportContent, style: TableStyle = TableStyle()) -> str:
     """Markdown tables of the systems and of each breakdown."""
     headers, rows = _systems(report, style, _markdown_cell)
-    lines = [f"## {markdown_text(report.dataset_id)}", "", *_pipes(headers, rows), ""]
+    lines = [
+        f"## {markdown_text(report.dataset_id)}",
+        "",
+        *markdown_table(headers, rows, _labels(headers)),
+        "",
+    ]
     lines += [f"{markdown_text(note)}  " for note in (*_key(report, style), *report.notes)]
     for name, headers, rows in _breakdowns(report, style, markdown_text):
         caption = f"{report.chart} by {name}"
-        lines += ["", f"### {markdown_text(caption)}", "", *_pipes(headers, rows), ""]
+        lines += [
+            "",
+            f"### {markdown_text(caption)}",
+            "",
+            *markdown_table(headers, rows, _labels(headers)),
+            "",
+        ]
         lines.append(OF_PARTS.capitalize())
     return "\n".join(lines) + "\n"
-
-
-def markdown_text(text: str) -> str:
-    """The text with every character that is special in Markdown escaped."""
-    return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", " ".join(text.split()))
 
 
 def _key(report: ReportContent, style: TableStyle) -> list[str]:
@@ -180,30 +193,6 @@ def _markdown_cell(text: str, letters: str, best: bool, span: str) -> str:
     return escaped + (f" {markdown_text(span)}" if span else "")
 
 
-def _tabular(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    labels = sum(header in ("", "System") for header in headers[:2]) or 1
-
-    def line(cells: Sequence[str]) -> str:
-        text = " & ".join(cells) + r" \\"
-        # LaTeX reads an opening bracket after the end of a line as that line's argument.
-        return "{}" + text if text.startswith("[") else text
-
-    return [
-        rf"\begin{{tabular}}{{{'l' * labels}{'r' * (len(headers) - labels)}}}",
-        r"\toprule",
-        line(headers),
-        r"\midrule",
-        *map(line, rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-
-
-def _pipes(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    labels = sum(header in ("", "System") for header in headers[:2]) or 1
-    rule = [":---"] * labels + ["---:"] * (len(headers) - labels)
-    return [f"| {' | '.join(cells)} |" for cells in (headers, rule, *rows)]
-
-
-def _comments(notes: Sequence[str]) -> list[str]:
-    return [f"% {line}" for note in notes for line in note.splitlines() if line]
+def _labels(headers: Sequence[str]) -> int:
+    """Returns how many columns name a row."""
+    return sum(header in ("", "System") for header in headers[:2]) or 1

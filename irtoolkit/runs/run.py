@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from irtoolkit.base import html
 from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import Ids, Ints, Singles, encode, first_twin, is_word, offsets_of
+from irtoolkit.base.markup import html_table
 from irtoolkit.base.records import ScoredDoc
 from irtoolkit.runs import objects, order, parquet, storage, trec
 from irtoolkit.runs.columns import Ranks, RunColumns
@@ -240,7 +240,7 @@ class Run:
             for query_id in self.query_ids[:1]
             for rank, row in enumerate(self.ranking(query_id)[:_SHOWN], 1)
         ]
-        return html.table(("query_id", "rank", "doc_id", "score"), rows, caption)
+        return html_table(("query_id", "rank", "doc_id", "score"), rows, caption)
 
     def ranking(self, query_id: str) -> list[ScoredDoc]:
         """Returns the rows of one query, best first; empty when the run does not have it."""

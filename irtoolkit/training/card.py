@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from irtoolkit.base.markup import markdown_table
 from irtoolkit.training.lstm import FROM_SCRATCH
 from irtoolkit.training.recipes import Recipe, Stage
 
@@ -95,10 +96,11 @@ def _stage(number: int, count: int, stage: Stage, record: dict[str, Any]) -> lis
         on = stage.evaluate or f"held-out rows of {record['data']}"
         lines += ["", f"Evaluated on {on}; the model is that of step {best['step']}.", ""]
         names = list(best["figures"])
-        lines += [f"| step | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
-        for row in record["evaluations"]:
-            figures = [f"{row['figures'][name]:.4f}" for name in names]
-            lines.append(f"| {row['step']} | {' | '.join(figures)} |")
+        rows = [
+            [str(row["step"]), *(f"{row['figures'][name]:.4f}" for name in names)]
+            for row in record["evaluations"]
+        ]
+        lines += markdown_table(["step", *names], rows)
     return lines
 
 

@@ -13,6 +13,7 @@ import yaml
 from irtoolkit import version
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.base.markup import markdown_table
 from irtoolkit.integrations.exports.licences import Licence
 from irtoolkit.integrations.exports.source import Source
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
@@ -123,8 +124,8 @@ def _page(source: Source, licence: Licence, usage: str) -> str:
 
 
 def _counts(source: Source) -> str:
-    rows = "\n".join(f"| {name} | {number:,} |" for name, number in source.counts.items())
-    return f"| | number |\n|---|---:|\n{rows}"
+    rows = [[name, f"{number:,}"] for name, number in source.counts.items()]
+    return "\n".join(markdown_table(["", "number"], rows, 1))
 
 
 def _texts(source: Source) -> str:

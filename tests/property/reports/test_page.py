@@ -12,7 +12,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.reports import papers, texts
+from irtoolkit.base.markup import markdown_text
+from irtoolkit.reports import texts
 from irtoolkit.reports.overlap import Overlap
 from irtoolkit.reports.page_data import packed
 
@@ -53,7 +54,7 @@ def test_packed_json_reads_back_and_ends_no_element(content: Any) -> None:
 
 @given(TEXTS)
 def test_a_markdown_cell_is_one_cell_on_one_line(text: str) -> None:
-    said = papers.markdown_text(text)
+    said = markdown_text(text)
     assert "\n" not in said
     plain = re.sub(r"\\.", "", said)
     assert not set(plain) & set("|<>*_`[]{}#~\\")

@@ -22,7 +22,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
-from irtoolkit.base.tables import latex_text
+from irtoolkit.base.markup import latex_text
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local import registered
