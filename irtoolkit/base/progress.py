@@ -1,4 +1,4 @@
-"""Progress: on a terminal a bar, in a notebook a widget, in a file or pipe a line every 30 seconds.
+"""Progress: on a terminal a bar, in a notebook a widget, in a file or pipe a line after 5 seconds and every 30.
 
 Text would fill a notebook with lines, and stay in its file: without ipywidgets it has no bar.
 """
@@ -15,10 +15,10 @@ from typing import Any
 
 # Set in workers, whose progress the driver shows.
 QUIET = "IRTOOLKIT_QUIET"
-# Seconds before a notebook, which keeps each bar, gets one.
+# Seconds before a notebook, which keeps each bar, gets one; and before one of what is mostly short.
 DELAY = 2
-# Seconds between two lines where there is no terminal.
-EVERY = 30
+# Seconds before the first line and between two lines where there is no terminal.
+FIRST, EVERY = 5, 30
 
 
 def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
@@ -27,7 +27,7 @@ def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
     Args:
         args, settings: as for tqdm.
         disable: True shows nothing; None shows a bar on a terminal, a widget in a notebook if it
-            lasts for more than two seconds, and elsewhere a line every 30 seconds.
+            lasts for more than two seconds, and elsewhere a line after 5 seconds and every 30.
     """
     if os.environ.get(QUIET):
         disable = True
@@ -70,19 +70,19 @@ def _unwatched() -> Any:
 
 @cache
 def _lines() -> Any:
-    """A bar that writes a line every 30 seconds, for a file or a pipe."""
+    """A bar that writes a line now and then, for a file or a pipe."""
     from tqdm import tqdm as text_bar
 
     def start(bar: Any, *args: Any, **settings: Any) -> None:
-        bar.said, bar.target = time.monotonic(), settings["file"]
-        hidden = {"file": _Nowhere(), "mininterval": EVERY, "leave": False}
+        bar.due, bar.target = time.monotonic() + FIRST, settings["file"]
+        hidden = {"file": _Nowhere(), "mininterval": FIRST, "leave": False}
         text_bar.__init__(bar, *args, **{**settings, **hidden})
 
     def display(bar: Any, msg: str | None = None, pos: int | None = None) -> None:
         now = time.monotonic()
-        if msg == "" or now - bar.said < EVERY:  # the bar is cleared, or was shown a moment ago
+        if msg == "" or now < bar.due:  # the bar is cleared, or was shown a moment ago
             return
-        bar.said = now
+        bar.due = now + EVERY
         with contextlib.suppress(OSError, ValueError):
             print(bar, file=bar.target, flush=True)
 

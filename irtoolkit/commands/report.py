@@ -18,6 +18,7 @@ the dataset's own.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ from irtoolkit.commands._parsing import at_least
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
 
+# Bytes of a page above which its size is told.
+_LARGE = 1_000_000
 HELP = "write a comparison of runs as a page, tables and pictures"
 EXAMPLES = (
     "irtoolkit report csfcube/sample runs/bm25.run runs/tfidf.run -o report.html -o table.tex",
@@ -156,11 +159,22 @@ def execute(args: argparse.Namespace) -> None:
     for path in args.output:
         write_report(report, path, style)
         print(shown(path))
+        _tell_size(path, args.texts)
     if args.figures is not None:
         from irtoolkit.reports.figures import write_figures
 
         for drawn in write_figures(report, args.figures):
             print(shown(drawn))
+
+
+def _tell_size(path: str, texts: int | None) -> None:
+    """Says how large a page is that is larger than most mails and sites take."""
+    size = os.path.getsize(path)
+    if size > _LARGE:
+        remedy = (
+            "" if texts is None else "; fewer --texts make it smaller, by default they fit 1 MB"
+        )
+        note(f"note: {shown(path)} has {size / 1e6:.1f} MB{remedy}")
 
 
 def _sections(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.arguments import shown_value
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.progress import DELAY, tqdm
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.recognise import dataset_first
@@ -202,7 +203,7 @@ def score(
     notes = [*absent(dataset)]
     if not left_out and (qrels.grades == _BRIGHT).any():
         notes.append(Note("", "excluded", (), len(qrels.query_ids)))
-    for name, source in inputs.items():
+    for name, source in tqdm(inputs.items(), "scoring", disable=None, leave=False, delay=DELAY):
         run, ranks = _read(source, dataset, parsed, precision)
         if left_out:
             scored = without_excluded(run, left_out)

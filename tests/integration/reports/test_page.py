@@ -83,6 +83,18 @@ def test_a_figure_of_many_queries_is_small_and_keeps_the_extremes(
     assert "each column shows the largest difference of 9" in axes.get_xlabel()
 
 
+@pytest.mark.parametrize("texts", [(), ("--texts", "3")])
+def test_the_size_of_a_large_page_is_told(
+    runs: Callable[..., list[str]], irtoolkit: Command, tmp_path: Path, texts: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("irtoolkit.commands.report._LARGE", 1000)
+    out = tmp_path / "r.html"
+    answer = irtoolkit("report", "csfcube/sample", *runs("csfcube/sample"), "-o", out, *texts)
+    assert f"{out} has 0.1 MB" in answer.err
+    assert ("--texts" in answer.err) is bool(texts)
+
+
 def test_the_command_writes_all_it_is_asked_for(
     runs: Callable[..., list[str]], irtoolkit: Command, tmp_path: Path
 ) -> None:

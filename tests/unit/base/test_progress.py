@@ -53,6 +53,7 @@ def test_a_terminal_without_a_size_has_a_bar(rows: int, columns: int) -> None:
 
 
 def test_a_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irtoolkit.base.progress.FIRST", 0)
     monkeypatch.setattr("irtoolkit.base.progress.EVERY", 0)
     stream = io.StringIO()
     with tqdm(total=3, disable=None, file=stream, desc="encoding") as bar:
