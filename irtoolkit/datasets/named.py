@@ -33,7 +33,9 @@ def source_named(dataset_id: str) -> Any:
         for find in (built_nway, built_dataset, hub_dataset, folder_dataset):
             if (dataset := find(dataset_id)) is not None:
                 return dataset
-        guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
+        # What begins ids is a name too, of irtoolkit datasets NAME.
+        beginnings = {name.partition("/")[0] for name in ours} - {dataset_id}
+        guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry, *beginnings}))
         listed = "irtoolkit datasets lists ours"
         if is_url(dataset_id):
             raise InputError(

@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.textwidth import printable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.systems import System
@@ -61,7 +62,8 @@ def candidates_line(
         cut = f"; the best {system.depth:,} by {system.first.name} are ranked again{cut}"
     if not data.has("scoreddocs"):
         excluded = len(data.excluded_docs)
-        without = f", without those that are excluded for {excluded:,} queries" if excluded else ""
+        queries = number_of(excluded, "queries", ",")
+        without = f", without those that are excluded for {queries}" if excluded else ""
         return f"{corpus_line(len(task.doc_ids), None)}{without}{cut}"
     # The scoreddocs of other packages are the list of a first stage.
     if data.about is not None or data.in_memory:

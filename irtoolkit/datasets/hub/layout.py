@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.datasets.hub.names import LAYOUTS, NO_LAYOUT
 from irtoolkit.datasets.hub.repository import Repository
 
 # The parts of a dataset, and what their configurations may be called.
@@ -57,10 +58,8 @@ def select(repository: Repository, parts: Sequence[str]) -> Selection:
     subsets = _subsets(configs)
     if not subsets:
         raise InputError(
-            f"{repository.name.place} has no layout of a retrieval dataset: its configurations are"
-            f" {_listed(configs)}",
-            remedy="it needs corpus and queries, as MTEB and BEIR have them, or documents and examples,"
-            " as BRIGHT has them",
+            f"{repository.name.place} has {NO_LAYOUT}: its configurations are {_listed(configs)}",
+            remedy=LAYOUTS,
         )
     words = list(parts)
     subset = next((word for word in words if word in subsets), None)

@@ -12,6 +12,11 @@ HUB, MTEB = "hf:", "mteb:"
 # As a URL of fsspec, and as one whose second slash was lost in a path.
 _URL = re.compile(r"hf:/{1,2}datasets/")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+NO_LAYOUT = "no layout of a retrieval dataset"
+LAYOUTS = (
+    "it needs corpus and queries, as MTEB and BEIR have them, or documents and examples, as BRIGHT"
+    " has them"
+)
 _FORM = "hf:OWNER/NAME, or hf:OWNER/NAME@REVISION/SUBSET/SPLIT with what it has several of"
 
 
@@ -53,6 +58,8 @@ def parse_hub_name(dataset_id: str) -> HubName:
             return HubName(folder, None, _filled(words[end:]), True)
     owner, *rest = words
     name, _, revision = (rest[0] if rest else "").partition("@")
+    if path.strip("./") and Path(path).is_dir():
+        raise InputError(f"the folder {path} has {NO_LAYOUT}", remedy=LAYOUTS)
     if not _REPOSITORY.fullmatch(f"{owner}/{name}"):
         raise InputError(f"no dataset {dataset_id!r} on the hub", remedy=f"write {_FORM}")
     return HubName(f"{owner}/{name}", revision or None, _filled(rest[1:]), False)
