@@ -23,7 +23,7 @@ from irtoolkit.base.plain_pickle import read_plain_pickle
 from irtoolkit.base.records import GradedQrel, whole
 from irtoolkit.datasets.cache import CacheWriter, Schemas, Tables, parsed
 from irtoolkit.datasets.columns import Records, TableRows
-from irtoolkit.datasets.local.topics import QREL_FORMATS
+from irtoolkit.datasets.local.judgments import QREL_FORMATS
 from irtoolkit.datasets.strictjson import read_jsonl
 
 # The tasks, and their repositories on the Hub, which have the test split.

@@ -12,6 +12,7 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
+from irtoolkit.base.frames import is_frame
 from irtoolkit.base.paths import on_disk
 from irtoolkit.base.pipes import is_pipe
 from irtoolkit.base.records import Qrel
@@ -19,7 +20,6 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.datasets.pools import pools_of
-from irtoolkit.datasets.tables import tables_of
 from irtoolkit.datasets.text_file import DOCUMENTS, large_docs
 from irtoolkit.datasets.texts import DOCS, QUERIES, is_path, texts_of
 from irtoolkit.runs import Qrels
@@ -59,12 +59,12 @@ def dataset_of_texts(
             string; a query without text; ids that are not one for each document; a data frame without the
             columns; candidates or judgments of an unknown query or document.
     """
-    tables = tables_of(docs)
+    tables = _tables_of(docs)
     if tables is not None:
-        sources = (None, queries, qrels, candidates)
-        docs, queries, qrels, candidates = (
-            table if part is None else part for table, part in zip(tables, sources, strict=True)
-        )
+        docs = tables["docs"]
+        queries = tables.get("queries") if queries is None else queries
+        qrels = tables.get("qrels") if qrels is None else qrels
+        candidates = tables.get("candidates") if candidates is None else candidates
     docs, queries = _reopenable(docs), _reopenable(queries)
     load = _records(docs, ids)
     parts: list[Any] = [DocsHandler(load, GenericDoc, name, None)]
@@ -135,3 +135,41 @@ def _pools(
         if strange is not None:
             raise InputError(f"candidate {strange} of query {query} is not among the documents")
     return pools
+
+
+# The parts of a dataset, and the names of their tables.
+_TABLES = {
+    "docs": ("corpus", "docs", "documents", "collection", "passages"),
+    "queries": ("queries", "topics", "query"),
+    "qrels": ("qrels", "judgments", "default"),
+    "candidates": ("top_ranked", "candidates", "pools"),
+}
+
+
+def _tables_of(value: Any) -> dict[str, Any] | None:
+    """Returns the parts of a mapping of names to data frames; None for anything else.
+
+    A single table is the documents, whatever its name is.
+
+    Raises:
+        InputError: a table of another name, the same part twice, or no documents.
+    """
+    if not isinstance(value, Mapping) or not value or not all(map(is_frame, value.values())):
+        return None
+    if len(value) == 1:
+        return {"docs": next(iter(value.values()))}
+    tables: dict[str, Any] = {}
+    for name, table in value.items():
+        part = next((p for p, names in _TABLES.items() if str(name).lower() in names), None)
+        if part is None or part in tables:
+            problem = "is no part of a dataset" if part is None else f"is a second table of {part}"
+            raise InputError(
+                f"table {name!r} {problem}",
+                remedy="name the tables corpus, queries, qrels and top_ranked",
+            )
+        tables[part] = table
+    if "docs" not in tables:
+        raise InputError(
+            f"no documents among the tables {', '.join(map(str, value))}", remedy="name one corpus"
+        )
+    return tables

@@ -128,9 +128,9 @@ class _G(GainMeasure):
     """Normalised gain, discounted by the deficit of the ranking (trec_eval's G, m_G.c).
 
     The deficit at a rank is the gain of the ideal order up to it, in which each rank counts at least
-    1, minus the gain of the ranking. The gain of a document is divided by log2(2 + deficit). The sum is divided by the gain of all judged documents. G lies between AP and nDCG: a
-    document that is retrieved late costs little if those above it are as good. A query without a
-    gain scores 0.
+    1, minus the gain of the ranking. The gain of a document is divided by log2(2 + deficit). The sum
+    is divided by the gain of all judged documents. G lies between AP and nDCG: a document that is
+    retrieved late costs little if those above it are as good. A query without a gain scores 0.
 
     Raises:
         InputError: gains that are not numbers of grades from 0 on.

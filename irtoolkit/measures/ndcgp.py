@@ -10,6 +10,7 @@ from ir_measures import ParamInfo
 from irtoolkit.base.ids import Floats, Ints, offsets_of
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun, RankedRows, sums, within
+from irtoolkit.measures.parts import share
 from irtoolkit.measures.traits import Traits
 
 
@@ -60,8 +61,7 @@ class _NDCGp(ColumnarMeasure):
             sizes = np.diff(judged.pool_offsets)
             ideal = judged.pool.where(judged.pool.grades > 0)
         cuts = sizes * self["p"] // 100
-        dcg, best = _dcg(rows, cuts), _dcg(ideal, cuts)
-        return np.divide(dcg, best, out=np.zeros_like(dcg), where=best > 0)
+        return share(_dcg(rows, cuts), _dcg(ideal, cuts))
 
 
 def _dcg(rows: RankedRows, cuts: Ints) -> Floats:

@@ -11,6 +11,7 @@ from irtoolkit.base.ids import Floats, Ints, offsets_of
 from irtoolkit.base.spans import positions
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun, look_up, sums, within
+from irtoolkit.measures.parts import REL, share
 
 
 class _NRODCG(ColumnarMeasure):
@@ -38,7 +39,7 @@ class _NRODCG(ColumnarMeasure):
         "window": ParamInfo(
             dtype=int, default=5, desc="distance from which on a passage has no gain"
         ),
-        "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
+        "rel": REL,
     }
 
     def per_query(self, judged: JudgedRun) -> Floats:
@@ -68,7 +69,7 @@ class _NRODCG(ColumnarMeasure):
         queries, gains = near.queries[judged_pools], near.gains[judged_pools]
         gains = gains[np.lexsort((-gains, queries))]
         best = _dcg(queries, within(offsets_of(queries, count)), gains, cutoff, count)
-        return np.divide(dcg, best, out=np.zeros(count), where=best > 0)
+        return share(dcg, best)
 
 
 def _dcg(queries: Ints, ranks: Ints, gains: Floats, cutoff: float, count: int) -> Floats:

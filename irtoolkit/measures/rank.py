@@ -11,6 +11,7 @@ from ir_measures.measures.base import Agg
 from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun
+from irtoolkit.measures.parts import REL
 from irtoolkit.measures.traits import Summary, Traits
 
 
@@ -33,7 +34,7 @@ class _Rank(ColumnarMeasure):
     DEFAULT = float("inf")
     TRAITS = Traits(lower_is_better=True, exact_ranks=True)
     SUPPORTED_PARAMS: ClassVar = {
-        "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
+        "rel": REL,
         "start": ParamInfo(
             dtype=int, choices=[0, 1], default=1, desc="rank of the first document of a ranking"
         ),

@@ -9,7 +9,8 @@ from ir_measures import ParamInfo
 
 from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import JudgedRun, sums
+from irtoolkit.measures.judged import JudgedRun
+from irtoolkit.measures.parts import REL, each, share
 from irtoolkit.measures.traits import Traits
 
 
@@ -31,18 +32,15 @@ class _RCap(ColumnarMeasure):
     TRAITS = Traits(exact_ranks=True)
     SUPPORTED_PARAMS: ClassVar = {
         "cutoff": ParamInfo(dtype=int, required=True, desc="rank at which the list is cut"),
-        "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
+        "rel": REL,
     }
 
     def per_query(self, judged: JudgedRun) -> Floats:
         cutoff = self.params["cutoff"]
-        relevant = judged.pool_grades >= self["rel"]
-        total = sums(judged.pool_queries, relevant.astype(np.float64), len(judged.query_ids))
+        relevant = each(judged.pool_queries[judged.pool_grades >= self["rel"]], judged)
         rows = judged.exact
         rows = rows.where((rows.grades >= self["rel"]) & (rows.ranks <= cutoff))
-        above = sums(rows.queries, np.ones(len(rows.queries)), len(judged.query_ids))
-        best: Floats = np.minimum(total, cutoff)
-        return np.divide(above, best, out=np.zeros_like(above), where=best > 0)
+        return share(each(rows.queries, judged), np.minimum(relevant, cutoff))
 
 
 RCap = _RCap()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
 from ir_measures import ParamInfo
 
 from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun
+from irtoolkit.measures.parts import each, share
 from irtoolkit.measures.traits import Traits
 
 
@@ -35,10 +35,8 @@ class _RListed(ColumnarMeasure):
 
     def per_query(self, judged: JudgedRun) -> Floats:
         relevant = judged.grades >= self["rel"]
-        listed = judged.sum(relevant.astype(np.float64))
         first = relevant & (judged.ranks <= self.params["cutoff"])
-        total = judged.sum(first.astype(np.float64))
-        return np.divide(total, listed, out=np.zeros_like(total), where=listed > 0)
+        return share(each(judged.queries[first], judged), each(judged.queries[relevant], judged))
 
 
 RListed = _RListed()

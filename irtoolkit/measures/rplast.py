@@ -10,6 +10,7 @@ from ir_measures import ParamInfo
 from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun
+from irtoolkit.measures.parts import each, share
 from irtoolkit.measures.traits import Traits
 
 
@@ -36,8 +37,7 @@ class _RPlast(ColumnarMeasure):
         relevant = judged.grades >= self["rel"]
         last = np.zeros(len(judged.query_ids), dtype=np.int64)
         np.maximum.at(last, judged.queries[relevant], judged.ranks[relevant])
-        listed = judged.sum(relevant.astype(np.float64))
-        return np.divide(listed, last, out=np.zeros_like(listed), where=last > 0)
+        return share(each(judged.queries[relevant], judged), last)
 
 
 RPlast = _RPlast()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from irtoolkit.apps.serve.limits import unpacked
 from irtoolkit.apps.serve.shelf import _title_of
-from irtoolkit.datasets.local import topics
+from irtoolkit.datasets.local import judgments, topics
 from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
 from irtoolkit.datasets.local.judgments import read_qrels
@@ -78,8 +78,8 @@ def _topics(form: str) -> Callable[[bytes], None]:
 
 def _beir(data: bytes) -> None:
     path = put("beir.tsv", data)
-    out = Rows(topics.QREL_SCHEMA)
-    topics.write_qrels("beir", path, _as_writer(out))
+    out = Rows(judgments.QREL_SCHEMA)
+    judgments.write_qrels("beir", path, _as_writer(out))
     out.check()
     rows = out.tables["qrels"]
     one_word(name for row in rows for name in row[:2])
@@ -89,7 +89,7 @@ def _beir(data: bytes) -> None:
         read = csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)  # fmt: skip
         header, *wanted = read
         assert [[query, doc, int(grade)] for query, doc, grade in wanted] == [list(row[:3]) for row in rows]  # fmt: skip
-        if header == topics.BEIR_HEADER:
+        if header == judgments.BEIR_HEADER:
             found = {(q, d): g for q, docs in read_qrels(path).as_dict().items() for d, g in docs.items()}  # fmt: skip
             assert found == {tuple(row[:2]): row[2] for row in rows}
 

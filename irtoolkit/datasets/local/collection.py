@@ -22,8 +22,9 @@ from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local.contents import Role
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
+from irtoolkit.datasets.local.judgments import QREL_SCHEMA, write_qrels
 from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
-from irtoolkit.datasets.local.topics import QREL_SCHEMA, TOPIC_SCHEMA, write_qrels, write_topics
+from irtoolkit.datasets.local.topics import TOPIC_SCHEMA, write_topics
 from irtoolkit.datasets.pools import read_pools
 
 # Raised where the same file gives other documents or topics: 2 skips the header of tab-separated text,

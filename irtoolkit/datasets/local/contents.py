@@ -13,6 +13,7 @@ from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import SPACE
 from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.datasets.local.formats import BOOK
+from irtoolkit.datasets.local.judgments import BEIR_HEADER
 from irtoolkit.datasets.local.sheets import (
     POOL_COLUMNS,
     column_names,
@@ -20,7 +21,6 @@ from irtoolkit.datasets.local.sheets import (
     form_of_table,
     roles_of,
 )
-from irtoolkit.datasets.local.topics import BEIR_HEADER
 from irtoolkit.datasets.novels import LENGTH
 from irtoolkit.datasets.strictjson import read_jsonl
 

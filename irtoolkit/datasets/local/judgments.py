@@ -1,21 +1,41 @@
-"""Judgments of a file in either of their usual forms."""
+"""Readers of judgments: TREC's four columns, BEIR's three with a header, CSV, Parquet and Arrow."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
+
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, first_line, is_file, local
+from irtoolkit.base.files import StrPath, first_line, is_file, local, read_lines
 from irtoolkit.base.forms import is_parquet_file
+from irtoolkit.base.ids import is_word
+from irtoolkit.base.records import whole
+from irtoolkit.datasets.cache import CacheWriter, Schemas
 from irtoolkit.datasets.local.sheets import (
     QREL_COLUMNS,
+    RECORDS,
     column_names,
     form_of_columns,
+    grade_columns,
     roles_of,
 )
-from irtoolkit.datasets.local.topics import BEIR_HEADER, QREL_FORMATS
-from irtoolkit.runs import Qrels
+from irtoolkit.runs import Qrels, trec
 from irtoolkit.runs.recognise import is_run
+
+QREL_SCHEMA: Schemas = {
+    "qrels": {
+        "query_id": pa.string(),
+        "doc_id": pa.string(),
+        "relevance": pa.float64(),
+        "line": pa.int64(),
+    },
+}
+BEIR_HEADER = ["query-id", "corpus-id", "score"]
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,40})?([eE]-?[0-9]{1,2})?")
 
 
 def read_qrels(path: StrPath) -> Qrels:
@@ -67,3 +87,79 @@ def may_be_scores(path: Path) -> bool:
     names = set() if form is None else set(column_names(path, form))
     grades = names.intersection(QREL_COLUMNS[2])
     return grades == {"score"} and "corpus-id" not in names
+
+
+def write_qrels(form: str, path: Path, out: CacheWriter) -> None:
+    """Parses and checks judgments into rows of `QREL_SCHEMA`.
+
+    Raises:
+        InputError: not the format `form`, a key of `QREL_FORMATS`; a grade is not a small number,
+            or in TREC qrels a fraction; a document is judged twice for a topic; or there are no judgments.
+    """
+    for row in QREL_FORMATS[form](path):
+        out.add("qrels", *row)
+
+
+def _trec_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
+    columns = trec.parse_qrels(path)
+    rows = zip(columns.queries, columns.docs, columns.grades, columns.lines, strict=True)
+    for query, doc, grade, line in rows:
+        yield columns.query_ids[query], columns.doc_ids[doc], int(grade), int(line)
+
+
+def _beir_qrels(path: Path) -> Iterator[tuple[str, str, float, int]]:
+    lines = ((number, line) for number, line in read_lines(path) if line.strip())
+    next(lines, None)
+    return _checked_qrels(
+        _beir_rows(lines, path), path, f"a line is: {', tab, '.join(BEIR_HEADER)}"
+    )
+
+
+def _beir_rows(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[tuple[int, list[str]]]:
+    for number, line in lines:
+        fields = line.split("\t")
+        if len(fields) != len(BEIR_HEADER):
+            raise InputError(
+                f"{len(fields) - 1} tabs instead of {len(BEIR_HEADER) - 1}",
+                file=path,
+                line=number,
+                remedy=f"a line is: {', tab, '.join(BEIR_HEADER)}",
+            )
+        yield number, fields
+
+
+def _column_qrels(form: str, path: Path) -> Iterator[tuple[str, str, float, int]]:
+    columns = grade_columns(column_names(path, form), path)
+    rows = (
+        (line, ["" if record[name] is None else str(record[name]) for name in columns])
+        for line, record in RECORDS[form](path)
+    )
+    return _checked_qrels(rows, path, f"a row is: {', '.join(columns)}")
+
+
+def _checked_qrels(
+    rows: Iterator[tuple[int, list[str]]], path: Path, remedy: str
+) -> Iterator[tuple[str, str, float, int]]:
+    lines: dict[tuple[str, str], int] = {}
+    for number, (query, doc, grade) in rows:
+        problem = None
+        if not (is_word(query) and is_word(doc)):
+            problem = "an id that is not one word"
+        elif not _GRADE.fullmatch(grade) or abs(float(grade)) > trec.MAX_GRADE:
+            problem = f"score {grade!r} is not a number up to {trec.MAX_GRADE:,}"
+        elif (query, doc) in lines:
+            first = lines[query, doc]
+            problem = f"document {doc} is judged twice for topic {query}, first at line {first}"
+        if problem is not None:
+            raise InputError(problem, file=path, line=number, remedy=remedy)
+        lines[query, doc] = number
+        yield query, doc, whole(float(grade)), number
+    if not lines:
+        raise InputError("no judgments", file=path, remedy="give another file")
+
+
+QREL_FORMATS: dict[str, Callable[[Path], Iterator[tuple[str, str, float, int]]]] = {
+    "trec": _trec_qrels,
+    "beir": _beir_qrels,
+    **{form: partial(_column_qrels, form) for form in RECORDS},
+}

@@ -24,7 +24,8 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import StrPath, is_url, place_of
 from irtoolkit.base.temporary_home import refuse_lost_home
 from irtoolkit.datasets.local.formats import DOC_FORMATS
-from irtoolkit.datasets.local.topics import QREL_FORMATS, TOPIC_FORMATS
+from irtoolkit.datasets.local.judgments import QREL_FORMATS
+from irtoolkit.datasets.local.topics import TOPIC_FORMATS
 from irtoolkit.datasets.strictjson import read_json_file
 
 VERSION = 2

@@ -1,9 +1,9 @@
-"""Readers of topics and judgments in the usual formats of test collections.
+"""Readers of topics in the usual formats of test collections.
 
-Topics: TREC SGML, in which a field of a `<top>` ends at its closing tag or at the next field, and
-fields other than title (or query), description (or question) and narrative are ignored; TREC XML,
-with `<topic>`; JSON lines, as in BEIR; TSV with id and text. Judgments: TREC's four columns, or
-BEIR's three columns with a header. Both: CSV, Parquet and Arrow, whose columns have the usual names.
+TREC SGML, in which a field of a `<top>` ends at its closing tag or at the next field, and fields
+other than title (or query), description (or question) and narrative are ignored; TREC XML, with
+`<topic>`; JSON lines, as in BEIR; TSV with id and text; CSV, Parquet and Arrow, whose columns have the
+usual names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import pyarrow as pa
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
-from irtoolkit.base.records import whole
 from irtoolkit.datasets.cache import CacheWriter, Schemas
 from irtoolkit.datasets.local import sheets
 from irtoolkit.datasets.local.formats import (
@@ -32,20 +31,10 @@ from irtoolkit.datasets.local.formats import (
 )
 from irtoolkit.datasets.local.sheets import TOPIC_IDS, TOPIC_TEXTS
 from irtoolkit.datasets.local.tsv import tsv_rows
-from irtoolkit.runs import trec
 
 TOPIC_SCHEMA: Schemas = {
     "topics": dict.fromkeys(("query_id", "title", "description", "narrative"), pa.string()),
 }
-QREL_SCHEMA: Schemas = {
-    "qrels": {
-        "query_id": pa.string(),
-        "doc_id": pa.string(),
-        "relevance": pa.float64(),
-        "line": pa.int64(),
-    },
-}
-BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 _SGML = 'a topic is <top> <num> id <title> text </top>, or <topic number="id"> text </topic>'
 # Fields, and their names in TREC's topics; the first one that occurs is read.
@@ -68,7 +57,6 @@ _LABELS = {
     "desc": re.compile(r"\s*Description\s*(?::|\n)"),
     "narr": re.compile(r"\s*Narrative\s*(?::|\n)"),
 }
-_GRADE = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,40})?([eE]-?[0-9]{1,2})?")
 
 
 class Topic(NamedTuple):
@@ -222,80 +210,4 @@ TOPIC_FORMATS: dict[str, Callable[[Path], Iterator[Topic]]] = {
     "jsonl": partial(_record_topics, json_records),
     "tsv": _tsv_topics,
     **{form: partial(_record_topics, records) for form, records in sheets.RECORDS.items()},
-}
-
-
-def write_qrels(form: str, path: Path, out: CacheWriter) -> None:
-    """Parses and checks judgments into rows of `QREL_SCHEMA`.
-
-    Raises:
-        InputError: not the format `form`, a key of `QREL_FORMATS`; a grade is not a small number,
-            or in TREC qrels a fraction; a document is judged twice for a topic; or there are no judgments.
-    """
-    for row in QREL_FORMATS[form](path):
-        out.add("qrels", *row)
-
-
-def _trec_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
-    columns = trec.parse_qrels(path)
-    rows = zip(columns.queries, columns.docs, columns.grades, columns.lines, strict=True)
-    for query, doc, grade, line in rows:
-        yield columns.query_ids[query], columns.doc_ids[doc], int(grade), int(line)
-
-
-def _beir_qrels(path: Path) -> Iterator[tuple[str, str, float, int]]:
-    lines = ((number, line) for number, line in read_lines(path) if line.strip())
-    next(lines, None)
-    return _checked_qrels(
-        _beir_rows(lines, path), path, f"a line is: {', tab, '.join(BEIR_HEADER)}"
-    )
-
-
-def _beir_rows(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in lines:
-        fields = line.split("\t")
-        if len(fields) != len(BEIR_HEADER):
-            raise InputError(
-                f"{len(fields) - 1} tabs instead of {len(BEIR_HEADER) - 1}",
-                file=path,
-                line=number,
-                remedy=f"a line is: {', tab, '.join(BEIR_HEADER)}",
-            )
-        yield number, fields
-
-
-def _column_qrels(form: str, path: Path) -> Iterator[tuple[str, str, float, int]]:
-    columns = sheets.grade_columns(sheets.column_names(path, form), path)
-    rows = (
-        (line, ["" if record[name] is None else str(record[name]) for name in columns])
-        for line, record in sheets.RECORDS[form](path)
-    )
-    return _checked_qrels(rows, path, f"a row is: {', '.join(columns)}")
-
-
-def _checked_qrels(
-    rows: Iterator[tuple[int, list[str]]], path: Path, remedy: str
-) -> Iterator[tuple[str, str, float, int]]:
-    lines: dict[tuple[str, str], int] = {}
-    for number, (query, doc, grade) in rows:
-        problem = None
-        if not (is_word(query) and is_word(doc)):
-            problem = "an id that is not one word"
-        elif not _GRADE.fullmatch(grade) or abs(float(grade)) > trec.MAX_GRADE:
-            problem = f"score {grade!r} is not a number up to {trec.MAX_GRADE:,}"
-        elif (query, doc) in lines:
-            first = lines[query, doc]
-            problem = f"document {doc} is judged twice for topic {query}, first at line {first}"
-        if problem is not None:
-            raise InputError(problem, file=path, line=number, remedy=remedy)
-        lines[query, doc] = number
-        yield query, doc, whole(float(grade)), number
-    if not lines:
-        raise InputError("no judgments", file=path, remedy="give another file")
-
-
-QREL_FORMATS: dict[str, Callable[[Path], Iterator[tuple[str, str, float, int]]]] = {
-    "trec": _trec_qrels,
-    "beir": _beir_qrels,
-    **{form: partial(_column_qrels, form) for form in sheets.RECORDS},
 }

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import irtoolkit as ir
-from irtoolkit.datasets.local.topics import BEIR_HEADER
+from irtoolkit.datasets.local.judgments import BEIR_HEADER
 from irtoolkit.ranking import order
 from tests.conftest import Answer
 
