@@ -16,7 +16,7 @@ from irtoolkit.retrievers._server_candidates import (
     ServerHits,
     refuse_absent,
 )
-from irtoolkit.retrievers._server_contents import Contents, Row, in_chunks
+from irtoolkit.retrievers._server_contents import Contents, ServerDocument, in_chunks
 from irtoolkit.retrievers._server_errors import no_such_index
 from irtoolkit.retrievers.task import Task
 
@@ -87,7 +87,7 @@ class QdrantIndex:
     def count(self) -> int:
         return self._collection.count()
 
-    def add(self, rows: Iterator[Row]) -> Iterator[int]:
+    def add(self, rows: Iterator[ServerDocument]) -> Iterator[int]:
         for chunk in in_chunks(rows, self._settings.sent):
             self._collection.add([(row.doc_id, row.vector or []) for row in chunk])
             yield len(chunk)

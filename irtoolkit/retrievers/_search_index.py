@@ -15,7 +15,7 @@ from irtoolkit.retrievers._server_candidates import (
     ServerHits,
     refuse_absent,
 )
-from irtoolkit.retrievers._server_contents import Contents, Row
+from irtoolkit.retrievers._server_contents import Contents, ServerDocument
 from irtoolkit.retrievers.task import Task
 
 _TEXTS = ("text", "keyword", "match_only_text", "search_as_you_type", "wildcard", "alias")
@@ -110,7 +110,7 @@ class SearchIndex:
     def count(self) -> int:
         return self._api.count()
 
-    def add(self, rows: Iterator[Row]) -> Iterator[int]:
+    def add(self, rows: Iterator[ServerDocument]) -> Iterator[int]:
         s = self._settings
         sources = (
             (doc_id, {s.field: text, **({s.vector_field: vector} if vector else {})})

@@ -25,7 +25,7 @@ _SHOWN = 40
 T = TypeVar("T")
 
 
-class Row(NamedTuple):
+class ServerDocument(NamedTuple):
     """A document as it is sent to a server; its vector is None if the retriever has no model."""
 
     doc_id: str
@@ -101,7 +101,7 @@ def contents_of(task: Task, settings: Mapping[str, Any]) -> Contents:
     return Contents(count, digest.hexdigest()[:32], settings)
 
 
-def rows_of(retriever: VectorRetriever, task: Task, skip: int) -> Iterator[Row]:
+def documents_of(retriever: VectorRetriever, task: Task, skip: int) -> Iterator[ServerDocument]:
     """The documents of a collection from the one numbered `skip`, as they are sent."""
     for part in in_chunks(islice(task.collection(), skip, None), _ENCODED):
         vectors: list[Any] = [None] * len(part)
@@ -110,7 +110,7 @@ def rows_of(retriever: VectorRetriever, task: Task, skip: int) -> Iterator[Row]:
             texts = (encoder.text(segments) for _, segments in part)
             vectors = encoder.encode(texts, what="documents", count=len(part)).vectors().tolist()
         for (doc_id, segments), vector in zip(part, vectors, strict=True):
-            yield Row(doc_id, " ".join(segments), vector)
+            yield ServerDocument(doc_id, " ".join(segments), vector)
 
 
 def in_chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:

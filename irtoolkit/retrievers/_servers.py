@@ -16,9 +16,14 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._server_candidates import ServerCandidates, ServerHits
-from irtoolkit.retrievers._server_contents import Contents, Row, contents_of, rows_of
+from irtoolkit.retrievers._server_contents import (
+    Contents,
+    ServerDocument,
+    contents_of,
+    documents_of,
+)
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, Stores, keep_last
-from irtoolkit.retrievers.dense import VectorRetriever, encoded
+from irtoolkit.retrievers.dense import VectorRetriever, encode_texts
 from irtoolkit.retrievers.neural import encoder_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Similarity
@@ -63,7 +68,7 @@ class ServerIndex(Protocol):
         """Returns the number of documents."""
         ...
 
-    def add(self, rows: Iterator[Row]) -> Iterator[int]:
+    def add(self, rows: Iterator[ServerDocument]) -> Iterator[int]:
         """Sends documents; yields how many were sent, again and again."""
         ...
 
@@ -196,7 +201,7 @@ class ServerRetriever(VectorRetriever):
         """Returns the queries as the index takes them: (q,) texts or (q, dimensions) vectors."""
         if not self.model:
             return np.array([" ".join(segments) for segments in task.queries], dtype=object)
-        vectors = encoded(encoder_of(self, "query"), self.asked(task), "queries").vectors()
+        vectors = encode_texts(encoder_of(self, "query"), self.asked(task), "queries").vectors()
         index.check_width(vectors.shape[1])
         return vectors
 
@@ -239,7 +244,7 @@ class ServerRetriever(VectorRetriever):
             disable=None,
             leave=None,
         ) as bar:
-            for count in index.add(rows_of(self, task, done)):
+            for count in index.add(documents_of(self, task, done)):
                 bar.update(count)
         count = index.count()
         if count != contents.documents:

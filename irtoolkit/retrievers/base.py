@@ -64,7 +64,7 @@ class Matches:
     shared: Callable[[], NDArray[np.bool_]]
 
 
-class Listed(Protocol):
+class ListedBlock(Protocol):
     """Queries whose best documents are found by their terms, without the scores of all candidates.
 
     See `irtoolkit.retrievers.term_index`.
@@ -98,12 +98,12 @@ class Listed(Protocol):
         ...
 
 
-def is_listed(block: Any) -> TypeGuard[Listed]:
+def is_listed(block: Any) -> TypeGuard[ListedBlock]:
     """Returns whether a block lists the best candidates by itself; no score is computed for that."""
     return hasattr(type(block), "first")
 
 
-class Searched(Protocol):
+class SearchedBlock(Protocol):
     """Queries whose best documents are found when they are wanted, on a GPU or a CPU.
 
     See `irtoolkit.retrievers.gpu_search` and `irtoolkit.indexes.nearest`.
@@ -126,7 +126,7 @@ class Searched(Protocol):
         ...
 
 
-def is_searched(block: Any) -> TypeGuard[Searched]:
+def is_searched(block: Any) -> TypeGuard[SearchedBlock]:
     """Returns whether a block is one of a search; its scores are not computed for that."""
     return hasattr(type(block), "best")
 
@@ -138,7 +138,7 @@ def scores_of(block: Any) -> Any:
 
 # (q, c) finite scores, higher is better, perhaps with the matches among them; the hits of an
 # approximate search; or what searches for the best.
-Scored: TypeAlias = "ScoreMatrix | Matches | Hits | Listed | Searched"
+Scored: TypeAlias = "ScoreMatrix | Matches | Hits | ListedBlock | SearchedBlock"
 # Scores a block of queries against prepared candidates: called with (q,) indices into the task's
 # queries.
 Block = Callable[[Ints], Scored]

@@ -35,7 +35,7 @@ from irtoolkit.retrievers.index_folder import (
     refuse_foreign_at,
     refuse_other,
 )
-from irtoolkit.retrievers.index_sources import MadeBy, put, reading_of, source_of
+from irtoolkit.retrievers.index_sources import MadeBy, put_documents, reading_of, source_of
 from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.stored_index import StoredIndex
 from irtoolkit.retrievers.stored_search import form_of
@@ -90,10 +90,10 @@ def build(
         manifest = _manifest(retriever, form, view)
         if (replace or damage is not None) and (location / manifests.NAME).is_file():
             with _replacing(location, manifest, source) as target:
-                put(target, reading, make, progress=progress)
+                put_documents(target, reading, make, progress=progress)
         elif not _is_built(location, form, source):
             _begin(location, manifest, source)
-            put(writer.Target(location), reading, make, progress=progress)
+            put_documents(writer.Target(location), reading, make, progress=progress)
     if shared:
         share_index(location)
     return opened_for(location, retriever)

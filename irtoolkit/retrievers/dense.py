@@ -77,7 +77,7 @@ class Dense(VectorRetriever, ModelBiEncoder):
         return VectorIndex(self.sides(), self.stored, self.index_settings())
 
     def read(self, encoder: Encoder, texts: Sequence[Segments], what: str) -> Read:
-        encodings = encoded(encoder, texts, what)
+        encodings = encode_texts(encoder, texts, what)
         return lambda chosen: (encodings[chosen].vectors(), np.ones(len(chosen), np.int64))
 
     def comparison(self, encoder: Encoder) -> Comparison:
@@ -140,7 +140,7 @@ def text_sides(retriever: TwoSided, similarity: Callable[[], Similarity]) -> Sid
 
     def side(name: Side) -> Encode:
         def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
-            encodings = encoded(encoder_of(retriever, name), texts, "texts")
+            encodings = encode_texts(encoder_of(retriever, name), texts, "texts")
             return encodings.vectors(), np.ones(len(texts), np.int64)
 
         return encode
@@ -148,7 +148,7 @@ def text_sides(retriever: TwoSided, similarity: Callable[[], Similarity]) -> Sid
     return Sides(side("query"), side("document"), lambda: Comparison(similarity()))
 
 
-def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Encodings:
+def encode_texts(encoder: Encoder, texts: Sequence[Segments], what: str) -> Encodings:
     """Returns the encodings of texts in segments."""
     return encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
 

@@ -16,7 +16,7 @@ from irtoolkit.models.presets import Kind, Side
 from irtoolkit.retrievers._book_windows import BookWindows, Surrounded, book_windows, incidence
 from irtoolkit.retrievers._late_chunks import read_in_chunks
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
-from irtoolkit.retrievers.dense import Dense, encoded
+from irtoolkit.retrievers.dense import Dense, encode_texts
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 
@@ -108,7 +108,7 @@ class DenseSurroundings(Surrounded, Dense):
                 lambda doc: _means(*windows.ranges(doc, 0), sums, lengths),
                 _scaled(vectors, similarity),
             )
-        docs = encoded(encoder, task.docs, "documents")
+        docs = encode_texts(encoder, task.docs, "documents")
         sentences = np.empty((0, 0), np.float32)
         if any(size for size, _ in self.shares()):
             encodings = encoder.encode(
@@ -120,7 +120,7 @@ class DenseSurroundings(Surrounded, Dense):
     def _queries(self, task: Task, encoder: Encoder, similarity: Similarity) -> Vectors:
         """(Q, dimensions) vectors of the queries, or of their sentences weighted by nearness."""
         if not self.fades(task):
-            return encoded(encoder, self.asked(task), "queries").vectors()
+            return encode_texts(encoder, self.asked(task), "queries").vectors()
         texts, weights = self.query_sentences(task)
         vectors = encoder.encode(texts, what="query sentences", count=len(texts)).vectors()
         total = np.asarray(weights.sum(axis=1)).reshape(-1, 1)

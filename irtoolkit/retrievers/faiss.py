@@ -21,7 +21,7 @@ from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models.loading import torch_device
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
-from irtoolkit.retrievers.dense import VectorRetriever, encoded, text_sides
+from irtoolkit.retrievers.dense import VectorRetriever, encode_texts, text_sides
 from irtoolkit.retrievers.faiss_index import FaissIndex, with_ties
 from irtoolkit.retrievers.neural import encoder_of
 from irtoolkit.retrievers.task import Task
@@ -120,14 +120,14 @@ class Faiss(VectorRetriever):
 
         query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
         similarity = self.similarity or document_encoder.similarity
-        docs = encoded(document_encoder, task.docs, "documents")
+        docs = encode_texts(document_encoder, task.docs, "documents")
         metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
 
         self.report_small([len(group.docs) for group in task.groups])
         indexed = keep_last(lambda doc: self._index(docs[doc], similarity == "cosine", metric))
 
         def ask(query_task: Task) -> Scorer:
-            queries = encoded(query_encoder, self.asked(query_task), "queries").vectors()
+            queries = encode_texts(query_encoder, self.asked(query_task), "queries").vectors()
             if similarity == "cosine":
                 queries = unit(queries)
 

@@ -88,7 +88,7 @@ class MadeBy:
         return maker
 
 
-def put(
+def put_documents(
     target: writer.Target, reading: writer.Reading, make: MadeBy, *, progress: bool = True
 ) -> None:
     """Puts documents into an index: here, or where there are several in the workers of the engine.

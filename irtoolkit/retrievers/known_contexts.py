@@ -12,7 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers._known_contexts import also_known, known_contexts
 from irtoolkit.retrievers.base import Block, ScoreMatrix, Scorer
-from irtoolkit.retrievers.dense import VectorRetriever, encoded
+from irtoolkit.retrievers.dense import VectorRetriever, encode_texts
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import prepared
 
@@ -47,9 +47,9 @@ class KnownContexts(VectorRetriever):
     def scorer(self, task: Task) -> Scorer:
         contexts, golds = known_contexts(task, self.train)
         query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
-        docs = encoded(document_encoder, task.docs, "documents")
-        queries = encoded(query_encoder, self.asked(task), "queries").vectors()
-        context_vectors = encoded(query_encoder, contexts, "contexts").vectors()
+        docs = encode_texts(document_encoder, task.docs, "documents")
+        queries = encode_texts(query_encoder, self.asked(task), "queries").vectors()
+        context_vectors = encode_texts(query_encoder, contexts, "contexts").vectors()
         near = prepared(context_vectors, "cosine", self.device)
 
         def candidates(doc: Ints) -> Block:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, Singles, id_array
 from irtoolkit.indexes.nearest import Best
-from irtoolkit.retrievers.base import ScoreMatrix, Searched
+from irtoolkit.retrievers.base import ScoreMatrix, SearchedBlock
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
@@ -95,7 +95,7 @@ class Listing:
         self,
         queries: Ints,
         candidates: CandidateSet,
-        searched: Searched,
+        searched: SearchedBlock,
         targets: tuple[Ints, Ints],
     ) -> Best:
         """Lists the best documents of some queries by a search, and returns them with the target ranks."""

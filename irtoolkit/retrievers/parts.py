@@ -13,12 +13,12 @@ from irtoolkit.base.rows import by_rows
 from irtoolkit.retrievers.base import (
     Block,
     Hits,
-    Listed,
+    ListedBlock,
     Matches,
     Scored,
     ScoreMatrix,
     Scorer,
-    Searched,
+    SearchedBlock,
     is_listed,
     is_searched,
     scores_of,
@@ -150,7 +150,7 @@ class Ranker:
         self,
         queries: Ints,
         candidates: CandidateSet,
-        searched: Searched,
+        searched: SearchedBlock,
         listing: Listing,
         locate: Locator,
     ) -> None:
@@ -166,7 +166,7 @@ class Ranker:
         self,
         queries: Ints,
         candidates: CandidateSet,
-        listed: Listed,
+        listed: ListedBlock,
         listing: Listing,
         locate: Locator,
     ) -> None:

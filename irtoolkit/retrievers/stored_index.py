@@ -265,7 +265,7 @@ class StoredIndex(Index):
         from irtoolkit.retrievers.index_sources import (
             MadeBy,
             dataset_with,
-            put,
+            put_documents,
             reading_of,
             source_of,
         )
@@ -274,7 +274,7 @@ class StoredIndex(Index):
         reading = reading_of(dataset, source_of(dataset, view), view)
         make = MadeBy(self.retriever, memory)
         with changing(self.place) as folder:
-            put(writer.Target(folder), reading, make, progress=progress)
+            put_documents(writer.Target(folder), reading, make, progress=progress)
         return self.reopened()
 
     def settings(self) -> Mapping[str, Any]:

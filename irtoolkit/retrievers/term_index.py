@@ -81,7 +81,7 @@ class TermIndex:
 
 
 class ListedByTerms:
-    """Queries over all documents of an index, which lists the best; a `Listed`.
+    """Queries over all documents of an index, which lists the best; a `ListedBlock`.
 
     Args:
         searcher: searches the index.
