@@ -48,10 +48,12 @@ class Strings(Sequence[str]):
         Raises:
             InputError: one that UTF-8 cannot hold.
         """
+        joined = "".join(texts)
+        # Of ASCII a character is a byte.
+        if joined.isascii():
+            return cls(np.frombuffer(joined.encode(), np.uint8), _starts(texts))
         coded = list(map(encoded, texts))
-        starts = np.zeros(len(coded) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, coded), np.int64, len(coded)), out=starts[1:])
-        return cls(np.frombuffer(b"".join(coded), np.uint8), starts)
+        return cls(np.frombuffer(b"".join(coded), np.uint8), _starts(coded))
 
     @classmethod
     def joined(cls, parts: Iterable[Strings]) -> Strings:
@@ -242,6 +244,13 @@ def reserved(path: Path, kind: Any, *shape: int) -> NDArray[Any]:
         with open(path, "r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
     return array
+
+
+def _starts(parts: Sequence[str] | Sequence[bytes]) -> Ints:
+    """Returns (n+1,) where each part begins once they are end to end."""
+    starts = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=starts[1:])
+    return starts
 
 
 def encoded(text: str) -> bytes:

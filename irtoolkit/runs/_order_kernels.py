@@ -14,6 +14,10 @@ from typing import Any
 import numba
 import numpy as np
 
+from irtoolkit.runs import order
+
+lower = numba.njit(nogil=True, cache=True)(order.lower)
+
 # What became of some rows: all is done; a score has no room below it; or more scores than a few are
 # equal in single precision and not in double, and are to be sorted in another way.
 DONE, LOW, CROWDED = 0, 1, 2

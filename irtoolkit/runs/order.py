@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Singles, rank_ids
 
@@ -31,7 +32,8 @@ Keys = NDArray[np.integer[Any]]
 KeysOf = Callable[[Ints], Keys]
 
 _LOWEST = np.finfo(np.float32).min
-_SIGN = 1 << 31
+# Steps that it takes Python to lower a score; see `is_worth_loading`.
+_LOWERED = 25
 
 
 # -- keys ----------------------------------------------------------------------------------------
@@ -245,26 +247,46 @@ def separate(scores: Any, keys: Keys | None = None, queries: Ints | None = None)
     Raises:
         InputError: a row would have to go below the lowest float32.
     """
-    single = np.asarray(scores, np.float32)
-    if len(single) < 2 or (queries is None and bool((single[1:] < single[:-1]).all())):
+    single: Singles = np.asarray(scores, np.float32)
+    same = np.ones(max(0, len(single) - 1), bool) if queries is None else queries[1:] == queries[:-1]
+    if not (same & (single[1:] >= single[:-1])).any():
         return single
-    bits = single.view(np.int32).astype(np.int64)
-    # Whole numbers in the order of the scores, one for each step: negative scores count downwards.
-    steps = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
-    falls = np.ones(len(steps), bool) if keys is None else np.append(False, keys[1:] > keys[:-1])
-    fallen = np.cumsum(falls)
-    if queries is not None:
-        # Each query's numbers are below all of the query before, so that the least begins anew.
-        fallen -= queries.astype(np.int64) * ((1 << 33) + len(steps))
-    lowered = np.minimum.accumulate(steps + fallen) - fallen
-    moved = lowered != steps
-    if lowered[moved].min(initial=0) < -int(np.float32(-_LOWEST).view(np.int32)):
+    falls = np.ones_like(same) if keys is None else keys[1:] > keys[:-1]
+    single = single.copy()
+    with np.errstate(over="ignore"):
+        _lowering(len(single))(single, same, falls)
+    if single.min() < _LOWEST:
         raise InputError(
             f"scores near {_LOWEST} leave no room to tell tied documents apart",
             remedy="scale the scores",
         )
-    patterns = np.where(lowered < 0, _SIGN - lowered, lowered).astype(np.uint32)
-    return np.where(moved, patterns.view(np.float32), single)
+    return single
+
+
+def lower(single: Any, same: Any, falls: Any) -> None:
+    """Lowers scores by the fewest steps; `_order_kernels` has this loop compiled.
+
+    Args:
+        single: (n,) scores in single precision, to be lowered.
+        same: (n-1,) whether each row from the second on is of the same query as its predecessor.
+        falls: (n-1,) whether it must be lower than its predecessor, and not only no higher.
+    """
+    lowest = np.float32(-np.inf)
+    for row in range(len(same)):
+        above, score = single[row], single[row + 1]
+        if same[row] and falls[row] and score >= above:
+            single[row + 1] = np.nextafter(above, lowest)
+        elif same[row] and score > above:
+            single[row + 1] = above
+
+
+def _lowering(rows: int) -> Any:
+    """Returns the loop that lowers scores, compiled where that is worth while."""
+    if is_worth_loading(_LOWERED * rows):
+        from irtoolkit.runs import _order_kernels
+
+        return _order_kernels.lower
+    return lower
 
 
 def is_ordered(queries: Ints, scores: Any, keys: Keys) -> bool:

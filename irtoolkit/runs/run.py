@@ -312,10 +312,8 @@ class Run:
         Raises:
             InputError: a score would have to go below the lowest float32.
         """
-        tied = (self.scores[1:] >= self.scores[:-1]) & (self.queries[1:] == self.queries[:-1])
-        if not tied.any():
-            return self
-        return replace(self, scores=order.separate(self.scores, queries=self.queries))
+        scores = order.separate(self.scores, queries=self.queries)
+        return self if scores is self.scores else replace(self, scores=scores)
 
     # -- writing ------------------------------------------------------------------------------
 
