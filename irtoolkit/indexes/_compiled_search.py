@@ -16,7 +16,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.runs._order_kernels import best_of, drop_last_ties, from_least
+from irtoolkit.runs._order_kernels import best_of, drop_last_ties, from_least, put_in_order
 
 # Documents whose scores are added up at once; they stay in the processor's cache. Of queries with many
 # terms each has few postings in a window, so it is larger for these.
@@ -28,6 +28,8 @@ MASK = WINDOW - 1
 LINE = 32
 # More documents compete than there is room for.
 CROWDED = -1
+# Documents that are put in order here; of more numpy sorts the scores in less time.
+IN_ORDER = 64
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
@@ -248,41 +250,44 @@ def _confirmed(
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def search(
-    shard: Any, table: Any, queries: Any, numbers: Any, keys: Any, room: Any, out: Any
+    shard: Any, table: Any, queries: Any, numbers: Any, keys: Any, room: Any, least: Any, out: Any
 ) -> None:
-    """Finds the best documents of several queries, in any order.
+    """Finds the best documents of several queries, in the one order if they are at most `IN_ORDER`.
 
     Args:
         queries: (starts, terms, scales, bounds), the terms of all queries end to end.
-        numbers: (q,) numbers of the queries to search.
+        numbers: the queries to search.
         keys: (d,) keys of the shard's documents: of equal scores the greater comes first.
         room: (sums, touched, cursors, levels, documents, scores) to work in.
-        out: (counts, documents, scores, least), a row for each of these queries, zeros at first; a
-            count is CROWDED where more documents tie than the room holds.
+        least: (q,) what a document must score at least.
+        out: (counts, documents, scores), a row for each of all queries, zeros at first; a count is
+            CROWDED where more documents tie than the room holds.
     """
     begins, terms, scales, bounds = queries
     sums, touched, cursors, levels, found_docs, values = room
-    counts, docs, scores, least = out
+    counts, docs, scores = out
     depth = docs.shape[1]
-    for row in range(len(numbers)):
-        part = slice(begins[numbers[row]], begins[numbers[row] + 1])
+    for number in numbers:
+        part = slice(begins[number], begins[number + 1])
         query = terms[part], scales[part], bounds[part]
         count, _ = collect(
             shard,
             table,
             query,
             depth,
-            least[row],
+            least[number],
             (sums, touched, cursors, levels),
             (found_docs, values),
         )
         if count == CROWDED:
             sums[:] = 0
             levels[:] = 0
-            counts[row] = CROWDED
+            counts[number] = CROWDED
             continue
         if count > depth:  # some tie at the last place
             count = drop_last_ties(found_docs, values, count, depth, keys)
-        counts[row] = count
-        docs[row, :count] = found_docs[:count]
-        scores[row, :count] = values[:count]
+        if depth <= IN_ORDER:
+            put_in_order(found_docs, values, count, keys)
+        counts[number] = count
+        docs[number, :count] = found_docs[:count]
+        scores[number, :count] = values[:count]

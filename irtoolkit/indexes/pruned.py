@@ -65,30 +65,20 @@ def best(
         out: (q,) counts, (q, depth) documents and (q, depth) scores, to be filled in; scores
             beyond the count are 0.
     """
-    from irtoolkit.indexes._compiled_search import CROWDED, search
+    from irtoolkit.indexes._compiled_search import CROWDED, IN_ORDER, search
 
     counts, docs, _ = out
     depth = docs.shape[1]
-    longest = int(np.diff(batch.starts).max(initial=0))
 
     def some(numbers: Ints, room: int) -> None:
-        memory = _memory.of(longest, room)
+        memory = _memory.of(len(batch.terms), room)
         # Few results at a time stay in the processor's cache while they are put in order.
         step = max(1, _CELLS // depth)
         for first in range(0, len(numbers), step):
-            batch_queries = numbers[first : first + step]
-            part_docs, part_scores = np.zeros((2, len(batch_queries), depth), np.int64)
-            batch_out = np.zeros(len(batch_queries), np.int64), part_docs, part_scores
-            search(
-                part.arrays,
-                table,
-                batch.arrays,
-                batch_queries,
-                part.keys,
-                memory,
-                (*batch_out, least[batch_queries]),
-            )
-            settle(batch_out, part.keys, batch_queries, out)
+            some_queries = numbers[first : first + step]
+            search(part.arrays, table, batch.arrays, some_queries, part.keys, memory, least, out)
+            if depth > IN_ORDER:
+                settle(part.keys, some_queries, out)
 
     room, remaining = max(4 * depth, _ROOM), queries
     while len(remaining):

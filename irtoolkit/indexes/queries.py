@@ -10,7 +10,7 @@ import numpy as np
 
 from irtoolkit.base.analysis import Analyzer, Tokenizer
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.indexes.strings import Strings
+from irtoolkit.indexes.strings import Strings, starts_of
 
 # The terms of a query, each with how often it occurs there, or its weight.
 QueryTerms = Mapping[str, float]
@@ -46,7 +46,7 @@ class CountedQueries(NamedTuple):
         numbers = {term: number for number, term in enumerate(dict.fromkeys(named))}
         return cls(
             Strings.of(list(numbers)),
-            np.cumsum([0, *map(len, queries)]),
+            starts_of(queries),
             np.fromiter(map(numbers.__getitem__, named), np.int64, len(named)),
             np.fromiter(chain.from_iterable(query.values() for query in queries), np.float64),
         )

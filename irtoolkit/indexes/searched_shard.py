@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,26 @@ from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 
 
+class _Weights(NamedTuple):
+    """What a shard's postings weigh under a formula and an average length.
+
+    Attributes:
+        table: the weight of each class.
+        most: (t,) the greatest weight of each term in a document; NaN until it is wanted.
+    """
+
+    weighting: Weighting
+    average: float
+    table: Floats
+    most: Floats
+
+
 class SearchedShard:
     """A shard that is searched."""
 
     def __init__(self, shard: PostingsShard, docs: OpenShard) -> None:
         self.shard, self.docs = shard, docs
-        self._table: tuple[Any, float, Floats] | None = None
+        self._weighed: _Weights | None = None
 
     def places(self, terms: Strings) -> Ints:
         """(t,) the number of each term, or -1."""
@@ -42,17 +56,34 @@ class SearchedShard:
 
     def table(self, weighting: Weighting, average: float) -> Floats:
         """The weight of each class."""
-        cached = self._table
+        return self._weights(weighting, average).table
+
+    def most(self, places: Ints, weighting: Weighting, average: float) -> Floats:
+        """(t,) the greatest weight of each term in a document; anything for a term that is not there."""
+        bounds = self.shard.bounds
+        if not len(bounds):
+            return np.zeros(len(places))
+        known = self._weights(weighting, average).most
+        most: Floats = known[places]
+        unknown = places[np.isnan(most)]
+        if len(unknown):
+            known[unknown] = _greatest(bounds[unknown].astype(np.int64), weighting, average)
+            most = known[places]
+        return most
+
+    def _weights(self, weighting: Weighting, average: float) -> _Weights:
+        cached = self._weighed
         if cached is None or cached[:2] != (weighting, average):
             shard = self.shard
             # As many as the numbers of classes can say, so that damage does not lead out of them.
-            weights = np.zeros(max(len(shard.class_counts), 1 << 16))
-            weights[: len(shard.class_counts)] = weighting.weights(
+            table = np.zeros(max(len(shard.class_counts), 1 << 16))
+            table[: len(shard.class_counts)] = weighting.weights(
                 shard.class_counts, shard.class_lengths, average
             )
-            check_finite(weighting, weights, least=0.0)
-            self._table = cached = weighting, average, weights
-        return cached[2]
+            check_finite(weighting, table, least=0.0)
+            most = np.full(len(shard.bounds), np.nan)
+            self._weighed = cached = _Weights(weighting, average, table, most)
+        return cached
 
     def frequencies(self, places: Ints) -> Ints:
         """(t,) number of documents that have each term."""
@@ -94,3 +125,14 @@ class SearchedShard:
         lengths = self.shard.lengths
         deleted = (lengths[self.docs.deleted] == 0).sum()
         return int((lengths == 0).sum() - deleted)
+
+
+def _greatest(bounds: Ints, weighting: Weighting, average: float) -> Floats:
+    """Returns (t,) the greatest weights of terms, given their rows of `PostingsShard.bounds`."""
+    # What a term has once, twice or more often, of the shortest document each.
+    counts, lengths = np.full((len(bounds), 3), (1, 2, 0)), bounds[:, :3]
+    counts[:, 2] = np.maximum(bounds[:, 3], 1)
+    shortest = np.maximum(lengths, 1).ravel()
+    weights = weighting.weights(counts.ravel(), shortest, average)
+    greatest: Floats = np.where(lengths > 0, weights.reshape(-1, 3), 0.0).max(axis=1, initial=0.0)
+    return greatest

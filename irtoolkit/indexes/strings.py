@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
@@ -51,9 +51,9 @@ class Strings(Sequence[str]):
         joined = "".join(texts)
         # Of ASCII a character is a byte.
         if joined.isascii():
-            return cls(np.frombuffer(joined.encode(), np.uint8), _starts(texts))
+            return cls(np.frombuffer(joined.encode(), np.uint8), starts_of(texts))
         coded = list(map(encoded, texts))
-        return cls(np.frombuffer(b"".join(coded), np.uint8), _starts(coded))
+        return cls(np.frombuffer(b"".join(coded), np.uint8), starts_of(coded))
 
     @classmethod
     def joined(cls, parts: Iterable[Strings]) -> Strings:
@@ -246,7 +246,7 @@ def reserved(path: Path, kind: Any, *shape: int) -> NDArray[Any]:
     return array
 
 
-def _starts(parts: Sequence[str] | Sequence[bytes]) -> Ints:
+def starts_of(parts: Sequence[Sized]) -> Ints:
     """Returns (n+1,) where each part begins once they are end to end."""
     starts = np.zeros(len(parts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=starts[1:])

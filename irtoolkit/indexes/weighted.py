@@ -120,8 +120,6 @@ class WeightedQueries:
             check_finite(weighting, idf)
         # The weight of the greatest count in the shortest document.
         heaviest = _weight(weighting, counted.count or 1, counted.length or 1, counted.average)
-        if counted.count:
-            check_finite(weighting, np.array([heaviest]), least=0.0)
         self.unit: Floats = np.empty(queries.size)
         self.negative: NDArray[np.bool_] = np.empty(queries.size, np.bool_)
         totals, self._scales = np.empty(queries.size), np.empty(len(queries.numbers))
@@ -148,7 +146,8 @@ class WeightedQueries:
         places = part.places(queries.terms)
         starts, terms = np.zeros(len(self) + 1, np.int64), np.empty(most_terms, np.int64)
         scales, bounds = np.empty(most_terms), np.empty(most_terms, np.int64)
-        most, out = self._most(part, places), (starts, terms, scales, bounds)
+        most = part.most(places, self._weighting, self._average)
+        out = starts, terms, scales, bounds
         _loops(queries).place(queries.starts, queries.numbers, self._scales, places, most, out)
         count = int(starts[-1])
         return QueryBatch(starts, terms[:count], scales[:count], bounds[:count])
@@ -168,24 +167,13 @@ class WeightedQueries:
             for query in np.unique(queries).tolist()
         }
 
-    def _most(self, part: SearchedShard, places: Ints) -> Floats:
-        """(t,) the greatest weight of each term in a document; anything for a term that is not there."""
-        if not len(part.shard.bounds):
-            return np.zeros(len(places))
-        # What a term has once, twice or more often, of the shortest document each; see `PostingsShard`.
-        bounds = part.shard.bounds[places].astype(np.int64)
-        counts, lengths = np.full((len(places), 3), (1, 2, 0)), bounds[:, :3]
-        counts[:, 2] = np.maximum(bounds[:, 3], 1)
-        shortest = np.maximum(lengths, 1).ravel()
-        weights = self._weighting.weights(counts.ravel(), shortest, self._average)
-        most: Floats = np.where(lengths > 0, weights.reshape(-1, 3), 0.0).max(axis=1, initial=0.0)
-        return most
-
 
 @lru_cache(maxsize=1 << 6)
 def _weight(weighting: Weighting, count: int, length: int, average: float) -> float:
     """The weight of a term that occurs so often in a document of such a length."""
-    return float(weighting.weights(np.array([count]), np.array([length]), average)[0])
+    weights = weighting.weights(np.array([count]), np.array([length]), average)
+    check_finite(weighting, weights, least=0.0)
+    return float(weights[0])
 
 
 def _loops(queries: CountedQueries) -> Any:

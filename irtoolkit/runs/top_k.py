@@ -201,18 +201,19 @@ def _by_numpy(scores: Scores, tied: TieOrder, k: int | None) -> tuple[Ints, Sing
     return orders, singles
 
 
-def settle(hits: tuple[Ints, Ints, Ints], keys: Keys, queries: Ints, out: tuple[Any, ...]) -> None:
-    """Writes documents with integer scores in the one order.
+def settle(keys: Keys, queries: Ints, out: tuple[Ints, Ints, Ints]) -> None:
+    """Puts documents with integer scores in the one order.
 
     Args:
-        hits: (counts, documents, scores) of queries, in any order; scores beyond the count are 0.
         keys: (d,) keys of the documents.
-        queries: (q,) the row of each query in `out`.
-        out: (counts, documents, scores), to be filled in.
+        queries: (q,) the rows of `out` that are put in order.
+        out: (counts, documents, scores), in any order; scores beyond the count are 0.
     """
     from irtoolkit.runs._order_kernels import settle_rows
 
-    settle_rows(_ascending(hits[2]), hits, keys, queries, out)
+    _, documents, scores = out
+    rows = documents[queries], scores[queries]
+    settle_rows(_ascending(rows[1]), rows, keys, queries, out)
 
 
 def _ascending(scores: Ints) -> Ints:
