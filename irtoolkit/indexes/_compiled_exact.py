@@ -8,27 +8,28 @@ import numba
 import numpy as np
 
 # Documents whose vectors stay in a core's cache.
-STAY = 512
+STAY = 1024
 COSINE, DOT = 0, 1
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
 def _products(query: Any, vectors: Any, docs: Any, out: Any) -> None:
-    """Fills in the products of rounded vectors, which are exact in whatever order they are added up.
+    """Fills in the products of rounded vectors, added up in the precision of the query.
 
-    Four at a time, so that memory is waited for less often.
+    In double precision they are exact, in whatever order they are added up. Four at a time, so that
+    memory is waited for less often.
     """
-    last = len(docs) - 1
+    last, nothing = len(docs) - 1, query.dtype.type(0)
     for first in range(0, len(docs), 4):
         row_a, row_b = vectors[docs[first]], vectors[docs[min(first + 1, last)]]
         row_c, row_d = vectors[docs[min(first + 2, last)]], vectors[docs[min(first + 3, last)]]
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        a, b, c, d = nothing, nothing, nothing, nothing
         for column in range(len(query)):
-            component = np.float64(query[column])
-            a += component * np.float64(row_a[column])
-            b += component * np.float64(row_b[column])
-            c += component * np.float64(row_c[column])
-            d += component * np.float64(row_d[column])
+            component = query[column]
+            a += component * row_a[column]
+            b += component * row_b[column]
+            c += component * row_c[column]
+            d += component * row_d[column]
         out[first] = a
         out[min(first + 1, last)] = b
         out[min(first + 2, last)] = c
@@ -45,10 +46,11 @@ def _similarity(product: float, square: float, query_square: float, kind: int) -
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def exact_scores(
-    query: Any, query_square: float, docs: Any, kind: int, places: Any, out: Any
-) -> None:
-    """Fills in the scores of some documents; `docs` are the (vectors, squares) of all."""
+def scores_of(query: Any, query_square: float, docs: Any, kind: int, places: Any, out: Any) -> None:
+    """Fills in the scores of some documents, exact ones if the query is in double precision.
+
+    `docs` are the (vectors, squares) of all.
+    """
     vectors, squares = docs
     _products(query, vectors, places, out)
     for row in range(len(places)):
@@ -70,12 +72,38 @@ def exact_score(query: Any, query_square: float, doc: Any, square: float, kind: 
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def undecided(
+    query: Any, query_square: float, docs: Any, kind: int, places: Any, score: float, out: Any
+) -> tuple[int, int]:
+    """Compares the scores of some documents with another in single precision.
+
+    Those that it cannot decide about are moved to the beginning of `places`; `out` is memory.
+
+    Returns:
+        How many documents have a greater score, and how many are not decided about.
+    """
+    scores_of(query, query_square, docs, kind, places, out)
+    # A sum in any order, and the steps after it.
+    unit = (len(query) + 16) * 2.0**-24
+    greater, left = 0, 0
+    for row in range(len(places)):
+        length = np.sqrt(docs[1][places[row]] * query_square)
+        off = unit * length + 1e-30
+        if kind == COSINE:
+            off = off / length if length > 0 else np.inf
+        greater += out[row] - score > off
+        places[left] = places[row]
+        left += abs(out[row] - score) <= off
+    return greater, left
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def exact_rows(
     queries: Any, docs: Any, kind: int, pairs: Any, begin: int, end: int, out: Any
 ) -> None:
     """Fills in the scores of those of some pairs whose document is between two numbers.
 
-    `queries` and `docs` are (vectors, squares). `pairs` are (q, m) documents of each query, ascending,
+    `queries` are (vectors in double precision, squares), `docs` (vectors, squares). `pairs` are (q, m) documents of each query, ascending,
     and (q,) how many. Some documents are compared with all queries before the next are.
     """
     places, counts = pairs
@@ -91,5 +119,5 @@ def exact_rows(
                 last += 1
             if last > first:
                 query_square, part = queries[1][row], places[row, first:last]
-                exact_scores(queries[0][row], query_square, docs, kind, part, out[row, first:last])
+                scores_of(queries[0][row], query_square, docs, kind, part, out[row, first:last])
                 cursors[row] = last

@@ -11,10 +11,10 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.indexes._compiled_exact import STAY, exact_scores
+from irtoolkit.indexes._compiled_exact import scores_of, undecided
 
-# Products that are compared at a time.
-_PART = 1024
+# Products that are compared at a time, and that are counted.
+_PART, _COUNTED = 1 << 10, 1 << 14
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -54,15 +54,21 @@ def _mark(part: Any, bound: Any, marks: Any) -> None:
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _count(part: Any, bound: Any) -> Any:
-    """Returns how many products are not below a bound."""
-    count = np.int32(0)
-    if bound >= 0:
-        for column in range(len(part)):
-            count += np.int32(part[column] >= bound)
-    else:
-        for column in range(len(part)):
-            count += np.int32((part[column] >= 0) | (part[column] <= bound))
-    return count
+    """Returns how many products are not below a bound.
+
+    They are counted in numbers as wide as they are themselves, so that many are compared at once.
+    """
+    total, kind = 0, part.dtype.type
+    for begin in range(0, len(part), _COUNTED):
+        some, count = part[begin : begin + _COUNTED], kind(0)
+        if bound >= 0:
+            for column in range(len(some)):
+                count = kind(count + (1 if some[column] >= bound else 0))
+        else:
+            for column in range(len(some)):
+                count = kind(count + (1 if (some[column] >= 0) | (some[column] <= bound) else 0))
+        total += count
+    return total
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -250,14 +256,15 @@ def count_before(block: Any, first: int, off: Any, exact: Any, targets: Any) -> 
 
     Args:
         block, first, off: see `sift`.
-        exact: the (vectors, squares) of the queries and of the documents, and the kind of similarity.
+        exact: (vectors, the same in double precision, squares) of the queries, (vectors, squares) of the
+            documents, and the kind of similarity.
         targets: (rows, scores, places, order): the query, the score and the place among ties of each,
             and the places of all documents.
 
     Returns:
         (2, w) the number of documents before each, and of those with a greater score.
     """
-    queries, docs, kind = exact
+    (singles, doubles, squares), docs, kind = exact
     rows, scores, places, order = targets
     bounds = np.empty((2, len(rows)), block.dtype)
     for number in range(len(rows)):
@@ -268,29 +275,26 @@ def count_before(block: Any, first: int, off: Any, exact: Any, targets: Any) -> 
         high += 2 * share * abs(high) + 1e-6 * abs(high)
         bounds[0, number] = _bits_of(needed(score, base, share), block, 0)
         bounds[1, number] = _bits_of(high, block, 1)
-    marks, above = np.zeros(STAY, np.uint8), np.zeros(STAY, np.uint8)
-    near, similarities = np.empty(STAY + 1, np.int64), np.empty(STAY)
+    size = block.shape[1]
+    marks, above = np.zeros((size + 7) // 8 * 8, np.uint8), np.zeros(size, np.uint8)
+    near, similarities = np.empty(size + 1, np.int64), np.empty(size)
     counts = np.zeros((2, len(rows)), np.int64)
-    for start in range(0, block.shape[1], STAY):
-        for number in range(len(rows)):
-            row, score = rows[number], scores[number]
-            part = block[row, start : start + STAY]
-            more = _count(part, bounds[1, number])
-            _mark(part, bounds[0, number], marks)
-            _mark(part, bounds[1, number], above)
-            for index in range(len(part)):
-                marks[index] -= above[index]
-            count = _marked(marks, len(part), near)
-            for index in range(count):
-                near[index] += first + start
-            query_square = queries[1][row]
-            exact_scores(
-                queries[0][row], query_square, docs, kind, near[:count], similarities[:count]
-            )
-            tied = 0
-            for index in range(count):
-                more += similarities[index] > score
-                tied += similarities[index] == score and order[near[index]] < places[number]
-            counts[0, number] += more + tied
-            counts[1, number] += more
+    for number in range(len(rows)):
+        row, score, part = rows[number], scores[number], block[rows[number]]
+        more = _count(part, bounds[1, number])
+        _mark(part, bounds[0, number], marks)
+        _mark(part, bounds[1, number], above)
+        for index in range(size):
+            marks[index] -= above[index]
+        count = _marked(marks, size, near)
+        near[:count] += first
+        square, found = squares[row], near[:count]
+        greater, count = undecided(singles[row], square, docs, kind, found, score, similarities)
+        scores_of(doubles[row], square, docs, kind, near[:count], similarities)
+        tied = 0
+        for index in range(count):
+            greater += similarities[index] > score
+            tied += similarities[index] == score and order[near[index]] < places[number]
+        counts[0, number] += more + greater + tied
+        counts[1, number] += more + greater
     return counts

@@ -138,7 +138,7 @@ class _Search:
         from irtoolkit.indexes import _compiled_exact as compiled
 
         self._shard, self._queries, self._tied, self._depth = shard, queries, tied, depth
-        self._asked = queries.vectors, queries.squares
+        self._asked = queries.vectors, queries.doubles, queries.squares
         self._docs = shard.singles, np.asarray(shard.squares)
         cosine = queries.comparison.similarity == "cosine"
         self._kind = compiled.COSINE if cosine else compiled.DOT
@@ -185,7 +185,7 @@ class _Search:
 
     def _exact(self, rows: Any, places: Any, counts: Ints) -> Floats:
         """(r, m) scores of so many documents of some queries, ascending; the rest are -inf."""
-        queries = tuple(array[rows] for array in self._asked)
+        queries = tuple(array[rows] for array in self._asked[1:])
         out = np.full(places.shape, -np.inf)
 
         from irtoolkit.indexes._compiled_exact import exact_rows

@@ -21,7 +21,7 @@ from irtoolkit.indexes.rounding import Packed
 from irtoolkit.indexes.vectors import VectorShard
 
 # Products that are made at once, which stay in a core's cache; and of how many documents.
-_CELLS, _DOCS = 1 << 20, (1 << 11, 1 << 13)
+_CELLS, _DOCS = 1 << 19, (1 << 10, 1 << 13)
 # Documents that are put into bf16 at once.
 _ROWS = 1 << 17
 # Half a step of single precision at 1, and of bf16.
@@ -85,16 +85,22 @@ class Proposals:
         return self._half is not None
 
     def blocks(self, factors: Factors, docs: slice) -> Iterator[Block]:
-        """Yields the products with some documents that follow each other."""
+        """Yields the products with some documents that follow each other.
+
+        A block is overwritten by the next: memory that is there already is filled faster.
+        """
         least, most = _DOCS
         step = max(least, min(most, _CELLS // len(factors.vectors)))
+        room = _memory(factors.vectors, step)
         for first in range(docs.start, docs.stop, step):
             others = self._others(first, min(docs.stop, first + step))
-            yield Block(first, _bits(factors.vectors, others), factors.off)
+            yield Block(first, _bits(factors.vectors, others, room), factors.off)
 
     def transposed(self, factors: Factors, first: int, last: int) -> Block:
         """Returns the (b, r) products of some vectors with all of the queries."""
-        return Block(first, _bits(self._others(first, last), factors.vectors), factors.off)
+        others = self._others(first, last)
+        room = _memory(others, len(factors.vectors))
+        return Block(first, _bits(others, factors.vectors, room), factors.off)
 
     def guess(self, factors: Factors, depth: int) -> Floats:
         """Returns (q,) scores that somewhat more than `depth` documents should reach."""
@@ -106,7 +112,8 @@ class Proposals:
         rank = min(len(sample), int(expected + _MARGIN * expected**0.5) + 2)
 
         def part(rows: slice) -> None:
-            greatest_values(_bits(vectors[rows], sample), rank, guesses[rows])
+            products = _bits(vectors[rows], sample, _memory(vectors[rows], len(sample)))
+            greatest_values(products, rank, guesses[rows])
 
         by_rows(part, self._shard.vectors, len(guesses), slices=1)
         lowest: Floats = guesses - base - share * np.abs(guesses)
@@ -171,23 +178,30 @@ def _halve(vectors: Singles, scales: Singles, halves: Any) -> Floats:
     return changed * (1 + 1e-6)
 
 
-def _bf16(shape: tuple[int, int]) -> Any:
-    """Returns memory for vectors in bf16."""
+def _bf16(shape: tuple[int, ...]) -> Any:
+    """Returns memory for numbers in bf16."""
     import torch
 
     return torch.empty(shape, dtype=torch.bfloat16)
 
 
-def _bits(rows: Any, others: Any) -> Any:
+def _memory(rows: Any, others: int) -> Any:
+    """Returns memory for the products of rows and so many others."""
+    shape = (len(rows) * others,)
+    return np.empty(shape, np.float32) if isinstance(rows, np.ndarray) else _bf16(shape)
+
+
+def _bits(rows: Any, others: Any, memory: Any) -> Any:
     """Returns the products of rows and others as whole numbers; in bf16, of one thread."""
+    out = memory[: len(rows) * len(others)].reshape(len(rows), len(others))
     if isinstance(rows, np.ndarray):
-        return (rows @ others.T).view(np.int32)
+        return np.matmul(rows, others.T, out=out).view(np.int32)
     import torch
 
     torch.get_num_threads()  # a thread that has not called it yet forgets its limit
     # Threads of OpenMP would wait for more work in a loop, and keep others from theirs.
     with one_thread_each("openmp"):
-        return torch.mm(rows, others.T).view(torch.int16).numpy()
+        return torch.mm(rows, others.T, out=out).view(torch.int16).numpy()
 
 
 def _scales(lengths: Floats) -> Singles:

@@ -14,9 +14,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.runs import order
+from irtoolkit.runs import _lowering
 
-lower = numba.njit(nogil=True, cache=True)(order.lower)
+lower = numba.njit(nogil=True, cache=True)(_lowering.lower)
 
 # What became of some rows: all is done; a score has no room below it; or more scores than a few are
 # equal in single precision and not in double, and are to be sorted in another way.
@@ -256,8 +256,7 @@ def put_in_order(indices: Any, scores: Any, count: int, keys: Any) -> None:
     for i in range(1, count):
         doc, score, j = indices[i], scores[i], i
         while j and (
-            scores[j - 1] < score
-            or (scores[j - 1] == score and keys[indices[j - 1]] < keys[doc])
+            scores[j - 1] < score or (scores[j - 1] == score and keys[indices[j - 1]] < keys[doc])
         ):
             indices[j], scores[j] = indices[j - 1], scores[j - 1]
             j -= 1

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Singles, rank_ids
+from irtoolkit.runs import _lowering
 
 # Raised by hand when the same scores give another run: another order of ties, say.
 FORMAT = 2
@@ -248,45 +249,21 @@ def separate(scores: Any, keys: Keys | None = None, queries: Ints | None = None)
         InputError: a row would have to go below the lowest float32.
     """
     single: Singles = np.asarray(scores, np.float32)
-    same = np.ones(max(0, len(single) - 1), bool) if queries is None else queries[1:] == queries[:-1]
+    same = (
+        np.ones(max(0, len(single) - 1), bool) if queries is None else queries[1:] == queries[:-1]
+    )
     if not (same & (single[1:] >= single[:-1])).any():
         return single
     falls = np.ones_like(same) if keys is None else keys[1:] > keys[:-1]
     single = single.copy()
     with np.errstate(over="ignore"):
-        _lowering(len(single))(single, same, falls)
+        _loops(len(single)).lower(single, same, falls)
     if single.min() < _LOWEST:
         raise InputError(
             f"scores near {_LOWEST} leave no room to tell tied documents apart",
             remedy="scale the scores",
         )
     return single
-
-
-def lower(single: Any, same: Any, falls: Any) -> None:
-    """Lowers scores by the fewest steps; `_order_kernels` has this loop compiled.
-
-    Args:
-        single: (n,) scores in single precision, to be lowered.
-        same: (n-1,) whether each row from the second on is of the same query as its predecessor.
-        falls: (n-1,) whether it must be lower than its predecessor, and not only no higher.
-    """
-    lowest = np.float32(-np.inf)
-    for row in range(len(same)):
-        above, score = single[row], single[row + 1]
-        if same[row] and falls[row] and score >= above:
-            single[row + 1] = np.nextafter(above, lowest)
-        elif same[row] and score > above:
-            single[row + 1] = above
-
-
-def _lowering(rows: int) -> Any:
-    """Returns the loop that lowers scores, compiled where that is worth while."""
-    if is_worth_loading(_LOWERED * rows):
-        from irtoolkit.runs import _order_kernels
-
-        return _order_kernels.lower
-    return lower
 
 
 def is_ordered(queries: Ints, scores: Any, keys: Keys) -> bool:
@@ -301,3 +278,12 @@ def is_ordered(queries: Ints, scores: Any, keys: Keys) -> bool:
 def row_order(queries: Ints, scores: Any, keys: Keys) -> Ints:
     """Returns the positions of rows by query, and in the one order of each."""
     return np.lexsort((-keys, -scores, queries))
+
+
+def _loops(rows: int) -> Any:
+    """Returns the loop that lowers scores, compiled where that is worth while."""
+    if is_worth_loading(_LOWERED * rows):
+        from irtoolkit.runs import _order_kernels
+
+        return _order_kernels
+    return _lowering

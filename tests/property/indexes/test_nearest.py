@@ -54,7 +54,12 @@ def nothing(draw: Draw, width: int) -> Any:
     return made
 
 
-DOCUMENTS = (random, twins, nearly_twins, below_bf16, opposite, nothing)
+def tiny(draw: Draw, width: int) -> Any:
+    """Documents whose products single precision cannot hold."""
+    return random(draw, width) * 1e-21
+
+
+DOCUMENTS = (random, twins, nearly_twins, below_bf16, opposite, nothing, tiny)
 
 
 @settings(max_examples=min(EXAMPLES, 60), deadline=None)

@@ -88,13 +88,22 @@ def test_ranks_count_what_is_before() -> None:
     assert top_k(scores, tied)[0].tolist() == [[3, 1, 4, 2, 0]]
 
 
-def test_scores_are_lowered_by_the_fewest_steps() -> None:
+@pytest.mark.parametrize("compiled", [False, True])
+def test_scores_are_lowered_by_the_fewest_steps(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(order, "is_worth_loading", lambda _: compiled)
     one, below = np.float32(1), np.nextafter(np.float32(1), np.float32(0))
     assert separate([1.0, 1.0], np.array([1, 0])).tolist() == [one, one]
     assert separate([1.0, 1.0], np.array([0, 1])).tolist() == [one, below]
     assert separate([1.0, 1.0]).tolist() == [one, below]
     assert separate([1.0, 1.0], queries=np.array([0, 1])).tolist() == [one, one]
     assert separate([]).tolist() == []
+    # What is lowered may reach what follows; a zero stays the zero that it was.
+    lowest = np.nextafter(below, np.float32(0))
+    assert separate([1.0, 1.0, below]).tolist() == [one, below, lowest]
+    assert separate([1.0, 1.0, below], np.array([0, 1, 1])).tolist() == [one, below, below]
+    assert np.signbit(separate([1.0, 1.0, -0.0])[2])
     with pytest.raises(InputError, match="no room"):
         separate(np.full(2, np.finfo(np.float32).min))
 
