@@ -17,6 +17,7 @@ import argparse
 
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import note
+from irtoolkit.commands._parsing import at_least
 
 # Problems of each kind that are printed: an old run may have one for every query.
 SHOWN = 3
@@ -32,7 +33,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN")
     parser.add_argument("--dataset", metavar="DATASET", help="the dataset that the run is for")
-    parser.add_argument("--depth", type=int, metavar="N", help="the most rows of a query")
+    parser.add_argument("--depth", action=at_least(1), help="the most rows of a query")
     parser.add_argument(
         "--whole-pool", action="store_true", help="each query must rank all of its candidates"
     )

@@ -17,6 +17,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.commands import note
+from irtoolkit.commands._parsing import at_least
 
 HELP = "pick the gold document and negatives for an N-way task"
 EXAMPLES = (
@@ -40,14 +41,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--below",
-        type=int,
+        action=at_least(1),
         metavar="RANK",
         help="keep the queries whose gold document is below this rank in RUN",
     )
     parser.add_argument(
-        "--queries", type=int, metavar="N", help="draw N of the queries; default: all queries"
+        "--queries", action=at_least(1), help="draw N of the queries; default: all queries"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of every draw; default: 0")
+    parser.add_argument("--seed", action=at_least(0), default=0, help="of every draw")
 
 
 def execute(args: argparse.Namespace) -> None:

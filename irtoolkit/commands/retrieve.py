@@ -1,24 +1,32 @@
 """Rank the candidates of every query of a dataset and write a TREC run.
 
-SYSTEM is a retriever, a model by name, folder or hub id (see `irtoolkit models`), a row of a paper's
-table (plotretrieval:DPR; fabs_bm25, where no model has the name), or bm25-anserini. With nothing to choose
-by, take best. Other retrievers match terms
-(bm25, ql, tfidf, crm, lucene, deepct, doct5query), expand queries (rm3, rm3-ql, rocchio, dense-prf),
-read what is around a passage of a book (bm25-surroundings, ql-surroundings, dense-surroundings),
-compare vectors (dense, sentence-max, sentence-match, late, sparse, word2vec, faiss, plaid), read query
-and document together (cross-encoder, llm-pointwise, llm-pairwise, llm-listwise), go by a language
-model's guess (generated-query, llm-quotation) or by known answers (known-contexts), search a server (elasticsearch,
-opensearch, qdrant), or do nothing (random). Their settings are flags: --k1 0.9 --b 0.4. DATASET is one
-of ours, any ir_datasets id, a .jsonl, .csv, .tsv, .trec or .parquet file of documents, or a folder
-of documents, topics and judgments (FOLDER/dev has those of qrels/dev.tsv).
+DATASET is one of irtoolkit's, any ir_datasets id, a .jsonl, .csv, .tsv, .trec or .parquet file of documents, a
+folder of documents, topics and judgments (FOLDER/dev has those of qrels/dev.tsv), or the folder of an
+index, also written --index FOLDER, which is searched by what it was built for.
 
-A query ranks the dataset's candidates for it (scoreddocs) where there are some, else the whole
-corpus; --candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to
-depth 1,000; of a corpus, a system that matches terms lists the documents that share one with the
-query, and --fill true lists others after them. The list of an official first stage, as msmarco-passage/trec-dl-2019 has it, is ranked
-again. With --topics, the queries of a file rank the whole corpus. DATASET may then be the folder of an
-index, also written --index FOLDER, which is searched by what it was built for. Processes that
-torchrun, srun or mpirun starts share what a model has to encode, and the first writes the run.
+SYSTEM is a retriever, a model by name, folder or hub id (see `irtoolkit models`), a row of a paper's
+table (plotretrieval:DPR; fabs_bm25, where no model has the name), or bm25-anserini. The settings of a
+retriever are flags: --k1 0.9 --b 0.4. The retrievers, by what they do:
+
+    nothing to choose       best
+    match terms             bm25, ql, tfidf, crm, lucene, deepct, doct5query
+    expand queries          rm3, rm3-ql, rocchio, dense-prf
+    read around a passage   bm25-surroundings, ql-surroundings, dense-surroundings
+    compare vectors         dense, sentence-max, sentence-match, late, sparse,
+                            word2vec, faiss, plaid
+    read both texts         cross-encoder, llm-pointwise, llm-pairwise, llm-listwise
+    let a model guess       generated-query, llm-quotation
+    use known answers       known-contexts
+    search a server         elasticsearch, opensearch, qdrant
+    do nothing              random
+
+A query ranks the dataset's candidates for it (scoreddocs) if there are some, else the whole corpus;
+--candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to depth
+1,000; of a corpus, a system that matches terms lists the documents that share one with the query, and
+--fill true lists others after them. The list of an official first stage, as
+msmarco-passage/trec-dl-2019 has it, is ranked again. With --topics, the queries of a file rank the
+whole corpus. Processes that torchrun, srun or mpirun starts share what a model has to encode, and the
+first writes the run.
 """
 
 from __future__ import annotations
