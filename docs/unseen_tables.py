@@ -57,7 +57,8 @@ tuned, {plot_0_fused}, {plot_256_fused}, and {plot_judged_fused}. So reading in 
 or is trained, and not by itself in a fusion; making up pairs of a passage and sentences nearby did not pay, nor did halfway
 between the trained and the untrained weights ({judged_half} and {nearby_half}). On [BIRCO's RELiC](birco.md), whose pools were
 no part of this, the trained encoder (the mean of the three folds' scores) has an nDCG@10 of {birco_judged}, the untrained one of
-{birco_untrained}, and BM25 of {birco_bm25}: it does not carry over to pools that an encoder has made hard. The surroundings' own
+{birco_untrained}, and BM25 of {birco_bm25}: it does not carry over to pools that an encoder has made hard. There the
+[evidence of passages nearby](birco.md#passages-nearby) does, whose settings RELiC's queries chose. The surroundings' own
 settings were chosen on the 278 queries of the training split.
 """
 
