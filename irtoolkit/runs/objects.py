@@ -20,9 +20,9 @@ from irtoolkit.base.frames import columns_of, frame_columns, is_frame
 
 Triple = tuple[str, str, Any]
 
-# Names of a data frame's columns; the first one that occurs is read.
-_QUERIES = ("qid", "query_id", "q_id", "query-id")
-_DOCS = ("docno", "doc_id", "corpus-id")
+# Names of the columns of data frames, CSV and Parquet; the first one that occurs is read.
+_QUERIES = ("qid", "query_id", "q_id", "query-id", "topic_id", "topic")
+_DOCS = ("docno", "doc_id", "corpus-id", "docid", "did", "pid")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class RowKind:
     Attributes:
         noun: the name of an object with such rows in messages.
         value: the name of the third value of a row in messages.
-        columns: names that a data frame may give to the column of values.
+        columns: names of the column of values.
         attribute: name of a record's attribute that holds the value.
         nested: name of the attribute that holds the nested dict of ranx's class.
     """
@@ -50,7 +50,8 @@ class RowKind:
 
 
 RUN = RowKind("run", "score", ("score",), "score", "run")
-QRELS = RowKind("qrels", "grade", ("label", "relevance", "grade", "score"), "relevance", "qrels")
+_GRADES = ("label", "relevance", "grade", "score", "rel")
+QRELS = RowKind("qrels", "grade", _GRADES, "relevance", "qrels")
 
 
 def rows_of(value: Any, kind: RowKind, *, empty: bool = False) -> list[Triple]:

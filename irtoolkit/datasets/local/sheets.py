@@ -17,6 +17,7 @@ from irtoolkit.base.files import first_line, read_lines
 from irtoolkit.base.forms import column_mark, is_parquet_file
 from irtoolkit.base.parquet import read_batches
 from irtoolkit.datasets.local.tsv import DOC_IDS, DOC_TEXTS, TITLE, csv_rows
+from irtoolkit.runs import objects
 
 # Rows of a table that are in memory at a time.
 _BATCH_ROWS = 4096
@@ -26,11 +27,7 @@ Records = Iterator[tuple[int, dict[str, Any]]]
 TOPIC_IDS = ("query_id", "qid", "_id", "id", "query-id", "q_id", "topic_id")
 TOPIC_TEXTS = ("text", "query", "title", "question")
 # The columns of judgments: of queries, of documents and of grades.
-QREL_COLUMNS = (
-    ("query_id", "query-id", "qid", "q_id", "topic_id", "topic"),
-    ("doc_id", "corpus-id", "docno", "docid", "did", "pid"),
-    ("relevance", "score", "label", "grade", "rel"),
-)
+QREL_COLUMNS = objects.column_names(objects.QRELS)
 # The columns of candidates, as MTEB's top_ranked has them: of queries, and of lists of documents.
 POOL_COLUMNS = ("query-id", "corpus-ids")
 _COLUMNS = {

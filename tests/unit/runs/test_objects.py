@@ -15,6 +15,7 @@ import pytest
 
 import irtoolkit  # noqa: F401  registers our datasets
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Qrels, Run
 
 ROWS = [("q1", "a", 1.0), ("q1", "b", 2.5), ("q2", "a", -1.0)]
@@ -170,14 +171,28 @@ def test_a_dict_without_queries_is_empty(kind: Any) -> None:
     assert len(kind.of({})) == 0
 
 
+def test_judgments_have_the_same_columns_in_memory_and_in_files(tmp_path: Path) -> None:
+    columns = {"topic_id": ["q"], "pid": ["d"], "score": [3.5], "rel": [2], "label": [1]}
+    for names in (("topic_id", "pid", "rel"), ("topic_id", "pid", "score", "label")):
+        data = pd.DataFrame({name: columns[name] for name in names})
+        data.to_csv(tmp_path / "judged.csv", index=False)
+        data.to_parquet(tmp_path / "judged.parquet")
+        grade = 1 if "label" in names else 2
+        for source in (data, tmp_path / "judged.csv", tmp_path / "judged.parquet"):
+            qrels = Dataset.of(source).qrels
+            assert qrels.as_dict() == {"q": {"d": grade}}
+            assert qrels.of_grade(grade) == {"q": {"d"}}
+            assert qrels.of_grade(grade + 1) == {}
+
+
 @both
 def test_a_data_frame_says_which_columns_it_lacks(kind: Any) -> None:
     with pytest.raises(InputError) as caught:
         kind.of(frame([("q", "d", 1)], "query", "doc_id", "points"))
     noun = {"Run": "a run", "Qrels": "qrels"}[kind.__name__]
     assert caught.value.found == (
-        f"no column qid or query_id or q_id or query-id in the data frame of {noun}: its columns are"
-        " query, doc_id, points"
+        "no column qid or query_id or q_id or query-id or topic_id or topic in the data frame of"
+        f" {noun}: its columns are query, doc_id, points"
     )
     value = {"a run": "score", "qrels": "relevance"}[noun]
     assert caught.value.remedy == f"rename them to query_id, doc_id and {value}"
