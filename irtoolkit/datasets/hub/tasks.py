@@ -42,8 +42,10 @@ def task_named(dataset_id: str) -> Task:
     task = _load(name)
     facts = task.metadata
     hub_name = parse_hub_name(f"hf:{facts.dataset['path']}")
+    if hub_name.parts:  # a folder of this machine has the name of the repository's owner
+        hub_name = HubName(facts.dataset["path"], None, (), local=False)
     words = tuple(part for part in parts if part)
-    if not words and len(facts.eval_splits) == 1 and not hub_name.parts:
+    if not words and len(facts.eval_splits) == 1:
         words = _usual(facts)
     repository = HubName(hub_name.place, facts.dataset.get("revision"), words, hub_name.local)
     return Task(repository, _about(facts), _lang(facts), bool(task.ignore_identical_ids))

@@ -96,6 +96,17 @@ def test_a_task_has_mtebs_repository_revision_and_main_score() -> None:
     assert task_named("mteb:ArguAna").own_excluded
 
 
+def test_a_folder_of_the_owners_name_is_not_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from irtoolkit.datasets.hub.tasks import task_named
+
+    written(tmp_path / "mteb", MTEB)
+    monkeypatch.chdir(tmp_path)
+    name = task_named("mteb:BIRCO-Relic").name
+    assert (name.place, name.local, name.parts) == ("mteb/BIRCO-Relic-Test", False, ("test",))
+
+
 def test_mtebs_prompt_is_the_instruction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import mteb
 
