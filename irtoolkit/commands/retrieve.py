@@ -8,17 +8,19 @@ SYSTEM is a retriever, a model by name, folder or hub id (see `irtoolkit models`
 table (plotretrieval:DPR; fabs_bm25, where no model has the name), or bm25-anserini. The settings of a
 retriever are flags: --k1 0.9 --b 0.4. The retrievers, by what they do:
 
-    nothing to choose       best
-    match terms             bm25, ql, tfidf, crm, lucene, deepct, doct5query
-    expand queries          rm3, rm3-ql, rocchio, dense-prf
-    read around a passage   bm25-surroundings, ql-surroundings, dense-surroundings
-    compare vectors         dense, sentence-max, sentence-match, late, sparse,
-                            word2vec, faiss, plaid
-    read both texts         cross-encoder, llm-pointwise, llm-pairwise, llm-listwise
-    let a model guess       generated-query, llm-quotation
-    use known answers       known-contexts
-    search a server         elasticsearch, opensearch, qdrant
-    do nothing              random
+    nothing to choose      best
+    match terms            bm25, ql, tfidf, crm, lucene, deepct, doct5query
+    expand queries         rm3, rm3-ql, rocchio, dense-prf
+    read around a passage  bm25-surroundings, ql-surroundings, bm25-nearby,
+                           dense-surroundings
+    compare vectors        dense, sentence-max, sentence-match, late, sparse,
+                           word2vec, faiss, plaid
+    read both texts        cross-encoder, llm-pointwise, llm-pairwise,
+                           llm-listwise
+    let a model guess      generated-query, llm-quotation
+    use known answers      known-contexts
+    search a server        elasticsearch, opensearch, qdrant
+    do nothing             random
 
 A query ranks the dataset's candidates for it (scoreddocs) if there are some, else the whole corpus;
 --candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to depth
