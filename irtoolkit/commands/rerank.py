@@ -64,8 +64,7 @@ def execute(args: argparse.Namespace) -> None:
 
     from irtoolkit.ranking.defaults import for_dataset
     from irtoolkit.ranking.order import in_reranking_order
-    from irtoolkit.ranking.output import Output
-    from irtoolkit.ranking.produce import Among, has_nothing_to_do, produce
+    from irtoolkit.ranking.produce import Among, Output, has_nothing_to_do, produce
     from irtoolkit.ranking.systems import find_reranker
 
     args.dataset, args.run, args.system = in_reranking_order(

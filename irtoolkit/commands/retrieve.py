@@ -91,8 +91,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.candidates import usual_depth
     from irtoolkit.ranking.defaults import for_dataset
     from irtoolkit.ranking.from_index import can_rank, rank_corpus
-    from irtoolkit.ranking.output import Output
-    from irtoolkit.ranking.produce import has_nothing_to_do, produce
+    from irtoolkit.ranking.produce import Output, has_nothing_to_do, produce
     from irtoolkit.ranking.systems import find_system
 
     settings = parse_pairs(args.settings)
@@ -137,7 +136,7 @@ def _names_index(argument: str) -> bool:
 def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     from irtoolkit.datasets.replaced import queries_of_files
     from irtoolkit.ranking.from_index import rank_index
-    from irtoolkit.ranking.output import Output
+    from irtoolkit.ranking.produce import Output
 
     if args.topics is None:
         raise InputError(

@@ -17,8 +17,7 @@ from irtoolkit.ranking.build_index import build, folder_index
 from irtoolkit.ranking.candidates import CORPUS_DEPTH, corpus_line
 from irtoolkit.ranking.decided import formats
 from irtoolkit.ranking.defaults import for_dataset
-from irtoolkit.ranking.output import Output
-from irtoolkit.ranking.produce import is_shared
+from irtoolkit.ranking.produce import Output, is_shared
 from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
 from irtoolkit.retrievers.settings import parse_settings
 from irtoolkit.retrievers.stored_index import StoredIndex

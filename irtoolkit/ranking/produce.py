@@ -7,11 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file, local, refuse_unwritable, sha256
-from irtoolkit.base.ids import encode
 from irtoolkit.base.launch import launch
 from irtoolkit.base.paths import beside, is_url
 from irtoolkit.base.stamps import unchanged
@@ -19,15 +16,14 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
 from irtoolkit.ranking.decided import digest, made_of
 from irtoolkit.ranking.defaults import for_dataset
-from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.engine import Ranking, rank, rank_and_locate
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import RANKS_END
-from irtoolkit.runs.order import separate
-from irtoolkit.runs.parts import without_excluded
+from irtoolkit.runs.parts import followed_by, without_excluded
 from irtoolkit.runs.publish import publish
+from irtoolkit.runs.storage import RunForm, refuse_other_form
 
 Relevant = Mapping[str, list[str]]
 # Gives a ranking and the seconds that it took.
@@ -54,6 +50,24 @@ class Among:
         file = local(path)
         with unchanged([file]):
             return cls(Run.read(file), keep_rest, sha256(file))
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a run goes, and in which form.
+
+    Attributes:
+        path: TREC text, .gz or Parquet by its name.
+        form: "msmarco" writes query id, document id and rank, separated by tabs.
+        say: called before ranking with the line that says which candidates are ranked.
+    """
+
+    path: StrPath
+    form: RunForm = "trec"
+    say: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        refuse_other_form(self.path, self.form)
 
 
 def rank_dataset(
@@ -110,7 +124,9 @@ def _rank(
     )
     run = located.run.named(system.name)
     if candidates is not None and candidates.keep_rest:
-        run = _with_rest(run, without_excluded(candidates.run, dataset.excluded_docs), system.depth)
+        run = followed_by(
+            run, without_excluded(candidates.run, dataset.excluded_docs), system.depth
+        )
     return Ranking(replace(run.untied(), exact_ranks=located.ranks or None), located.ranks)
 
 
@@ -254,36 +270,6 @@ def _narrowed(
         progress=progress,
     )
     return task.among(ranked)
-
-
-def _with_rest(run: Run, source: Run, depth: int) -> Run:
-    """A run, followed for each query by what another lists below a depth, in its order."""
-    doc_ids, codes = encode([*run.doc_ids, *source.doc_ids])
-    rest = codes[len(run.doc_ids) :]
-    docs, scores, counts = [], [], []
-    positions = {query: i for i, query in enumerate(source.query_ids)}
-    for i, query in enumerate(run.query_ids):
-        rows = slice(run.offsets[i], run.offsets[i + 1])
-        more = source.docs[:0]
-        if query in positions:
-            first, last = source.offsets[positions[query]], source.offsets[positions[query] + 1]
-            more = source.docs[min(first + depth, last) : last]
-        listed = np.concatenate([codes[run.docs[rows]], rest[more]])
-        # Each a step below the one before it, whatever the scores' scale.
-        top_scores = run.scores[rows]
-        low = np.full(len(more) + 1, top_scores[-1] if len(top_scores) else 0, np.float32)
-        scores.append(np.concatenate([top_scores, separate(low)[1:]]))
-        docs.append(listed)
-        counts.append(len(listed))
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    return Run.ordered(
-        run.query_ids,
-        offsets,
-        doc_ids,
-        np.concatenate(docs).astype(np.int32),
-        np.concatenate(scores),
-        run.tag,
-    )
 
 
 def _unchanged(path: StrPath, record: dict[str, Any]) -> bool:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.ids import Ints, id_array, translate
+from irtoolkit.base.ids import Ints, encode, id_array, translate
+from irtoolkit.runs.order import separate
 from irtoolkit.runs.qrels import Qrels
 from irtoolkit.runs.run import Run
 
@@ -96,4 +97,34 @@ def without_excluded(run: Run, excluded: Mapping[str, Collection[str]]) -> Run:
     # Exact ranks count the excluded documents too.
     return replace(
         run, offsets=offsets, docs=run.docs[rows], scores=run.scores[rows], exact_ranks=None
+    )
+
+
+def followed_by(run: Run, source: Run, depth: int) -> Run:
+    """A run, followed for each query by what another lists below a depth, in its order."""
+    doc_ids, codes = encode([*run.doc_ids, *source.doc_ids])
+    rest = codes[len(run.doc_ids) :]
+    docs, scores, counts = [], [], []
+    positions = {query: i for i, query in enumerate(source.query_ids)}
+    for i, query in enumerate(run.query_ids):
+        rows = slice(run.offsets[i], run.offsets[i + 1])
+        more = source.docs[:0]
+        if query in positions:
+            first, last = source.offsets[positions[query]], source.offsets[positions[query] + 1]
+            more = source.docs[min(first + depth, last) : last]
+        listed = np.concatenate([codes[run.docs[rows]], rest[more]])
+        # Each a step below the one before it, whatever the scores' scale.
+        top_scores = run.scores[rows]
+        low = np.full(len(more) + 1, top_scores[-1] if len(top_scores) else 0, np.float32)
+        scores.append(np.concatenate([top_scores, separate(low)[1:]]))
+        docs.append(listed)
+        counts.append(len(listed))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return Run.ordered(
+        run.query_ids,
+        offsets,
+        doc_ids,
+        np.concatenate(docs).astype(np.int32),
+        np.concatenate(scores),
+        run.tag,
     )

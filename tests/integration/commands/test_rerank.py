@@ -30,7 +30,7 @@ from irtoolkit.models.presets import presets
 from irtoolkit.papers import catalogue
 from irtoolkit.papers.reproduce import reproduce
 from irtoolkit.papers.tables import Table
-from irtoolkit.ranking.produce import _with_rest, produce
+from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System, find_reranker, find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.base import scores_of
@@ -39,6 +39,7 @@ from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import QueryGroup, Task, load_task
 from irtoolkit.runs import Run
+from irtoolkit.runs.parts import followed_by
 from tests.conftest import Answer
 from tests.tiny import save, save_colbert
 
@@ -481,7 +482,7 @@ def test_the_rest_follows_in_its_order_and_strictly_below(
         {query: [(doc, points[doc]) for doc in docs[:depth]] for query, docs in listed.items()},
         ["q0", "q1", "q2"],
     )
-    whole = _with_rest(again, source, depth)
+    whole = followed_by(again, source, depth)
     assert (whole.tag, whole.scores.dtype) == ("again", np.float32)
     # Read again as any tool would, so that the scores alone say it.
     whole.write(tmp_path / "x.run")
@@ -500,7 +501,7 @@ def test_what_an_approximate_search_did_not_find_does_not_come_back() -> None:
     """Its rest still follows, below nothing."""
     source = run_of({"q0": [("a", 3), ("b", 2), ("c", 1), ("d", 0)]})
     empty = run_of({"q1": [("a", 1)]}, ["q0", "q1"])
-    whole = _with_rest(empty, source, 2)
+    whole = followed_by(empty, source, 2)
     assert [row.doc_id for row in whole.ranking("q0")] == ["c", "d"]
     assert 0 > whole.ranking("q0")[0].score > whole.ranking("q0")[1].score
     assert [tuple(row) for row in whole.ranking("q1")] == [("q1", "a", 1.0)]
