@@ -177,15 +177,7 @@ def closing_lines(result: TableResult) -> list[str]:
         lines += folded(
             f"{rows} {kinds_text}: see irtoolkit reproduce {result.table.name} --missing"
         )
-    published = sum(row.row.ranking is not None for row in result.rows)
-    if published:
-        rows = (
-            "1 row is a published ranking"
-            if published == 1
-            else f"{published} rows are published rankings"
-        )
-        lines += folded(f"{rows}: --all prints the figures")
-    return lines
+    return [*lines, *_published(result)]
 
 
 def _needs(result: TableResult) -> dict[Need, list[str]]:
@@ -221,7 +213,16 @@ def missing_lines(result: TableResult) -> list[str]:
         else:
             for group, why in by_group.items():
                 lines += folded(f"{row.row.system} {group}: {why}")
-    return lines
+    return [*lines, *_published(result)]
+
+
+def _published(result: TableResult) -> list[str]:
+    """Returns the line that counts the rows that are published rankings, if there are some."""
+    count = sum(row.row.ranking is not None for row in result.rows)
+    if not count:
+        return []
+    rows = "1 row is a published ranking" if count == 1 else f"{count} rows are published rankings"
+    return folded(f"{rows}: --all prints the figures")
 
 
 def _lacking(row: RowResult) -> list[GroupResult]:
