@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.filesystems import filesystem as filesystem
+from irtoolkit.base.filesystems import protocol_of, reaching, said
 from irtoolkit.base.paths import split_query, url_of
 from irtoolkit.base.progress import tqdm
-from irtoolkit.base.remote_errors import protocol_of, reaching, said
 
 # Bytes that are copied at once, and from which on a copy shows a bar.
 _PIECE, _SHOWN = 1 << 25, 1 << 24

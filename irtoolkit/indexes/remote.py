@@ -19,9 +19,9 @@ from irtoolkit.base import remote
 from irtoolkit.base.copies import copies_of
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, sha256
+from irtoolkit.base.filesystems import reaching
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import call, joined, on_disk, url_of
-from irtoolkit.base.remote_errors import reaching
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.manifest import LISTING, NAME, Manifest, ShardEntry, check_shard
 from irtoolkit.indexes.shards import DELETED, SHARDS, deleted

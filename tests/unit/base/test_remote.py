@@ -25,7 +25,7 @@ from irtoolkit.base.files import (
     refuse_unwritable,
     sha256,
 )
-from irtoolkit.base.remote_errors import said
+from irtoolkit.base.filesystems import said
 
 URL = "memory://folder/x.txt"
 
