@@ -162,4 +162,7 @@ class _File:
 
 def _value_type(column: Any) -> Any:
     """Returns the type of a column's values, of which each distinct one may be stored once."""
-    return getattr(column.type, "value_type", column.type)
+    import pyarrow.types as kinds
+
+    kind = column.type
+    return kind.value_type if kinds.is_dictionary(kind) else kind

@@ -29,7 +29,7 @@ LINES: tuple[tuple[str, str], ...] = (
     ("no-such-command", "no command"),
     ("evla a b", "did you mean eval"),
     ("eval", "required"),
-    (f"eval {_S}", "required"),
+    (f"eval {_S}", "RUN is missing"),
     (f"eval {_S} nowhere.run", "no such file"),
     (f"eval {_S} .", "directory"),
     ("eval no/such good.run", "no/such"),

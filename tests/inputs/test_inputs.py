@@ -1,4 +1,4 @@
-"""A part of the table of bad and odd inputs; `python benchmarks/inputs.py` tries all."""
+"""The table of bad and odd inputs: each is refused with the right words, or accepted with the right answer."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def test_there_are_three_hundred_and_each_once() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_inputs_are_refused_well_or_accepted_rightly(kind: str, tmp_path: Path) -> None:
-    """One in six; all where there are few."""
-    mine = [case for case in CASES if case.kind == kind]
-    for number, case in enumerate(mine[:: max(1, min(6, len(mine) // 5))]):
+    for number, case in enumerate(case for case in CASES if case.kind == kind):
         folder = tmp_path / str(number)
         folder.mkdir()
         outcome, said = tried(case, folder)

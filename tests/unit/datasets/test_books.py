@@ -541,6 +541,14 @@ def test_a_book_that_is_none(small: Path, change: Change, found: str) -> None:
     assert_refused("relic/val", small, line_with(small, '"inn"'), "book inn", found)
 
 
+def test_shown_gold_in_the_hidden_split(small: Path) -> None:
+    hidden = small.with_name("test.json")
+    dump(hidden, SMALL)
+    edit(hidden, quote(1, None))
+    found = "quote 4712 of inn shows the index of its quotation, which this split hides"
+    assert_refused("relic/test", hidden, line_with(hidden, '"4712"'), found)
+
+
 def test_truncated_json(small: Path) -> None:
     """Cut anywhere, it is refused in a line that is there; the cut is in the last."""
     whole = small.read_text()

@@ -11,6 +11,7 @@ import codecs
 import hashlib
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -432,6 +433,23 @@ def test_breakdowns_put_each_query_into_one_part(dataset_id: str, breakdown: str
         queries = {query.query_id: query for query in dataset.queries_iter()}
         for name, part in parts.items():
             assert {expected(queries[query_id]) for query_id in part} == {name}
+
+
+def test_quotes_by_how_often_train_has_them(home: Path, tmp_path: Path) -> None:
+    """160 contexts, of which train has 128: those of q0 thrice, q1 once, q2 never, q3 124 times."""
+    train = ["q0"] * 3 + ["q1"] + ["q3"] * 124
+    rest = ["q0", "q1", "q2", "q3"] * 8
+    path = QUOTER.write(tmp_path / "data") / ENGLISH
+    path.write_text("".join(f"l\t{quote}\tr\n" for quote in train + rest))
+    parts = ir_datasets.load("quoter/en/test").irtoolkit().breakdowns["frequency"]()
+    assert list(parts) == ["0 in train", "1-4 in train", "100-149 in train"]
+    golds = {row.query_id: row.doc_id for row in ir_datasets.load("quoter/en/test").qrels_iter()}
+    found = {name: Counter(golds[query_id] for query_id in part) for name, part in parts.items()}
+    assert found == {
+        "0 in train": {"en-q4": 4},
+        "1-4 in train": {"en-q1": 4, "en-q2": 4},
+        "100-149 in train": {"en-q3": 4},
+    }
 
 
 # ---- large files from the network ------------------------------------------------------------------

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.book_files import novel_dataset
 from irtoolkit.datasets.editions.edition import decoded
@@ -91,6 +92,19 @@ def test_an_error_names_the_file(tmp_path: Path, write: Callable[..., Path]) -> 
         read_novel(write("x.txt", b"a\0b"))
     with pytest.raises(InputError, match="no such file"):
         read_novel(tmp_path / "none.txt")
+
+
+def test_passages_are_documents_that_an_index_is_kept_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path))
+    novel = novel_of(NOVEL.encode(), "The Lamp")
+    data = novel_dataset(novel, 2)
+    assert [doc.doc_id for doc in data.docs_iter()] == ["the_lamp:0+2", "the_lamp:1+2", "the_lamp:2+2"]  # fmt: skip
+    index = ir.index(data, "bm25")
+    assert index.search("who lit the lamp on the table", 1).doc_ids == ["the_lamp:0+2"]
+    assert ir.index(novel_dataset(novel_of(NOVEL.encode(), "The Lamp"), 2), "bm25").was_there  # type: ignore[attr-defined]
+    assert not ir.index(novel_dataset(novel, 1), "bm25").was_there  # type: ignore[attr-defined]
 
 
 def test_a_passage_is_at_most_the_book_and_lengths_are_checked() -> None:

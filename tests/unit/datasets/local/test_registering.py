@@ -386,6 +386,11 @@ def test_qrels_without_topics(folder: Callable[..., Path]) -> None:
     refused(lambda: register_collection("t/x", path), path / "qrels", *said)
 
 
+def test_topics_without_judgments_are_told(small: Path, irtoolkit: Command) -> None:
+    (small / "topics.txt").write_text(CLOSED + CLASSIC)
+    assert "2 of 3 topics have no judgments" in irtoolkit("register", "t/x", small).err
+
+
 # What is taken for what
 
 
