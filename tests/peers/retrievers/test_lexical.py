@@ -14,9 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import bm25s
 import gensim
-import ir_datasets
 import numpy as np
 import pytest
 from hypothesis import given
@@ -35,7 +33,6 @@ import irtoolkit as ir
 from irtoolkit.base.analysis import analyzer, stop_words
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import word2vec
-from irtoolkit.retrievers._terms import TermNumbers
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
@@ -44,7 +41,6 @@ from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 from irtoolkit.retrievers.word2vec import Word2Vec
-from tests.conftest import SAMPLE
 from tests.datasets import register, scores_of
 
 Table = dict[str, dict[str, float]]
@@ -82,10 +78,6 @@ ASKED = {"q1": "cat dog", "q2": "fish fish bird unheard", "q3": ""}
 ZOO_POOLS = {"q1": ["d5", "d1", "d2"], "q2": ["d4", "d3", "d1"], "q3": ["d1", "d6"]}
 
 
-# What each of up to 16 terms adds to a score is rounded to a multiple of 2^-40.
-ROUNDING = 16 * 2.0**-40
-
-
 # -- text to terms ----------------------------------------------------------------------------
 
 
@@ -115,15 +107,6 @@ def test_stop_words_are_scikit_learns_or_none() -> None:
     assert stop_words("none") == frozenset()
 
 
-def test_a_vocabulary_counts_and_grows() -> None:
-    vocabulary = TermNumbers(analyzer("whitespace", "none"))
-    counts = vocabulary.count([("a b", "a"), (), ("c",)])
-    assert counts.toarray().tolist() == [[2, 1, 0], [0, 0, 0], [0, 0, 1]]
-    assert vocabulary.names() == ["a", "b", "c"]
-    assert vocabulary.count([("c x c",)]).toarray().tolist() == [[0, 0, 2, 1]]
-    assert len(vocabulary) == 4
-
-
 # -- BM25 -------------------------------------------------------------------------------------
 
 
@@ -135,45 +118,6 @@ def okapi(docs: dict[str, str], queries: dict[str, str], pools: Pools | None, **
         model = BM25Okapi([words_of(docs[name]) for name in names], **settings)
         result[query] = dict(zip(names, model.get_scores(words_of(text)), strict=True))
     return result
-
-
-@given(
-    texts=SOME_TEXTS,
-    asked=QUERIES,
-    k1=st.floats(0.1, 3),
-    b=st.floats(0, 0.95),
-    epsilon=st.floats(0, 1),
-)
-def test_okapi_is_rank_bm25(
-    texts: list[list[str]], asked: list[list[str]], k1: float, b: float, epsilon: float
-) -> None:
-    docs, queries = numbered("d", texts), numbered("q", asked)
-    found = scores_of(register(docs, queries), BM25(form="okapi", k1=k1, b=b, epsilon=epsilon))
-    assert found == near(okapi(docs, queries, None, k1=k1, b=b, epsilon=epsilon), 1e-9)
-
-
-def test_okapi_with_its_defaults_floors_negative_idf() -> None:
-    docs = {"d1": "cat dog", "d2": "cat", "d3": "cat fish", "d4": "bird newt newt"}
-    found = scores_of(register(docs, {"q": "cat cat newt"}), BM25(form="okapi"))
-    assert found == near(okapi(docs, {"q": "cat cat newt"}, None), 1e-9)
-    idf = math.log(1.5) - math.log(3.5)
-    assert idf < 0, "cat stands in more than half of the documents"
-    mean = (idf + 4 * (math.log(3.5) - math.log(1.5))) / 5
-    weight = 2.5 / (1 + 1.5 * (0.25 + 0.75 * 1 / 2))
-    assert found["q"]["d2"] == pytest.approx(2 * 0.25 * mean * weight)
-
-
-def test_okapi_on_the_sample_pool_by_pool() -> None:
-    views = {"query": "facet_sentences", "doc": "abstract"}
-    found = scores_of(
-        "csfcube/sample",
-        BM25(form="okapi", statistics="candidates", analyzer="words"),
-        **views,
-    )
-    docs = _abstracts(SAMPLE)
-    dataset = ir_datasets.load("csfcube/sample")
-    queries = {query.query_id: query.default_text() for query in dataset.queries_iter()}
-    assert found == near(okapi(docs, queries, {q: list(found[q]) for q in queries}), 1e-9)
 
 
 def lucene(docs: list[list[str]], query: list[str], k1: float, b: float) -> list[float]:
@@ -189,62 +133,6 @@ def lucene(docs: list[list[str]], query: list[str], k1: float, b: float) -> list
             total += idf * tf / (tf + k1 * (1 - b + b * len(doc) / average)) if tf else 0.0
         scores.append(total)
     return scores
-
-
-@given(texts=TEXTS, asked=QUERIES, k1=st.floats(0, 3), b=st.floats(0, 1))
-def test_the_lucene_form_restated(
-    texts: list[list[str]], asked: list[list[str]], k1: float, b: float
-) -> None:
-    docs, queries = numbered("d", texts), numbered("q", asked)
-    tokens = [words_of(text) for text in docs.values()]
-    expected = {
-        name: dict(zip(docs, lucene(tokens, words_of(text), k1, b), strict=True))
-        for name, text in queries.items()
-    }
-    assert scores_of(register(docs, queries), BM25(k1=k1, b=b)) == near(expected, ROUNDING)
-
-
-@pytest.mark.parametrize(("k1", "b"), [(0.9, 0.4), (1.2, 0.75), (2.0, 0.0), (0.5, 1.0)])
-def test_the_lucene_form_is_bm25s(k1: float, b: float) -> None:
-    found = scores_of("csfcube/sample", BM25(k1=k1, b=b, analyzer="words"), doc="abstract")
-    docs = _abstracts(SAMPLE)
-    model = bm25s.BM25(method="lucene", k1=k1, b=b)
-    model.index([words_of(text) for text in docs.values()], show_progress=False)
-    for query in ir_datasets.load("csfcube/sample").queries_iter():
-        tokens = [t for t in words_of(query.default_text()) if t in model.vocab_dict]
-        expected = dict(zip(docs, model.get_scores(tokens).tolist(), strict=True))
-        pool = found[query.query_id]
-        assert pool == pytest.approx({d: expected[d] for d in pool}, rel=1e-6, abs=1e-5)
-
-
-@pytest.mark.parametrize(("form", "k1", "b"), [("lucene", 0.9, 0.4), ("okapi", 1.5, 0.75)])
-def test_each_form_has_its_published_defaults(form: Any, k1: float, b: float) -> None:
-    assert {**BM25(form=form).settings(), "k1": k1, "b": b} == BM25(form=form).settings()
-    dataset_id = register(ZOO, ASKED)
-    assert scores_of(dataset_id, BM25(form=form)) == scores_of(
-        dataset_id, BM25(form=form, k1=k1, b=b)
-    )
-    assert BM25(form=form, k1=0.0, b=0.0).settings()["k1"] == 0.0
-
-
-@pytest.mark.parametrize("form", ["okapi", "lucene"])
-def test_statistics_come_from_the_corpus_or_from_the_candidates(form: Any) -> None:
-    dataset_id = register(ZOO, ASKED, ZOO_POOLS)
-    found = {
-        s: scores_of(dataset_id, BM25(form=form, statistics=s)) for s in ("corpus", "candidates")
-    }
-    expected: dict[str, Table] = {"corpus": {}, "candidates": {}}
-    for query, text in ASKED.items():
-        for kind, names in (("corpus", list(ZOO)), ("candidates", ZOO_POOLS[query])):
-            if form == "okapi":
-                row = okapi(ZOO, {query: text}, {query: names})[query]
-            else:
-                tokens = [words_of(ZOO[name]) for name in names]
-                row = dict(zip(names, lucene(tokens, words_of(text), 0.9, 0.4), strict=True))
-            expected[kind][query] = {doc: row[doc] for doc in ZOO_POOLS[query]}
-    for kind in found:
-        assert found[kind] == near(expected[kind], ROUNDING)
-    assert found["corpus"]["q1"] != pytest.approx(found["candidates"]["q1"], abs=1e-3)
 
 
 # -- TF-IDF -----------------------------------------------------------------------------------

@@ -113,41 +113,7 @@ def test_trec_eval_itself_sees_the_order_that_was_meant(
     assert sorted(places, key=places.__getitem__) == ranked.expected(0, ties)
 
 
-def test_ties_go_by_document_id_descending_or_by_pool() -> None:
-    ranked = case([1, 1, 1, 2], "bcad")
-    assert order(ranked.rank()) == ["d", "c", "b", "a"]
-    assert order(ranked.rank(ties="pool")) == ["d", "b", "c", "a"]
-
-
-def test_ids_are_ordered_by_their_bytes_as_text_not_as_numbers() -> None:
-    ranked = Case(("10", "9", "é", "z", "😀", "！"), ((0, 1, 2, 3, 4, 5),), np.zeros((1, 6)))
-    assert order(ranked.rank()) == ["😀", "！", "é", "z", "9", "10"]
-
-
-def test_scores_that_need_no_separating_are_written_as_they_are() -> None:
-    ranked = case([0.1, 2.5, -7.25, 2.5], "abcd")
-    assert ranked.rank().as_dict() == {
-        "q0": {"d": 2.5, "b": 2.5, "a": float(np.float32(0.1)), "c": -7.25}
-    }
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_scores_of_either_precision_are_taken(kind: Any) -> None:
-    ranked = Case(("a", "b"), ((0, 1),), np.array([[0.25, 0.5]], dtype=kind))
-    run = ranked.rank()
-    assert run.scores.dtype == np.float32
-    assert run.as_dict() == {"q0": {"b": 0.5, "a": 0.25}}
-
-
 # -- depth ------------------------------------------------------------------------------------
-
-
-@TIES
-@pytest.mark.parametrize("depth", range(1, 8))
-def test_ties_at_the_cut_compete_for_the_last_places(ties: Ties, depth: int) -> None:
-    ranked = case([1, 2, 1, 1, 2, 1, 0], "cafbged")
-    whole = {"trec": list("gafecbd"), "pool": list("agcfbed")}
-    assert order(ranked.rank(ties=ties, depth=depth)) == whole[ties][:depth]
 
 
 @pytest.mark.parametrize("depth", [0, -1])
@@ -167,48 +133,6 @@ def test_only_wanted_ranks_of_candidates_are_told(monkeypatch: pytest.MonkeyPatc
     table = Table(ranked.scores, [])
     found = rank_and_locate(ranked.task(), table, wanted, depth=1, progress=False).ranks
     assert {query: row for query, row in found.items() if row} == {"q0": {"c": 2}, "q3": {"b": 2}}
-
-
-# -- separate ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("start", "next_below"),
-    [
-        (0.0, -TINIEST),
-        (TINIEST, 0.0),
-        (-TINIEST, -2 * TINIEST),
-        (2.0**-126, 2.0**-126 - TINIEST),
-        (1.0, 1 - 2.0**-24),
-        (-1.0, -1 - 2.0**-23),
-        (FLOAT32_MAX, FLOAT32_MAX - 2.0**104),
-    ],
-)
-def test_one_step_is_the_smallest_there_is(start: float, next_below: float) -> None:
-    assert lowered([start, start], [0, 1]).tolist() == [start, next_below]
-    assert lowered([start, start], [1, 0]).tolist() == [start, start]
-
-
-def test_lowering_goes_on_past_scores_that_were_lower() -> None:
-    step = 2.0**-24
-    single = lowered([1.0, 1.0, 1.0, 1 - step, 0.5], [0, 1, 2, 3, 4])
-    assert single.tolist() == [1, 1 - step, 1 - 2 * step, 1 - 3 * step, 0.5]
-
-
-def test_only_rows_that_are_wrong_are_lowered() -> None:
-    single = lowered([3.0, 3.0, 2.0, 2.0, 1.0], [4, 3, 0, 1, 2])
-    assert single.tolist() == [3.0, 3.0, 2.0, float(np.nextafter(np.float32(2), np.float32(0))), 1]
-
-
-def test_separating_leaves_its_arguments_alone() -> None:
-    scores = np.array([1.0, 1.0], dtype=np.float32)
-    separate(scores, np.array([0, 1]))
-    assert scores.tolist() == [1.0, 1.0]
-
-
-@pytest.mark.parametrize("size", [0, 1])
-def test_there_may_be_nothing_to_separate(size: int) -> None:
-    assert lowered(np.ones(size), np.arange(size)).tolist() == [1.0] * size
 
 
 # -- blocks -----------------------------------------------------------------------------------

@@ -74,11 +74,6 @@ def test_what_is_no_file_is_refused(path: Path, kind: str) -> None:
     assert refusal(path) == "the ranks beside the run are in no file"
 
 
-def test_a_record_that_is_a_pipe_is_none(path: Path) -> None:
-    os.mkfifo(provenance.metadata_path(path))
-    assert provenance.read_metadata(path) is None
-
-
 def test_what_lies_beside_a_run_may_be_read_by_those_who_may_read_the_run(tmp_path: Path) -> None:
     path = tmp_path / "x.run"
     publish(RUN, path, MADE, 0.0, RANKS)
@@ -130,12 +125,6 @@ def test_the_best_rank_is_kept_beside_the_exact_one(path: Path) -> None:
     for one in (found, again):
         assert one is not None
         assert [getattr(rank, "best", None) for rank in one["q1"].values()] == [1, 1]
-
-
-@pytest.mark.parametrize("columns", ["1\t2", "2\t0", "2\t1\t1", "2\tx", "x\t1", "2\t"])
-def test_best_ranks_that_are_none_are_refused(path: Path, columns: str) -> None:
-    ranks_path(path).write_text(f"# of {sha256(path)}\nq1\ta\t{columns}\n")
-    assert refusal(path) == "not query id, document id and rank"
 
 
 class Overtaken(dict[str, dict[str, int]]):

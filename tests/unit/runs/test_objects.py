@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,30 +76,6 @@ def test_a_run_of_plain_objects(given_run: Any) -> None:
     assert list(Run.of(given_run)) == RANKED
 
 
-def generated() -> Iterator[Any]:
-    yield from ROWS
-
-
-@pytest.mark.parametrize("make", [lambda: iter(ROWS), generated, lambda: map(tuple, ROWS)])
-def test_a_run_of_an_iterator_of_tuples(make: Callable[[], Any]) -> None:
-    assert list(Run.of(make())) == RANKED
-
-
-@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
-@pytest.mark.parametrize("kind", [str, Path])
-def test_a_run_of_a_path(tmp_path: Path, name: str, kind: Any) -> None:
-    Run.from_rows(ROWS, "bm25").write(tmp_path / name)
-    run = Run.of(kind(tmp_path / name))
-    assert list(run) == RANKED
-    assert run.tag == "bm25"
-
-
-def test_a_path_without_a_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file") as caught:
-        Run.of(str(tmp_path / "x.run"))
-    assert caught.value.file == str(tmp_path / "x.run")
-
-
 def test_a_tag_can_be_given() -> None:
     run = Run.of({"q": {"d": 1.0}}, "one")
     assert run.tag == "one"
@@ -128,10 +103,6 @@ def test_a_tag_can_be_given() -> None:
 )
 def test_qrels_of_plain_objects(given_qrels: Any) -> None:
     assert list(Qrels.of(given_qrels)) == GRADED
-
-
-def test_qrels_of_an_iterator_of_tuples() -> None:
-    assert list(Qrels.of(iter(GRADED))) == GRADED
 
 
 @pytest.mark.parametrize("kind", [str, Path])
@@ -164,11 +135,6 @@ def test_nothing_is_refused(kind: Any, nothing: Any) -> None:
     with pytest.raises(InputError, match="no rows in the"):
         kind.of(nothing)
     assert len(kind.of(nothing, empty=True)) == 0
-
-
-@both
-def test_a_dict_without_queries_is_empty(kind: Any) -> None:
-    assert len(kind.of({})) == 0
 
 
 def test_judgments_have_the_same_columns_in_memory_and_in_files(tmp_path: Path) -> None:

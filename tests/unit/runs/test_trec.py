@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from irtoolkit.base.errors import InputError
@@ -48,25 +47,6 @@ def refused(path: Path, line: int | None = None) -> InputError:
 
 
 # -- runs that are taken -------------------------------------------------------------------------
-
-
-def test_a_run_in_columns(write: Write) -> None:
-    path = write(
-        "x.run",
-        "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.25 t\nq2 Q0 d1 1 -1 t\n",
-    )
-    columns = trec.parse_run(path)
-    assert columns.lines.tolist() == [1, 2, 3]
-    assert columns.query_ids.tolist() == ["q1", "q2"]
-    assert columns.queries.tolist() == [0, 0, 1]
-    assert columns.doc_ids.tolist() == ["d1", "d2"]
-    assert columns.docs.tolist() == [0, 1, 0]
-    assert columns.ranks.tolist() == [1, 2, 1]
-    assert columns.scores.tolist() == [2.5, 1.25, -1.0]
-    assert columns.scores.dtype == np.float32
-    assert columns.iterations.tolist() == ["Q0"]
-    assert columns.tags.tolist() == ["t"]
-    assert columns.tag.tolist() == [0, 0, 0]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
@@ -133,25 +113,6 @@ def test_line_ends_are_no_part_of_the_tag(write: Write, ends: str, last: bool) -
     assert columns.doc_ids.tolist() == ["d1", "d2"]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_query(write: Write) -> None:
-    data = b"\xef\xbb\xbf" + b"q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.25 t\n"
-    columns = trec.parse_run(write("x.run", data))
-    assert columns.query_ids.tolist() == ["q1"]
-    assert columns.queries.tolist() == [0, 0]
-
-
-def test_a_byte_order_mark_before_an_irregular_file(write: Write) -> None:
-    data = b"\xef\xbb\xbf" + b"q1  Q0 d1 1 0.5 t\nq1 Q0  d2 2 0.25 t\n"
-    assert trec.parse_run(write("x.run", data)).query_ids.tolist() == ["q1"]
-
-
-def test_a_gzip_run(write: Write) -> None:
-    text = "q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.25 t\n"
-    plain = trec.parse_run(write("x.run", text))
-    packed = trec.parse_run(write("x.run.gz", gzip.compress(text.encode())))
-    assert rows_of(packed) == rows_of(plain)
-
-
 def test_an_irregular_gzip_run(write: Write) -> None:
     path = write("x.run.gz", gzip.compress(b"q1\tQ0 d1 1 0.5 t\r\n\r\nq1 Q0 d2 2 0.25  t", mtime=0))
     assert [row[:3] for row in rows_of(trec.parse_run(path))] == [(1, "q1", "d1"), (3, "q1", "d2")]
@@ -191,15 +152,6 @@ def test_what_other_tools_cut_or_split_at_is_refused(write: Write, control: str,
     assert (caught.value.found, caught.value.line) == (found, 2)
 
 
-@pytest.mark.parametrize(
-    "line", ["#", "# comment", "#of words, as many as six", "# this, too, is one of several words"]
-)
-def test_a_comment_is_no_row(write: Write, line: str) -> None:
-    error = refused(write("x.run", f"{GOOD}{line}\n"), 2)
-    assert error.found == "a comment"
-    assert "trec_eval ignores comments from version 10 on" in str(error.remedy)
-
-
 def test_a_second_header_is_a_comment(write: Write) -> None:
     header = "# ir_metadata.start\n# tag: t\n# ir_metadata.end\n"
     assert refused(write("x.run", f"{header}{GOOD}{header}"), 5).found == "a comment"
@@ -228,13 +180,6 @@ def test_equal_text_is_one_id(write: Write) -> None:
     assert columns.query_ids.tolist() == ["1", "01"]
     assert columns.doc_ids.tolist() == ["01", "1"]
     assert columns.docs.tolist() == [0, 1, 1]
-
-
-def test_a_very_long_line(write: Write) -> None:
-    """Longer than any block a reader takes at a time."""
-    name = "x" * ((1 << 24) + 100)
-    columns = trec.parse_run(write("x.run", f"q1 Q0 d1 1 2 t\nq1 Q0 {name} 2 1 t\n"))
-    assert columns.doc_ids.tolist() == ["d1", name]
 
 
 def test_a_file_of_several_blocks_has_one_vocabulary(write: Write) -> None:
@@ -270,44 +215,9 @@ def test_scores_are_read_in_single_precision(write: Write, text: str, value: flo
     assert trec.parse_run(write("x.run", f"q1 Q0 d1 1 {text} t\n")).scores.tolist() == [value]
 
 
-@pytest.mark.parametrize("text", ["3.4028235e38", "-3.4028235e+38", "3.4028234663852886e38"])
-def test_the_largest_single_precision_score_is_finite(write: Write, text: str) -> None:
-    """2^128 - 2^104; its shortest decimal form lies a little above it, and rounds to it."""
-    largest = 2.0**128 - 2.0**104
-    scores = trec.parse_run(write("x.run", f"q1 Q0 d1 1 {text} t\n")).scores
-    assert np.abs(scores).tolist() == [largest]
-
-
-def test_ranks_may_start_anywhere_and_be_equal(write: Write) -> None:
-    path = write("x.run", "q1 Q0 a 0 3 t\nq1 Q0 b 0 2 t\nq1 Q0 c 0 9 t\nq2 Q0 a -5 1 t\n")
-    assert trec.parse_run(path).ranks.tolist() == [0, 0, 0, -5]
-
-
-def test_ranks_may_skip_and_stand_in_any_order(write: Write) -> None:
-    path = write("x.run", "q1 Q0 a 90 1 t\nq1 Q0 b 7 3 t\nq1 Q0 c 8 2 t\n")
-    assert trec.parse_run(path).ranks.tolist() == [90, 7, 8]
-
-
-def test_tied_scores_may_have_any_ranks(write: Write) -> None:
-    path = write("x.run", "q1 Q0 a 2 1 t\nq1 Q0 b 1 1 t\nq1 Q0 c 3 1 t\n")
-    assert trec.parse_run(path).ranks.tolist() == [2, 1, 3]
-
-
 def test_scores_that_tie_in_single_precision_contradict_no_rank(write: Write) -> None:
     path = write("x.run", "q1 Q0 a 1 0.30000000 t\nq1 Q0 b 2 0.300000001 t\n")
     assert trec.parse_run(path).ranks.tolist() == [1, 2]
-
-
-def test_ranks_are_compared_within_a_query_only(write: Write) -> None:
-    path = write("x.run", "q1 Q0 a 1 1 t\nq2 Q0 a 2 9 t\nq1 Q0 b 2 0.5 t\nq2 Q0 b 3 8 t\n")
-    assert len(trec.parse_run(path).lines) == 4
-
-
-def test_several_tags_and_iterations_are_kept(write: Write) -> None:
-    columns = trec.parse_run(write("x.run", "q1 Q0 a 1 2 t\nq1 0 b 2 1 u\nq2 Q0 a 1 1 t\n"))
-    assert columns.iterations.tolist() == ["Q0", "0"]
-    assert columns.tags.tolist() == ["t", "u"]
-    assert columns.tag.tolist() == [0, 1, 0]
 
 
 # -- runs that are refused -----------------------------------------------------------------------
@@ -352,18 +262,6 @@ def test_a_document_twice_names_both_lines(write: Write) -> None:
     assert error.remedy == "keep one of the two lines"
 
 
-def test_a_document_three_times_is_reported_twice(write: Write) -> None:
-    found: list[InputError] = []
-    trec.parse_run(write("x.run", GOOD * 3), found.append)
-    assert [error.line for error in found] == [2, 3]
-    assert all("document d1 is listed twice for query q1" in error.found for error in found)
-
-
-def test_the_same_document_for_two_queries_is_no_duplicate(write: Write) -> None:
-    path = write("x.run", "q1 Q0 d 1 1 t\nq2 Q0 d 1 1 t\n")
-    assert len(trec.parse_run(path).lines) == 2
-
-
 def test_ids_that_join_alike_are_no_duplicates(write: Write) -> None:
     path = write("x.run", "1 Q0 12 1 1 t\n11 Q0 2 1 1 t\n1 Q0 1 2 1 t\n")
     assert len(trec.parse_run(path).lines) == 3
@@ -397,11 +295,6 @@ def test_a_latin1_byte(write: Write) -> None:
 def test_utf16_with_a_byte_order_mark_is_read(write: Write) -> None:
     plain, marked = write("x.run", GOOD), write("y.run", GOOD.encode("utf-16"))
     assert rows_of(trec.parse_run(plain)) == rows_of(trec.parse_run(marked))
-
-
-def test_a_plain_run_named_gz(write: Write) -> None:
-    plain, named = write("x.run", GOOD), write("x.run.gz", GOOD)
-    assert rows_of(trec.parse_run(plain)) == rows_of(trec.parse_run(named))
 
 
 # -- collecting every problem --------------------------------------------------------------------
@@ -439,32 +332,12 @@ def test_every_problem_is_reported_and_good_rows_are_kept(write: Write) -> None:
     ]
 
 
-def test_a_row_is_reported_for_its_first_fault(write: Write) -> None:
-    found: list[InputError] = []
-    trec.parse_run(write("x.run", GOOD + "q1 Q0 d2 two NaN t\n"), found.append)
-    assert [error.found for error in found] == ["rank 'two' is not a whole number"]
-
-
-def test_nothing_is_reported_of_a_good_run(write: Write) -> None:
-    found: list[InputError] = []
-    trec.parse_run(write("x.run", GOOD), found.append)
-    assert found == []
-
-
 def test_a_run_without_one_good_row(write: Write) -> None:
     found: list[InputError] = []
     columns = trec.parse_run(write("x.run", "a\nb\n"), found.append)
     assert [error.line for error in found] == [1, 2, None]
     assert found[-1].found == "no rows"
     assert rows_of(columns) == []
-
-
-def test_an_unreadable_file_is_raised_whoever_listens(write: Write) -> None:
-    """There is no going on after it."""
-    found: list[InputError] = []
-    with pytest.raises(InputError, match="not UTF-8"):
-        trec.parse_run(write("x.run", b"bad\n\xff\n"), found.append)
-    assert [error.line for error in found] == [1]
 
 
 # -- the two readers of runs ---------------------------------------------------------------------
@@ -513,17 +386,6 @@ def refused_qrels(path: Path, line: int | None = None) -> InputError:
     return caught.value
 
 
-def test_qrels_in_columns(write: Write) -> None:
-    columns = trec.parse_qrels(write("x.qrels", "q1 0 d1 1\nq2 0 d1 0\nq1 0 d2 3\n"))
-    assert columns.lines.tolist() == [1, 2, 3]
-    assert columns.query_ids.tolist() == ["q1", "q2"]
-    assert columns.queries.tolist() == [0, 1, 0]
-    assert columns.doc_ids.tolist() == ["d1", "d2"]
-    assert columns.docs.tolist() == [0, 0, 1]
-    assert columns.grades.tolist() == [1, 0, 3]
-    assert columns.grades.dtype == np.int64
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -548,20 +410,6 @@ def test_grades_up_to_a_million_either_way(write: Write, grade: int) -> None:
     assert trec.parse_qrels(write("x.qrels", f"q1 0 d1 {grade}\n")).grades.tolist() == [grade]
 
 
-@pytest.mark.parametrize(
-    "grade",
-    ["1.5", "1.0", "1000000000", "1000001", "-1000001", "abc", "1e2", "1_0", "nan", "0x1", "-", "\u0661",
-     "\uff11", "99999999999999999999", "9" * 5000],
-    ids=lambda grade: ascii(grade)[:25],
-)  # fmt: skip
-def test_a_grade_that_is_no_small_whole_number(write: Write, grade: str) -> None:
-    error = refused_qrels(write("x.qrels", f"q1 0 d1 1\nq1 0 d2 {grade}\n"), 2)
-    assert "is not a whole number between -1,000,000 and 1,000,000" in error.found
-    assert f"grade {grade!r}"[:40] in error.found
-    assert error.remedy is not None
-    assert "integer grades" in error.remedy
-
-
 @pytest.mark.parametrize("line", ["q1 0 d2", "q1 0 d2 1 x", "q1", "q1 Q0 d2 1 0.5 t"])
 def test_qrels_have_four_fields(write: Write, line: str) -> None:
     """Three, five, or a run by mistake."""
@@ -581,17 +429,6 @@ def test_a_document_judged_twice(write: Write, second: int) -> None:
 def test_qrels_without_rows(write: Write, data: str) -> None:
     error = refused_qrels(write("x.qrels", data))
     assert (error.found, error.remedy) == ("no rows", "qrels need at least one line")
-
-
-def test_gzip_qrels(write: Write) -> None:
-    path = write("x.qrels.gz", gzip.compress(b"q1 0 d1 1\nq1 0 d2 0\n", mtime=0))
-    assert judgments_of(trec.parse_qrels(path)) == [(1, "q1", "d1", 1), (2, "q1", "d2", 0)]
-
-
-@pytest.mark.parametrize("name", ["NA", "null", "None", "nan", "007", "a\u00a0b", "\u6f22", '"'])
-def test_ids_of_qrels_are_text(write: Write, name: str) -> None:
-    columns = trec.parse_qrels(write("x.qrels", f"{name} 0 {name} 1\n"))
-    assert judgments_of(columns) == [(1, name, name, 1)]
 
 
 def test_every_problem_of_qrels_is_reported(write: Write) -> None:
