@@ -103,33 +103,6 @@ def test_no_measures(text: str | list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "suggestion"),
-    [
-        ("NDGC@10", "nDCG@10"),
-        ("nDCGG@1000", "nDCG@1000"),
-        ("Rprecc", "Rprec"),
-        ("RPlst(rel=2)", "RPlast"),
-        ("nDCGpp(p=20)", "nDCGp"),
-        ("Succes@5", "Success@5"),
-    ],
-)
-def test_an_unknown_measure_is_refused_with_the_nearest_names(name: str, suggestion: str) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_measures(f"AP {name}")
-    assert caught.value.found == f"no measure {name!r}"
-    remedy = caught.value.remedy or ""
-    assert remedy.startswith("did you mean ")
-    assert suggestion in remedy.removeprefix("did you mean ").removesuffix("?").split(", ")
-
-
-def test_an_unknown_measure_like_no_other_is_refused_with_a_place_to_look() -> None:
-    with pytest.raises(InputError) as caught:
-        parse_measures("xyzzy")
-    assert caught.value.found == "no measure 'xyzzy'"
-    assert caught.value.remedy == "see ir-measur.es for names"
-
-
-@pytest.mark.parametrize(
     "name",
     [
         "P@x",
@@ -162,15 +135,6 @@ def test_what_is_no_measure_or_takes_no_such_parameters_is_refused(name: str) ->
     for text in (name, [name], f"RR {name}"):
         with pytest.raises(InputError, match=r"is not valid|no measure"):
             parse_measures(text)
-
-
-@pytest.mark.parametrize(
-    ("name", "needed"),
-    [("RCap", "a cutoff, as in P@10"), ("INST", r"a max_rel, as in \(max_rel=3\)")],
-)
-def test_a_parameter_that_is_lacking_is_named(name: str, needed: str) -> None:
-    with pytest.raises(InputError, match=f"it needs {needed}"):
-        parse_measures([name])
 
 
 @pytest.mark.parametrize(
