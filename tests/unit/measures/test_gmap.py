@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import ir_measures
 import pytest
 
-from irtoolkit.base.errors import InputError
-from irtoolkit.measures.gmap import GMAP, GMBpref
+from irtoolkit.measures.gmap import GMAP
 from irtoolkit.scoring.score import score
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 2}, "q3": {"a": 1}}
@@ -34,17 +31,3 @@ def test_bpref_by_hand() -> None:
 def test_ir_measures_computes_it_too() -> None:
     found = ir_measures.calc_aggregate([GMAP], QRELS, RUN)[GMAP]
     assert found == pytest.approx((0.25 * 0.00001) ** (1 / 3))
-
-
-def test_the_lowest_relevant_grade_is_a_parameter() -> None:
-    found = score(QRELS, RUN, "GMAP(rel=2)").values("run", "GMAP(rel=2)")
-    assert found.tolist() == [0.0, 0.25, 0.0]
-    with pytest.raises(InputError, match="rel=1 or more"):
-        score(QRELS, RUN, "GMAP(rel=0)")
-    with pytest.raises(InputError, match="rel=1 or more"):
-        score(QRELS, RUN, "GMBpref(rel=0)")
-
-
-def test_of_no_queries_there_is_no_mean() -> None:
-    assert math.isnan(GMAP.aggregator().result())
-    assert math.isnan(GMBpref.aggregator().result())

@@ -70,11 +70,6 @@ def test_a_multiple_is_above_0(multiple: str) -> None:
         value(f"RprecMult@{multiple}")
 
 
-def test_a_multiple_is_needed() -> None:
-    with pytest.raises(InputError, match=r"it needs a multiple, as in \(multiple=3\)"):
-        value("RprecMult")
-
-
 @pytest.mark.parametrize("name", ["IPrecAvg", "RprecMult@1.0"])
 def test_a_query_without_a_relevant_document_scores_0(name: str) -> None:
     assert value(name, qrels={"q": {"a": 0, "b": -1}}) == 0

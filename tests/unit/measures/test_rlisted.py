@@ -7,7 +7,6 @@ import pytest
 from ir_measures.measures import Measure
 
 from irtoolkit.measures.rlisted import RListed
-from irtoolkit.measures.traits import traits
 
 Grades = list[int]
 
@@ -42,11 +41,3 @@ def test_a_relevant_document_that_the_run_omits_does_not_count() -> None:
     assert value(RListed @ 2, grades, omitted) == 1 / 2
     assert value(ir_measures.R(rel=2) @ 2, grades, omitted) == pytest.approx(1 / 3)
     assert value(RListed @ 2, [0, 1], [3]) == 0.0
-
-
-def test_it_is_parsed_printed_and_takes_the_list_for_the_pool() -> None:
-    assert str(ir_measures.parse_measure("RListed@20")) == "RListed(rel=2)@20"
-    assert ir_measures.parse_measure("RListed(rel=3)@5") == RListed(rel=3) @ 5
-    assert traits(RListed @ 20).whole_pool
-    with pytest.raises(AssertionError, match="cutoff"):
-        value(RListed, [2])

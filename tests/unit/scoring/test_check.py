@@ -19,7 +19,7 @@ from irtoolkit.runs import Run
 from irtoolkit.scoring import check
 from irtoolkit.scoring.check import read_run, shallow_queries
 from tests.conftest import SAMPLE, Answer
-from tests.datasets import Candidates, Docs, Queries, register_parts
+from tests.datasets import Docs, Queries, register_parts
 
 Write = Callable[..., Path]
 
@@ -119,16 +119,6 @@ def test_a_clean_parquet_run_has_no_problems(write: Write, tmp_path: Path) -> No
     assert read_run(tmp_path / "x.parquet", ALL).tag == "t"
 
 
-def test_a_path_may_be_text(write: Write) -> None:
-    path = str(write("x.run", whole()))
-    assert check_run(path, ALL) == []
-    assert len(read_run(path, ALL)) == sum(map(len, POOLS.values()))
-
-
-def test_a_run_of_a_part_is_a_run_of_that_part(write: Write) -> None:
-    assert check_run(write("x.run", whole([Q1, Q2])), METHOD) == []
-
-
 def test_a_run_of_the_whole_serves_for_a_part(write: Write) -> None:
     """One run of csfcube is scored on each of its facets: the other topics are no strangers."""
     path = write("x.run", whole())
@@ -137,59 +127,6 @@ def test_a_run_of_the_whole_serves_for_a_part(write: Write) -> None:
 
 
 # -- what does not fit the dataset ---------------------------------------------------------------
-
-
-def test_an_unknown_topic_is_named_once(write: Write) -> None:
-    path = write("x.run", whole() + text([("no", D1), ("no", D2), ("none", D1)]))
-    problems = check_run(path, ALL)
-    count = sum(map(len, POOLS.values()))
-    assert [(problem.line, problem.found.split(" ")[1]) for problem in problems] == [
-        (count + 1, "no"),
-        (count + 3, "none"),
-    ]
-    assert {problem.file for problem in problems} == {str(path)}
-
-
-@pytest.mark.parametrize(
-    "topic", ["910000057", "910000057_Method", "910000057_result", "910000057_"]
-)
-def test_a_topic_that_is_nearly_one(write: Write, topic: str) -> None:
-    path = write("x.run", text([(topic, D1)]))
-    assert f"topic {topic} is not one of" in refused(path, ALL, 1).found
-
-
-def test_a_topic_of_no_part_of_the_whole(write: Write) -> None:
-    path = write("x.run", text([(Q1, D1), ("nobody", D1)]))
-    assert refused(path, METHOD, 2).found == "topic nobody is not one of csfcube/sample/method"
-
-
-def test_an_unknown_document_is_named_once(write: Write) -> None:
-    path = write("x.run", whole() + f"{Q1} Q0 nothing 99 0 t\n{Q2} Q0 nothing 99 0 t\n")
-    error = only(check_run(path, ALL), path, sum(map(len, POOLS.values())) + 1)
-    assert error.found == "document nothing is not one of csfcube/sample"
-
-
-@pytest.mark.parametrize("dataset", [ALL, METHOD])
-def test_a_document_outside_the_pool(write: Write, dataset: str) -> None:
-    path = write("x.run", text([(Q1, D1), (Q1, OUTSIDE), (Q2, OUTSIDE)]))
-    error = refused(path, dataset, 2)
-    assert error.found == f"document {OUTSIDE} is outside the pool of query {Q1}"
-    assert (error.remedy or "").startswith(
-        f"rank only candidates: irtoolkit export {dataset} pools"
-    )
-
-
-def test_every_document_outside_a_pool_is_reported(write: Write) -> None:
-    """Each is another row of the run, and another fault."""
-    strangers = [doc for doc in POOLS[Q2] if doc not in POOLS[Q1]][:3]
-    rows = [(Q1, doc) for doc in [*POOLS[Q1], *strangers]]
-    rows += [(topic, doc) for topic in TOPICS if topic != Q1 for doc in POOLS[topic]]
-    path = write("x.run", text(rows))
-    size = len(POOLS[Q1])
-    problems = check_run(path, ALL)
-    assert places(problems) == [size + 1, size + 2, size + 3]
-    for doc, problem in zip(strangers, problems, strict=True):
-        assert problem.found == f"document {doc} is outside the pool of query {Q1}"
 
 
 def test_a_part_judges_the_pools_of_its_own_topics(write: Write) -> None:
@@ -210,10 +147,6 @@ def test_missing_topics_are_a_problem_to_check(write: Write) -> None:
     assert error.remedy == "trec_eval counts a missing topic as zero"
 
 
-def test_missing_topics_are_no_problem_to_reading(write: Write) -> None:
-    assert read_run(write("x.run", whole([Q1])), ALL).query_ids.tolist() == [Q1]
-
-
 def test_an_unknown_dataset(write: Write) -> None:
     path = write("x.run", whole())
     for use in (check_run, read_run):
@@ -223,20 +156,6 @@ def test_an_unknown_dataset(write: Write) -> None:
 
 
 # -- what is wrong with the file itself ----------------------------------------------------------
-
-
-def test_two_tags_are_no_problem_to_reading(write: Write) -> None:
-    path = write("x.run", text([(Q1, D1)], "one") + text([(Q2, POOLS[Q2][0])], "two"))
-    assert read_run(path, ALL).tag == "one"
-
-
-@pytest.mark.parametrize("iteration", ["Q1", "q0", "1", "-", "run"])
-def test_an_odd_second_field(write: Write, iteration: str) -> None:
-    path = write("x.run", f"q Q0 a 1 2 t\nq {iteration} b 2 1 t\n")
-    error = only(check_run(path), path, 2)
-    assert error.found == f"the second field is {iteration!r}"
-    assert error.remedy == "it is Q0 in TREC runs"
-    assert len(read_run(path)) == 2
 
 
 def test_a_query_deeper_than_it_may_be(write: Write) -> None:
@@ -250,13 +169,6 @@ def test_a_query_deeper_than_it_may_be(write: Write) -> None:
     assert check_run(path, depth=4) == []
 
 
-def test_no_depth_is_no_limit(write: Write) -> None:
-    rows = [("q", f"d{i:05}") for i in range(3000)]
-    lines = [f"{q} Q0 {d} {i} {-i} t\n" for i, (q, d) in enumerate(rows)]
-    assert check_run(write("x.run", "".join(lines))) == []
-    assert places(check_run(write("x.run", "".join(lines)), depth=1000)) == [1001]
-
-
 def test_faults_of_a_line_come_before_those_of_the_dataset(write: Write) -> None:
     path = write("x.run", f"{Q1} Q0 nothing 1 1 t\n{Q1} Q0 {D1} 2 0.5\n")
     assert refused(path, ALL, 2).found == "5 fields instead of 6"
@@ -268,15 +180,6 @@ def test_an_empty_run_has_one_problem(write: Write, data: bytes) -> None:
     path = write("x.run", data)
     assert only(check_run(path, ALL), path, 1).found == "no rows"
     assert refused(path, ALL, None).found == "no rows"
-
-
-def test_what_cannot_be_read_on_is_reported_after_what_was_read(write: Write) -> None:
-    path = write("x.run", b"q Q0 a 1\nq Q0 b 1 1 t\nq\xe9 Q0 c 1 1 t\nq Q0 d\n")
-    problems = check_run(path, ALL)
-    assert [(problem.line, problem.found[:8]) for problem in problems] == [
-        (1, "4 fields"),
-        (3, "not UTF-"),
-    ]
 
 
 def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
@@ -405,11 +308,6 @@ def test_queries_that_are_not_there_are_shallow(write: Write) -> None:
     assert set(shallow_queries(run, sample())) == set(TOPICS) - {Q1}
 
 
-def test_shallow_queries_are_those_of_the_dataset(write: Write) -> None:
-    run = Run.read(write("x.run", whole([Q1])))
-    assert shallow_queries(run, ir_datasets.load(METHOD)) == [Q2]
-
-
 # -- datasets of others --------------------------------------------------------------------------
 
 
@@ -426,25 +324,11 @@ def test_reading_for_a_foreign_dataset_lets_documents_be(write: Write) -> None:
     assert len(read_run(write("x.run", FOREIGN), dataset)) == 3
 
 
-def test_checking_for_a_foreign_dataset_looks_documents_up(write: Write) -> None:
-    dataset = register_parts(Docs(texts("d1 d2")), Queries(texts("q1 q2")))
-    path = write("x.run", FOREIGN)
-    error = only(check_run(path, dataset), path, 2)
-    assert error.found == f"document unknown is not one of {dataset}"
-
-
 def test_topics_of_a_foreign_dataset_must_be_known(write: Write) -> None:
     dataset = register_parts(Docs(texts("d1 d2 unknown")), Queries(texts("q1")))
     path = write("x.run", FOREIGN)
     assert refused(path, dataset, 3).found == f"topic q2 is not one of {dataset}"
     assert only(check_run(path, dataset), path, 3).found == f"topic q2 is not one of {dataset}"
-
-
-def test_missing_topics_of_a_foreign_dataset(write: Write) -> None:
-    dataset = register_parts(Docs(texts("d1 d2 unknown")), Queries(texts("q0 q1 q2 q3")))
-    path = write("x.run", FOREIGN)
-    error = only(check_run(path, dataset), path, 3)
-    assert error.found == f"2 topics of {dataset} are missing, the first q0"
 
 
 def test_topics_of_the_dataset_that_a_foreign_one_is_part_of(write: Write) -> None:
@@ -464,15 +348,6 @@ def test_a_whole_without_topics_of_its_own(write: Write) -> None:
     whole = register_parts(docs)
     part = register_parts(docs, Queries(texts("q1")), name=f"{whole}/part")
     assert refused(write("x.run", FOREIGN), part, 3).found == f"topic q2 is not one of {part}"
-
-
-def test_pools_of_a_foreign_dataset_are_checked(write: Write) -> None:
-    pools = Candidates([("q1", "d1"), ("q1", "d2"), ("q2", "d2")])
-    dataset = register_parts(Docs(texts("d1 d2 unknown")), Queries(texts("q1 q2")), pools)
-    path = write("x.run", FOREIGN)
-    error = only(check_run(path, dataset), path, 2)
-    assert error.found == "document unknown is outside the pool of query q1"
-    assert len(read_run(path, dataset)) == 3
 
 
 def test_a_dataset_without_pools_has_no_shallow_queries(write: Write) -> None:

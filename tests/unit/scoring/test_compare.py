@@ -18,7 +18,6 @@ from irtoolkit.measures.gmap import LEAST
 from irtoolkit.measures.traits import summary_of
 from irtoolkit.scoring.compare import Compared, compare
 from irtoolkit.scoring.evaluation import Evaluation, parse_measures
-from irtoolkit.scoring.pairs import first_test
 from irtoolkit.scoring.significance import confidence_interval, effect_size, paired_test
 
 BASE = [0.0, 0.5, 0.25, 0.5, 0.125, 0.75, 0.0, 1.0]
@@ -68,12 +67,6 @@ def test_a_median_has_the_signed_rank_test_and_no_effect_of_means() -> None:
         assert row.high < np.mean(RANKS[1])
 
 
-def test_the_default_test_belongs_to_the_figure() -> None:
-    assert both("MedianRank", RANKS) == both("MedianRank", RANKS, test="wilcoxon")
-    assert both("Rank", RANKS) == both("Rank", RANKS, test="student")
-    assert both("Rank", RANKS) != both("Rank", RANKS, test="wilcoxon")
-
-
 @pytest.mark.parametrize("test", ["student", "fisher"])
 def test_a_test_of_means_is_refused_for_a_median(test: Any) -> None:
     with pytest.raises(InputError, match="a median over queries, which the test") as caught:
@@ -95,14 +88,6 @@ def test_the_interval_of_a_sum_is_of_the_sum() -> None:
     low, high = confidence_interval(counts[0])
     assert (first.low, first.high) == pytest.approx((4 * low, 4 * high))
     assert second.p_value == paired_test(counts[1], counts[0])
-
-
-def test_means_are_compared_as_ever() -> None:
-    first, second = both("AP", (BASE, BETTER))
-    assert (first.low, first.high) == confidence_interval(BASE)
-    assert (second.p_value, second.effect) == (
-        paired_test(BETTER, BASE), effect_size(BETTER, BASE),
-    )  # fmt: skip
 
 
 class _Most(Agg):  # type: ignore[misc]
@@ -143,9 +128,3 @@ def test_the_summary_of_every_measure_is_what_its_aggregator_does(name: str) -> 
         for value in row.tolist():
             aggregator.add(value)
         assert figure == pytest.approx(aggregator.result())
-
-
-def test_the_first_test_of_a_measure() -> None:
-    names = {"AP": "student", "GMAP": "student", "MedianRank": "wilcoxon", "NumQ": "student"}
-    for name, first in names.items():
-        assert first_test(parse_measures(name)[name]) == first

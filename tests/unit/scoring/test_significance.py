@@ -122,12 +122,6 @@ def test_fisher_of_no_difference_is_one(queries: int) -> None:
     assert fisher(np.zeros(queries)) == 1.0
 
 
-@pytest.mark.parametrize("queries", [16, 17, 50])
-def test_fisher_of_differences_that_cancel_is_one(queries: int) -> None:
-    half = [0.1 * i for i in range(queries // 2)]
-    assert fisher([*half, *(-d for d in half)]) == 1.0
-
-
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_fisher_does_not_depend_on_the_unit(scale: float) -> None:
     differences = np.random.default_rng(5).normal(0.2, 1, 30)
@@ -155,29 +149,12 @@ def test_student_is_scipys(seed: int, queries: int) -> None:
     assert paired_test(a, b, "student") == paired_test(a, b) == expected
 
 
-def test_student_by_hand() -> None:
-    # Differences .1 .2 .3: mean .2, standard deviation .1, t = .2 / (.1 / sqrt 3) = 2 sqrt 3.
-    # With two degrees of freedom p = 1 - t / sqrt(t^2 + 2).
-    t = 2 * math.sqrt(3)
-    assert paired_test([0.5, 0.6, 0.9], [0.4, 0.4, 0.6]) == pytest.approx(
-        1 - t / math.sqrt(t * t + 2)
-    )
-
-
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("queries", [1, 2, 10, 30, 200])
 def test_wilcoxon_is_scipys(seed: int, queries: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = rng.random(queries), rng.random(queries)
     assert paired_test(a, b, "wilcoxon") == stats.wilcoxon(a, b).pvalue
-
-
-@pytest.mark.parametrize("signs", list(product((1, -1), repeat=5))[:16])
-def test_wilcoxon_is_the_enumeration_of_signed_ranks(signs: tuple[int, ...]) -> None:
-    """Without ties or zeros p is the share of sign patterns with so extreme a sum of ranks."""
-    a = [0.5 + s * 0.01 * (rank**2) for rank, s in enumerate(signs, 1)]
-    ranks = [s * rank for rank, s in enumerate(signs, 1)]
-    assert paired_test(a, [0.5] * 5, "wilcoxon") == pytest.approx(enumerated_p(ranks))
 
 
 def test_wilcoxon_drops_zero_differences() -> None:
@@ -205,12 +182,6 @@ def test_differences_that_are_only_rounding_are_none(test: PairedTest) -> None:
     assert a[1] != b[1]
     assert paired_test(a, b, test) == 1.0
     assert differences(a, b).tolist() == [0.0, 0.0]
-
-
-def test_differences_of_real_values_are_the_differences_themselves() -> None:
-    rng = np.random.default_rng(1)
-    a, b = rng.random(500), rng.random(500)
-    assert differences(a, b).tolist() == (a - b).tolist()
 
 
 @every_test
@@ -287,12 +258,6 @@ def test_bonferroni_by_hand() -> None:
 
 
 @every_correction
-def test_an_empty_family_and_one_of_one(method: Correction) -> None:
-    assert correct([], method) == []
-    assert correct([0.03], method) == [0.03]
-
-
-@every_correction
 def test_correction_takes_arrays(method: Correction) -> None:
     assert correct(np.array([0.2, 0.01]), method) == correct([0.2, 0.01], method)  # type: ignore[arg-type]
 
@@ -327,29 +292,6 @@ def test_interval_is_scipys_within_monte_carlo_error(seed: int, queries: int, le
     )
 
 
-@pytest.mark.parametrize("queries", [2, 10, 50, 1000])
-def test_interval_contains_the_mean_and_lies_within_the_values(queries: int) -> None:
-    for seed in range(5):
-        values = sample(seed, queries)
-        low, high = confidence_interval(values)
-        assert values.min() <= low <= values.mean() <= high <= values.max()
-
-
-def test_interval_widens_with_the_level() -> None:
-    values = sample(1, 40)
-    ends = [confidence_interval(values, level) for level in (0.5, 0.8, 0.9, 0.95, 0.99)]
-    lows, highs = zip(*ends, strict=True)
-    assert list(lows) == sorted(lows, reverse=True)
-    assert list(highs) == sorted(highs)
-    assert len(set(lows)) == len(set(highs)) == 5
-
-
-def test_interval_narrows_with_the_number_of_queries() -> None:
-    """By the square root: a hundred times the queries, a tenth of the width."""
-    widths = [np.ptp(confidence_interval(np.tile([0.0, 1.0], n))) for n in (50, 5000)]
-    assert widths[0] / widths[1] == pytest.approx(10, rel=0.1)
-
-
 def test_interval_is_seeded() -> None:
     values = sample(1, 40)
     assert confidence_interval(values) == confidence_interval(values)
@@ -367,30 +309,6 @@ def test_interval_by_enumeration_of_all_resamples() -> None:
 @pytest.mark.parametrize("values", [[0.25], [0.5] * 30])
 def test_interval_of_equal_values_is_a_point(values: list[float]) -> None:
     assert confidence_interval(values) == (values[0], values[0])
-
-
-@pytest.mark.parametrize(("shift", "scale"), [(0.5, 1.0), (-0.25, 2.0), (0.0, 0.125)])
-def test_interval_moves_and_scales_with_the_values(shift: float, scale: float) -> None:
-    values = sample(3, 30)
-    low, high = confidence_interval(values)
-    assert confidence_interval(scale * values + shift) == pytest.approx(
-        (scale * low + shift, scale * high + shift)
-    )
-
-
-@pytest.mark.parametrize(("level", "least", "most"), [(0.95, 0.91, 0.98), (0.5, 0.43, 0.57)])
-def test_interval_covers_the_true_mean_as_often_as_it_says(
-    level: float, least: float, most: float
-) -> None:
-    """400 samples of 60: three standard errors are .033 and .075; a percentile interval runs a
-    little short. Data and resamples are seeded, so nothing here is left to chance."""
-    rng = np.random.default_rng(11)
-    covered = 0
-    for trial in range(400):
-        values = rng.beta(2, 3, 60)
-        low, high = confidence_interval(values, level, resamples=1000, seed=trial)
-        covered += low <= 2 / 5 <= high
-    assert least < covered / 400 < most
 
 
 @pytest.mark.parametrize("resamples", [1, 7, 30_000])
@@ -482,20 +400,6 @@ def compared(**kwargs: Any) -> dict[str, Compared]:
     return {row.system: row for row in rows}
 
 
-def test_wins_and_losses_are_counted_by_query_and_ties_are_neither() -> None:
-    rows = compared()
-    counts = {name: (row.wins, row.losses) for name, row in rows.items() if name != "base"}
-    assert counts == {"better": (6, 0), "mixed": (2, 2), "equal": (0, 0), "worse": (0, 6)}
-
-
-def test_baseline_is_shown_but_not_tested_against_itself() -> None:
-    row = compared()["base"]
-    assert row.figure == pytest.approx(0.35)
-    assert row.low < row.figure < row.high
-    tested = ("difference", "p_value", "corrected", "effect", "wins", "losses")
-    assert [getattr(row, name) for name in tested] == [None] * 6
-
-
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "none"])
 @every_test
 def test_each_system_is_tested_and_corrected_over_the_family_only(
@@ -520,19 +424,6 @@ def test_each_system_is_tested_and_corrected_over_the_family_only(
     }[correction]()
     assert [rows[name].p_value for name in others] == pytest.approx(raw)
     assert [rows[name].corrected for name in others] == pytest.approx(expected)
-
-
-def test_student_and_holm_are_the_default() -> None:
-    assert compared() == compared(test="student", correction="holm")
-
-
-def test_effects_and_intervals_are_those_of_significance() -> None:
-    for name, row in compared().items():
-        assert (row.low, row.high) == confidence_interval(SYSTEMS[name])
-        if name != "base":
-            assert row.effect == effect_size(SYSTEMS[name], BASE)
-    assert compared()["equal"].effect == 0.0
-    assert compared()["equal"].p_value == 1.0
 
 
 def test_difference_is_of_the_benchmarks_figures_and_tests_are_over_all_queries() -> None:
@@ -564,11 +455,6 @@ def test_the_measure_asked_for_is_the_one_compared() -> None:
     }
     assert compare(evaluations, "AP", baseline="b")[1].difference == pytest.approx(0.1)
     assert compare(evaluations, "RR", baseline="b")[1].difference == pytest.approx(-0.25)
-
-
-def test_a_baseline_alone_is_one_row() -> None:
-    (row,) = compare({"b": evaluation(BASE)}, "AP", baseline="b")
-    assert row == Compared("b", pytest.approx(0.35), *confidence_interval(BASE))
 
 
 @pytest.mark.parametrize("systems", [{}, {"s": BASE, "t": BASE}])

@@ -188,13 +188,6 @@ def test_there_are_forty() -> None:
     assert len(MALFORMED) >= 40
 
 
-def test_the_run_that_is_malformed_is_a_good_one(irtoolkit: Command, write: Write) -> None:
-    path = write("x.run", text(LINES))
-    answer = irtoolkit("check", path, *STRICT)
-    assert (answer.status, answer.err) == (0, "")
-    assert answer.out == f"{path}: 2 topics, {LAST} rows, no problems\n"
-
-
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_submission_is_refused_with_line_and_remedy(
     irtoolkit: Command, write: Write, name: str
@@ -211,13 +204,6 @@ def test_a_malformed_submission_is_refused_with_line_and_remedy(
     # Each says where it is, and ends with what to do.
     for problem in problems:
         assert re.fullmatch(rf"{re.escape(str(path))}:\d+: .+ \(.+\)", problem), problem
-
-
-def test_a_small_fault_is_not_said_to_be_many(write: Write) -> None:
-    """One wrong field makes one problem, or two where it breaks two rules at once."""
-    for name, (content, options, _, _) in MALFORMED.items():
-        if options == () and "gzip" not in name and not name.startswith("qrels"):
-            assert len(check_run(write("x.run", content))) <= 2, name
 
 
 # -- what is accepted ----------------------------------------------------------------------------
@@ -319,13 +305,6 @@ def test_a_tie_in_another_order_is_noted(irtoolkit: Command, write: Write) -> No
     assert irtoolkit("check", write("x.run", pairs("b 1 1", "a 2 1"))).err == ""
 
 
-def test_many_ties_are_noted_in_few_lines(irtoolkit: Command, write: Write) -> None:
-    rows = [f"q{i} Q0 {doc} {rank} 1 t" for i in range(9) for rank, doc in enumerate("ab", 1)]
-    answer = irtoolkit("check", write("x.run", text(rows)))
-    assert (answer.status, len(answer.err.splitlines())) == (0, 4)
-    assert answer.err.endswith("note: ... and 6 more like this\n")
-
-
 def test_many_problems_of_one_kind_are_abridged(irtoolkit: Command, write: Write) -> None:
     bad = [f"q{i} Q0 a 1 {score} t" for i, score in enumerate(["x", "inf", "1e99", "nan", "-"])]
     rows = ["q9 Q0 a one 1 t", *bad, "q9 Q0 b 1 1", *(f"q{i} Q0 b {i} 1 t" for i in (7, 8))]
@@ -350,24 +329,12 @@ def test_a_tie_is_noted_once_a_query(write: Write) -> None:
     assert [note.line for note in notes] == [2, 31]
 
 
-def test_a_rank_is_a_problem_once_a_query(write: Write) -> None:
-    path = write("x.run", text([f"{q} Q0 d{i:02} 1 {-i} t" for q in "ab" for i in range(30)]))
-    assert [problem.line for problem in check_run(path)] == [2, 32]
-    assert [problem.line for problem in check_run(path, strictness="trec")] == [2, 32]
-
-
 def test_strictness_and_pools_must_be_known(write: Write) -> None:
     path = write("x.run", text(LINES))
     with pytest.raises(InputError, match="no strictness 'very'"):
         check_run(path, strictness="very")
     with pytest.raises(InputError, match="no pools"):
         check_run(path, whole_pool=True)
-
-
-def test_a_parquet_run_is_checked_as_strictly(tmp_path: Path, write: Write) -> None:
-    Run.read(write("x.run", text(LINES[:-1]))).write(tmp_path / "x.parquet")
-    problems = check_run(tmp_path / "x.parquet", DATASET, whole_pool=True, strictness="trec")
-    assert [problem.found[:20] for problem in problems] == [f"query {Q2} lacks 1"[:20]]
 
 
 # -- CSFCube's ranked pools ----------------------------------------------------------------------
