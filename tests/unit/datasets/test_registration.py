@@ -7,17 +7,31 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import ir_datasets
 import pytest
+from ir_datasets.commands import export
 from ir_datasets.commands.export import is_tuple_elip
 
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.registration import with_real_types
 from tests.each import each
 
-Command = Callable[..., Any]
+Export = Callable[..., str]
+
+
+@pytest.fixture
+def exported(capsys: pytest.CaptureFixture[str]) -> Export:
+    """Returns what `ir_datasets export` prints, where irtoolkit's datasets are registered."""
+
+    def run(*words: str) -> str:
+        export.main(words)
+        return capsys.readouterr().out
+
+    return run
+
+
 KINDS = ("docs", "queries", "qrels", "scoreddocs")
 SAMPLES = [name for name in dataset_ids() if "/sample" in name]
 DERIVED = ["plotretrieval/sample/val/m3", "plotretrieval/sample/val/m3/book"]
@@ -78,19 +92,19 @@ def test_another_process_loads_a_pickled_dataset() -> None:
     assert int(done.stdout) == ir_datasets.load("quoter/sample/en/test").queries_count()
 
 
-def test_exported_queries_are_whole(irtoolkit: Command) -> None:
+def test_exported_queries_are_whole(exported: Export) -> None:
     for name in ("quoter/sample/en/test", "egret/sample/dev"):
         queries = list(ir_datasets.load(name).queries_iter())
-        lines = irtoolkit("ir_datasets", "export", name, "queries").out.splitlines()
+        lines = exported(name, "queries").splitlines()
         assert lines == ["\t".join(query) for query in queries]
-        rows = irtoolkit("ir_datasets", "export", name, "queries", "--format", "jsonl").out
+        rows = exported(name, "queries", "--format", "jsonl")
         assert [json.loads(row) for row in rows.splitlines()] == [q._asdict() for q in queries]
 
 
-def test_exported_qrels_are_qrels(irtoolkit: Command) -> None:
+def test_exported_qrels_are_qrels(exported: Export) -> None:
     rows = list(ir_datasets.load("csfcube/sample").qrels_iter())
-    exported = irtoolkit("ir_datasets", "export", "csfcube/sample", "qrels").out.splitlines()
-    assert exported == [f"{row.query_id} 0 {row.doc_id} {row.relevance}" for row in rows]
+    lines = exported("csfcube/sample", "qrels").splitlines()
+    assert lines == [f"{row.query_id} 0 {row.doc_id} {row.relevance}" for row in rows]
     words = ("--fields", "relevance", "ratings")
-    more = irtoolkit("ir_datasets", "export", "csfcube/sample", "qrels", *words).out.splitlines()
+    more = exported("csfcube/sample", "qrels", *words).splitlines()
     assert more[0].endswith(str(rows[0].ratings))
