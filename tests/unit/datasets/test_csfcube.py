@@ -21,6 +21,7 @@ import ir_measures
 import pytest
 
 import irtoolkit.datasets.csfcube_release as records
+import irtoolkit.measures  # noqa: F401  registers the measures of the protocol
 
 SAMPLE = Path(records.__file__).parent / "samples" / "csfcube"
 FACETS = ("background", "method", "result")
