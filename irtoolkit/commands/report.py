@@ -18,13 +18,12 @@ the dataset's own.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.paths import shown
+from irtoolkit.base.paths import is_url, on_disk, shown
 from irtoolkit.commands import add_measures, note, output_file, output_folder
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 from irtoolkit.commands._parsing import at_least
@@ -168,8 +167,8 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _tell_size(path: str, texts: int | None) -> None:
-    """Says how large a page is that is larger than most mails and sites take."""
-    size = os.path.getsize(path)
+    """Says how large a page on this machine is that is larger than most mails and sites take."""
+    size = 0 if is_url(path) else on_disk(path).stat().st_size
     if size > _LARGE:
         remedy = (
             "" if texts is None else "; fewer --texts make it smaller, by default they fit 1 MB"

@@ -89,9 +89,11 @@ def test_the_size_of_a_large_page_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr("irtoolkit.commands.report._LARGE", 1000)
-    out = tmp_path / "r.html"
-    answer = irtoolkit("report", "csfcube/sample", *runs("csfcube/sample"), "-o", out, *texts)
+    out = f"file://{tmp_path}/r.html"
+    outputs = ("-o", out, "-o", "memory://report.html")
+    answer = irtoolkit("report", "csfcube/sample", *runs("csfcube/sample"), *outputs, *texts)
     assert f"{out} has 0.1 MB" in answer.err
+    assert answer.err.count(" MB\n" if not texts else " MB;") == 1
     assert ("--texts" in answer.err) is bool(texts)
 
 
