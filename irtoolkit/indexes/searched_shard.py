@@ -16,7 +16,7 @@ from irtoolkit.indexes.strings import Strings
 
 
 class _Weights(NamedTuple):
-    """What a shard's postings weigh under a formula and an average length.
+    """The weights of a shard's postings under a formula and an average length.
 
     Attributes:
         table: the weight of each class.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, encode, rank_ids, translate
+from irtoolkit.base.plurals import number_of
 from irtoolkit.integrations.ranx_objects import (
     check_ordered,
     from_ranx,
@@ -83,7 +84,7 @@ def fuse_with_ranx(
     check_ordered(method)
     listed = [_run_of(ranx, run) for run in runs]
     if len(listed) < 2:
-        raise InputError(f"{len(listed)} runs to fuse", remedy="give at least two")
+        raise InputError(f"{number_of(len(listed), 'runs')} to fuse", remedy="give at least two")
     query_ids, _ = encode(query for run in listed for query in run.query_ids)
     theirs, excluded = normalised_for_ranx(listed, query_ids.tolist(), norm)
     with threads_kept():

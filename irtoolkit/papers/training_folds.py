@@ -91,8 +91,7 @@ def train_folds(
     models, rankings = [], []
     for number, fold in enumerate(dealt, 1):
         left_path = folder / f"fold-{number}.ids"
-        with atomic_text(left_path) as file:
-            file.writelines(f"{name}\n" for name in sorted({*fold, *already}))
+        _write_ids(left_path, sorted({*fold, *already}))
         without = replace(
             recipe, stages=tuple(_without(stage, left_path) for stage in recipe.stages)
         )
@@ -138,6 +137,24 @@ def _left_already(recipe: Recipe) -> list[str]:
     """Returns the ids that the recipe itself leaves out."""
     files = {stage.without for stage in recipe.stages if stage.without is not None}
     return [name for file in sorted(files) for name in read_ids(file).tolist()]
+
+
+def _write_ids(path: Path, ids: list[str]) -> None:
+    """Writes the ids that a model is not trained on, unless they are there.
+
+    Raises:
+        InputError: the file has other ids, so that the model beside it is of other folds.
+    """
+    if path.is_file():
+        if read_ids(str(path)).tolist() == ids:
+            return
+        raise InputError(
+            "the models in this folder are of other folds",
+            file=path,
+            remedy="name another folder, or remove this one",
+        )
+    with atomic_text(path) as file:
+        file.writelines(f"{name}\n" for name in ids)
 
 
 def _without(stage: Stage, left_path: Path) -> Stage:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.frames import is_frame
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.progress import tqdm
 from irtoolkit.ranking.fusion_inputs import refuse_strangers
 from irtoolkit.ranking.fusion_methods import Method, PointMethod, WholeRunMethod, method_named
@@ -80,7 +81,7 @@ def _runs_of(runs: Iterable[Any]) -> list[Run]:
         raise InputError("one run to fuse, not several", remedy="give a list of at least two")
     listed = [Run.of(run) for run in runs]
     if len(listed) < 2:
-        raise InputError(f"{len(listed)} runs to fuse", remedy="give at least two")
+        raise InputError(f"{number_of(len(listed), 'runs')} to fuse", remedy="give at least two")
     return listed
 
 

@@ -76,6 +76,16 @@ def test_a_fold_that_is_trained_is_not_trained_again(recipe: Recipe, tmp_path: P
     assert path.read_bytes() == first
 
 
+def test_models_of_other_folds_are_not_written_over(recipe: Recipe, tmp_path: Path) -> None:
+    out, path = tmp_path / "models", tmp_path / "oof.run"
+    with pytest.raises(KeyboardInterrupt):
+        train_folds(recipe, out, path, folds=2, train=Trainer(most=1))
+    before = (out / "fold-1.ids").read_bytes()
+    with pytest.raises(InputError, match="models in this folder are of other folds"):
+        train_folds(recipe, out, path, folds=3, train=Trainer())
+    assert (out / "fold-1.ids").read_bytes() == before
+
+
 def test_what_the_recipe_leaves_out_stays_out(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "left.ids").write_text("train0-0\ntrain1-0\n")
     left = replace(recipe.stages[0], without=str(tmp_path / "left.ids"))

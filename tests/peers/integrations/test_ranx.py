@@ -359,7 +359,7 @@ def test_fusion_takes_parameters_and_a_tag() -> None:
 
 def test_what_cannot_be_fused_is_refused() -> None:
     one, two = coarse("one", 1, range(2)), coarse("two", 2, range(2))
-    with pytest.raises(InputError, match="1 runs to fuse"):
+    with pytest.raises(InputError, match="1 run to fuse"):
         fuse_with_ranx([one])
     with pytest.raises(InputError, match="ranx cannot fuse by borda-bingo"):
         fuse_with_ranx([one, two], "borda-bingo")
