@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import Ints, is_word
 from irtoolkit.datasets.cache import CacheWriter, Schemas, Tables, parsed
+from irtoolkit.datasets.local.tsv import csv_rows
 from irtoolkit.datasets.relic_release import SCHEMAS, RelicRelease
 from irtoolkit.datasets.strictjson import TRUNCATED, read_members
 
@@ -36,8 +36,6 @@ _RESPONSE, _ERROR = "response_", "_ERROR"
 _TRUE, _FALSE = ("true", "1", "1.0"), ("", "false", "0", "0.0", "nan")
 # Whole numbers, also as pandas writes those of a column with gaps.
 _NUMBER = re.compile(r"([0-9]{1,9})(?:\.0)?")
-# The longest field that is read; prompts and reasoning of models may stand in further columns.
-_LONGEST = 1 << 24
 _SCHEMAS: Schemas = {**SCHEMAS, "subsets": {"query_id": pa.string(), "name": pa.string()}}
 
 
@@ -155,32 +153,33 @@ def read_examples(path: Path) -> Iterator[Example]:
     Raises:
         InputError: not CSV, a column is missing, or a value is not of its kind; with file and line.
     """
-    csv.field_size_limit(_LONGEST)
-    reader = csv.DictReader((f"{line}\n" for _, line in read_lines(path)), strict=True)
+    rows = csv_rows(read_lines(path), ",", path, TRUNCATED)
+    _, names = next(rows, (1, []))
+    problem = None
+    if absent := [name for name in _COLUMNS if name not in names]:
+        problem = f"there is no column {absent[0]}"
+    elif twice := [name for name in names if names.count(name) > 1]:
+        problem = f"two columns are named {twice[0]!r}"
+    if problem is not None:
+        raise InputError(problem, file=path, line=1, remedy=TRUNCATED)
     number = 0
-    try:
-        absent = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
-        if absent:
-            raise InputError(f"there is no column {absent[0]}", file=path, line=1, remedy=TRUNCATED)
-        line = reader.line_num + 1
-        for number, row in enumerate(reader, 1):
-            yield _example(path, line, str(number), row)
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(
-            f"not CSV: {error}", file=path, line=max(1, reader.line_num), remedy=TRUNCATED
-        ) from None
+    for line, fields in rows:
+        if not fields:
+            continue
+        number += 1
+        if len(fields) != len(names):
+            problem = f"{len(fields)} fields, and {len(names)} columns"
+            raise InputError(problem, file=path, line=line, remedy=TRUNCATED)
+        yield _example(path, line, str(number), dict(zip(names, fields, strict=True)))
     if not number:
         raise InputError("there are no examples", file=path, remedy=TRUNCATED)
 
 
-def _example(path: Path, line: int, query_id: str, row: Mapping[str, str | None]) -> Example:
+def _example(path: Path, line: int, query_id: str, row: Mapping[str, str]) -> Example:
     def refuse(problem: str) -> InputError:
         return InputError(problem, file=path, line=line, remedy=TRUNCATED)
 
-    values = {name: (row[name] or "").strip() for name in _COLUMNS}
-    if None in row or None in row.values():
-        raise refuse("the row has more or fewer fields than the first line")
+    values = {name: row[name].strip() for name in _COLUMNS}
     numbers = {name: _NUMBER.fullmatch(values[name]) for name in ("answer_quote_idx", "num_sents")}
     for name, match in numbers.items():
         if match is None:
@@ -210,13 +209,12 @@ def _example(path: Path, line: int, query_id: str, row: Mapping[str, str | None]
     )
 
 
-def _responses(row: Mapping[str, str | None]) -> dict[str, str]:
+def _responses(row: Mapping[str, str]) -> dict[str, str]:
     """Returns the responses of a row by the name of their model."""
     names = [name for name in row if name.startswith(_RESPONSE) and not name.endswith(_ERROR)]
-    failed = {name for name in names if (row.get(f"{name}{_ERROR}") or "").strip()}
+    failed = {name for name in names if row.get(f"{name}{_ERROR}", "").strip()}
     return {
-        name.removeprefix(_RESPONSE): "" if name in failed else (row[name] or "").strip()
-        for name in names
+        name.removeprefix(_RESPONSE): "" if name in failed else row[name].strip() for name in names
     }
 
 

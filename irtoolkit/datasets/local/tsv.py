@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 def csv_rows(
-    lines: Iterable[tuple[int, str]], head: str, path: Path
+    lines: Iterable[tuple[int, str]], head: str, path: Path, remedy: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     """Yields (first line, fields) of rows whose columns are separated as a header's are.
 
@@ -42,6 +42,7 @@ def csv_rows(
         lines: (number, line without its end) pairs.
         head: the header.
         path: the file, for messages.
+        remedy: what to do where a row is not CSV.
 
     Raises:
         InputError: a row is not CSV.
@@ -60,7 +61,7 @@ def csv_rows(
             yield first, row
             first = 0
     except csv.Error as error:
-        raise InputError(f"not CSV: {error}", file=path, line=first or 1) from None
+        raise InputError(f"not CSV: {error}", file=path, line=first or 1, remedy=remedy) from None
 
 
 def _reader(lines: Iterator[str], head: str) -> Reader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import long_context_relic
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.long_context_relic_release import EXAMPLES
 from irtoolkit.datasets.registration import Registered
 from irtoolkit.papers.analyses.relic_generation import is_right
 
@@ -132,6 +134,28 @@ def test_lines_are_those_of_the_file(release: Path) -> None:
     write(release, [ROW, {**ROW, "num_sents": "x"}])  # the first row has three lines
     with pytest.raises(InputError, match="csv:5: num_sents 'x'"):
         Dataset.load("long-context-relic").queries()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace("prefix,suffix", "prefix,prefix,suffix", 1), "two columns are named 'prefix'"),
+        (lambda text: text + "a,b\r\n", "csv:5: 2 fields, and 8 columns"),
+        (lambda text: text + '"a,b\r\n\r\n', "csv:5: not CSV: unexpected end of data (the release"),
+    ],
+)  # fmt: skip
+def test_damage_between_fields_is_refused(
+    release: Path, change: Callable[[str], str], message: str
+) -> None:
+    """As it would be where another file was read before: the longest field is the reader's own."""
+    write(release, [ROW])
+    path = release / EXAMPLES
+    path.write_bytes(change(path.read_bytes().decode()).encode())
+    usual = csv.field_size_limit()
+    with pytest.raises(InputError) as error:
+        Dataset.load("long-context-relic").queries()
+    assert message in str(error.value)
+    assert csv.field_size_limit() == usual
 
 
 def test_a_folder_without_the_files_is_none(release: Path, monkeypatch: Any) -> None:
