@@ -29,6 +29,7 @@ from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.index_folder import (
     KEPT,
     damage_of,
+    live,
     nothing_begun,
     refuse_changed,
     refuse_foreign,
@@ -153,10 +154,10 @@ def _build_at(
             refuse_changed(Manifest.read(copy), source, copy)
     else:
         refuse_foreign_at(url)
-    # What is in the copy otherwise is of an index that is no longer at the URL.
-    begun = [] if not (copy / manifests.NAME).is_file() else Manifest.read(copy).sources
-    other = not any(recorded.is_same(source) for recorded in begun)
-    build(data, retriever, view, copy, memory=memory, replace=replace or other, progress=progress)
+        # The copy may still hold an index that is no longer at the URL.
+        manifest = _manifest(retriever, form_of(retriever), view)
+        replace = not _is_begun(copy, manifests.NAME, manifest, source)
+    build(data, retriever, view, copy, memory=memory, replace=replace, progress=progress)
     put_index(copy, url, before)
     return opened_for(url, retriever)
 
@@ -191,18 +192,32 @@ def _begin(path: Path, manifest: Manifest, source: Source) -> None:
 def _replacing(path: Path, manifest: Manifest, source: Source) -> Iterator[writer.Target]:
     """Where another index is built in a folder; until it is complete, the one that is there stays."""
     target = writer.Target(path, manifests.REPLACEMENT)
-    try:
-        begun = target.read()
-        opened(path, begun)
-    except InputError:
-        begun = manifest
-    same = replaced(begun, sources=(), shards=()) == manifest
-    if not (same and begun.sources and begun.sources[-1].is_same(source)):
+    if not _is_begun(path, manifests.REPLACEMENT, manifest, source):
         target.write(manifest)
     yield target
     with written(path):
         (path / manifests.REPLACEMENT).replace(path / manifests.NAME)
     clean(path, Manifest.read(path))
+
+
+def _is_begun(path: Path, name: str, manifest: Manifest, source: Source) -> bool:
+    """Whether a folder holds the first documents of a source, or all, in an index that was made so.
+
+    Args:
+        path: the folder.
+        name: of the manifest in it.
+        manifest: that of the same index without documents.
+        source: the documents.
+    """
+    try:
+        begun = Manifest.read(path, name)
+        shards = opened(path, begun)
+    except InputError:
+        return False
+    same = replaced(begun, sources=(), shards=()) == manifest
+    sources = [recorded for recorded in begun.sources if recorded.is_same(source)]
+    alone = len(sources) == len(begun.sources) == 1
+    return same and alone and live(shards) == sources[0].documents
 
 
 def _format(retriever: Retriever, form: IndexFormat) -> int:

@@ -232,6 +232,32 @@ def test_the_copy_of_an_index_that_is_gone_is_replaced(home: Path) -> None:
     assert {hit.doc_id for hit in ir.open_index(URL).search("whale", k=30)} == set(list(DOCS)[20:])
 
 
+def test_a_copy_whose_index_is_gone_gives_no_setting_or_document_to_the_next() -> None:
+    import fsspec
+
+    def again(system: str, **settings: Any) -> StoredIndex:
+        fsspec.filesystem("memory").rm("/store", recursive=True)
+        index = ir.index(data(0, 20), system, URL, progress=False, **settings)
+        assert isinstance(index, StoredIndex) and not index.was_there
+        return index
+
+    built(URL)
+    assert again("bm25", k1=2.0).manifest.parameters["k1"] == 2.0
+    assert ir.open_index(URL).settings()["k1"] == 2.0  # type: ignore[attr-defined]
+    assert again("ql").manifest.retriever == "ql"
+    assert again("ql", stem="none").manifest.parameters["stem"] == "none"
+    for change in (
+        lambda index: index.delete(["d3"]),
+        lambda index: index.delete(["d3"]).merge(),
+        lambda index: index.add(data(20, 30, "second"), progress=False),
+    ):
+        change(again("bm25"))
+        assert len(again("bm25")) == 20
+    whole = rows(ir.open_index(URL))
+    next((local_index(URL) / "shards").rglob("lengths.npy")).write_bytes(b"")
+    assert rows(again("bm25")) == whole
+
+
 def test_other_indexes_and_other_files_are_refused(home: Path) -> None:
     built(URL)
     with pytest.raises(InputError, match=rf"the index {URL} holds other documents: first"):
