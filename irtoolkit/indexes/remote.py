@@ -26,6 +26,8 @@ from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.manifest import LISTING, NAME, Manifest, ShardEntry, check_shard
 from irtoolkit.indexes.shards import DELETED, SHARDS, deleted
 
+# The lock beside a copy that is being changed: its manifest is not that at the URL.
+CHANGING = "changing.lock"
 # Seconds for which the copies of shards that the index has no more are kept: a process may read them.
 _KEPT_SECONDS = 86_400
 # Times that an index may change while it is copied.
@@ -153,12 +155,18 @@ def _damaged(url: str, copy: Path) -> InputError:
 
 
 def _settle(folder: Path, text: str, manifest: Manifest) -> None:
-    """Makes a manifest that of the copy, and removes what nobody has read of others for long."""
+    """Makes a manifest that of the copy, and removes what nobody has read of others for long.
+
+    A copy that is being changed stays as it is.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / NAME
     if not path.is_file() or path.read_text("utf-8") != text:
-        with atomic_text(path) as out:
-            out.write(text)
+        with locked(folder.with_name(CHANGING), wait=False) as is_locked:
+            if not is_locked:
+                return
+            with atomic_text(path) as out:
+                out.write(text)
     names = {entry.name for entry in manifest.shards}
     for shard in (folder / SHARDS).glob("*"):
         with suppress(OSError):

@@ -11,13 +11,14 @@ from tempfile import TemporaryDirectory
 from irtoolkit.base import remote
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
+from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import on_disk, url_of
 from irtoolkit.base.progress import tqdm
 from irtoolkit.base.shared import offering, shared_place
 from irtoolkit.indexes.manifest import LISTING, NAME, Manifest, check_shard
-from irtoolkit.indexes.remote import is_index, local_index, manifest_at
+from irtoolkit.indexes.remote import CHANGING, is_index, local_index, manifest_at
 from irtoolkit.indexes.shards import DELETED, SHARDS
-from irtoolkit.indexes.writer import writing
+from irtoolkit.indexes.writer import being_written, writing
 
 
 @contextmanager
@@ -35,9 +36,28 @@ def changing(location: StrPath) -> Iterator[Path]:
             yield on_disk(location)
         return
     before, folder = manifest_at(url), local_index(url)
-    with writing(folder):
+    with writing(folder), uploaded(folder, url, before):
         yield folder
-        put_index(folder, url, before)
+
+
+@contextmanager
+def uploaded(folder: Path, url: str, before: str) -> Iterator[None]:
+    """Uploads the index of a folder as the block leaves it.
+
+    Readers of this machine do not put the manifest at the URL back into the folder until the block ends.
+
+    Args:
+        folder, url, before: see `put_index`.
+
+    Raises:
+        InputError: another process writes it; or see `put_index`.
+    """
+    with locked(folder.with_name(CHANGING), wait=False) as is_locked:
+        if not is_locked:
+            raise being_written(folder)
+        yield
+        text = _manifest_text(folder)
+    _upload(folder, url, before, text)
 
 
 def share_index(folder: Path) -> None:
@@ -62,9 +82,18 @@ def put_index(folder: Path, url: str, before: str) -> None:
     Raises:
         InputError: the manifest there is another one; or it cannot be written.
     """
+    _upload(folder, url, before, _manifest_text(folder))
+
+
+def _manifest_text(folder: Path) -> str:
+    Manifest.read(folder)  # raises the error of a folder without one
+    return (folder / NAME).read_text("utf-8")
+
+
+def _upload(folder: Path, url: str, before: str, text: str) -> None:
+    """Uploads an index whose manifest is a text: a reader may put the one before back meanwhile."""
     url = url.rstrip("/")
-    manifest = Manifest.read(folder)
-    text = (folder / NAME).read_text("utf-8")  # a reader may put the manifest before back meanwhile
+    manifest = Manifest.parse(text, folder / NAME)
     for entry in manifest.shards:
         check_shard(folder / SHARDS / entry.name, entry)
     sizes = {name: (folder / name).stat().st_size for name in _files(manifest, folder)}

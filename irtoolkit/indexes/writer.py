@@ -85,11 +85,15 @@ def writing(folder: Path, *, wait: bool = False) -> Iterator[None]:
     """
     with locked(folder / "lock", wait=wait) as is_locked:
         if not is_locked:
-            raise InputError(
-                f"another process is writing to the index {folder}",
-                remedy="wait until it has finished",
-            )
+            raise being_written(folder)
         yield
+
+
+def being_written(folder: Path) -> InputError:
+    """Returns the error for an index that another process is writing."""
+    return InputError(
+        f"another process is writing to the index {folder}", remedy="wait until it has finished"
+    )
 
 
 @dataclass(frozen=True)

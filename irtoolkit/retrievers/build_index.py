@@ -23,7 +23,7 @@ from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.manifest import Manifest, Source
 from irtoolkit.indexes.remote import copy_of, is_index, local_index, manifest_at
-from irtoolkit.indexes.remote_writer import put_index, share_index
+from irtoolkit.indexes.remote_writer import share_index, uploaded
 from irtoolkit.indexes.shards import clean, opened, written
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.index_folder import (
@@ -157,8 +157,8 @@ def _build_at(
         # The copy may still hold an index that is no longer at the URL.
         manifest = _manifest(retriever, form_of(retriever), view)
         replace = not _is_begun(copy, manifests.NAME, manifest, source)
-    build(data, retriever, view, copy, memory=memory, replace=replace, progress=progress)
-    put_index(copy, url, before)
+    with uploaded(copy, url, before):
+        build(data, retriever, view, copy, memory=memory, replace=replace, progress=progress)
     return opened_for(url, retriever)
 
 

@@ -217,6 +217,27 @@ def test_a_reader_in_the_middle_of_an_upload_sees_the_index_before(
     assert len(added) == len(ir.open_index(URL)) == 30
 
 
+def test_a_reader_in_the_middle_of_a_change_does_not_undo_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(URL)
+    with changing(URL) as folder:
+        changes.delete(folder, ["d3"])
+        assert len(ir.open_index(URL)) == 19
+    assert len(ir.open_index(URL)) == 19
+    write = Manifest.write
+
+    def read_then(self: Manifest, folder: Path, name: str = NAME) -> None:
+        write(self, folder, name)
+        ir.open_index(URL)
+
+    monkeypatch.setattr(Manifest, "write", read_then)
+    ir.open_index(URL).add(data(20, 30, "second"), progress=False)  # type: ignore[attr-defined]
+    assert len(ir.open_index(URL)) == 29
+    replaced = ir.index(data(20, 30, "second"), path=URL, replace=True, progress=False)
+    assert len(replaced) == len(ir.open_index(URL)) == 10
+
+
 def test_a_merge_removes_what_it_replaces(home: Path) -> None:
     built(URL).add(data(20, 30, "second"), progress=False).merge()
     built(home / "here").add(data(20, 30, "second"), progress=False).merge()
@@ -238,7 +259,8 @@ def test_a_copy_whose_index_is_gone_gives_no_setting_or_document_to_the_next() -
     def again(system: str, **settings: Any) -> StoredIndex:
         fsspec.filesystem("memory").rm("/store", recursive=True)
         index = ir.index(data(0, 20), system, URL, progress=False, **settings)
-        assert isinstance(index, StoredIndex) and not index.was_there
+        assert isinstance(index, StoredIndex)
+        assert not index.was_there
         return index
 
     built(URL)
