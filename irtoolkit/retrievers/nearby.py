@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.retrievers._faded import FadedTerms
-from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, is_listed
+from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, is_listed, keep_last
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import Task
 
@@ -56,17 +56,19 @@ class BM25Nearby(FadedTerms, BM25):
 
     def prepare(self, task: Task) -> Ask:
         ask = super().prepare(task)
+        near = keep_last(lambda docs: near_candidates(task, docs, self.span))
 
         def asked(query_task: Task) -> Scorer:
             scorer = ask(query_task)
 
             def candidates(docs: Ints) -> Block:
-                block, near = scorer(docs), near_candidates(task, docs, self.span)
+                block, counts = scorer(docs), near(docs)
 
                 def score(query: Ints) -> Matches:
                     scored: Any = block(query)
                     matches = scored.every() if is_listed(scored) else scored
-                    return Matches(with_evidence(matches.scores, near, self.weight), matches.shared)
+                    scores = with_evidence(matches.scores, counts, self.weight)
+                    return Matches(scores, matches.shared)
 
                 return score
 
@@ -149,9 +151,8 @@ def _shingles(words: list[str]) -> set[tuple[str, ...]]:
 
 def _standardised(scores: Any) -> Floats:
     """Returns each row with mean 0 and standard deviation 1; a row of equal scores is zeros."""
-    scores = np.ascontiguousarray(
-        scores
-    )  # a row is added up in the same order, whatever rows are beside it
+    # A row is added up in the same order, whatever rows are beside it.
+    scores = np.ascontiguousarray(scores)
     centred = scores - scores.mean(axis=1, keepdims=True)
     differs = np.ptp(scores, axis=1, keepdims=True) > 0
     standard: Floats = np.zeros_like(centred)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from typing import Any
 
 import pytest
 
+import irtoolkit as ir
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
 from irtoolkit.datasets.birco import MASK, MaskedQuery
+from irtoolkit.retrievers import nearby
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.nearby import BM25Nearby, nearness
+from irtoolkit.retrievers.task import Task
 from tests.datasets import register, scores_of
 from tests.tiny import WORDS
 
@@ -89,6 +94,20 @@ def test_passages_of_books_are_found_by_their_first_sentence() -> None:
     docs = {"emma:3+2": "ash", "emma:9+2": "elm", "jane:9+2": "oak"}
     found = scores_of(register(docs, {"q": "ash"}), BM25Nearby(weight=0.5))["q"]
     assert found["emma:3+2"] > found["emma:9+2"] > found["jane:9+2"]
+
+
+def test_documents_are_compared_once_for_all_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    compare = nearby.near_candidates
+
+    def counted(task: Task, docs: Ints, span: float) -> Any:
+        calls.append(len(docs))
+        return compare(task, docs, span)
+
+    monkeypatch.setattr(nearby, "near_candidates", counted)
+    index = ir.index({"t-1": "the whale", "t-2": "a ship"}, "bm25-nearby", progress=False)
+    assert [index.search(word)[0].doc_id for word in ("whale", "ship")] == ["t-1", "t-2"]
+    assert calls == [2]
 
 
 def test_ids_without_a_position_are_refused() -> None:
