@@ -103,8 +103,9 @@ def exact_rows(
 ) -> None:
     """Fills in the scores of those of some pairs whose document is between two numbers.
 
-    `queries` are (vectors in double precision, squares), `docs` (vectors, squares). `pairs` are (q, m) documents of each query, ascending,
-    and (q,) how many. Some documents are compared with all queries before the next are.
+    `queries` are (vectors in double precision, squares), `docs` (vectors, squares). `pairs` are (q, m)
+    documents of each query, ascending, and (q,) how many. Some documents are compared with all queries
+    before the next are.
     """
     places, counts = pairs
     cursors = np.empty(len(counts), np.int64)

@@ -5,22 +5,10 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
-
-if TYPE_CHECKING:
-    pass
-
 
 # Settings that a message lists where it has a guess.
 _LISTED = 20

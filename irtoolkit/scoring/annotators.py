@@ -20,7 +20,6 @@ from irtoolkit.scoring import agreement
 
 Pair = tuple[str, str]
 Rule = Literal["majority", "mean"]
-RULES: tuple[Rule, ...] = ("majority", "mean")
 # What becomes of pairs that not everybody has judged.
 Missing = Literal["refuse", "drop", "keep"]
 MISSING: tuple[Missing, ...] = ("refuse", "drop", "keep")
