@@ -71,11 +71,6 @@ def dataset_of_texts(
     query_texts: dict[str, str] = {}
     if queries is not None:
         query_texts = texts_of(queries, QUERIES)
-        for query_id, text in query_texts.items():
-            if not text.strip():
-                raise InputError(
-                    f"query {query_id} has no text", remedy="leave it out, or give it one"
-                )
         listed = [GenericQuery(query_id, text) for query_id, text in query_texts.items()]
         parts.append(QueriesHandler(lambda: listed, GenericQuery, name, None))
     if qrels is not None:

@@ -16,7 +16,7 @@ from irtoolkit.base.pipes import is_pipe
 from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.formats import DOC_FORMATS, DOC_IDS, DOC_TEXTS, TITLE, check_id
 from irtoolkit.datasets.local.sheets import TOPIC_IDS, TOPIC_TEXTS
-from irtoolkit.datasets.local.topics import TOPIC_FORMATS
+from irtoolkit.datasets.local.topics import read_topics
 from irtoolkit.datasets.text_file import FORMATS, format_of, is_text_file
 
 # The line, id and text of a document or query.
@@ -62,7 +62,7 @@ def _doc_rows(path: Path) -> Iterator[Row]:
 
 
 def _query_rows(path: Path) -> Iterator[Row]:
-    for topic in TOPIC_FORMATS[find_format("topics", path)](path):
+    for topic in read_topics(find_format("topics", path), path):
         yield topic.line, topic.query_id, topic.title or topic.description
 
 
@@ -75,7 +75,7 @@ def texts_of(source: Any, kind: TextKind, ids: Iterable[str] | None = None) -> d
         ids: ids of the texts, if `source` is a list of strings.
 
     Raises:
-        InputError: there are none, an id twice, or a text that is not a string.
+        InputError: there are none, an id twice, a text that is not a string, or a query without text.
     """
     texts: dict[str, str] = {}
     for doc_id, text in _pairs(source, kind, ids):
@@ -84,6 +84,8 @@ def texts_of(source: Any, kind: TextKind, ids: Iterable[str] | None = None) -> d
                 f"the text of {kind.noun} {doc_id} is {text!r}, which is not a string",
                 remedy="give every one a string",
             )
+        if kind is QUERIES and not text.strip():
+            raise InputError(f"query {doc_id} has no text", remedy="leave it out, or give it one")
         name = str(doc_id)
         if name in texts:
             raise _twice(source, name, kind)

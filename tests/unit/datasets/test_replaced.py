@@ -12,7 +12,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local.judgments import read_qrels
-from irtoolkit.datasets.replaced import with_candidates, with_qrels, with_topics
+from irtoolkit.datasets.replaced import with_candidates, with_parts, with_qrels, with_topics
 from irtoolkit.ranking.candidates import CORPUS_DEPTH, candidates_line, usual_depth
 from irtoolkit.ranking.systems import find_system
 from tests.datasets import Candidates, Docs, Queries
@@ -74,8 +74,20 @@ def test_topics_rank_the_corpus_or_the_pools_of_their_ids(write: Write) -> None:
     ],
 )
 def test_topics_that_cannot_be_asked(write: Write, name: str, text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        with_topics(sample(), write(name, text))
+    path = write(name, text)
+    for use in (
+        lambda: with_topics(sample(), path),
+        lambda: with_parts(sample(), queries=path),
+        lambda: ir.load(["a"], queries=path),
+    ):
+        with pytest.raises(InputError, match=said):
+            use()
+
+
+def test_queries_without_text_are_refused() -> None:
+    for queries in ({"q1": "a", "q2": " "}, [("q2", "")]):
+        with pytest.raises(InputError, match="query q2 has no text"):
+            with_parts(sample(), queries=queries)
 
 
 def test_other_judgments_keep_folds_that_they_cover(write: Write) -> None:
