@@ -14,7 +14,7 @@ from typing import Any
 from quality_rows import NAMED, Row, Table, model_of, runs_of
 
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.ranking.produce import refuse_missing
+from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.ranking.texts import TextQuery
@@ -64,7 +64,7 @@ def costs(table: Table, known: dict[str, Any]) -> dict[str, float]:
     }
     # What cannot run is told before hours are spent on what can.
     for each in {each for choices in made.values() for each in set().union(*choices)}:
-        refuse_missing(ranking(table, each)[1])
+        check_runnable(ranking(table, each)[1])
     return {
         name: max(sum(milliseconds(table, each) for each in choice) for choice in choices)
         for name, choices in made.items()

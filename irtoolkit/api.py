@@ -135,11 +135,11 @@ def index(
     from irtoolkit.ranking.build_index import DEFAULT, build
     from irtoolkit.ranking.memory_index import MemoryIndex
     from irtoolkit.ranking.order import dataset_then_system
-    from irtoolkit.ranking.systems import refuse_query_settings, system_of
+    from irtoolkit.ranking.systems import check_search_settings, system_of
     from irtoolkit.retrievers.index_sources import data_name
 
     data, system = dataset_then_system(data, system)
-    refuse_query_settings(settings)
+    check_search_settings(settings)
     if is_book(data) and path is None and ids is None:
         if (system is None and not settings) or is_book_system(system):
             return book_search(read_books([data]), system, settings, sentences, progress=progress)

@@ -20,7 +20,7 @@ from irtoolkit.base.reasons import reason_of
 from irtoolkit.base.textwidth import printable
 from irtoolkit.commands import _streams as streams
 from irtoolkit.commands._engines import engine_of
-from irtoolkit.commands._overwriting import files_read, refuse_overwriting
+from irtoolkit.commands._overwriting import check_overwriting, files_read
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, add_command, naming_flags
 from irtoolkit.commands._pipes import copy_pipes
 from irtoolkit.version import __version__
@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args = _parsed(parser, words or ["--help"])
             if _is_left_to_another(words, args.shared):
                 return 0
-            refuse_overwriting(args)
+            check_overwriting(args)
             copy_pipes(args)
             with engine_of(args):
                 status: int | None = args.execute(args)

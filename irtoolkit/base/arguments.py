@@ -52,7 +52,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             raise _not_taken(function, signature, kwargs, str(error)) from None
         for name, value in bound.arguments.items():
             if name in hints:
-                refuse_other_type(name, value, hints[name])
+                check_type(name, value, hints[name])
             # Data may be a dict of millions, settings by name are few.
             few = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
             if few or (_is_numpys(value) and isinstance(value, Real)):
@@ -71,7 +71,7 @@ def check_fields(record: Any) -> None:
     for name, hint in _hints(kind).items():
         if hasattr(record, name):
             value = getattr(record, name)
-            refuse_other_type(name, value, hint)
+            check_type(name, value, hint)
             object.__setattr__(record, name, own_types(value))
 
 
@@ -88,7 +88,7 @@ def _is_numpys(value: Any) -> bool:
     return type(value).__module__ == "numpy" and hasattr(value, "tolist")
 
 
-def refuse_other_type(name: str, value: Any, hint: Any) -> None:
+def check_type(name: str, value: Any, hint: Any) -> None:
     """Raises InputError if a value is not of a type; the message names the part that is not."""
     fault = _fault(name, value, hint)
     if fault is None:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_path, refuse_unwritable
-from irtoolkit.base.targets import refuse_nul
+from irtoolkit.base.files import StrPath, atomic_path, check_writable
+from irtoolkit.base.targets import check_target_name
 from irtoolkit.base.temporaries import begin_beside
 
 
@@ -45,9 +45,9 @@ def atomic_folder(path: StrPath) -> Iterator[Path]:
     When the block raises, the temporary folder is removed and nothing is left.
 
     Raises:
-        InputError: see `refuse_filled`; or the disk is full.
+        InputError: see `empty_folder`; or the disk is full.
     """
-    target = refuse_filled(path)
+    target = empty_folder(path)
     temporary = begin_beside(target)
     try:
         temporary.mkdir(parents=True)
@@ -61,15 +61,15 @@ def atomic_folder(path: StrPath) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def refuse_filled(path: StrPath) -> Path:
+def empty_folder(path: StrPath) -> Path:
     """Returns the absolute path of a folder to write, which is not there yet or empty.
 
     Raises:
         InputError: there is something in it already, or it cannot be written.
     """
-    refuse_nul(path, folder=True)  # an empty name would become the current folder
+    check_target_name(path, folder=True)  # an empty name would become the current folder
     target = Path(os.path.abspath(path))
-    refuse_unwritable(target, folder=True)
+    check_writable(target, folder=True)
     if target.is_dir() and any(target.iterdir()):
         raise InputError(
             "the folder is not empty", file=path, remedy="name another, or remove this one"

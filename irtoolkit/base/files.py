@@ -25,8 +25,8 @@ from irtoolkit.base.paths import StrPath as StrPath
 from irtoolkit.base.paths import on_disk, split_query, url_of
 from irtoolkit.base.pipes import copy_of_pipe, is_pipe
 from irtoolkit.base.streams import into_stream, is_special, stream_of
-from irtoolkit.base.targets import refuse_nul, refuse_packing
-from irtoolkit.base.targets import refuse_unwritable as refuse_unwritable
+from irtoolkit.base.targets import check_packing, check_target_name
+from irtoolkit.base.targets import check_writable as check_writable
 from irtoolkit.base.temporaries import begin_beside
 from irtoolkit.base.temporaries import is_temporary as is_temporary
 
@@ -105,7 +105,7 @@ def atomic_path(path: StrPath, *, like: StrPath | None = None) -> Iterator[Path]
             yield files[0]
         return
     target = on_disk(path)
-    refuse_nul(target)
+    check_target_name(target)
     if not target.name:
         raise InputError("cannot write: it names no file", file=path)
     if (number := stream_of(path)) is not None:
@@ -145,7 +145,7 @@ def atomic_path(path: StrPath, *, like: StrPath | None = None) -> Iterator[Path]
 @contextmanager
 def atomic_text(path: StrPath, *, like: StrPath | None = None) -> Iterator[TextIO]:
     """Yields a UTF-8 text file (gzip when the name ends in .gz) that appears only when complete."""
-    refuse_packing(path)
+    check_packing(path)
     with (
         atomic_path(path, like=like) as temporary,
         text_into(temporary, packed=is_gzip(path)) as out,

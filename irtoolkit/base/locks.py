@@ -9,7 +9,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
-from irtoolkit.base.targets import refuse_nul
+from irtoolkit.base.targets import check_target_name
 
 # Seconds between attempts to get a lock that another process has.
 _PAUSE = 0.02
@@ -41,7 +41,7 @@ def locked(
     # Of its own, so that threads that lock one path wait for each other too.
     lock = FileLock(path, is_singleton=False)
     try:
-        refuse_nul(path)
+        check_target_name(path)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(blocking=wait, poll_interval=_PAUSE)
     except Timeout:

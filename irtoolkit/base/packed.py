@@ -62,7 +62,7 @@ def is_plain(path: Path) -> bool:
     return not any(kind(head) for kind in kinds)
 
 
-def refuse_ratio(path: str | os.PathLike[str], unpacked: int, packed: int) -> None:
+def check_ratio(path: str | os.PathLike[str], unpacked: int, packed: int) -> None:
     """Raises InputError if a packed file unpacks to very much more than its size."""
     if unpacked > max(SMALL, MAX_RATIO * packed):
         raise InputError(
@@ -80,7 +80,7 @@ def _unpacked(path: Path, file: _Counted) -> io.BufferedReader:
     if form == "zip":
         raw.close()
         member, entry = opened_zip(path)
-        refuse_ratio(path, entry.file_size, entry.compress_size)
+        check_ratio(path, entry.file_size, entry.compress_size)
         return _buffered(member)
     return _buffered(_Unpacked(path, file, _READERS[form](raw)))
 
@@ -125,7 +125,7 @@ class _Unpacked(io.RawIOBase):
         data = self._read(len(into))
         into[: len(data)] = data
         self._out += len(data)
-        refuse_ratio(self._path, self._out, self._file.size)
+        check_ratio(self._path, self._out, self._file.size)
         return len(data)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.packed import refuse_ratio
+from irtoolkit.base.packed import check_ratio
 
 # Bytes that a row takes in memory beside the values of its columns: indices and numbers.
 _ROW = 32
@@ -76,6 +76,6 @@ def _checked_names(path: Path) -> list[str]:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     # Those of single columns end the process where they are damaged.
     size = sum(group.total_byte_size + _ROW * group.num_rows for group in groups)
-    refuse_ratio(path, size, os.path.getsize(path))
+    check_ratio(path, size, os.path.getsize(path))
     names: list[str] = metadata.schema.to_arrow_schema().names
     return names

@@ -127,7 +127,7 @@ def files_under(url: str) -> dict[str, RemoteFile]:
         if name.startswith(root)
     }
     for name in inside:
-        refuse_odd_name(name, url)
+        check_member_name(name, url)
     described = {name: _described(details) for name, details in inside.items()}
     with reaching(url):  # web servers list names only, and say more of each file
         return {
@@ -136,7 +136,7 @@ def files_under(url: str) -> dict[str, RemoteFile]:
         }
 
 
-def refuse_odd_name(name: str, url: str, *, single: bool = False) -> None:
+def check_member_name(name: str, url: str, *, single: bool = False) -> None:
     """Raises InputError if a name leads out of its folder, or is not single if it should be."""
     parts = name.replace(os.sep, "/").split("/")
     if {"", ".", ".."} & set(parts) or (single and len(parts) > 1):
@@ -237,7 +237,7 @@ def remove(url: str) -> None:
             return
 
 
-def refuse_unreachable(url: str, *, folder: bool = False) -> None:
+def check_writable_url(url: str, *, folder: bool = False) -> None:
     """Raises InputError if a URL cannot be written, before the work whose result goes there.
 
     Missing permission to write shows only when the result is written.

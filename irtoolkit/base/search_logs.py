@@ -55,10 +55,10 @@ class LogKind:
             InputError: it is not a log of the kind, or is one of another search.
         """
         content = self.read(log)
-        self.refuse_another(log, content, search)
+        self.check_same_search(log, content, search)
         return content
 
-    def refuse_another(
+    def check_same_search(
         self, log: StrPath | None, content: Mapping[str, Any], search: Mapping[str, Any]
     ) -> None:
         """Raises InputError if a log belongs to another search."""
@@ -82,7 +82,7 @@ def write_log(log: StrPath | None, search: Mapping[str, Any], results: Mapping[s
 
 @contextmanager
 def alone(log: StrPath | None) -> Iterator[None]:
-    """Refuses a log that another process writes: each would lose the other's points."""
+    """Raises InputError for a log that another process writes: each would lose the other's points."""
     if log is None or is_url(log):
         yield
         return

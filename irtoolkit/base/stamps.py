@@ -40,7 +40,7 @@ def unchanged(paths: Iterable[StrPath]) -> Iterator[None]:
     """
     before = stamps(paths)
     yield
-    refuse_changed(before)
+    check_unchanged(before)
 
 
 def stamps(paths: Iterable[StrPath]) -> Stamps:
@@ -48,7 +48,7 @@ def stamps(paths: Iterable[StrPath]) -> Stamps:
     return {path: stamp(path) for path in paths}
 
 
-def refuse_changed(before: Stamps) -> None:
+def check_unchanged(before: Stamps) -> None:
     """Raises InputError if a file has changed."""
     for path, earlier in before.items():
         if stamp(path) != earlier:

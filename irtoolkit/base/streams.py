@@ -58,7 +58,7 @@ def is_special(path: StrPath) -> bool:
     return os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target)
 
 
-def refuse_closed(number: int) -> None:
+def check_open(number: int) -> None:
     """Raises OSError if an open file is closed or not open for writing."""
     if number in CLOSED:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
@@ -88,7 +88,7 @@ def into_stream(number: int) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="irtoolkit-") as folder:
         half = Path(folder) / "whole"
         yield half
-        refuse_closed(number)
+        check_open(number)
         for stream in (sys.stdout, sys.stderr):
             if stream is not None and not stream.closed:
                 stream.flush()

@@ -7,7 +7,7 @@ import re
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, on_disk, split_query, url_of
-from irtoolkit.base.streams import is_special, refuse_closed, stream_of
+from irtoolkit.base.streams import check_open, is_special, stream_of
 
 # Ends of names that no file written here has, with what it would be: plain text.
 _NOT_WRITTEN = re.compile(
@@ -16,7 +16,7 @@ _NOT_WRITTEN = re.compile(
 _WRITTEN = (".gz", ".parquet")
 
 
-def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
+def check_writable(path: StrPath, *, folder: bool = False) -> None:
     """Raises InputError if a target cannot be written, before the work whose result goes there.
 
     Missing permission to write to a URL shows only when it is written.
@@ -27,18 +27,18 @@ def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
 
     Raises:
         InputError: the target is a folder instead of a file or the reverse, a folder on the way is a
-            file, permission is missing, no file can have the name, or `refuse_packing` refuses it.
+            file, permission is missing, no file can have the name, or `check_packing` refuses it.
     """
-    refuse_nul(path, folder=folder)
+    check_target_name(path, folder=folder)
     try:
-        _refuse_unwritable(path, folder)
+        _check_writable(path, folder)
         if not folder:
-            refuse_packing(path)
+            check_packing(path)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=path) from None
 
 
-def refuse_nul(path: StrPath, *, folder: bool = False) -> None:
+def check_target_name(path: StrPath, *, folder: bool = False) -> None:
     """Raises InputError for a target without a name, which blanks are not, or with a zero byte in it."""
     name = os.fspath(path)
     if not name.strip() or "\0" in (name if url_of(path) else os.fspath(on_disk(path))):
@@ -46,7 +46,7 @@ def refuse_nul(path: StrPath, *, folder: bool = False) -> None:
         raise InputError(f"cannot write: {name!r} is no name of a {kind}")
 
 
-def refuse_packing(path: StrPath) -> None:
+def check_packing(path: StrPath) -> None:
     """Raises InputError if a file's name ends in that of a packing that cannot be written.
 
     A pipe or device may have any name.
@@ -64,15 +64,15 @@ def refuse_packing(path: StrPath) -> None:
     )
 
 
-def _refuse_unwritable(path: StrPath, folder: bool) -> None:
+def _check_writable(path: StrPath, folder: bool) -> None:
     url = url_of(path)
     if url is not None:
         from irtoolkit.base import remote
 
-        remote.refuse_unreachable(url, folder=folder)
+        remote.check_writable_url(url, folder=folder)
         return
     if not folder and (number := stream_of(path)) is not None:
-        refuse_closed(number)
+        check_open(number)
         return
     target, name = on_disk(path), os.fspath(path)
     if os.path.islink(real := os.path.realpath(target)):

@@ -46,7 +46,7 @@ def instead_of_home() -> None:
     )
 
 
-def refuse_lost_home() -> None:
+def check_home_lasts() -> None:
     """Raises InputError if anything written in ir_datasets' home is lost when this process ends."""
     home = _instead.get(os.environ.get(_VARIABLE, ""))
     if home is not None:

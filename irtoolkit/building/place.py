@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text, is_temporary, refuse_unwritable
+from irtoolkit.base.files import atomic_text, check_writable, is_temporary
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import as_given
 from irtoolkit.datasets.built import ABOUT, FORMAT, described
@@ -32,7 +32,7 @@ def alone(folder: Path, unfinished: Iterable[str]) -> Iterator[None]:
     Raises:
         InputError: another build is writing there; it holds something else, or cannot be written.
     """
-    refuse_taken(folder, unfinished)
+    check_free(folder, unfinished)
     new = not folder.is_dir()
     try:
         with locked(folder / _LOCK, wait=False, remove=True) as acquired:
@@ -49,8 +49,8 @@ def alone(folder: Path, unfinished: Iterable[str]) -> Iterator[None]:
                 folder.rmdir()
 
 
-def refuse_taken(folder: Path, unfinished: Iterable[str]) -> None:
-    """Refuses a folder that holds anything but a build.
+def check_free(folder: Path, unfinished: Iterable[str]) -> None:
+    """Raises InputError for a folder that holds anything but a build.
 
     Args:
         folder: the folder.
@@ -59,7 +59,7 @@ def refuse_taken(folder: Path, unfinished: Iterable[str]) -> None:
     Raises:
         InputError: it holds something else, or cannot be written.
     """
-    refuse_unwritable(folder, folder=True)
+    check_writable(folder, folder=True)
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if names - {_LOCK} and not names & {ABOUT, *unfinished}:
         raise InputError("the folder is not empty", file=folder, remedy="name another")
@@ -101,8 +101,8 @@ def is_of_others(folder: Path, key: str) -> bool:
     return True
 
 
-def refuse_changed(folder: Path, key: str, replace: bool) -> None:
-    """Refuses to replace a complete benchmark of other texts or settings.
+def check_unchanged(folder: Path, key: str, replace: bool) -> None:
+    """Raises InputError rather than replace a complete benchmark of other texts or settings.
 
     Args:
         folder: the folder.
@@ -120,8 +120,8 @@ def refuse_changed(folder: Path, key: str, replace: bool) -> None:
         )
 
 
-def refuse_other(folder: Path, key: str, replace: bool) -> None:
-    """Refuses as `refuse_changed` does, otherwise marks an existing benchmark as incomplete.
+def check_same(folder: Path, key: str, replace: bool) -> None:
+    """Raises InputError as `check_unchanged` does, otherwise marks an existing benchmark as incomplete.
 
     Args:
         folder: the folder.
@@ -131,7 +131,7 @@ def refuse_other(folder: Path, key: str, replace: bool) -> None:
     Raises:
         InputError: it is a benchmark of others.
     """
-    refuse_changed(folder, key, replace)
+    check_unchanged(folder, key, replace)
     (folder / ABOUT).unlink(missing_ok=True)  # it is no benchmark until it is whole again
 
 

@@ -17,7 +17,7 @@ from irtoolkit.datasets.editions.edges import Edges, edges_of, without
 from irtoolkit.datasets.editions.lines import written_out
 from irtoolkit.datasets.editions.pages import BREAK
 from irtoolkit.datasets.editions.plain import DROPPED, cleared
-from irtoolkit.datasets.encodings import encoding_of, refuse_damaged
+from irtoolkit.datasets.encodings import check_encoding, encoding_of
 
 # Characters of a block; of a line at most, longer ones are divided; and that a publisher's header, or
 # the caption of a picture, has at most.
@@ -59,7 +59,7 @@ class Source:
                 while piece := raw.read(PIECE):
                     yield piece
 
-        refuse_damaged(pieces)
+        check_encoding(pieces)
         codec, errors, name = encoding_of(pieces)
         with opened() as raw, io.TextIOWrapper(raw, codec, errors) as text:
             edges = edges_of(iter(lambda: text.readline(LONGEST_LINE), ""))

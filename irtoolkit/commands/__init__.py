@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import refuse_unwritable
+from irtoolkit.base.files import check_writable
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.base.plurals import number_of
@@ -75,8 +75,8 @@ def output_file(name: str) -> OutputFile:
         InputError: it cannot be written, or is -.
     """
 
-    refuse_dash(name, "file")
-    refuse_unwritable(name)
+    check_not_dash(name, "file")
+    check_writable(name)
     _tell_new_folder(name)
     return OutputFile(name)
 
@@ -100,7 +100,7 @@ def output_place(name: str) -> OutputFile:
     Raises:
         InputError: it is -. Whether it can be written is the command's to look at.
     """
-    refuse_dash(name, "file")
+    check_not_dash(name, "file")
     return OutputFile(name)
 
 
@@ -110,8 +110,8 @@ def output_folder(name: str) -> str:
     Errors as for `output_file`.
     """
 
-    refuse_dash(name, "folder")
-    refuse_unwritable(name, folder=True)
+    check_not_dash(name, "folder")
+    check_writable(name, folder=True)
     return name
 
 
@@ -121,7 +121,7 @@ def local_folder(name: str) -> str:
     Raises:
         InputError: it is a URL, too.
     """
-    _refuse_url(name, "folder")
+    _check_not_url(name, "folder")
     return output_folder(name)
 
 
@@ -130,11 +130,11 @@ def local_file(name: str) -> OutputFile:
 
     Errors as for a folder.
     """
-    _refuse_url(name, "file")
+    _check_not_url(name, "file")
     return output_file(name)
 
 
-def refuse_dash(name: str, kind: str) -> None:
+def check_not_dash(name: str, kind: str) -> None:
     """Raises InputError for a target -, which is standard output for other commands."""
     if name == "-":
         stream = "/dev/stdout is standard output, " if kind == "file" else ""
@@ -143,7 +143,7 @@ def refuse_dash(name: str, kind: str) -> None:
         )
 
 
-def _refuse_url(name: str, kind: str) -> None:
+def _check_not_url(name: str, kind: str) -> None:
     if is_url(name):
         raise InputError(
             f"{name} is a URL, and this command writes to {kind}s of this machine",

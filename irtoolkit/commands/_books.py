@@ -46,9 +46,9 @@ def open_books(
     from irtoolkit.ranking.book_index import BookIndex
     from irtoolkit.ranking.book_search import book_search, is_book_system, told_share
     from irtoolkit.ranking.build_index import DEFAULT
-    from irtoolkit.ranking.systems import find_system, refuse_query_settings
+    from irtoolkit.ranking.systems import check_search_settings, find_system
 
-    refuse_query_settings(settings)
+    check_search_settings(settings)
     length = _sentences(settings.pop("length", None), sentences)
     size = usual if length is None else length
     novels = read_books(paths)

@@ -39,7 +39,7 @@ def files_read(parser: argparse.ArgumentParser) -> tuple[str, ...]:
     return tuple(names)
 
 
-def refuse_overwriting(args: argparse.Namespace) -> None:
+def check_overwriting(args: argparse.Namespace) -> None:
     """Raises InputError if an output file is also an input, or is written twice.
 
     A file is the same however it is spelt: through links, as a URL, or in another case if the file

@@ -123,7 +123,7 @@ class CommandParser(argparse.ArgumentParser):
         while several and rest and not rest[0].startswith("-"):
             getattr(parsed, several[-1]).append(rest.pop(0))
         if rest:
-            self._refuse(rest[0])
+            self._fail(rest[0])
         if pairs:
             parsed.settings = [*parsed.settings, *pairs]
             setattr(parsed, FLAGS, flags)
@@ -154,13 +154,13 @@ class CommandParser(argparse.ArgumentParser):
             if not equals:
                 value = next(rest, "--")
                 if value.startswith("-") and not _NUMBER.fullmatch(value):
-                    self._refuse(flag)
+                    self._fail(flag)
             key = flag[2:].replace("-", "_")
             flags[key] = flag
             pairs.append(f"{key}={value}")
         return remaining, flags, pairs
 
-    def _refuse(self, word: str) -> NoReturn:
+    def _fail(self, word: str) -> NoReturn:
         if not word.startswith("-"):
             self.error(f"one argument too many: {word!r}{self._hint()}")
         flag = word.partition("=")[0]

@@ -25,7 +25,7 @@ def copy_pipes(args: argparse.Namespace) -> None:
     Raises:
         InputError: a pipe cannot be read, or is named twice.
     """
-    _refuse_twice(args)
+    _check_distinct(args)
     for name in args.files_read:
         value, ending = getattr(args, name, None), _ENDINGS.get(name)
         if isinstance(value, str):
@@ -34,7 +34,7 @@ def copy_pipes(args: argparse.Namespace) -> None:
             setattr(args, name, [_copied(word, ending) for word in value])
 
 
-def _refuse_twice(args: argparse.Namespace) -> None:
+def _check_distinct(args: argparse.Namespace) -> None:
     """Raises InputError if a stream or a pipe is named in two places: its content is of one of them."""
     identities: set[object] = set()
     for word in _words(args):

@@ -64,7 +64,7 @@ def add_fusion(parser: argparse.ArgumentParser) -> None:
 FLAGS = ("log", "methods", "normalise", "step", "inner", "test")
 
 
-def refuse_other(args: argparse.Namespace) -> None:
+def check_arguments(args: argparse.Namespace) -> None:
     """Raises InputError for arguments of the one kind of search with the other."""
 
     if args.runs is None:

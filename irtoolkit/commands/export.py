@@ -21,7 +21,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.plurals import number_of
-from irtoolkit.commands import add_output, note, refuse_dash
+from irtoolkit.commands import add_output, check_not_dash, note
 
 HELP = "write a dataset for BEIR, MTEB, the Hub, Pyserini or TIRA"
 EXAMPLES = (
@@ -65,12 +65,12 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _write_folder(args: argparse.Namespace) -> None:
-    from irtoolkit.base.durable import refuse_filled
+    from irtoolkit.base.durable import empty_folder
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.integrations.exports.card import is_export, restate
     from irtoolkit.integrations.exports.export import export_folder
     from irtoolkit.integrations.exports.licences import licence_of
-    from irtoolkit.integrations.exports.push import push, refuse_closed, repository
+    from irtoolkit.integrations.exports.push import check_licence, push, repository
     from irtoolkit.integrations.exports.source import Source
 
     folder = args.folder
@@ -80,7 +80,7 @@ def _write_folder(args: argparse.Namespace) -> None:
             "FOLDER is missing, after the form" if folder is None else "two outputs",
             remedy=f"irtoolkit export {args.dataset} {args.what} {folder or name}",
         )
-    refuse_dash(folder, "folder")
+    check_not_dash(folder, "folder")
     if args.push is not None:
         repository(args.push)
         if is_export(
@@ -91,10 +91,10 @@ def _write_folder(args: argparse.Namespace) -> None:
             note(f"{folder}: was exported before, and is published as it is")
             note(f"published: {push(folder, args.push, private=args.private)}")
             return
-    refuse_filled(folder)
+    empty_folder(folder)
     source = Source(Dataset.load(args.dataset), args.query, args.doc, args.split)
     if args.push is not None:
-        refuse_closed(licence_of(source.about, args.licence).id, args.dataset)
+        check_licence(licence_of(source.about, args.licence).id, args.dataset)
     licence = export_folder(source, args.what, folder, args.licence)
     counted = ", ".join(number_of(number, name, ",") for name, number in source.counts.items())
     note(f"{folder}: {counted}")

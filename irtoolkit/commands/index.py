@@ -86,7 +86,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.home import is_temporary_cache
     from irtoolkit.indexes.remote import is_index
     from irtoolkit.ranking.build_index import build, folder_index, open_kept
-    from irtoolkit.ranking.systems import find_system, refuse_query_settings
+    from irtoolkit.ranking.systems import check_search_settings, find_system
     from irtoolkit.retrievers.index_sources import dataset_with
 
     if args.system is not None:
@@ -124,7 +124,7 @@ def execute(args: argparse.Namespace) -> None:
             existing = folder_index(args.output, args.system, settings, data.parts)
             index = existing.add(data, memory=memory)
         else:
-            refuse_query_settings(settings)
+            check_search_settings(settings)
             resolved = find_system(args.system or "bm25", settings, data.parts)
             if resolved.retriever.name == "lucene":
                 _build_lucene(data, resolved, args)

@@ -87,7 +87,7 @@ def execute(args: argparse.Namespace) -> None:
 
     named = [name for text in args.systems for name in text.split(",") if name]
     systems = [name.removeprefix(f"{args.experiment}:") for name in named]
-    _refuse_unused(args)
+    _check_used(args)
     if args.experiment is None:
         _list_tables(args, systems)
         return
@@ -129,7 +129,7 @@ def _say(line: str) -> None:
     tqdm.write(line, file=sys.stderr)
 
 
-def _refuse_unused(args: argparse.Namespace) -> None:
+def _check_used(args: argparse.Namespace) -> None:
     """Raises InputError if a flag is given that a list of rows does not read."""
 
     mode = "--list" if args.list else "--missing" if args.missing else None

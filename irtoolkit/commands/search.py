@@ -82,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     places, text = _divided([args.index, *args.text])
     if text is None:
-        _refuse_documents_from_stdin()
+        _check_not_stdin()
     index = _opened(places, args)
     if text is not None:
         _show(index, text, args)
@@ -111,7 +111,7 @@ def execute(args: argparse.Namespace) -> None:
         note(_skipped(blank))
 
 
-def _refuse_documents_from_stdin() -> None:
+def _check_not_stdin() -> None:
     from irtoolkit.base.pipes import is_copied
 
     if is_copied(0):

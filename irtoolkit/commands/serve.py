@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.plurals import number_of
-from irtoolkit.base.targets import refuse_nul
+from irtoolkit.base.targets import check_target_name
 from irtoolkit.commands import note
 from irtoolkit.commands._serving import add_address, check_no_token
 
@@ -109,7 +109,7 @@ def _execute(args: argparse.Namespace) -> None:
     if args.mcp:
         _need("mcp", "mcp")
     _check_access(args)
-    refuse_nul(args.folder, folder=True)
+    check_target_name(args.folder, folder=True)
     from irtoolkit.apps.serve.library import Library
 
     serves = not (args.measure or args.prepare or args.mcp)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text, refuse_unwritable
+from irtoolkit.base.files import atomic_text, check_writable
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import note, output_place, size_of
 
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     form = args.form or _form(args.dataset)
     pools = [str(path).endswith(".json") for path in args.runs]
-    refuse_unwritable(args.output, folder=form == "csfcube" and not all(pools))
+    check_writable(args.output, folder=form == "csfcube" and not all(pools))
     if form != "trec" and (args.metadata != "none" or args.about):
         raise InputError(f"the form {form} has no room for metadata", remedy="use --form trec")
     if len(args.runs) > 1 and not all(pools):

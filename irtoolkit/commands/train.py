@@ -145,7 +145,7 @@ def execute(args: argparse.Namespace) -> None:
     if args.grid:
         search_settings(args, settings, _training)
         return
-    _refuse_alone(args)
+    _check_combinations(args)
     if args.out_of_fold is not None and not args.show:
         _rank_folds(args, recipe)
         return
@@ -166,7 +166,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _check_flags(args: argparse.Namespace) -> None:
-    """Refuses flags with which no training can begin, even if none is to begin."""
+    """Raises InputError for flags with which no training can begin, even if none is to begin."""
 
     if args.device is not None:
         from irtoolkit.models.loading import torch_device
@@ -206,7 +206,7 @@ def _training(args: argparse.Namespace) -> Any:
     return partial(train_with, engine, ranks_of(engine, args.workers), **options)
 
 
-def _refuse_alone(args: argparse.Namespace) -> None:
+def _check_combinations(args: argparse.Namespace) -> None:
     for flag in ("by", "seeds", "log"):
         if getattr(args, flag) is not None:
             raise InputError(

@@ -37,7 +37,7 @@ from irtoolkit.commands import (
 )
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import at_least
-from irtoolkit.commands._tune_fusion import add_fusion, refuse_other, tune_fusions
+from irtoolkit.commands._tune_fusion import add_fusion, check_arguments, tune_fusions
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -90,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    refuse_other(args)
+    check_arguments(args)
     if args.runs is not None:
         tune_fusions(args)
         return

@@ -103,7 +103,7 @@ def read_books(paths: Sequence[StrPath]) -> list[Novel]:
 
 
 def _read(path: StrPath) -> Novel:
-    _refuse_documents(path)
+    _check_not_documents(path)
     url = url_of(path)
     if url is None:
         return read_novel(path)
@@ -112,7 +112,7 @@ def _read(path: StrPath) -> Novel:
     return novel_of(local(url).read_bytes(), name.stem, file=name.name)
 
 
-def _refuse_documents(path: StrPath) -> None:
+def _check_not_documents(path: StrPath) -> None:
     """Raises InputError if a file of JSON lines or TREC documents has the file name of a book."""
     try:
         with open(local(path), "rb") as raw:

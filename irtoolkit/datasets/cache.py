@@ -30,8 +30,8 @@ from irtoolkit.base.home import CACHE_VARIABLE as CACHE_VARIABLE
 from irtoolkit.base.home import cache_home as cache_home
 from irtoolkit.base.jsons import load_json
 from irtoolkit.base.locks import locked, remove_left
+from irtoolkit.base.stamps import check_unchanged, stamps
 from irtoolkit.base.stamps import content_hash as content_hash
-from irtoolkit.base.stamps import refuse_changed, stamps
 
 # Raise this when the layout of the cached tables changes, or code that all loaders share makes
 # other rows of the same files. If only one loader changes, raise the `version` of its kind.
@@ -137,7 +137,7 @@ def parsed(
     if tables is None:
         with _scratch(folder) as scratch:
             _fill(scratch, schemas, parse)
-            refuse_changed(before)  # the key is that of the files as they were
+            check_unchanged(before)  # the key is that of the files as they were
             if _MAPPED_STAY:
                 _keep(scratch, folder)
                 tables = _open(folder, schemas)

@@ -95,7 +95,7 @@ def encoding_of(pieces: Pieces, any_kind: bool = False) -> Encoding:
     return Encoding("cp1252", "replace", "windows-1252")
 
 
-def refuse_damaged(pieces: Pieces) -> None:
+def check_encoding(pieces: Pieces) -> None:
     """Raises InputError if text is UTF-8 except for a few bytes, or does not fit Windows-1252.
 
     Raises:

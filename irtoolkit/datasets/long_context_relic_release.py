@@ -176,25 +176,25 @@ def read_examples(path: Path) -> Iterator[Example]:
 
 
 def _example(path: Path, line: int, query_id: str, row: Mapping[str, str]) -> Example:
-    def refuse(problem: str) -> InputError:
+    def invalid(problem: str) -> InputError:
         return InputError(problem, file=path, line=line, remedy=TRUNCATED)
 
     values = {name: row[name].strip() for name in _COLUMNS}
     numbers = {name: _NUMBER.fullmatch(values[name]) for name in ("answer_quote_idx", "num_sents")}
     for name, match in numbers.items():
         if match is None:
-            raise refuse(f"{name} {values[name]!r:.40} is not a whole number")
+            raise invalid(f"{name} {values[name]!r:.40} is not a whole number")
     start, length = (int(match[1]) for match in numbers.values() if match is not None)
     if not length:
-        raise refuse("num_sents is 0")
+        raise invalid("num_sents is 0")
     for name in ("book_title", "answer_quote_text"):
         if not values[name]:
-            raise refuse(f"{name} is empty")
+            raise invalid(f"{name} is empty")
     if not values["prefix"] and not values["suffix"]:
-        raise refuse("prefix and suffix are empty")
+        raise invalid("prefix and suffix are empty")
     for name in SUBSETS.values():
         if values[name].lower() not in (*_TRUE, *_FALSE):
-            raise refuse(f"{name} is {values[name]!r:.40}, not TRUE or FALSE")
+            raise invalid(f"{name} is {values[name]!r:.40}, not TRUE or FALSE")
     return Example(
         query_id,
         line,

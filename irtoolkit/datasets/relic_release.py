@@ -182,34 +182,34 @@ def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
 
 
 def _book(path: Path, name: str, record: Any, line: int) -> Book:
-    def refuse(problem: str) -> InputError:
+    def invalid(problem: str) -> InputError:
         return InputError(f"book {named(name)} {problem}", file=path, line=line, remedy=TRUNCATED)
 
     if not is_word(name) or ":" in name:
-        raise refuse("has a name with white space or a colon")
+        raise invalid("has a name with white space or a colon")
     keys = {"quotes": dict, "sentences": list, "candidates": dict}
     if not isinstance(record, dict) or any(
         not isinstance(record.get(k), t) for k, t in keys.items()
     ):
-        raise refuse("needs quotes, sentences and candidates")
+        raise invalid("needs quotes, sentences and candidates")
     sentences = record["sentences"]
     if not all(isinstance(sentence, str) for sentence in sentences):
-        raise refuse("has a sentence that is not text")
+        raise invalid("has a sentence that is not text")
     starts: dict[int, Ints] = {}
     for key, listed in record["candidates"].items():
         match = _CANDIDATES.fullmatch(key)
         if match is None or not isinstance(listed, list):
-            raise refuse(f"has candidates {key!r}, not lists named 1_sentence and so on")
+            raise invalid(f"has candidates {key!r}, not lists named 1_sentence and so on")
         length = int(match[1])
         if length in starts:
-            raise refuse(f"has candidates of {length} sentences twice")
+            raise invalid(f"has candidates of {length} sentences twice")
         if not all(type(start) is int for start in listed):
-            raise refuse(f"has candidates {key} that are not whole numbers")
+            raise invalid(f"has candidates {key} that are not whole numbers")
         if listed and (min(listed) < 0 or max(listed) + length > len(sentences)):
-            raise refuse(f"has a candidate in {key} that ends past its {len(sentences)} sentences")
+            raise invalid(f"has a candidate in {key} that ends past its {len(sentences)} sentences")
         positions = np.unique(np.array(listed, dtype=np.int64))
         if len(positions) != len(listed):
-            raise refuse(f"has a candidate twice in {key}")
+            raise invalid(f"has a candidate twice in {key}")
         starts[length] = positions
     return Book(name, tuple(sentences), starts)
 

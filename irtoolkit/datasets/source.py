@@ -59,7 +59,7 @@ class ReleaseSource:
             return folder_at(url)
         for folder in self._places():
             if folder.is_dir():
-                self._refuse_missing(folder, [n for n in self.files if (folder / n).is_file()])
+                self._check_complete(folder, [n for n in self.files if (folder / n).is_file()])
                 if self.has_part(folder):
                     return folder
         return None
@@ -81,10 +81,10 @@ class ReleaseSource:
         files = files_under(address)
         if not files:
             return None
-        self._refuse_missing(address, files)
+        self._check_complete(address, files)
         return address
 
-    def _refuse_missing(self, location: StrPath, files: Collection[str]) -> None:
+    def _check_complete(self, location: StrPath, files: Collection[str]) -> None:
         missing = [name for name in self.files if name not in files]
         if missing:
             raise InputError(

@@ -65,7 +65,7 @@ def read_members(path: Path, noun: str) -> Iterator[tuple[int, str, Any]]:
             line = text.line
             key = text.value()
             if key in keys:
-                raise text.refuse(f"the key {key!r} appears twice in one object", line)
+                raise text.invalid(f"the key {key!r} appears twice in one object", line)
             keys.add(key)
             if text.next_character() != ":":
                 raise text.expected("a colon")
@@ -92,13 +92,13 @@ class _Window:
         self._text = ""
         self._at = 0
 
-    def refuse(self, problem: str, line: int | None = None) -> InputError:
+    def invalid(self, problem: str, line: int | None = None) -> InputError:
         return InputError(problem, file=self._path, line=line or self.line, remedy=TRUNCATED)
 
     def expected(self, noun: str) -> InputError:
         if not self.next_character():
-            return self.refuse(f"not JSON: the file ends where {noun} is expected")
-        return self.refuse(f"not {noun}")
+            return self.invalid(f"not JSON: the file ends where {noun} is expected")
+        return self.invalid(f"not {noun}")
 
     def next_character(self) -> str:
         """Returns the next character that is not white space; empty at the end of the file."""
@@ -125,20 +125,18 @@ class _Window:
                 if cut and self._grow():
                     continue
                 self.advance(error.pos - self._at)
-                raise self.refuse(f"not JSON: {error.msg}") from None
+                raise self.invalid(f"not JSON: {error.msg}") from None
             except KeyError:
                 down, key = _twin(self._text[self._at :])
-                raise self.refuse(
+                raise self.invalid(
                     f"the key {key!r} appears twice in one object", self.line + down
                 ) from None
             except (ValueError, RecursionError) as error:
-                raise self.refuse(f"not usable JSON: {error}") from None
+                raise self.invalid(f"not usable JSON: {error}") from None
             # A number at the end of the text that was read may continue: 1 with .5 or with e+9.
             if len(self._text) - end < _MARGIN and isinstance(value, int | float) and self._grow():
                 continue
-            _refuse_surrogates(
-                self._text[self._at : end], value, (self._path, self.line, TRUNCATED)
-            )
+            _check_surrogates(self._text[self._at : end], value, (self._path, self.line, TRUNCATED))
             self.advance(end - self._at)
             return value
 
@@ -188,11 +186,11 @@ def _parse(text: str, path: Path, line: int, remedy: str) -> Any:
         ) from None
     except (ValueError, RecursionError) as error:  # endless digits, endless nesting
         raise InputError(f"not usable JSON: {error}", file=path, line=line, remedy=remedy) from None
-    _refuse_surrogates(text, value, (path, line, remedy))
+    _check_surrogates(text, value, (path, line, remedy))
     return value
 
 
-def _refuse_surrogates(text: str, value: Any, where: tuple[Path, int, str]) -> None:
+def _check_surrogates(text: str, value: Any, where: tuple[Path, int, str]) -> None:
     r"""Raises InputError for half a character, "\ud800" alone: valid JSON, but not valid UTF-8.
 
     Args:

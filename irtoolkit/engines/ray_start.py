@@ -126,7 +126,7 @@ def connect(address: str | None, workers: int) -> Connection:
         return Connection(ray, _head(ray), ours=False)
     target = _with_port(address or os.environ.get("RAY_ADDRESS") or "local")
     if target not in ("auto", "local"):
-        _refuse_silent(target)
+        _check_reachable(target)
     authentication = os.environ.get(_AUTHENTICATION)
     _authenticate(authentication)
     quiet: dict[str, Any] = {
@@ -216,8 +216,8 @@ def _with_port(address: str) -> str:
     return f"{address}:{_CLIENT_PORT if address.startswith('ray://') else _PORT}"
 
 
-def _refuse_silent(address: str) -> None:
-    """Refuses an address without a Ray, for which Ray would wait a minute or more."""
+def _check_reachable(address: str) -> None:
+    """Raises InputError for an address without a Ray, for which Ray would wait a minute or more."""
     host, _, port = (address.partition("://")[2] or address).rpartition(":")
     if not port.isdecimal():
         raise InputError(f"--address {address} is not HOST:PORT", remedy="such as 10.0.0.1:6379")

@@ -82,7 +82,7 @@ def configurations(
     if not methods:
         raise InputError("no methods to tune", remedy=f"there are {', '.join(known_methods())}")
     takes = {name: _takes(name) for name in dict.fromkeys(methods)}
-    _refuse_unused(takes, normalise, grid or {})
+    _check_used(takes, normalise, grid or {})
     numbers: dict[str, Sequence[Any]] = {**NUMBERS, **(grid or {})}
     listed = []
     for name, (keys, normalisations) in takes.items():
@@ -122,7 +122,7 @@ def untrained(configuration: Configuration) -> Any:
     return fusion_method(configuration.method, configuration.settings)
 
 
-def refuse_untunable(name: str) -> None:
+def check_tunable(name: str) -> None:
     """Raises InputError if there is no such method, or it cannot be tuned."""
     _takes(name)
 
@@ -175,7 +175,7 @@ def _place(key: str) -> int:
     return {"normalise": 0, "weights": 2}.get(key, 1)
 
 
-def _refuse_unused(
+def _check_used(
     takes: Mapping[str, tuple[list[str], Sequence[str]]],
     normalise: Sequence[str],
     grid: Mapping[str, Sequence[Any]],

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base import search_logs as logs
-from irtoolkit.base.arguments import check_fields, refuse_other_type
+from irtoolkit.base.arguments import check_fields, check_type
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.plurals import number_of
-from irtoolkit.fusing.configurations import Configuration, load_library, refuse_untunable, untrained
+from irtoolkit.fusing.configurations import Configuration, check_tunable, load_library, untrained
 from irtoolkit.fusing.lambdamart import LambdaMART, trees
 from irtoolkit.fusing.search import FusionBench, TriedFusion
 from irtoolkit.ranking.fusion_methods import Method
@@ -207,11 +207,11 @@ class _Learned:
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> _Learned:
         """Builds the record from a log, with checks of its types."""
-        refuse_other_type("learned", data["learned"], Mapping)
+        check_type("learned", data["learned"], Mapping)
         values = {"model": "", **data["about"], **data["learned"]}
         record = cls(*(values[field.name] for field in fields(cls)))
         check_fields(record)
-        refuse_untunable(record.method)
+        check_tunable(record.method)
         return record
 
     def ready(self) -> Method:

@@ -185,7 +185,7 @@ def tune_fusion(
     name, parsed_measure = _measure(dataset, measure)
     folds = folds_of(dataset, search.folds, search.seed)
     bench = FusionBench(dataset, tuple(named.values()), name, parsed_measure, folds, search)
-    _refuse_lacking(bench, named)
+    _check_judged(bench, named)
     # A measure that the single runs are too shallow for is refused before the search.
     evaluations = score(dataset, named, {name: parsed_measure}).evaluations
     measured = compare(evaluations, name, baseline=next(iter(named)))
@@ -275,7 +275,7 @@ def _measure(dataset: Dataset, measure: Any) -> tuple[str, Any]:
     return name, parsed_measure
 
 
-def _refuse_lacking(bench: FusionBench, named: Mapping[str, Run]) -> None:
+def _check_judged(bench: FusionBench, named: Mapping[str, Run]) -> None:
     """Raises InputError for a run without a judged query: it would count as ranked last of all."""
     for name, run in named.items():
         has = {*run.query_ids.tolist()}

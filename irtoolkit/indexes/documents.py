@@ -142,7 +142,7 @@ class DocumentsWriter:
             self._texts.close()
         ids = Strings.joined(self._parts)
         order = sorted_ids(ids)
-        _refuse_twins(ids, order)
+        _check_distinct_ids(ids, order)
         np.save(self._folder / "order.npy", order)
         np.save(self._folder / "hashes.npy", np.sort(hashes(ids)))
 
@@ -192,7 +192,7 @@ def keys_of(ids: Strings) -> Ints:
     return keys
 
 
-def _refuse_twins(ids: Strings, order: NDArray[np.int32]) -> None:
+def _check_distinct_ids(ids: Strings, order: NDArray[np.int32]) -> None:
     codes: Ints = hashes(ids)[order].view(np.int64)
     for index in np.flatnonzero(codes[1:] == codes[:-1]).tolist():
         if ids.at(int(order[index])) == ids.at(int(order[index + 1])):

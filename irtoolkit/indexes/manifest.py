@@ -204,7 +204,7 @@ FileHash = Callable[[Path], str]
 
 
 def check_shard(folder: Path, entry: ShardEntry, *, read: FileHash | None = None) -> None:
-    """Refuses a shard whose files are not those that were written.
+    """Raises InputError for a shard whose files are not those that were written.
 
     Args:
         folder: of the shard.

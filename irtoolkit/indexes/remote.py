@@ -105,7 +105,7 @@ def manifest_at(url: str) -> str:
 def _copy_shard(url: str, folder: Path, entry: ShardEntry) -> None:
     """Copies a shard and the list of its deleted documents, where they are not there yet."""
     for name in (entry.name, entry.deleted or entry.name):
-        remote.refuse_odd_name(name, url, single=True)
+        remote.check_member_name(name, url, single=True)
     target = folder / SHARDS / entry.name
     if entry.deleted is not None and not (folder / DELETED / entry.deleted).is_file():
         with locked(folder.with_name(f"{entry.name}.lock"), remove=True):
@@ -143,7 +143,7 @@ def _copy_files(source: str, half: Path, entry: ShardEntry) -> None:
     if sha256(half / LISTING) != entry.sha256:
         raise _damaged(f"{source}/{LISTING}", half / LISTING)
     for name, recorded in json.loads((half / LISTING).read_text("utf-8"))["files"].items():
-        remote.refuse_odd_name(name, source, single=True)
+        remote.check_member_name(name, source, single=True)
         remote.download(f"{source}/{name}", half / name, remote.RemoteFile(recorded["bytes"], ""))
         if sha256(half / name) != recorded["sha256"]:
             raise _damaged(f"{source}/{name}", half / name)

@@ -184,8 +184,8 @@ def written(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def refuse_indexed(half: Path, shards: Sequence[OpenShard], ready: int, folder: Path) -> None:
-    """Refuses documents whose ids are in the index already and were not deleted.
+def check_not_indexed(half: Path, shards: Sequence[OpenShard], ready: int, folder: Path) -> None:
+    """Raises InputError for documents whose ids are in the index already and were not deleted.
 
     `ready` is the number of shards that were there before these documents.
     """

@@ -17,10 +17,10 @@ from irtoolkit.indexes.manifest import NAME, Manifest, ShardEntry, Source
 from irtoolkit.indexes.shards import (
     SHARDS,
     begun,
+    check_not_indexed,
     clean,
     finished,
     opened,
-    refuse_indexed,
     written,
 )
 
@@ -218,7 +218,7 @@ def _filled(
         disable=None if progress else True,
     ) as bar:
         for entry in entries(target, manifest, reading, make, bar.update):
-            refuse_indexed(target.folder / SHARDS / entry.name, shards, ready, target.folder)
+            check_not_indexed(target.folder / SHARDS / entry.name, shards, ready, target.folder)
             source = manifest.sources[-1]
             source = replace(source, documents=source.documents + entry.documents)
             manifest = replace(manifest, shards=(*manifest.shards, entry)).with_source(source)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from irtoolkit.base.arguments import refuse_other_type, written
+from irtoolkit.base.arguments import check_type, written
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.integrations.ranx_objects import (
@@ -186,7 +186,7 @@ class RanxMethod(WholeRunMethod):
         self, runs: Sequence[Run], query_ids: Sequence[str]
     ) -> Iterator[Mapping[str, float]]:
         ranx = load_ranx()
-        self._refuse(runs)
+        self._check_runs(runs)
         params: dict[str, Any] = dict(self.parameters)
         if self.weights is not None:
             params["weights"] = list(self.weights)
@@ -201,7 +201,7 @@ class RanxMethod(WholeRunMethod):
         for query_id in query_ids:
             yield {str(doc): float(score) for doc, score in fused.run[query_id].items()}
 
-    def _refuse(self, runs: Sequence[Run]) -> None:
+    def _check_runs(self, runs: Sequence[Run]) -> None:
         """Raises InputError for runs of which ranx would silently make nonsense."""
         for run in runs:
             counts = np.diff(run.offsets)
@@ -302,7 +302,7 @@ def _ranx_method(name: str, settings: dict[str, Any]) -> RanxMethod:
     train = None
     train_runs = settings.get("train_runs") or ()
     if kind.trained is not None:
-        refuse_other_type("train_runs", train_runs, Sequence[Any])
+        check_type("train_runs", train_runs, Sequence[Any])
         from irtoolkit.datasets.dataset import Dataset
 
         train = Dataset.of(settings["train"])

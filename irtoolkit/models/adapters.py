@@ -14,10 +14,10 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import loading
 from irtoolkit.models.cuts import Cut, cutting_tokenizer, with_tokenizer
 from irtoolkit.models.limits import (
+    check_length,
     own_limit,
     own_prompt,
     position_limit,
-    refuse_longer,
     set_limit,
 )
 from irtoolkit.models.limits import (
@@ -139,7 +139,7 @@ class SentenceModel(Tokenized):
             (position_limit(part) for part, _ in loading.transformers_in(reader)), default=None
         )
         if limit is not None:
-            refuse_longer(limit, longest)
+            check_length(limit, longest)
             set_limit(reader, kind, side, limit)
         else:
             limit = own_limit(reader, kind, side)
@@ -225,7 +225,7 @@ class Plain(Tokenized):
                 remedy=f"{did_you_mean(pooling, POOLINGS)}there are {', '.join(POOLINGS)}",
             )
         longest = position_limit(model)
-        refuse_longer(limit, longest)
+        check_length(limit, longest)
         tokenizer = model.tokenizer
         if cut is not None:
             tokenizer = cutting_tokenizer(tokenizer, cut, prompt or "")

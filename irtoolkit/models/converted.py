@@ -72,7 +72,7 @@ def state_of(folder: Path) -> dict[str, Any]:
 
 
 def check_shapes(kind: str, config: Any, weights: Mapping[str, Any], path: Path) -> None:
-    """Refuses weights that are not those of a model, its pooler left aside."""
+    """Raises InputError for weights that are not those of a model, its pooler left aside."""
     import torch
     import transformers
 
@@ -85,7 +85,7 @@ def check_shapes(kind: str, config: Any, weights: Mapping[str, Any], path: Path)
 
 
 def require_weights(expected: Mapping[str, Any], weights: Mapping[str, Any], path: Path) -> None:
-    """Refuses weights that lack one of those that are expected, or have it in another shape."""
+    """Raises InputError for weights that lack one of those that are expected, or have it in another shape."""
     for name, value in expected.items():
         if name.endswith("position_ids"):
             continue

@@ -82,7 +82,7 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
     if precision not in get_args(ExportPrecision):
         raise InputError(f"no precision {precision!r} of an export", remedy="fp32, int8")
     for library in ("onnx", "onnxscript", "onnxruntime"):
-        refuse_without(library)
+        check_installed(library)
     preset = find_preset(model)
     if preset.query is not None:
         raise InputError(f"{model} has two encoders", remedy="export the folder of each")
@@ -118,7 +118,7 @@ def copy_around(location: str, folder: Path) -> None:
     )
 
 
-def refuse_without(library: str) -> None:
+def check_installed(library: str) -> None:
     """Raises InputError if a library of the extra onnx is not installed."""
     from importlib.util import find_spec
 

@@ -18,7 +18,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.models.converted import base_parts, new_folder, require_weights, save_folder
 from irtoolkit.models.exported import exported_file
-from irtoolkit.models.exporting import CLOSE, copy_around, difference, example, refuse_without
+from irtoolkit.models.exporting import CLOSE, check_installed, copy_around, difference, example
 from irtoolkit.models.loading import load_model
 from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
 from irtoolkit.models.presets import COMPARED_AS, Preset, find_preset, model_folder, said_kind
@@ -51,7 +51,7 @@ def import_onnx(model: str, output: Path) -> float:
             those of its configuration; or the output exists.
     """
     for library in ("onnx", "onnxruntime"):
-        refuse_without(library)
+        check_installed(library)
     preset = find_preset(model)
     if preset.query is not None:
         raise InputError(f"{model} has two encoders", remedy="convert the folder of each")

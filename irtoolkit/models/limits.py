@@ -53,7 +53,7 @@ def own_limit(reader: Any, kind: Kind, side: Side) -> int | None:
     return None if limit is None or limit > 1 << 30 else int(limit)
 
 
-def refuse_longer(limit: int | None, longest: int | None) -> None:
+def check_length(limit: int | None, longest: int | None) -> None:
     if limit is not None and longest is not None and limit > longest:
         raise InputError(f"a length of {limit} tokens is more than the model's {longest}")
 

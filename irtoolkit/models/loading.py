@@ -14,7 +14,7 @@ from irtoolkit.base.launch import launch
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.engines.engine import workers_lack_gpus
 from irtoolkit.models.padding import set_padding
-from irtoolkit.models.places import refuse_changed
+from irtoolkit.models.places import check_unchanged
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 
 Precision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
@@ -104,7 +104,7 @@ def load_model(
     from huggingface_hub.utils import enable_progress_bars
     from transformers.utils import logging
 
-    refuse_changed(location)
+    check_unchanged(location)
     logging.disable_progress_bar()
     if os.isatty(2):
         enable_progress_bars()  # of downloads, which take longer than reading weights

@@ -10,7 +10,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.models.adapters import READING, Item, Tokenized
-from irtoolkit.models.limits import position_limit, refuse_longer
+from irtoolkit.models.limits import check_length, position_limit
 from irtoolkit.models.outputs import dense_rows
 from irtoolkit.models.presets import read_model_json
 from irtoolkit.models.shards import Output
@@ -37,7 +37,7 @@ class MonoT5(Tokenized):
 
     def __init__(self, model: Any, device: str, prompt: str | None, limit: int | None) -> None:
         longest = position_limit(model)
-        refuse_longer(limit, longest)
+        check_length(limit, longest)
         super().__init__(model, model.tokenizer, device, prompt, limit or min(512, longest))
         words = self.tokenizer.get_vocab()
         answers = [pair for pair in _ANSWERS if all(word in words for word in pair)]

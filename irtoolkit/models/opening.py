@@ -16,7 +16,7 @@ from irtoolkit.models.monot5 import MonoT5, is_t5
 from irtoolkit.models.own_code import check_code_ran, check_own_code
 from irtoolkit.models.packed import pack
 from irtoolkit.models.part_vectors import PartVectors
-from irtoolkit.models.places import refuse_changed
+from irtoolkit.models.places import check_unchanged
 from irtoolkit.models.presets import (
     SAVED_AS,
     TWO_ENCODERS,
@@ -82,7 +82,7 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
     if kind == "dense" and "unit" in options:
         return _of_parts(location, side, settings, options)
     if settings.backend != "torch":
-        _refuse_unexported(location, settings)
+        _check_exportable(location, settings)
     sim = kind == "dense" and (Path(location) / "sim.pt").is_file()
     if settings.prompt and (sim or pooling == "sparta"):
         raise InputError(
@@ -91,7 +91,7 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
     if sim:
         if limit is not None:
             raise InputError(f"a length of {limit} tokens: SIM does not truncate texts")
-        refuse_changed(location)
+        check_unchanged(location)
         return Averaged(location)
     t5 = kind == "cross" and is_t5(location)
     plain = pooling is not None and not read_model_json(location, "modules.json")
@@ -132,8 +132,8 @@ def _of_parts(
     return PartVectors(model, options["unit"], side, not options.get("skiplist"))
 
 
-def _refuse_unexported(location: str, settings: AdapterSettings) -> None:
-    """Refuses models of which a part is ours, which no export has."""
+def _check_exportable(location: str, settings: AdapterSettings) -> None:
+    """Raises InputError for models of which a part is ours, which no export has."""
     sim = (Path(location) / "sim.pt").is_file()
     ours = settings.pooling == "sparta" or loading.has_our_modules(location)
     if sim or ours or is_t5(location):
@@ -254,7 +254,7 @@ def _check_dense(location: str, kind: Kind | None) -> None:
 
 
 def _check_cross(location: str) -> None:
-    """Refuses a model that writes text and does not say how it scores.
+    """Raises InputError for a model that writes text and does not say how it scores.
 
     sentence-transformers would take yes and no for its answers, and any chat template for its prompt.
 

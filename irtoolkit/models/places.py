@@ -123,7 +123,7 @@ def weight_sums(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): _sum(path) for path in files}
 
 
-def refuse_changed(location: str) -> None:
+def check_unchanged(location: str) -> None:
     """Raises InputError if a trained or converted model's weights are not those once written.
 
     Models that have no record of hashes, from older versions, are accepted.

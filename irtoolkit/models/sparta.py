@@ -8,7 +8,7 @@ from typing import Any
 
 from irtoolkit.models.adapters import READING, Item, Tokenized
 from irtoolkit.models.cuts import Cut, cutting_tokenizer
-from irtoolkit.models.limits import position_limit, refuse_longer
+from irtoolkit.models.limits import check_length, position_limit
 from irtoolkit.models.outputs import counted, sparse_row
 from irtoolkit.models.presets import Side
 from irtoolkit.models.shards import Output
@@ -35,7 +35,7 @@ class Sparta(Tokenized):
         kept: int = 2000,
     ) -> None:
         longest = position_limit(model)
-        refuse_longer(limit, longest)
+        check_length(limit, longest)
         tokenizer = model.tokenizer if cut is None else cutting_tokenizer(model.tokenizer, cut)
         # BEIR cuts at 500 tokens.
         super().__init__(model, tokenizer, device, None, limit or min(500, longest))

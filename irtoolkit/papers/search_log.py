@@ -60,7 +60,7 @@ class SearchLog:
             ]
         except (AttributeError, KeyError, TypeError):
             raise _LOG.refused(self._path) from None
-        _LOG.refuse_another(self._path, content, self._about)
+        _LOG.check_same_search(self._path, content, self._about)
         yield from tried
 
     def find(self, key: str) -> TriedSettings | None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_text, refuse_unwritable
+from irtoolkit.base.files import StrPath, atomic_text, check_writable
 from irtoolkit.base.paths import is_url
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.papers.training_search import Trains
 from irtoolkit.ranking.candidates import usual_depth
-from irtoolkit.ranking.produce import refuse_missing
+from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.engine import Ranking, rank_and_locate
 from irtoolkit.runs import Run
@@ -79,10 +79,10 @@ def train_folds(
             training or ranking.
     """
     for stage in recipe.stages:
-        _refuse_unknown(stage, stage is recipe.stages[-1])
+        _check_held_out(stage, stage is recipe.stages[-1])
     check_recipe(recipe)
     if not is_url(output):
-        refuse_unwritable(output)
+        check_writable(output)
     started = time.monotonic()
     dataset = Dataset.load(recipe.stages[-1].dataset)
     depth = usual_depth(dataset, depth)
@@ -114,8 +114,8 @@ def train_folds(
     return FoldedTraining(replace(run, exact_ranks=ranks or None), dealt, tuple(models))
 
 
-def _refuse_unknown(stage: Stage, last: bool) -> None:
-    """Refuses a stage that may include the held-out queries."""
+def _check_held_out(stage: Stage, last: bool) -> None:
+    """Raises InputError for a stage that may include the held-out queries."""
     if last and stage.source != "dataset":
         raise InputError(
             f"folds of source={stage.source}, which has no judged queries",
@@ -166,7 +166,7 @@ def _system(recipe: Recipe, model: Path, dataset: Dataset) -> System:
     last = recipe.stages[-1]
     views = {"query": last.query, "doc": last.doc}
     system = find_system(str(model), views, dataset.id, kind=recipe.kind, staged=False)
-    refuse_missing(system)
+    check_runnable(system)
     return system
 
 

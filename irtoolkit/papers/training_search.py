@@ -229,7 +229,7 @@ def _try(
     assert validation is not None
     names = validation.qrels.query_ids
     for stage_data in data[:-1]:
-        _refuse_shared(stage_data.stage, recipe.stages[-1], stage_data.rows.query_ids, names)
+        _check_not_shared(stage_data.stage, recipe.stages[-1], stage_data.rows.query_ids, names)
     key = sha256(json.dumps(plan, sort_keys=True, default=str).encode()).hexdigest()[:32]
     if (previous := log.find(key)) is not None:
         return replace(previous, settings=point)
@@ -288,7 +288,7 @@ def _same_rows(stage: Stage, reference: Stage) -> bool:
     )
 
 
-def _refuse_shared(stage: Stage, last: Stage, queries: Ids, held_out_queries: Ids) -> None:
+def _check_not_shared(stage: Stage, last: Stage, queries: Ids, held_out_queries: Ids) -> None:
     """Raises InputError if an earlier stage trains on held-out queries of the last stage."""
     if (stage.source, last.source) != ("dataset", "dataset"):
         return

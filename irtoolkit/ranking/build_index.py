@@ -16,9 +16,9 @@ from irtoolkit.datasets.text_file import is_text_file
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.remote import is_index
-from irtoolkit.ranking.memory_index import refuse_unindexable
-from irtoolkit.ranking.produce import refuse_missing
-from irtoolkit.ranking.systems import System, find_system, refuse_query_settings
+from irtoolkit.ranking.memory_index import check_indexable
+from irtoolkit.ranking.produce import check_runnable
+from irtoolkit.ranking.systems import System, check_search_settings, find_system
 from irtoolkit.retrievers import build_index
 from irtoolkit.retrievers.build_index import given
 from irtoolkit.retrievers.index_folder import other_documents
@@ -56,7 +56,7 @@ def open_kept(
         if not error.found.startswith("no dataset"):
             raise
         raise InputError(f"{error.found}, and no index at {index}", remedy=error.remedy) from None
-    refuse_query_settings(settings)
+    check_search_settings(settings)
     resolved = find_system(system, settings, data.parts)
     resolved = resolved.on(data.lang)
     index_folder = kept_folder(data, resolved)
@@ -85,7 +85,7 @@ def folder_index(
     """
     if system is None:
         return StoredIndex(folder, settings)
-    refuse_query_settings(settings)
+    check_search_settings(settings)
     requested = find_system(system, settings, dataset)
     index = StoredIndex(folder, given(requested.retriever), requested.retriever.name)
     if requested.task.doc not in (DEFAULT_VIEW, index.manifest.view):
@@ -107,8 +107,8 @@ def build(
     Raises:
         InputError: the system cannot be indexed with, or cannot run here; or what building raises.
     """
-    refuse_unindexable(data, system)
-    refuse_missing(system)
+    check_indexable(data, system)
+    check_runnable(system)
     with system.reading(data.id):
         return build_index.build(
             data,

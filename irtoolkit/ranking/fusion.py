@@ -21,7 +21,7 @@ from irtoolkit.base.frames import is_frame
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.progress import tqdm
-from irtoolkit.ranking.fusion_inputs import refuse_strangers
+from irtoolkit.ranking.fusion_inputs import query_counts
 from irtoolkit.ranking.fusion_methods import Method, PointMethod, WholeRunMethod, method_named
 from irtoolkit.runs import Run
 from irtoolkit.runs.order import id_keys
@@ -72,7 +72,7 @@ def fuse(
     if depth is not None and depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
     if related:
-        refuse_strangers(listed, [run.tag for run in listed])
+        query_counts(listed, [run.tag for run in listed])
     return _fused(listed, chosen, depth, chosen.tag if tag is None else tag, progress)
 
 
@@ -109,7 +109,7 @@ def _fused(runs: Sequence[Run], method: Method, depth: int | None, tag: str, pro
     hidden = None if progress else True
     with tqdm(total=len(query_ids), desc=method.tag, unit="query", disable=hidden) as bar:
         for query_id, codes, fused in _each_query(runs, method, query_ids, doc_ids):
-            _refuse_nonfinite(fused, query_id, doc_ids[codes])
+            _check_finite(fused, query_id, doc_ids[codes])
             [order], [single] = top_k(fused[None, :], TieOrder(keys[codes], "trec"), depth)
             counts.append(len(order))
             docs.append(codes[order].astype(np.int32))
@@ -205,7 +205,7 @@ def _ranges(starts: Ints, counts: Ints) -> Ints:
     return np.arange(counts.sum()) + np.repeat(starts - ends + counts, counts)
 
 
-def _refuse_nonfinite(fused: Floats, query_id: str, doc_ids: Ids) -> None:
+def _check_finite(fused: Floats, query_id: str, doc_ids: Ids) -> None:
     with np.errstate(over="ignore"):
         bad = np.flatnonzero(~np.isfinite(fused.astype(np.float32)))
     if len(bad):

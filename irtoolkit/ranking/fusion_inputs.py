@@ -25,7 +25,7 @@ def check_together(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     Raises:
         InputError: a run shares no query with any other.
     """
-    counts = refuse_strangers(runs, names)
+    counts = query_counts(runs, names)
     notes = []
     everywhere = sum(count == len(runs) for count in counts.values())
     if everywhere < _FEW_QUERIES * len(counts):
@@ -42,7 +42,7 @@ def check_together(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     return notes
 
 
-def refuse_strangers(runs: Sequence[Run], names: Sequence[str]) -> Mapping[str, int]:
+def query_counts(runs: Sequence[Run], names: Sequence[str]) -> Mapping[str, int]:
     """Each query with the number of runs that list documents for it.
 
     Raises:

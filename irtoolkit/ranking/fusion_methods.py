@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.arguments import refuse_other_type, shown_value
+from irtoolkit.base.arguments import check_type, shown_value
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, id_array
 from irtoolkit.base.near import did_you_mean
@@ -257,7 +257,7 @@ def finite(value: Any, label: str) -> float:
 def finite_weights(values: Any) -> tuple[float, ...]:
     """Weights of runs; refused where they are no list, or one is no finite number."""
     weights = list(values) if isinstance(values, Iterator) else values
-    refuse_other_type("weights", weights, Sequence[float])
+    check_type("weights", weights, Sequence[float])
     return tuple(finite(value, f"weight {shown_value(value)}") for value in weights)
 
 

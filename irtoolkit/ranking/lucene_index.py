@@ -8,7 +8,7 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, on_disk
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.ranking.produce import refuse_missing
+from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.lucene.indexing import lucene_analyzer, write_index
 from irtoolkit.retrievers.lucene.retriever import Lucene
@@ -35,7 +35,7 @@ def build_lucene(data: Dataset, system: System, folder: StrPath | None) -> tuple
         raise InputError("a Lucene index needs a folder", remedy="name it with --output FOLDER")
     if retriever.index is not None:
         raise InputError("index= names an index to search", remedy="leave it out")
-    refuse_missing(system)
+    check_runnable(system)
     path = on_disk(folder)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"there is something in {path}", remedy="name another folder")

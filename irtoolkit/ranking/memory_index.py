@@ -10,7 +10,7 @@ import ir_datasets
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.ranking.produce import refuse_missing
+from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery
@@ -36,8 +36,8 @@ class MemoryIndex(Index):
     """
 
     def __init__(self, data: Dataset, system: System) -> None:
-        refuse_unindexable(data, system)
-        refuse_missing(system)
+        check_indexable(data, system)
+        check_runnable(system)
         self.system, self.name, self.searched_by = system, data.id, system.name
         self._store = data.docs_store()
         self._searcher = _searcher(data, system.on(data.lang))
@@ -130,7 +130,7 @@ def _searcher(data: Dataset, system: System) -> Any:
     return None if shards is None else form.searcher(shards)
 
 
-def refuse_unindexable(data: Dataset, system: System) -> None:
+def check_indexable(data: Dataset, system: System) -> None:
     """Raises InputError for a system with a first stage, or a dataset without documents."""
     if system.first is not None:
         raise InputError(

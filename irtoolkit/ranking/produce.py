@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_file, local, refuse_unwritable, sha256
+from irtoolkit.base.files import StrPath, check_writable, is_file, local, sha256
 from irtoolkit.base.launch import launch
 from irtoolkit.base.paths import beside, is_url
 from irtoolkit.base.stamps import unchanged
@@ -23,7 +23,7 @@ from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import RANKS_END
 from irtoolkit.runs.parts import followed_by, without_excluded
 from irtoolkit.runs.publish import publish
-from irtoolkit.runs.storage import RunForm, refuse_other_form
+from irtoolkit.runs.storage import RunForm, check_text_form
 
 Relevant = Mapping[str, list[str]]
 # Gives a ranking and the seconds that it took.
@@ -67,7 +67,7 @@ class Output:
     say: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
-        refuse_other_form(self.path, self.form)
+        check_text_form(self.path, self.form)
 
 
 def rank_dataset(
@@ -99,7 +99,7 @@ def rank_dataset(
     """
     dataset = Dataset.of(data)
     system = for_dataset(system, dataset)
-    refuse_missing(system)
+    check_runnable(system)
     return _rank(dataset, system.load(dataset), system, depth, candidates, relevant or {}, progress)
 
 
@@ -130,7 +130,7 @@ def _rank(
     return Ranking(replace(run.untied(), exact_ranks=located.ranks or None), located.ranks)
 
 
-def refuse_missing(system: System) -> None:
+def check_runnable(system: System) -> None:
     """Raises InputError where a system cannot run here."""
     reason = system.missing()
     if reason is not None:
@@ -168,9 +168,9 @@ def produce(
     target = output if isinstance(output, Output) else Output(output)
     path = target.path
     if not is_url(path):
-        refuse_unwritable(path)
+        check_writable(path)
     system = for_dataset(system, dataset)
-    refuse_missing(system)
+    check_runnable(system)
     task = system.load(dataset)
     if target.say is not None and not launch().helps:
         if candidates is not None:  # a run on something else is refused before anything is said

@@ -16,7 +16,7 @@ from ir_datasets.formats import GenericQuery
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, rank_ids
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.ranking.produce import refuse_missing
+from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery, TextRanking, rank_found, run_of, squeezed
 from irtoolkit.retrievers.asking import Asking
@@ -77,7 +77,7 @@ class Session:
         Raises:
             InputError: the system cannot run here.
         """
-        refuse_missing(self._system)
+        check_runnable(self._system)
         if not isinstance(self._system.retriever, _SPARING):
             self._asks[False] = self._system.retriever.prepare(self._task)
 
@@ -95,7 +95,7 @@ class Session:
             InputError: the system cannot run here; a query that is not the dataset's beside others
                 that are, where each has candidates of its own; or a document that is no candidate of its query.
         """
-        refuse_missing(self._system)
+        check_runnable(self._system)
         self._check_strange(queries)
         if self._first is not None and any(query.doc_ids is None for query in queries):
             first_rankings = self._first.rank(queries, depth=self._system.depth, progress=progress)
@@ -130,7 +130,7 @@ class Session:
         picked = queries[0].doc_ids is not None
         if picked:
             for query in queries:
-                self._refuse_strange(query)
+                self._check_candidates(query)
             task = task.among(run_of(queries))
             docs = self._numbers(task.doc_ids)
         retriever = self._system.retriever
@@ -203,8 +203,8 @@ class Session:
         positions = np.minimum(np.searchsorted(self._sorted, doc_ids), len(self._sorted) - 1)
         return np.where(self._sorted[positions] == doc_ids, self._order[positions], -1)
 
-    def _refuse_strange(self, query: TextQuery) -> None:
-        """Refuses candidates that the query does not have in the dataset."""
+    def _check_candidates(self, query: TextQuery) -> None:
+        """Raises InputError for candidates that the query does not have in the dataset."""
         doc_ids = id_array(query.doc_ids or ())
         numbers, pool = self._numbers(doc_ids), self._pool(query)
         name = self._task.dataset_id

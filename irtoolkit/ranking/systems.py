@@ -26,7 +26,7 @@ from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.settings import UnknownSettingError, parse_settings
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, NoFieldError
-from irtoolkit.retrievers.unread import refuse_unread
+from irtoolkit.retrievers.unread import check_settings_used
 from irtoolkit.runs.order import Ties
 
 # Documents of a first system that a second one ranks again, unless the system says otherwise.
@@ -113,7 +113,7 @@ class System:
             # The field cannot be called self, which is what the user wrote.
             raise InputError(error.found.replace("setting own=", "setting self=")) from None
         instance = instance.for_queries(task.query)
-        refuse_unread(instance, flat)
+        check_settings_used(instance, flat)
         return cls(name, instance, task)
 
     def settings(self) -> dict[str, Any]:
@@ -303,7 +303,7 @@ def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:
     return System.make(tag if is_word(tag) else retriever.name, retriever.name, settings)
 
 
-def refuse_query_settings(settings: Mapping[str, Any]) -> None:
+def check_search_settings(settings: Mapping[str, Any]) -> None:
     """Raises InputError if a setting is given that a search for typed text does not read."""
     for name in TASK_SETTINGS:
         if name != "doc" and name in settings:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Ids, id_array
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import DocsHandler
-from irtoolkit.ranking.produce import refuse_missing
+from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
@@ -58,7 +58,7 @@ def rank_texts(
     Raises:
         InputError: the system cannot run here, or wants more of a record than its text.
     """
-    refuse_missing(system)
+    check_runnable(system)
     names = _distinct_names(queries, texts)
     index: dict[str, int] = {}
     groups = []

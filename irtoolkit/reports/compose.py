@@ -22,7 +22,7 @@ from irtoolkit.reports.pairs import best_first, letter, measure_column
 from irtoolkit.reports.text_choice import QueryOrder, chosen_texts
 from irtoolkit.runs.exact_ranks import Ranks, read_ranks
 from irtoolkit.scoring.named_runs import check_names
-from irtoolkit.scoring.pairs import refuse_unknown
+from irtoolkit.scoring.pairs import check_test
 from irtoolkit.scoring.score import Scores
 from irtoolkit.scoring.significance import Correction, PairedTest
 
@@ -66,7 +66,7 @@ class ReportOptions:
     def __post_init__(self) -> None:
         check_fields(self)
         check_order(self.order)
-        refuse_unknown(self.test, self.correction)
+        check_test(self.test, self.correction)
         check_names(self.names)
         if len(self.pair) not in (0, 2):
             raise InputError(f"{len(self.pair)} systems in a pair", remedy="name two")

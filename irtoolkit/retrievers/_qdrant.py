@@ -126,8 +126,8 @@ class QdrantCollection:
         )
         return [id_of(point, id_filter) for point in points]
 
-    def refuse_width(self, width: int, model: str, similarity: str | None) -> None:
-        """Refuses vectors, or a similarity, that are not the collection's."""
+    def check_width(self, width: int, model: str, similarity: str | None) -> None:
+        """Raises InputError for vectors, or a similarity, that are not the collection's."""
         params = self._params()
         if params.size != width:
             raise InputError(

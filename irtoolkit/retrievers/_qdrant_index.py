@@ -14,7 +14,7 @@ from irtoolkit.retrievers._server_candidates import (
     CHUNK,
     ServerCandidates,
     ServerHits,
-    refuse_absent,
+    check_present,
 )
 from irtoolkit.retrievers._server_contents import Contents, ServerDocument, in_chunks
 from irtoolkit.retrievers._server_errors import no_such_index
@@ -95,10 +95,10 @@ class QdrantIndex:
     def check(self, task: Task, is_ours: bool) -> None:
         present = partial(self._collection.present, self._filter)
         if not is_ours:
-            refuse_absent(task, self.where, present, blank_too=True)
+            check_present(task, self.where, present, blank_too=True)
 
     def check_width(self, width: int) -> None:
-        self._collection.refuse_width(width, self._settings.model, self._settings.similarity)
+        self._collection.check_width(width, self._settings.model, self._settings.similarity)
 
     def search(self, queries: list[Any], pool: ServerCandidates) -> list[ServerHits]:
         rows: list[ServerHits] = []

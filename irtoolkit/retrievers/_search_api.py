@@ -122,7 +122,7 @@ class SearchApi:
     def documents(self) -> int:
         """The number of documents that can be found by now."""
         answer = self.client.ask("GET", f"{self._path}/_count")
-        self._refuse_partial(answer)
+        self._check_whole(answer)
         return int(answer["count"])
 
     def add(self, documents: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[None]:
@@ -194,11 +194,11 @@ class SearchApi:
         """Returns the hits of an answer, which must be complete."""
         if "error" in answer:
             raise RefusedError(int(answer.get("status", 500)), answer, self.client)
-        self._refuse_partial(answer)
+        self._check_whole(answer)
         hits: list[dict[str, Any]] = answer["hits"]["hits"]
         return hits
 
-    def _refuse_partial(self, answer: Mapping[str, Any]) -> None:
+    def _check_whole(self, answer: Mapping[str, Any]) -> None:
         shards = answer.get("_shards", {})
         if shards.get("failed"):
             failures = shards.get("failures") or [{}]

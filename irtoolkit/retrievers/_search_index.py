@@ -13,7 +13,7 @@ from irtoolkit.retrievers._server_candidates import (
     CHUNK,
     ServerCandidates,
     ServerHits,
-    refuse_absent,
+    check_present,
 )
 from irtoolkit.retrievers._server_contents import Contents, ServerDocument
 from irtoolkit.retrievers.task import Task
@@ -122,7 +122,7 @@ class SearchIndex:
     def check(self, task: Task, is_ours: bool) -> None:
         self._check_fields()
         if not is_ours:
-            refuse_absent(
+            check_present(
                 task,
                 self.where,
                 self._present,
@@ -237,7 +237,7 @@ class SearchIndex:
         bodies = [{**self._request(size), "query": self._query(query, only)} for query in queries]
         results = [pairs_of(hits, s.id_field) for hits in self._api.search(bodies)]
         if candidates.only:
-            self._refuse_vectorless(results, most)
+            self._check_vectors(results, most)
             return results
         return [
             row if len(row) < size or _is_settled(row, most) else self._deep(body, most)
@@ -256,7 +256,7 @@ class SearchIndex:
         }
         return {"script_score": {"query": {"bool": {"filter": filters}}, "script": script}}
 
-    def _refuse_vectorless(self, results: list[ServerHits], most: int) -> None:
+    def _check_vectors(self, results: list[ServerHits], most: int) -> None:
         missing = [most - len(row) for row in results if len(row) < most]
         if self._settings.model and missing:
             raise InputError(

@@ -107,7 +107,7 @@ def _repeated(doc_id: str, times: int, where: str) -> InputError:
     )
 
 
-def refuse_absent(
+def check_present(
     task: Task,
     where: str,
     present: Callable[[list[str], int], list[str]],
@@ -115,7 +115,7 @@ def refuse_absent(
     blank_too: bool,
     step: int = CHUNK,
 ) -> None:
-    """Refuses an index that lacks a candidate, or has one more than once.
+    """Raises InputError for an index that lacks a candidate, or has one more than once.
 
     Args:
         task: whose candidates.

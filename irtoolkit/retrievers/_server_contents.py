@@ -64,8 +64,8 @@ class Contents:
         words = _UNUSABLE.sub("-", dataset_id.lower()).strip("-")[:_SHOWN].strip("-")
         return f"irtoolkit-{words or 'documents'}-{digest}"
 
-    def refuse_other(self, note: Mapping[str, Any], name: str, usual: Collection[str] = ()) -> None:
-        """Refuses an index that another dataset or other settings have made.
+    def check_same(self, note: Mapping[str, Any], name: str, usual: Collection[str] = ()) -> None:
+        """Raises InputError for an index that another dataset or other settings have made.
 
         Args:
             note: what was noted with it.

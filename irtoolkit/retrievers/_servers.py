@@ -221,7 +221,7 @@ class ServerRetriever(VectorRetriever):
         note = index.note()
         if note:
             usual = {key for key, value in self.chosen().items() if value is None}
-            contents.refuse_other(note, index.where, usual)
+            contents.check_same(note, index.where, usual)
         return contents, index
 
     def _build(self, task: Task, contents: Contents, index: ServerIndex) -> None:

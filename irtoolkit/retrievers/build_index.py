@@ -28,13 +28,13 @@ from irtoolkit.indexes.shards import clean, opened, written
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.index_folder import (
     KEPT,
+    check_own_folder,
+    check_own_url,
+    check_same,
+    check_unchanged,
     damage_of,
     live,
     nothing_begun,
-    refuse_changed,
-    refuse_foreign,
-    refuse_foreign_at,
-    refuse_other,
 )
 from irtoolkit.retrievers.index_sources import MadeBy, put_documents, reading_of, source_of
 from irtoolkit.retrievers.postings_index import PostingsIndex
@@ -78,7 +78,7 @@ def build(
     shared = folder is None
     location = kept_folder(data, retriever, view) if folder is None else on_disk(folder)
     source = source_of(data, view)
-    refuse_foreign(location)
+    check_own_folder(location)
     index = None if replace else _existing(location, form, source, retriever, shared)
     if index is not None:
         index.was_there = True
@@ -151,9 +151,9 @@ def _build_at(
             index.was_there = True
             return index
         if not replace:
-            refuse_changed(Manifest.read(copy), source, copy)
+            check_unchanged(Manifest.read(copy), source, copy)
     else:
-        refuse_foreign_at(url)
+        check_own_url(url)
         # The copy may still hold an index that is no longer at the URL.
         manifest = _manifest(retriever, form_of(retriever), view)
         replace = not _is_begun(copy, manifests.NAME, manifest, source)
@@ -174,7 +174,7 @@ def _is_built(path: Path, form: IndexFormat, source: Source) -> bool:
         return False
     manifest = Manifest.read(path)
     if manifest.shards:
-        refuse_other(manifest, form, path)
+        check_same(manifest, form, path)
     return any(recorded.complete and recorded.is_same(source) for recorded in manifest.sources)
 
 
@@ -183,7 +183,7 @@ def _begin(path: Path, manifest: Manifest, source: Source) -> None:
     if (path / manifests.NAME).is_file():
         current = Manifest.read(path)
         if current.shards:
-            refuse_changed(current, source, path)
+            check_unchanged(current, source, path)
             return
     manifest.write(path)
 

@@ -202,7 +202,7 @@ class Faiss(VectorRetriever):
         from irtoolkit.base.progress import tqdm
 
         width = part(np.arange(1)).shape[1]
-        self.refuse_width(width)
+        self.check_width(width)
         index: Any
         if self.index == "flat" or self.is_small(count):
             index = faiss.IndexFlat(width, metric)
@@ -234,8 +234,8 @@ class Faiss(VectorRetriever):
         index.own_fields = True
         return index
 
-    def refuse_width(self, width: int) -> None:
-        """Refuses vectors that cannot be compressed as the settings say."""
+    def check_width(self, width: int) -> None:
+        """Raises InputError for vectors that cannot be compressed as the settings say."""
         if self.index == "ivfpq" and width % self.subvectors:
             raise InputError(
                 f"setting subvectors={self.subvectors} does not divide the {width} dimensions",

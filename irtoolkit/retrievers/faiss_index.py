@@ -38,7 +38,7 @@ class FaissRetriever(Finding, Protocol):
     @property
     def probes(self) -> int: ...
     def declared_similarity(self) -> Similarity | None: ...
-    def refuse_width(self, width: int) -> None: ...
+    def check_width(self, width: int) -> None: ...
     def is_small(self, count: int) -> bool: ...
     def report_small(self, counts: Sequence[int]) -> None: ...
     def tuned(self, index: Any, movable: bool = True) -> Any: ...
@@ -62,7 +62,7 @@ class FaissIndex(ArrangedIndex):
     def __init__(self, retriever: FaissRetriever, sides: Sides) -> None:
         def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
             vectors, counts = sides.document(texts)
-            retriever.refuse_width(vectors.shape[1])
+            retriever.check_width(vectors.shape[1])
             return vectors, counts
 
         super().__init__(retriever, sides._replace(document=encode))
@@ -87,7 +87,7 @@ class FaissIndex(ArrangedIndex):
         Raises:
             InputError: faiss is not installed.
         """
-        self.refuse_missing()
+        self.check_runnable()
         parts = [(VectorShard.open(shard.documents.folder), shard) for shard in shards]
         return FaissSearch(self._retriever, parts, first)
 

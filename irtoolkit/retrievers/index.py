@@ -76,7 +76,7 @@ class Index(ABC):
                 f"a query is one string, not {type(query).__name__}",
                 remedy="search_many takes several",
             )
-        _refuse_empty("the query", query)
+        _check_not_empty("the query", query)
         ids, scores = self._best(query, _depth(k))
         why_none = "" if ids else self._why_none(query)
         return SearchResult(query, ids, scores, partial(self._read, query), why_none)
@@ -136,7 +136,7 @@ class Index(ABC):
         if not named:
             raise InputError("there are no queries", remedy="give at least one")
         for query_id, text in named.items():
-            _refuse_empty(f"query {query_id}", text)
+            _check_not_empty(f"query {query_id}", text)
         return self._rank(named, _depth(k))
 
 
@@ -183,6 +183,6 @@ def _depth(k: int) -> int:
     return k
 
 
-def _refuse_empty(noun: str, text: Any) -> None:
+def _check_not_empty(noun: str, text: Any) -> None:
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{noun} has no text", remedy="give it at least one word")

@@ -68,8 +68,8 @@ def live(shards: Sequence[OpenShard]) -> int:
     return sum(len(shard.documents.ids) - len(shard.deleted) for shard in shards)
 
 
-def refuse_other(manifest: Manifest, form: IndexFormat, folder: Path) -> None:
-    """Refuses an index of other settings of documents, or of another format of its retriever."""
+def check_same(manifest: Manifest, form: IndexFormat, folder: Path) -> None:
+    """Raises InputError for an index of other settings of documents, or of another format of its retriever."""
     from irtoolkit.retrievers.registry import retrievers
 
     builder = retrievers().get(manifest.retriever) if manifest.retriever_format else None
@@ -89,8 +89,8 @@ def refuse_other(manifest: Manifest, form: IndexFormat, folder: Path) -> None:
         raise other_documents(folder, differences)
 
 
-def refuse_retriever(manifest: Manifest, form: IndexFormat, name: str, folder: Path) -> None:
-    """Refuses an index for a retriever of some name whose documents are prepared otherwise."""
+def check_retriever(manifest: Manifest, form: IndexFormat, name: str, folder: Path) -> None:
+    """Raises InputError for an index for a retriever of some name whose documents are prepared otherwise."""
     if form.kind != manifest.kind:
         raise InputError(
             f"the index {folder} is for {manifest.retriever}, not {name}",
@@ -106,8 +106,8 @@ def other_documents(folder: Path, settings: str) -> InputError:
     )
 
 
-def refuse_cached(manifest: Manifest, folder: Path) -> None:
-    """Refuses to change an index in irtoolkit's cache, which is found again by its documents."""
+def check_not_cached(manifest: Manifest, folder: Path) -> None:
+    """Raises InputError rather than change an index in irtoolkit's cache, which is found again by its documents."""
     from irtoolkit.datasets.cache import cache_home
 
     if folder.resolve().parent == (cache_home() / KEPT).resolve():
@@ -118,8 +118,8 @@ def refuse_cached(manifest: Manifest, folder: Path) -> None:
         )
 
 
-def refuse_foreign(folder: Path) -> None:
-    """Refuses a folder with something else in it, and a file."""
+def check_own_folder(folder: Path) -> None:
+    """Raises InputError for a folder with something else in it, and a file."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file", remedy="name a folder for the index")
     if folder.is_dir() and not (folder / manifests.NAME).is_file():
@@ -131,8 +131,8 @@ def refuse_foreign(folder: Path) -> None:
             )
 
 
-def refuse_foreign_at(url: str) -> None:
-    """Refuses a URL with something else under it."""
+def check_own_url(url: str) -> None:
+    """Raises InputError for a URL with something else under it."""
     others = [name for name in files_under(url) if not _is_own(name.partition("/")[0])]
     if others:
         raise InputError(
@@ -175,8 +175,8 @@ def _is_own(name: str) -> bool:
     return name in _OWN or (name.startswith(f".{manifests.NAME}.") and name.endswith(".tmp"))
 
 
-def refuse_changed(manifest: Manifest, source: Source, folder: Path) -> None:
-    """Refuses an index of other documents than those of a source."""
+def check_unchanged(manifest: Manifest, source: Source, folder: Path) -> None:
+    """Raises InputError for an index of other documents than those of a source."""
     if not manifest.sources or any(recorded.is_same(source) for recorded in manifest.sources):
         return
     if any(recorded.name == source.name for recorded in manifest.sources):

@@ -108,7 +108,7 @@ class _Client:
         params: Mapping[str, Any] | None = None,
         lines: bool = False,
     ) -> Any:
-        self._refuse_others()
+        self._check_product()
         return self._ask(method, path, body, params, lines)
 
     def _ask(
@@ -137,8 +137,8 @@ class _Client:
         except opensearchpy.exceptions.TransportError as error:
             raise RefusedError(int(error.status_code), error.info, self) from None
 
-    def _refuse_others(self) -> None:
-        """Refuses a server that is not OpenSearch: Elasticsearch answers this client in part."""
+    def _check_product(self) -> None:
+        """Raises InputError for a server that is not OpenSearch: Elasticsearch answers this client in part."""
         if self._known:
             return
         version = self._ask("GET", "/").get("version", {})

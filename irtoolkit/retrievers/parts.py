@@ -137,7 +137,7 @@ class Ranker:
                 if bad is not None:
                     row, position = bad
                     doc, score = candidates.docs[position], scores[part][bad]
-                    _refuse_score(self._task, queries[part][row], doc, score)
+                    _raise_score(self._task, queries[part][row], doc, score)
                 if listing is not None:
                     listing.add(queries[part], candidates, scores[part])
                 ranks += locate.find(queries[part], candidates, scores[part])
@@ -159,7 +159,7 @@ class Ranker:
         best = listing.search(queries, candidates, searched, (rows, places))
         bad = first_unwritable(best.scores)
         if bad is not None:
-            _refuse_score(self._task, queries[bad[0]], docs[best.places[bad]], best.scores[bad])
+            _raise_score(self._task, queries[bad[0]], docs[best.places[bad]], best.scores[bad])
         locate.take(locate.located(queries[rows], docs[places], best.ranks, best.above + 1))
 
     def _first(
@@ -177,7 +177,7 @@ class Ranker:
         if bad is not None:
             query = int(np.searchsorted(best.offsets, bad[1], side="right")) - 1
             position = best.documents[bad[1]]
-            _refuse_score(self._task, queries[query], docs[position], best.scores[bad[1]])
+            _raise_score(self._task, queries[query], docs[position], best.scores[bad[1]])
         listing.first(queries, candidates, best)
         rows, places = locate.targets(queries, candidates)
         if len(rows):
@@ -189,21 +189,21 @@ class Ranker:
         if self._block is None or self._candidates is None or number != self._group:
             self._block = None  # its memory is free before the next one's is taken
             group = self._task.groups[number]
-            _refuse_twins(self._task, group)
+            _check_distinct_ids(self._task, group)
             self._candidates = listing.candidates(group.docs)
             self._block = self._scorer(group.docs)
             self._group = number
         return self._block, self._candidates
 
 
-def _refuse_twins(task: Task, group: QueryGroup) -> None:
+def _check_distinct_ids(task: Task, group: QueryGroup) -> None:
     occurrences = np.bincount(group.docs)
     if occurrences.max() > 1:
         twin, query = task.doc_ids[np.argmax(occurrences)], task.query_ids[group.queries[0]]
         raise InputError(f"document {twin} stands twice among the candidates of query {query}")
 
 
-def _refuse_score(task: Task, query: int, doc: int, score: float) -> NoReturn:
+def _raise_score(task: Task, query: int, doc: int, score: float) -> NoReturn:
     raise NotFiniteError(
         f"the score of document {task.doc_ids[doc]} for query {task.query_ids[query]}"
         f" is {score}, which is no finite single-precision number",

@@ -56,7 +56,7 @@ class PlaidIndex(ArrangedIndex):
         Raises:
             InputError: something the retriever needs is not here.
         """
-        self.refuse_missing()
+        self.check_runnable()
         parts = [(VectorShard.open(shard.documents.folder), shard) for shard in shards]
         return PlaidSearch(self._retriever, parts, first)
 

@@ -52,8 +52,8 @@ def shares_cache(retriever: Retriever) -> str:
     return cache_mark() if encoded or stored == "answers" else ""
 
 
-def refuse_other_cache(retriever: Retriever, mark: str) -> None:
-    """Refuses a worker that does not see the driver's cache: its model would do all again.
+def check_same_cache(retriever: Retriever, mark: str) -> None:
+    """Raises InputError for a worker that does not see the driver's cache: its model would do all again.
 
     Args:
         retriever: in the worker.

@@ -54,7 +54,7 @@ class Sparse(TwoSided):
         def side(name: Side) -> Weigh:
             def weigh(texts: Sequence[Segments]) -> Impacts:
                 encoder = encoder_of(self, name)
-                self._refuse_other(encoder_of(self, "document"))
+                self._check_encoder(encoder_of(self, "document"))
                 encodings = encoder.encode(map(encoder.text, texts), what="texts", count=len(texts))
                 return impacts(encodings)
 
@@ -62,7 +62,7 @@ class Sparse(TwoSided):
 
         return ImpactIndex(side("query"), side("document"), self.index_settings())
 
-    def _refuse_other(self, encoder: Encoder) -> None:
+    def _check_encoder(self, encoder: Encoder) -> None:
         if encoder.similarity_of_model != "dot":
             raise InputError(
                 f"the model {self.model} compares by {encoder.similarity_of_model}",
@@ -71,7 +71,7 @@ class Sparse(TwoSided):
 
     def prepare(self, task: Task) -> Ask:
         query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
-        self._refuse_other(document_encoder)
+        self._check_encoder(document_encoder)
         docs = document_encoder.encode(
             map(document_encoder.text, task.docs), what="documents", count=len(task.docs)
         )

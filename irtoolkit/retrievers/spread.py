@@ -16,7 +16,7 @@ from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.listing import Listing, LocatedRank, Locator, RankingRows
 from irtoolkit.retrievers.parts import QueryPart, Ranker
-from irtoolkit.retrievers.sent import Sent, refuse_other_cache, shares_cache
+from irtoolkit.retrievers.sent import Sent, check_same_cache, shares_cache
 from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs.order import Ties
 
@@ -66,7 +66,7 @@ class RankParts:
     def __call__(self, parts: Sequence[QueryPart]) -> RankedParts:
         if self._ranker is None:
             retriever = self._sent.here()
-            refuse_other_cache(retriever, self._cache)
+            check_same_cache(retriever, self._cache)
             with _unheard(retriever.stores() != "nothing"):
                 self._ranker = Ranker(self.task, retriever.scorer(self.task), self.fill)
         groups = tuple(self._group(part) for part in parts)

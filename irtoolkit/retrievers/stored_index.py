@@ -19,11 +19,11 @@ from irtoolkit.indexes.remote_writer import changing
 from irtoolkit.retrievers.hits import MatchedPlaces
 from irtoolkit.retrievers.index import Index, listed_ids
 from irtoolkit.retrievers.index_folder import (
+    check_not_cached,
+    check_retriever,
+    check_same,
     live,
     opened_index,
-    refuse_cached,
-    refuse_other,
-    refuse_retriever,
     verify_folder,
 )
 from irtoolkit.retrievers.stored_search import (
@@ -81,13 +81,13 @@ class StoredIndex(Index):
         self._settings = dict(settings or {})
         self._spread: tuple[Any, Searcher] | None = None
         if not self._is_builders:
-            refuse_retriever(self.manifest, self._form, self.searched_by, self.folder)
+            check_retriever(self.manifest, self._form, self.searched_by, self.folder)
         if self._settings or not self._is_builders:
-            refuse_other(self.manifest, self._form, self.folder)
+            check_same(self.manifest, self._form, self.folder)
         if self._settings:
-            from irtoolkit.retrievers.unread import refuse_unread
+            from irtoolkit.retrievers.unread import check_settings_used
 
-            refuse_unread(self.retriever, self._settings)
+            check_settings_used(self.retriever, self._settings)
 
     @property
     def _is_builders(self) -> bool:
@@ -142,7 +142,7 @@ class StoredIndex(Index):
             # The first result of a new process waits for no more than this needs.
             return bm25_searcher(self.manifest, self.open_shards, self.folder)
         form = self._form
-        refuse_other(self.manifest, form, self.folder)
+        check_same(self.manifest, form, self.folder)
         return form.open(self.open_shards)
 
     def _searching(self) -> Searcher:
@@ -152,7 +152,7 @@ class StoredIndex(Index):
             return self.searcher
         key = workers, self.manifest
         if self._spread is None or self._spread[0] != key:
-            refuse_other(self.manifest, self._form, self.folder)
+            check_same(self.manifest, self._form, self.folder)
             self._spread = key, spread_searcher(self.place, self.manifest, self.retriever, workers)
         return self._spread[1]
 
@@ -236,7 +236,7 @@ class StoredIndex(Index):
             InputError: a document that is not in it, or an id that is not a string; nothing is
                 deleted then. The index of a dataset in irtoolkit's cache, which stays as it is.
         """
-        refuse_cached(self.manifest, self.folder)
+        check_not_cached(self.manifest, self.folder)
         gone = listed_ids(doc_ids)
         with changing(self.place) as folder:
             changes.delete(folder, gone)
@@ -260,8 +260,8 @@ class StoredIndex(Index):
             InputError: a document whose id is in the index; other documents are only partly in; the
                 index of a dataset in irtoolkit's cache, which stays as it is.
         """
-        refuse_cached(self.manifest, self.folder)
-        refuse_other(self.manifest, self._form, self.folder)
+        check_not_cached(self.manifest, self.folder)
+        check_same(self.manifest, self._form, self.folder)
         from irtoolkit.retrievers.index_sources import (
             MadeBy,
             dataset_with,

@@ -9,7 +9,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers.base import Retriever
 
 
-def refuse_unread(retriever: Retriever, names: Iterable[str]) -> None:
+def check_settings_used(retriever: Retriever, names: Iterable[str]) -> None:
     """Raises InputError if a setting that was given changes nothing.
 
     A setting with the value that it would have anyway is accepted.

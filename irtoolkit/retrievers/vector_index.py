@@ -176,7 +176,7 @@ class ArrangedIndex(LocalFormat):
         """Makes shards of vectors with an index each."""
         return ArrangedMaker(self._sides.document, self._finding.stored, memory, self.arrange)
 
-    def refuse_missing(self) -> None:
+    def check_runnable(self) -> None:
         """Raises InputError for what the retriever needs and is not here."""
         reason = self._finding.missing()
         if reason is not None:

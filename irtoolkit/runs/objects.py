@@ -85,7 +85,7 @@ def rows_of(value: Any, kind: RowKind, *, empty: bool = False) -> list[Triple]:
 
 def _listed(value: Any, kind: RowKind) -> list[Triple]:
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        _refuse(f"{_article(type(value).__name__)} is no {kind.noun}", kind)
+        _fail(f"{_article(type(value).__name__)} is no {kind.noun}", kind)
     rows = enumerate(value, 1)
     return [row if _is_plain(row) else _row(row, number, kind) for number, row in rows]
 
@@ -179,10 +179,10 @@ def _row(row: Any, number: int, kind: RowKind) -> Triple:
     if hasattr(row, "query_id") and hasattr(row, "doc_id") and hasattr(row, kind.attribute):
         return _named((row.query_id, row.doc_id, getattr(row, kind.attribute)), number, kind)
     if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
-        _refuse(f"row {number} is {_article(type(row).__name__)}", kind)
+        _fail(f"row {number} is {_article(type(row).__name__)}", kind)
     values = tuple(row)
     if len(values) != 3:
-        _refuse(f"row {number} has {len(values)} values, not 3", kind)
+        _fail(f"row {number} has {len(values)} values, not 3", kind)
     return _named(values, number, kind)
 
 
@@ -191,7 +191,7 @@ def _named(row: tuple[Any, Any, Any], number: int, kind: RowKind) -> Triple:
     query, doc, value = row
     for role, name in (("query", query), ("document", doc)):
         if _is_missing(name):
-            _refuse(f"row {number} has no {role} id", kind)
+            _fail(f"row {number} has no {role} id", kind)
     prefix = f"row {number} has a"
     return _id(query, f"{prefix} query"), _id(doc, f"{prefix} document"), value
 
@@ -207,7 +207,7 @@ def _id(name: Any, where: str) -> str:
     return str(name)
 
 
-def _refuse(problem: str, kind: RowKind) -> NoReturn:
+def _fail(problem: str, kind: RowKind) -> NoReturn:
     raise InputError(
         problem,
         remedy=f"a {kind.noun} is a list of {kind.expected}, a nested dict, a data frame,"

@@ -79,7 +79,7 @@ class _File:
             self.names = self._chosen(columns)
             self.table = read_columns(path, (*self.names, _RANK), self.names[:2])
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise self._refuse((str(error).splitlines() or ["damaged"])[0]) from None
+            raise self._fail((str(error).splitlines() or ["damaged"])[0]) from None
         if not len(self.table):
             raise InputError("no rows", file=path, remedy=f"{kind.noun} need at least one row")
 
@@ -97,7 +97,7 @@ class _File:
         values = self._column(self.names[column])
         kind = _value_type(values)
         if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_integer(kind)):
-            raise self._refuse(
+            raise self._fail(
                 f"{self.names[column]} holds {kind}, and ids are text or whole numbers"
             )
         if kinds.is_integer(kind):
@@ -124,11 +124,11 @@ class _File:
             or kinds.is_integer(value_type)
             or kinds.is_decimal(value_type)
         ):
-            raise self._refuse(f"{name} holds {value_type}, and not numbers")
+            raise self._fail(f"{name} holds {value_type}, and not numbers")
         try:
             return arrow.to_numpy(values.cast(value_type).cast(kind).combine_chunks())
         except pa.ArrowException as error:
-            raise self._refuse(f"{name}: {str(error).splitlines()[0]}") from None
+            raise self._fail(f"{name}: {str(error).splitlines()[0]}") from None
 
     def grades(self) -> Any:
         """Returns the column of values as integers, or as floats if one is a fraction."""
@@ -140,7 +140,7 @@ class _File:
     def _column(self, name: str) -> Any:
         values = self.table[name]
         if values.null_count:
-            raise self._refuse("a value is missing")
+            raise self._fail("a value is missing")
         return values
 
     def _chosen(self, columns: Sequence[str]) -> list[str]:
@@ -150,11 +150,11 @@ class _File:
             column = next((name for name in names if name in columns), None)
             if column is None:
                 problem = f"no column {' or '.join(names)}; it has {', '.join(columns) or 'none'}"
-                raise self._refuse(problem, only_ranks(columns, self._kind))
+                raise self._fail(problem, only_ranks(columns, self._kind))
             chosen.append(column)
         return chosen
 
-    def _refuse(self, problem: str, remedy: str | None = None) -> InputError:
+    def _fail(self, problem: str, remedy: str | None = None) -> InputError:
         noun = {"run": "a Parquet run", "qrels": "Parquet qrels"}[self._kind.noun]
         usual = f"it needs the columns query_id, doc_id and {self._kind.attribute}"
         return InputError(f"not {noun}: {problem}", file=self._path, remedy=remedy or usual)

@@ -115,7 +115,7 @@ class Run:
         Raises:
             InputError: the tag is not one word.
         """
-        _refuse_tag(tag)
+        _check_tag(tag)
         return cls(query_ids, doc_ids, offsets, docs, scores, tag)
 
     @classmethod
@@ -282,7 +282,7 @@ class Run:
         Raises:
             InputError: the tag is not one word.
         """
-        _refuse_tag(tag)
+        _check_tag(tag)
         return replace(self, tag=tag)
 
     @checked
@@ -348,6 +348,6 @@ class Run:
         )
 
 
-def _refuse_tag(tag: str) -> None:
+def _check_tag(tag: str) -> None:
     if not is_word(tag):
         raise InputError(f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _")

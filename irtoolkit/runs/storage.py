@@ -20,7 +20,7 @@ from irtoolkit.base.files import (
 )
 from irtoolkit.base.ids import Ids, Ints, is_utf8, is_word
 from irtoolkit.base.streams import is_special
-from irtoolkit.base.targets import refuse_packing
+from irtoolkit.base.targets import check_packing
 
 # The forms of a run in text.
 RunForm = Literal["trec", "msmarco"]
@@ -58,9 +58,9 @@ def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
         The SHA-256 of the written bytes, whatever another process writes to the path at once; None
         for a pipe or device.
     """
-    refuse_packing(path)
-    refuse_other_form(path, form)
-    _refuse_ids(path, table)
+    check_packing(path)
+    check_text_form(path, form)
+    _check_ids(path, table)
     with atomic_path(path) as half:
         if is_parquet(path):
             _write_parquet(half, table)
@@ -70,13 +70,13 @@ def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
         return None if is_special(path) else sha256(half)
 
 
-def refuse_other_form(path: StrPath, form: RunForm) -> None:
+def check_text_form(path: StrPath, form: RunForm) -> None:
     """Raises InputError for Parquet in a form of text."""
     if is_parquet(path) and form != "trec":
         raise InputError(f"{form} is a form of text, not of Parquet", file=path)
 
 
-def _refuse_ids(path: StrPath, table: RunTable) -> None:
+def _check_ids(path: StrPath, table: RunTable) -> None:
     text = not is_parquet(path)
     for name in (*table.query_ids, *table.doc_ids):
         if not is_utf8(name):

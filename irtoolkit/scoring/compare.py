@@ -15,9 +15,9 @@ from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.notes import Note
 from irtoolkit.scoring.pairs import (
     PairResult,
+    check_test,
     first_test,
     interval_of,
-    refuse_unknown,
     summary_for,
     tested_pairs,
 )
@@ -181,9 +181,9 @@ def compare(
         )
     measure_object = evaluations[baseline].measures[measure]
     test = first_test(measure_object) if test is None else test
-    refuse_unknown(test, correction)
+    check_test(test, correction)
     summary = summary_for(measure_object, measure, test)
-    _refuse_infinite(evaluations, measure)
+    _check_finite(evaluations, measure)
     values = [evaluation.per_query(measure) for evaluation in evaluations.values()]
     base = list(evaluations).index(baseline)
     others = [i for i in range(len(values)) if i != base]
@@ -221,7 +221,7 @@ def _beside(row: Compared, baseline: float, result: PairResult) -> Compared:
     )
 
 
-def _refuse_infinite(evaluations: Mapping[str, Evaluation], measure: str) -> None:
+def _check_finite(evaluations: Mapping[str, Evaluation], measure: str) -> None:
     """Raises InputError if a value is not finite, as tests require."""
     for name, evaluation in evaluations.items():
         unknown = int((~np.isfinite(evaluation.per_query(measure))).sum())

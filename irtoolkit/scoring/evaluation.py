@@ -26,7 +26,7 @@ from irtoolkit.scoring.measure_names import (
     unread,
     without_commas,
 )
-from irtoolkit.scoring.measure_parameters import refuse_values, refuse_written
+from irtoolkit.scoring.measure_parameters import check_parameters, check_written_parameters
 from irtoolkit.scoring.other_programs import by_other_programs
 
 # A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
@@ -70,7 +70,7 @@ def parse_measures(
             if theirs is None:
                 raise
             for group in theirs.values():
-                refuse_values(str(name), group)
+                check_parameters(str(name), group)
             parsed.update(theirs)
     return parsed
 
@@ -98,13 +98,13 @@ def _of_other_tools(name: str | ir_measures.Measure) -> dict[str, ir_measures.Me
 def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
     try:
         if isinstance(name, str):
-            refuse_written(name)
+            check_written_parameters(name)
             measure = ir_measures.parse_measure(name)
         else:
             measure = name
         if not isinstance(measure, ir_measures.Measure):
             raise InputError(f"{name!r} is no measure", remedy="for example nDCG@10")
-        refuse_values(str(name), measure)
+        check_parameters(str(name), measure)
         measure.validate_params()
     except NameError:
         raise unknown_measure(str(name)) from None
@@ -181,7 +181,7 @@ def evaluate(
             take; a fold's query without qrels; or grades that trec_eval cannot take.
     """
     for name, measure in measures.items():
-        _refuse_powers(name, measure, qrels)
+        _check_powers(name, measure, qrels)
     ours = {
         name: vectorised
         for name, m in measures.items()
@@ -215,7 +215,7 @@ def places_of(query_ids: Ids, folds: Sequence[Sequence[str]]) -> tuple[NDArray[n
     return tuple(np.array(part, dtype=np.intp) for part in parts)
 
 
-def _refuse_powers(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
+def _check_powers(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
     """Raises InputError if a gain of 2 to the power of the grade is too large to represent."""
     highest = int(qrels.grades.max(initial=0))
     if measure.params.get("dcg") == "exp-log2" and highest > _MAX_POWER:

@@ -18,7 +18,7 @@ from irtoolkit.measures.ndcg_points import RnDCG, nDCGrel
 from irtoolkit.measures.precision_levels import IPrecAvg, RprecMult
 from irtoolkit.measures.rcap import RCap
 from irtoolkit.measures.utility import NumNonrelJudgedRet, Utility
-from irtoolkit.scoring.measure_parameters import refuse_written
+from irtoolkit.scoring.measure_parameters import check_written_parameters
 
 # Parameters follow the name after a dot or an underscore: P.5,10 and P_5, utility.1,-1,0,0 and
 # G.1=3.5,2=9.
@@ -255,5 +255,5 @@ def measure_of_other_name(name: str) -> ir_measures.Measure | None:
     if ours is None or ("(" in ours and parts["parameters"]):
         return None
     written = f"{ours}{parts['parameters'] or ''}{parts['cutoff'] or ''}"
-    refuse_written(written)
+    check_written_parameters(written)
     return ir_measures.parse_measure(written)

@@ -27,7 +27,7 @@ _OF_TYPE = {
 _LEAST = {"cutoff": 1, "rel": 0}
 
 
-def refuse_written(name: str) -> None:
+def check_written_parameters(name: str) -> None:
     """Checks the parameters in a measure's name, on which ir_measures has no clear error or none.
 
     Args:
@@ -79,7 +79,7 @@ def _is_plain(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant)
 
 
-def refuse_values(name: str, measure: Measure) -> None:
+def check_parameters(name: str, measure: Measure) -> None:
     """Checks that a measure takes its parameters.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from irtoolkit.base.arguments import refuse_other_type
+from irtoolkit.base.arguments import check_type
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.frames import is_frame
 from irtoolkit.base.paths import same_place, shown
@@ -22,7 +22,7 @@ def is_path(value: Any) -> bool:
 
 def check_names(names: Sequence[str]) -> None:
     """Raises InputError for names of systems that are not a list, or include an empty one."""
-    refuse_other_type("names", names, Sequence[str])
+    check_type("names", names, Sequence[str])
     if any(not name.strip() for name in names):
         raise InputError("a name of a system is empty", remedy="give every run a name")
 

@@ -12,7 +12,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
 from irtoolkit.runs import Qrels, Run
-from irtoolkit.scoring.measure_parameters import refuse_values
+from irtoolkit.scoring.measure_parameters import check_parameters
 
 # A document of this grade satisfies a reader with probability 15/16, by gdeval, which computes ERR.
 _MAX_ERR_GRADE = 4
@@ -32,7 +32,7 @@ def by_other_programs(
     if not measures:
         return {}
     for name, measure in measures.items():
-        _refuse(name, measure, qrels)
+        _fail(name, measure, qrels)
     best = np.full(len(qrels.query_ids), -1)
     np.maximum.at(best, np.repeat(np.arange(len(best)), np.diff(qrels.offsets)), qrels.grades)
     if (best < 0).any():
@@ -63,9 +63,9 @@ def by_other_programs(
     return {name: columns[measure] for name, measure in measures.items()}
 
 
-def _refuse(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
+def _fail(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
     """Raises InputError for a measure that ends or hangs the program that computes it."""
-    refuse_values(name, measure)
+    check_parameters(name, measure)
     for gain in measure.params.get("gains", {}).values():
         if isinstance(gain, int) and abs(gain) > _MAX_SLOW_GRADE:
             raise InputError(

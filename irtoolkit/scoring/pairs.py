@@ -90,7 +90,7 @@ def first_test(measure: Measure) -> PairedTest:
     return cast(PairedTest, summary.tests[0]) if summary and summary.tests else "student"
 
 
-def refuse_unknown(test: Any, correction: Any) -> None:
+def check_test(test: Any, correction: Any) -> None:
     """Raises InputError for a test or a correction that there is not."""
     for choice, options in ((test, PairedTest), (correction, Correction)):
         if choice not in get_args(options):

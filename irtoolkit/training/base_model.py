@@ -232,7 +232,7 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
         reader = readers[side]
         parts = loading.transformers_in(reader)
         longest = min((limits.position_limit(part) for part, _ in parts), default=None)
-        limits.refuse_longer(length, longest)
+        limits.check_length(length, longest)
         if one_length:
             _set_side_length(reader, side, length)
         else:

@@ -109,7 +109,7 @@ def encoder_maker(
 
     details = _About(recipe)
     words = vocabulary(details.noting(texts))
-    details.refuse_strangers()
+    details.check_quotes()
     tokenizer, vectors = _tokenizer(words), _vectors(recipe, words, seed)
 
     def make(pooling: str, side: Side) -> list[Any]:
@@ -142,7 +142,7 @@ class _About:
             self._used = self._used or text.lower() in self.names
             yield text
 
-    def refuse_strangers(self) -> None:
+    def check_quotes(self) -> None:
         """Raises InputError if no text is one of the quotes."""
         if self.names and not self._used:
             raise InputError(

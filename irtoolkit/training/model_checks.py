@@ -12,7 +12,7 @@ from irtoolkit.training.recipes import Recipe, Stage, check_evaluation
 
 
 def check_recipe(recipe: Recipe) -> None:
-    """Refuses settings with which no training can begin.
+    """Raises InputError for settings with which no training can begin.
 
     Raises:
         InputError: names the first such setting.
@@ -27,7 +27,7 @@ def check_recipe(recipe: Recipe) -> None:
 
 
 def _check_measure(stage: Stage) -> None:
-    """Refuses a measure that cannot be computed, or whose figures have other names than its own."""
+    """Raises InputError for a measure that cannot be computed, or whose figures have other names than its own."""
     if stage.measure is None:
         return
     parsed = parse_measures([stage.measure])
@@ -46,7 +46,7 @@ def _check_measure(stage: Stage) -> None:
 
 
 def check_model(recipe: Recipe) -> None:
-    """Refuses settings that are not for models of the recipe's kind.
+    """Raises InputError for settings that are not for models of the recipe's kind.
 
     Raises:
         InputError: names the first such setting.
@@ -103,7 +103,7 @@ def _check_kind(recipe: Recipe) -> None:
 
 
 def _check_adapters(recipe: Recipe) -> None:
-    """Refuses settings of adapters that do not go together."""
+    """Raises InputError for settings of adapters that do not go together."""
     for key in ("lora_alpha", "lora_dropout", "lora_targets", "quantize"):
         value = getattr(recipe, key)
         if value is not None and recipe.lora is None:
@@ -116,7 +116,7 @@ def _check_adapters(recipe: Recipe) -> None:
 
 
 def _check_map(recipe: Recipe) -> None:
-    """Refuses settings with which no map of queries is trained."""
+    """Raises InputError for settings with which no map of queries is trained."""
     frozen = any(stage.frozen == "documents" for stage in recipe.stages)
     wrong = {
         f"kind={recipe.kind}": recipe.kind != "dense",
@@ -140,7 +140,7 @@ def _check_map(recipe: Recipe) -> None:
 
 
 def _check_scratch(recipe: Recipe) -> None:
-    """Refuses settings that only a transformer has."""
+    """Raises InputError for settings that only a transformer has."""
     poolings = (None, "own", "mean", "max")
     wrong = {
         f"kind={recipe.kind}": recipe.kind != "dense",

@@ -60,7 +60,7 @@ def draw_negatives(rows: TrainingSet, row: int, count: int, seed: int, epoch: in
 
 
 def check_negatives(rows: TrainingSet, stage: Stage) -> None:
-    """Refuses a training set with a row that has too few negatives.
+    """Raises InputError for a training set with a row that has too few negatives.
 
     Raises:
         InputError: names the first such row.

@@ -152,7 +152,7 @@ def _write(stage: Stage, source: RowSource, out: CacheWriter) -> None:
     exclusions = sink.finder.exclusions(*links.judged, sink.queries)
     negatives = links.negatives
     if negatives is not None:
-        _refuse_excluded(stage, links, exclusions.contain(links.query_of, negatives[:, 0]))
+        _check_not_excluded(stage, links, exclusions.contain(links.query_of, negatives[:, 0]))
     if links.ranked is not None:
         negatives = mine_negatives(links.ranked, exclusions, stage.count)[links.query_of]
     docs = np.arange(len(sink.finder))
@@ -182,8 +182,8 @@ def _write(stage: Stage, source: RowSource, out: CacheWriter) -> None:
     out.add("made", sink.digest.hexdigest(), width, exclusions.word_set_count)
 
 
-def _refuse_excluded(stage: Stage, links: Links, excluded: Bools) -> None:
-    """Refuses negatives in a file that their queries exclude."""
+def _check_not_excluded(stage: Stage, links: Links, excluded: Bools) -> None:
+    """Raises InputError for negatives in a file that their queries exclude."""
     if links.lines is not None and excluded.any():
         more = int(excluded.sum()) - 1
         raise InputError(

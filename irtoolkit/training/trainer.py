@@ -116,7 +116,7 @@ def _trained(
         existing = _existing(folder, plan)
         if existing is not None:
             return existing
-    _refuse_other_files(folder)
+    _check_model_folder(folder)
     if is_first_process():
         # These are not part of the model's record, but a resumed training must have the same.
         precision = loading.chosen_precision(recipe.precision, options.device)
@@ -160,7 +160,7 @@ def _train_stages(
 
 
 def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
-    """Refuses settings with which training cannot begin, before any data are read."""
+    """Raises InputError for settings with which training cannot begin, before any data are read."""
     if not _installed():
         raise needs_extra("sentence-transformers[train]", "train")
     check_recipe(recipe)
@@ -212,8 +212,8 @@ def _existing(folder: Path, plan: dict[str, Any]) -> TrainedModel | None:
     return TrainedModel(folder, record, reused=True)
 
 
-def _refuse_other_files(folder: Path) -> None:
-    """Refuses a folder with files that are not a trained model."""
+def _check_model_folder(folder: Path) -> None:
+    """Raises InputError for a folder with files that are not a trained model."""
     if folder.exists() and not is_trained(folder) and any(folder.iterdir()):
         raise InputError(
             f"{folder} exists and was not made by training", remedy="name another folder with -o"

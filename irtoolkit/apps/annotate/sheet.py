@@ -28,7 +28,7 @@ class UnknownPairError(InputError):
 
 
 def check_name(annotator: str) -> None:
-    """Refuses a name that is invalid for a file.
+    """Raises InputError for a name that is invalid for a file.
 
     Raises:
         InputError: it is another.

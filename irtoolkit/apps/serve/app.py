@@ -243,7 +243,7 @@ def _add_judgments(app: FastAPI, library: Library) -> None:
     @app.get("/judgments", tags=["judgments"])
     async def judgments(collection: _WANTED = None) -> list[JudgmentModel]:
         """The judgments that count."""
-        library.refuse_unknown(collection)
+        library.check_collection(collection)
         return await asyncio.to_thread(
             lambda: [judged(judgment) for judgment in kept.of(collection)]
         )
@@ -256,14 +256,14 @@ def _add_judgments(app: FastAPI, library: Library) -> None:
     @app.get("/judgments/qrels", tags=["judgments"])
     async def qrels(collection: _WANTED = None) -> PlainTextResponse:
         """The judgments as a TREC qrels file, which `irtoolkit eval` takes."""
-        library.refuse_unknown(collection)
+        library.check_collection(collection)
         text = await asyncio.to_thread(lambda: "".join(kept.qrels(collection)))
         return _file(text, plain, "judgments.qrels")
 
     @app.get("/judgments/topics", tags=["judgments"])
     async def topics(collection: _WANTED = None) -> PlainTextResponse:
         """The queries that were judged, as TSV."""
-        library.refuse_unknown(collection)
+        library.check_collection(collection)
         text = await asyncio.to_thread(lambda: "".join(kept.topics(collection)))
         return _file(text, plain, "topics.tsv")
 

@@ -19,7 +19,7 @@ _ENDINGS = {
 _KINDS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
 
 
-def refuse_other_files(data: bytes, filename: str) -> None:
+def check_upload(data: bytes, filename: str) -> None:
     """Raises InputError for an upload whose name has an unsupported ending, or one its content denies.
 
     Raises:

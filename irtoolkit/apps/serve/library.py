@@ -222,8 +222,8 @@ class Library:
             collection, book, start, length, before=min(before, most), after=min(after, most)
         )
 
-    def refuse_unknown(self, name: str | None) -> None:
-        """Refuses a collection that is not on the shelf, and of which no judgments are kept either.
+    def check_collection(self, name: str | None) -> None:
+        """Raises InputError for a collection that is not on the shelf, and of which no judgments are kept either.
 
         Raises:
             NoCollectionError: there is none.

@@ -169,7 +169,7 @@ def _unzipped(data: bytes, most: int) -> bytes:
 
 
 def _check_list(data: bytes) -> None:
-    """Refuses a .zip with a long list of files.
+    """Raises InputError for a .zip with a long list of files.
 
     Raises:
         InputError: it lists hundreds of files, or is of a form for files of more than 4 GB.

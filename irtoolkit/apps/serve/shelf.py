@@ -14,7 +14,7 @@ from pathlib import Path
 from irtoolkit.apps.serve.books import Books, KeptBook, Origin
 from irtoolkit.apps.serve.collection import Collection
 from irtoolkit.apps.serve.entries import Entry, Progress
-from irtoolkit.apps.serve.formats import refuse_other_files
+from irtoolkit.apps.serve.formats import check_upload
 from irtoolkit.apps.serve.indexes import Indexes
 from irtoolkit.apps.serve.limits import Limits, TooLargeError, unpacked
 from irtoolkit.apps.serve.meaning import Meaning
@@ -124,12 +124,12 @@ class Shelf:
             filename: names the book where its header has no title; never a path here.
 
         Raises:
-            TooLargeError, FullError, InputError: see `refuse_other_files`, `unpacked` and
+            TooLargeError, FullError, InputError: see `check_upload`, `unpacked` and
                 `novel_of`.
         """
         if len(data) > self.limits.upload:
             raise TooLargeError(f"a book has at most {self.limits.upload / 1e6:g} MB")
-        refuse_other_files(data, filename)
+        check_upload(data, filename)
         text = data if form_of(data) == "epub" else unpacked(data, self.limits.upload)
         title, file = _title_of(filename), _PACKED.sub("", filename)
         edition = read_edition(text, file, self.limits.upload)

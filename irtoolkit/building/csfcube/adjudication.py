@@ -74,7 +74,7 @@ def _read(path: Path, ratings: Ratings, disputed: Mapping[Pair, str]) -> dict[Pa
             raise _changed(
                 f"the ratings of {pair[1]} for {pair[0]} are {disputed[pair]}", path, line
             )
-    _refuse_missing(grades, disputed, path)
+    _check_complete(grades, disputed, path)
     return {pair: grades[pair] for pair in disputed}
 
 
@@ -95,7 +95,7 @@ def _changed(problem: str, path: Path, line: int) -> InputError:
     )
 
 
-def _refuse_missing(
+def _check_complete(
     grades: Mapping[Pair, int | None], disputed: Mapping[Pair, str], path: StrPath
 ) -> None:
     for query_id, doc_id in disputed:
@@ -129,5 +129,5 @@ def read_adjudicated(path: StrPath, ratings: Ratings) -> dict[Pair, int | None]:
                 file=path,
                 remedy="their grade stays",
             )
-    _refuse_missing(grades, disputed, path)
+    _check_complete(grades, disputed, path)
     return {pair: grades[pair] for pair in disputed}

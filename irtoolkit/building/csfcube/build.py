@@ -35,16 +35,16 @@ from irtoolkit.building.csfcube.release import write_release
 from irtoolkit.building.csfcube.sheets import (
     Given,
     assigned,
+    check_annotators,
     pairs_of,
     read_sheets,
-    refuse_names,
     write_sheets,
 )
 from irtoolkit.building.csfcube.tsv import GRADE, Pair, read_sheet
 from irtoolkit.building.place import (
     alone,
+    check_same,
     describe,
-    refuse_other,
     remove_unfinished,
     write_sources,
 )
@@ -158,7 +158,7 @@ def build_csfcube(
     """
     recipe = recipe or Recipe()
     if recipe.annotators:
-        refuse_names(recipe.annotators)
+        check_annotators(recipe.annotators)
     folder = Path(out)
     with alone(folder, (SHEETS, RUNS, STATE, POOLS)):
         remove_unfinished(folder / RUNS)  # sheets may be in use
@@ -180,7 +180,7 @@ def build_csfcube(
         if grades is None:
             return gathered
         whole = digest(planned.key, repr(ratings), repr(grades))
-        refuse_other(folder, whole, replace)
+        check_same(folder, whole, replace)
         sources = [*documents, *([queries] if queries else [])]
         _write(gathered, docs, ratings, grades, recipe, whole, sources)
         return gathered

@@ -24,8 +24,8 @@ SUFFIX = ".tsv"
 Given = dict[str, dict[Pair, int | None]]
 
 
-def refuse_names(names: Sequence[str]) -> None:
-    """Refuses annotators who cannot be told apart or be names of files.
+def check_annotators(names: Sequence[str]) -> None:
+    """Raises InputError for annotators who cannot be told apart or be names of files.
 
     Raises:
         InputError: one name twice, fewer than two, or a name that is not a word.

@@ -18,7 +18,7 @@ from irtoolkit.building.csfcube.pools import CITED, interleaved
 from irtoolkit.building.shelves import digest
 from irtoolkit.datasets.csfcube_records import CSFCubeDoc, CSFCubeQuery
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.ranking.produce import rank_dataset, refuse_missing
+from irtoolkit.ranking.produce import check_runnable, rank_dataset
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import RunColumns
@@ -127,7 +127,7 @@ def rank_all(
         key: a hash of documents and queries.
     """
     for proposer in systems:
-        refuse_missing(proposer.system)
+        check_runnable(proposer.system)
     runs = {}
     for proposer in tqdm(systems, desc="systems", unit="system", leave=False):
         path = folder / f"{run_name(proposer, key, depth)}.run"
@@ -171,12 +171,12 @@ def read_runs(
         if name in rankings or name == CITED:
             raise InputError(f"two systems are called {name}", file=path, remedy="rename the file")
         columns = parse_run(local(path))
-        _refuse_strange(columns, docs, path)
+        _check_candidates(columns, docs, path)
         rankings[name] = _of_papers(Run.from_trec(columns), queries, path)
     return rankings
 
 
-def _refuse_strange(columns: RunColumns, docs: Mapping[str, CSFCubeDoc], path: StrPath) -> None:
+def _check_candidates(columns: RunColumns, docs: Mapping[str, CSFCubeDoc], path: StrPath) -> None:
     strange = np.array([doc not in docs for doc in columns.doc_ids], dtype=bool)
     rows = np.flatnonzero(strange[columns.docs])
     if len(rows):

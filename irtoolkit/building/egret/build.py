@@ -20,9 +20,9 @@ from irtoolkit.building.egret.sources import BOOKS, Source, sources
 from irtoolkit.building.egret.twins import near_duplicates
 from irtoolkit.building.place import (
     alone,
+    check_same,
     describe,
     keep_only,
-    refuse_other,
     remove_unfinished,
     write_sources,
 )
@@ -87,11 +87,11 @@ def build_egret(
     dev = _named(files, recipe.dev)
     with alone(folder, (PIECES,)):
         remove_unfinished(folder)
-        _refuse_twice(files)
+        _check_distinct(files)
         key = digest(
             formats(), kind, repr(recipe), *(f"{f.name} {content_hash(f.path)}" for f in files)
         )
-        refuse_other(folder, key, replace)
+        check_same(folder, key, replace)
         finder = Finder(folder / PIECES, recipe.contexts)
         bar = tqdm(
             current().map(finder, files), total=len(files), desc=kind, unit="file", leave=False
@@ -119,7 +119,7 @@ def _named(files: Sequence[Source], names: Sequence[str]) -> list[str]:
     return files_named
 
 
-def _refuse_twice(files: Sequence[Source]) -> None:
+def _check_distinct(files: Sequence[Source]) -> None:
     by_hash: dict[str, Source] = {}
     for file in files:
         earlier = by_hash.setdefault(content_hash(file.path), file)
@@ -147,7 +147,7 @@ def _write(folder: Path, gathered: Gathered, plan: Plan, recipe: Recipe, key: st
             tally.add(unit, source.name, split)
             record = {name: unit[name] for name in _FIELDS} | {"source": source.name}
             outs[split].write(json.dumps(record, ensure_ascii=False) + "\n")
-    _refuse_empty(gathered)
+    _check_not_empty(gathered)
     near = near_duplicates(_file(folder, TRAIN), _file(folder, DEV))
     for split in set(SPLITS) - set(gathered.splits):
         _file(folder, split).unlink()
@@ -162,7 +162,7 @@ def _file(folder: Path, split: str) -> Path:
     return folder / f"{split}.jsonl"
 
 
-def _refuse_empty(gathered: Gathered) -> None:
+def _check_not_empty(gathered: Gathered) -> None:
     if not gathered.examples[DEV]:
         raise InputError(
             "no example for dev: all of its examples are in the other files, too"

@@ -123,7 +123,7 @@ class Plan:
         twice = Twice(self._sources)
         for i, source in enumerate(self._sources):
             for unit in self._finder.units(source):
-                twice.refuse_question(i, unit)
+                twice.check_question(i, unit)
                 groups = _groups(unit)
                 self._groups.join(groups)
                 before = len(totals)
@@ -133,7 +133,7 @@ class Plan:
                 counts[groups[0]] += not (again or alone)
                 if source.name in self._named:
                     chosen.add(groups[0])
-        twice.refuse_books()
+        twice.check_books()
         merged: Counter[int] = Counter()
         for group, count in counts.items():
             merged[self._groups.root(group)] += count
@@ -161,8 +161,8 @@ class Twice:
         self._examples: Counter[int] = Counter()
         self._shared: Counter[tuple[int, int]] = Counter()
 
-    def refuse_question(self, source_number: int, unit: Mapping[str, Any]) -> None:
-        """Refuses an id that another line has already."""
+    def check_question(self, source_number: int, unit: Mapping[str, Any]) -> None:
+        """Raises InputError for an id that another line has already."""
         source = self._sources[source_number]
         if source.kind == BOOKS:
             return
@@ -183,8 +183,8 @@ class Twice:
         if first != source_number:
             self._shared[first, source_number] += 1
 
-    def refuse_books(self) -> None:
-        """Refuses books that have most of their examples in common."""
+    def check_books(self) -> None:
+        """Raises InputError for books that have most of their examples in common."""
         for (first, second), shared in self._shared.items():
             least = min(self._examples[first], self._examples[second])
             if self._sources[second].kind == BOOKS and shared >= max(_FEWEST, _SAME * least):

@@ -44,7 +44,7 @@ def long_answer(record: Any, line: int) -> Passage | str:
     Raises:
         ValueError: it has another format; says how.
     """
-    _refuse_other(record)
+    _check_record(record)
     annotations = record["annotations"]
     enough = 1 if len(annotations) == 1 else 2
     spans = Counter(span for marked in annotations if (span := _span(marked)) is not None)
@@ -63,7 +63,7 @@ def long_answer(record: Any, line: int) -> Passage | str:
     return Passage(f"{record['example_id']}.1", question, text, line, (question, text))
 
 
-def _refuse_other(record: Any) -> None:
+def _check_record(record: Any) -> None:
     if not isinstance(record, dict) or not (
         "document_text" in record or "document_tokens" in record
     ):

@@ -12,7 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import is_word
 from irtoolkit.building.shelves import TextFile
 from irtoolkit.datasets.editions.reading import form_of, read_edition
-from irtoolkit.datasets.encodings import refuse_damaged
+from irtoolkit.datasets.encodings import check_encoding
 
 # Raised when the same files give other passages.
 FORMAT = 1
@@ -125,7 +125,7 @@ def chapters(source: TextFile, summary: Seen) -> Iterator[Passage]:
     data = source.read()
     try:
         if form_of(data, source.path.name) == "text":
-            refuse_damaged(lambda: iter([data]))
+            check_encoding(lambda: iter([data]))
         book = read_edition(data, source.path.name)
     except InputError as error:
         raise InputError(

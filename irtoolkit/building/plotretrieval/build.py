@@ -13,11 +13,11 @@ from irtoolkit.base.paths import StrPath
 from irtoolkit.base.progress import tqdm
 from irtoolkit.building.place import (
     alone,
+    check_same,
+    check_unchanged,
     describe,
     is_of_others,
     keep_only,
-    refuse_changed,
-    refuse_other,
     remove_unfinished,
     write_sources,
 )
@@ -117,7 +117,7 @@ def build_plotretrieval(
         read = read_books(novels, shelf, False)
         texts = digest(*(f"{book.name} {book.content}" for book in read))
         key = digest(steps.key, texts, repr(_plain(recipe)), *(f.digest() for f in files))
-        refuse_changed(folder, key, replace)
+        check_unchanged(folder, key, replace)
         gathered = Gathered(read, recipe.filter.limits.words, classifier=steps.judge.report)
         by_id = _comments(folder, files, recipe, gathered)
         work = _pieces(folder, by_id, steps, gathered, key=digest(steps.key, texts))
@@ -125,9 +125,9 @@ def build_plotretrieval(
         write_sheet(folder / SHEET, rows_of(gathered.candidates))
         if not gathered.pairs:
             if is_of_others(folder, key):  # the sheet is not of that benchmark any more
-                refuse_other(folder, key, replace)
+                check_same(folder, key, replace)
             raise no_sure_pair(gathered, folder / SHEET)
-        refuse_other(folder, key, replace)
+        check_same(folder, key, replace)
         _write(folder, gathered, files, recipe, key)
         keep_only(folder / PIECES, [work.place(block) for block in blocks_of(by_id)])
         return gathered

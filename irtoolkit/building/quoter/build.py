@@ -13,11 +13,11 @@ from irtoolkit.base.paths import StrPath
 from irtoolkit.base.progress import tqdm
 from irtoolkit.building.place import (
     alone,
+    check_same,
+    check_unchanged,
     describe,
     is_whole,
     keep_only,
-    refuse_changed,
-    refuse_other,
     remove_unfinished,
     write_sources,
 )
@@ -84,9 +84,9 @@ def build_quoter(
         patterns = Patterns(listed.quotes, settings.alone)
         finder = Finder(folder / FOUND, patterns, settings.unit, settings.context, key)
         whole = digest(key, repr(settings), *(f"{text.file.name} {text.sha}" for text in texts))
-        refuse_changed(folder, whole, replace)
+        check_unchanged(folder, whole, replace)
         _remove_release(folder)
-        refuse_other(folder, whole, replace)
+        check_same(folder, whole, replace)
         results = engine.map(finder, texts)
         bar = tqdm(results, total=len(texts), desc="corpus", unit="text", leave=False)
         done = sum(not written for written in bar)

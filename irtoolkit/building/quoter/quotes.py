@@ -13,7 +13,7 @@ from irtoolkit.base.sentences import split_sentences
 from irtoolkit.building.quoter.letters import Unit, letters, tokens, unit_of
 from irtoolkit.building.shelves import TextFile, digest
 from irtoolkit.datasets.editions.edition import decoded
-from irtoolkit.datasets.encodings import refuse_damaged
+from irtoolkit.datasets.encodings import check_encoding
 
 # Columns of a line: the quote, its author, its source.
 _COLUMNS = 3
@@ -88,7 +88,7 @@ def read_quotes(
     everything = "\n".join(row[0] for row in rows)
     unit = unit or unit_of(everything)
     for file, group in listed.items():
-        _refuse_contexts(file, group, unit)
+        _check_not_release(file, group, unit)
     quote_list = QuoteList(lang or language_of(everything), unit, encodings=encodings)
     least = least or {"words": 4, "characters": 5}[unit]
     seen_texts: set[str] = set()
@@ -109,8 +109,8 @@ def read_quotes(
     return quote_list
 
 
-def _refuse_contexts(file: TextFile, rows: Sequence[tuple[str, str, str]], unit: Unit) -> None:
-    """Refuses lines of a QuoteR release, whose first column precedes a quote.
+def _check_not_release(file: TextFile, rows: Sequence[tuple[str, str, str]], unit: Unit) -> None:
+    """Raises InputError for lines of a QuoteR release, whose first column precedes a quote.
 
     Raises:
         InputError: most rows have a third column as long as a context.
@@ -127,7 +127,7 @@ def _refuse_contexts(file: TextFile, rows: Sequence[tuple[str, str, str]], unit:
 def _rows(file: TextFile, encodings: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     data = file.read()
     try:
-        refuse_damaged(lambda: iter([data]))
+        check_encoding(lambda: iter([data]))
         text, encoding = decoded(data)
     except InputError as error:
         raise InputError(

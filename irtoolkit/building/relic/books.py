@@ -21,7 +21,7 @@ from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.relic.words import Words
 from irtoolkit.building.shelves import TextFile, digest
 from irtoolkit.datasets.editions.reading import form_of
-from irtoolkit.datasets.encodings import refuse_damaged
+from irtoolkit.datasets.encodings import check_encoding
 from irtoolkit.datasets.novels import novel_of
 
 # The folder of what books are prepared in.
@@ -117,7 +117,7 @@ def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:
     data = file.read()
     try:
         if form_of(data) == "text":
-            refuse_damaged(lambda: iter([data]))
+            check_encoding(lambda: iter([data]))
         novel = novel_of(data, file.path.stem, name=file.name, file=file.path.name)
     except InputError as error:
         raise InputError(

@@ -13,8 +13,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 from irtoolkit.building.place import (
     alone,
+    check_same,
     describe,
-    refuse_other,
     remove_unfinished,
     write_sources,
 )
@@ -89,7 +89,7 @@ def build_relic(
         key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
         finder = Finder(folder / FOUND, [book.shelved for book in read], recipe.matching, key)
         whole = digest(key, repr(recipe), *(file.digest() for file in articles))
-        refuse_other(folder, whole, replace)
+        check_same(folder, whole, replace)
         done = find_quotations(finder, articles)
         gathered = _gathered(finder, articles, read)
         gathered.continued = done

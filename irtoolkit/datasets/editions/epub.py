@@ -71,7 +71,7 @@ class _Members:
 
 
 def _parsed(members: _Members) -> tuple[Pieces, Edition]:
-    _refuse_protected(members)
+    _check_unprotected(members)
     documents, fields = _package(members)
     pieces = Pieces()
     for name, is_navigation in documents:
@@ -88,7 +88,7 @@ def _parsed(members: _Members) -> tuple[Pieces, Edition]:
     return pieces, fields
 
 
-def _refuse_protected(members: _Members) -> None:
+def _check_unprotected(members: _Members) -> None:
     if _ENCRYPTION not in members.names:
         return
     root = _xml(members.read(_ENCRYPTION), _ENCRYPTION)

@@ -86,10 +86,10 @@ def write_docs(form: str, files: Sequence[Path], out: CacheWriter) -> None:
                 if form == "trec"
                 else "give another file, or leave it out",
             )
-    _refuse_twins(form, files, hashes)
+    _check_distinct_ids(form, files, hashes)
 
 
-def _refuse_twins(form: str, files: Sequence[Path], hashes: array[int]) -> None:
+def _check_distinct_ids(form: str, files: Sequence[Path], hashes: array[int]) -> None:
     """Reads the files again if some ids have the same hash, and compares these ids."""
     ordered = np.sort(np.frombuffer(hashes, dtype=np.int64))
     suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
@@ -135,7 +135,7 @@ def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str, 
     mark = re.compile(rf"<(/?){tag}(?:\s[^<>]*)?>", re.IGNORECASE)
     opened, opening, parts, outside = 0, "", list[str](), list[str]()
 
-    def refuse(problem: str, line: int) -> InputError:
+    def invalid(problem: str, line: int) -> InputError:
         return InputError(problem, file=path, line=line, remedy=shape)
 
     for number, line in read_lines(path):
@@ -145,8 +145,8 @@ def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str, 
             position = match.end()
             if bool(match[1]) != bool(opened):
                 if opened:
-                    raise refuse(f"<{tag}> is not closed: another begins at line {number}", opened)
-                raise refuse(f"</{tag}> without <{tag}>", number)
+                    raise invalid(f"<{tag}> is not closed: another begins at line {number}", opened)
+                raise invalid(f"</{tag}> without <{tag}>", number)
             if opened:
                 yield opened, opening, "".join(parts)
                 opened, parts = 0, []
@@ -154,10 +154,10 @@ def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str, 
                 opened, opening = number, match[0]
         (parts if opened else outside).extend((line[position:], "\n"))
         if not opened and _text_and_names("".join(outside))[0].strip():
-            raise refuse(f"text outside of <{tag}>", number)
+            raise invalid(f"text outside of <{tag}>", number)
         outside = []
     if opened:
-        raise refuse(f"<{tag}> is not closed before the file ends", opened)
+        raise invalid(f"<{tag}> is not closed before the file ends", opened)
 
 
 def _sgml_docs(path: Path) -> Iterator[Doc]:

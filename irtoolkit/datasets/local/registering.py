@@ -83,7 +83,7 @@ def register_collection(
             registered then.
     """
     if name not in registry.read_registry():
-        _refuse_name(name)
+        _check_name(name)
     if lang is not None and not registry.is_lang(lang):
         raise InputError(
             f"{lang!r} is not a language code", remedy="a code is for example en, de or zh-Hant"
@@ -188,7 +188,7 @@ def _files_of(role: Role, files: RoleFiles | None) -> str:
     return f"{role}: {files.files[0]}{more} ({folders.format_name(files.form)})"
 
 
-def _refuse_name(name: str) -> None:
+def _check_name(name: str) -> None:
     if not registry.is_name(name):
         raise InputError(
             f"{name!r} is not a valid id",

@@ -22,7 +22,7 @@ from irtoolkit.base.locks import locked
 from irtoolkit.base.mirrors import folder_at
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import StrPath, is_url, place_of
-from irtoolkit.base.temporary_home import refuse_lost_home
+from irtoolkit.base.temporary_home import check_home_lasts
 from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.judgments import QREL_FORMATS
 from irtoolkit.datasets.local.topics import TOPIC_FORMATS
@@ -164,11 +164,11 @@ def registry_path() -> Path:
     return Path(ir_datasets.util.home_path()).absolute() / "irtoolkit" / "registered.json"
 
 
-def _refuse(problem: InputError) -> None:
+def _fail(problem: InputError) -> None:
     raise problem
 
 
-def read_registry(report: Callable[[InputError], None] = _refuse) -> dict[str, CollectionRecord]:
+def read_registry(report: Callable[[InputError], None] = _fail) -> dict[str, CollectionRecord]:
     """Reads the registered collections, by name in the order of registration.
 
     Args:
@@ -211,7 +211,7 @@ def add_record(name: str, entry: CollectionRecord, *, replace: bool = False) -> 
     Raises:
         InputError: another collection has the name, or the file is damaged.
     """
-    refuse_lost_home()
+    check_home_lasts()
     with _locked():
         content = _content()
         existing = content.get(name)
@@ -253,7 +253,7 @@ def drop_record(name: str) -> None:
     Raises:
         InputError: no collection has the name, or the file is damaged.
     """
-    refuse_lost_home()
+    check_home_lasts()
     with _locked():
         content = _content()
         if name not in content:

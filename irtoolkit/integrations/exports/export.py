@@ -41,14 +41,14 @@ def export_folder(
         raise InputError(
             f"no form {form!r}", remedy=f"{did_you_mean(form, FORMS)}forms are {', '.join(FORMS)}"
         )
-    _refuse_unusable(source)
+    _check_usable(source)
     chosen = licence_of(source.about, licence)
     with atomic_folder(folder) as temporary:
         FORMS[form].write(source, Path(temporary), chosen)
     return chosen
 
 
-def _refuse_unusable(source: Source) -> None:
+def _check_usable(source: Source) -> None:
     if not re.fullmatch(r"\w+(\.\w+)*", source.split):
         raise InputError(
             f"{source.split!r} is no name of a split", remedy="a split is a word such as test"

@@ -29,7 +29,7 @@ def repository(address: str) -> str:
     return match[1]
 
 
-def refuse_closed(licence: str, name: str) -> None:
+def check_licence(licence: str, name: str) -> None:
     """Raises InputError if the licence of exported data is not known to allow a copy."""
     if licence not in OPEN:
         raise InputError(
@@ -61,7 +61,7 @@ def push(folder: StrPath, address: str, *, private: bool = False) -> str:
         raise InputError(
             "no exported dataset", file=folder, remedy="irtoolkit export DATASET hf FOLDER"
         )
-    refuse_closed(str(front.get("license")), front[OWN]["dataset"])
+    check_licence(str(front.get("license")), front[OWN]["dataset"])
     try:
         from huggingface_hub import HfApi
         from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled

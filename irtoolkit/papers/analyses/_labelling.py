@@ -54,7 +54,7 @@ class Labelling(Analysis):
             return Findings((), notes=(f"Labels: {meanings}.",))
         filled = sheet.read(inputs.sheets)
         dataset = inputs.datasets[0]
-        refuse_strangers(filled, dataset.query_ids(), dataset.id)
+        check_queries(filled, dataset.query_ids(), dataset.id)
         return self._counted(filled, meanings)
 
     def _drawn(self, rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
@@ -92,10 +92,10 @@ class Labelling(Analysis):
         return Findings((table,), (chart,), tuple(notes))
 
 
-def refuse_strangers(
+def check_queries(
     filled: Mapping[str, Mapping[tuple[str, ...], Filled]], query_ids: Iterable[str], dataset: str
 ) -> None:
-    """Refuses sheets whose rows are not of the queries of a dataset.
+    """Raises InputError for sheets whose rows are not of the queries of a dataset.
 
     Raises:
         InputError: names the file and an unknown query.

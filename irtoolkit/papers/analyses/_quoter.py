@@ -27,7 +27,7 @@ def golds_of(dataset: Dataset) -> dict[str, str]:
 
 
 def at_least_one(**settings: int) -> None:
-    """Refuses settings that are not positive numbers.
+    """Raises InputError for settings that are not positive numbers.
 
     Raises:
         InputError: one is less than 1.

@@ -49,14 +49,14 @@ class Sheet:
         Raises:
             InputError: no sheets, a file that is not such a sheet, or a word that is not allowed.
         """
-        self.refuse_none(paths)
+        self.check_sheets(paths)
         sheets = {path.name: self._read(path) for path in paths}
         if len(sheets) < len(paths):
             raise InputError("two sheets have one name", remedy="rename one of the files")
         return sheets
 
-    def refuse_none(self, paths: Sequence[Path]) -> None:
-        """Refuses an analysis without sheets.
+    def check_sheets(self, paths: Sequence[Path]) -> None:
+        """Raises InputError for an analysis without sheets.
 
         Raises:
             InputError: there are none; says what they are.

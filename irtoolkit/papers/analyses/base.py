@@ -205,7 +205,7 @@ def records(dataset: Dataset, kind: Callable[[Any], bool], description: str) -> 
 
 
 def complete(run: Run, name: str, query_ids: Sequence[str]) -> None:
-    """Refuses a run that lacks queries.
+    """Raises InputError for a run that lacks queries.
 
     Raises:
         InputError: it has no document for some query; names the first.

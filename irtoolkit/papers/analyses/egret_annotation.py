@@ -107,7 +107,7 @@ class EgretAnnotation(Analysis):
         if inputs.sheet is not None:
             SHEET.write(inputs.sheet, self._rows(texts))
             return Findings((), notes=MEANINGS)
-        SHEET.refuse_none(inputs.sheets)
+        SHEET.check_sheets(inputs.sheets)
         return _findings(read_annotations(inputs.sheets, texts), list(texts), len(inputs.sheets))
 
     def _rows(self, texts: Mapping[str, Mapping[str, Text]]) -> list[dict[str, str]]:

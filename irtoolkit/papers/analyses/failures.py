@@ -12,7 +12,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.papers.analyses._labelling import refuse_strangers
+from irtoolkit.papers.analyses._labelling import check_queries
 from irtoolkit.papers.analyses._quoter import at_least_one
 from irtoolkit.papers.analyses._sheets import Filled, Sheet, majority
 from irtoolkit.papers.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings, Given
@@ -196,7 +196,7 @@ class _Study:
     def reasons(self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]]) -> FigureTable:
         """Reasons, and how many queries of each the other systems find."""
         by_query = {case.query: case for case in self.cases}
-        refuse_strangers(filled, by_query, self.dataset.id)
+        check_queries(filled, by_query, self.dataset.id)
         by_reason: dict[str, list[Case]] = {reason: [] for reason in REASONS}
         for key in sorted({key for sheet in filled.values() for key in sheet}):
             reason = majority([sheet[key][REASON] for sheet in filled.values() if key in sheet])

@@ -100,7 +100,7 @@ class QuoterSuitability(Analysis):
     ) -> Findings:
         """Returns the figures of contexts with a judgment."""
         keys = [(query, doc) for query, docs in best.items() for doc in docs]
-        _refuse_others(filled, keys)
+        _check_keys(filled, keys)
         suitable = {
             key: majority([sheet[key][LABEL] for sheet in filled.values() if key in sheet])
             for key in keys
@@ -146,7 +146,7 @@ def measured(best: Best, right: Best) -> tuple[float, float, float]:
     return float(np.mean(gains)), float(np.mean(first)), float(np.mean(ranked))
 
 
-def _refuse_others(
+def _check_keys(
     filled: Mapping[str, Mapping[tuple[str, ...], object]], keys: Sequence[tuple[str, ...]]
 ) -> None:
     allowed = {*keys}

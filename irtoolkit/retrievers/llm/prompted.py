@@ -65,7 +65,7 @@ class Prompted(Asking):
         """The template of its prompts."""
 
     def check(self, answer: Completion) -> None:
-        """Refuses a model by its first answer, before it is asked for others."""
+        """Raises InputError for a model by its first answer, before it is asked for others."""
 
     def template(self) -> Template:
         """The template of its prompts, in which everything stands that has to.
@@ -114,7 +114,7 @@ class Prompted(Asking):
                     tally.prompts = len(finished)
                     sent = [Completion(*answers[prompt]) for prompt in prompts]
                     prompts = jobs.send(sent)
-                    tally.refuse_nonsense(self.llm, ENOUGH)
+                    tally.check_readable(self.llm, ENOUGH)
             except StopIteration as end:
                 result: T = end.value
                 return result

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_path, refuse_unwritable
+from irtoolkit.base.files import atomic_path, check_writable
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.plurals import number_of
 from irtoolkit.models.llm.cache import Answers
@@ -95,13 +95,13 @@ class Quotation(Prompted):
         if reason is not None:
             raise InputError(reason)
         if self.texts is not None:
-            refuse_unwritable(self.texts)
+            check_writable(self.texts)
         groups = [group for group in task.groups if len(group.docs)]
         self._count(prompt for _, prompt in self._prompts(task, groups))
         asked = AskedQuery({}, task.ordered, AnswerCounts())
         jobs = (_quoted(prompt, text, asked) for text, prompt in self._prompts(task, groups))
         results = self.run(together(jobs, _ROUND * self.parallel), asked.tally)
-        asked.tally.refuse_nonsense(self.llm)
+        asked.tally.check_readable(self.llm)
         self._tell(asked.tally, [result for result in results if result.text])
         order = [query for group in groups for query in group.queries.tolist()]
         by_query = dict(zip(order, results, strict=True))

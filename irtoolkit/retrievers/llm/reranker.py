@@ -102,13 +102,13 @@ class Reranker(Prompted):
         reason = self.missing()
         if reason is not None:
             raise InputError(reason)
-        self._refuse(task)
+        self._check_task(task)
         tally = AnswerCounts()
         jobs = together(self._jobs(task, tally), _ROUND * self.parallel)
         results = self.run(jobs, tally)
         order = [query for group in task.groups if len(group.docs) for query in group.queries]
         scores = dict(zip(order, results, strict=True))
-        tally.refuse_nonsense(self.llm)
+        tally.check_readable(self.llm)
         note = tally.note(self.llm, self.words)
         if note is not None:
             _log.warning("%s", note)
@@ -118,7 +118,7 @@ class Reranker(Prompted):
 
         return candidates
 
-    def _refuse(self, task: Task) -> None:
+    def _check_task(self, task: Task) -> None:
         rerank = f"and `irtoolkit rerank {task.dataset_id} RUN {self.name}`"
         if task.ranks_corpus:
             raise InputError(

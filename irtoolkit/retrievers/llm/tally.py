@@ -56,8 +56,8 @@ class AnswerCounts:
         else:
             self.read += 1
 
-    def refuse_nonsense(self, llm: str, least: int = 1) -> None:
-        """Refuses answers of which there are enough, and none can be read.
+    def check_readable(self, llm: str, least: int = 1) -> None:
+        """Raises InputError for answers of which there are enough, and none can be read.
 
         Raises:
             InputError: shows one of them.

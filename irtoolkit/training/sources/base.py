@@ -114,7 +114,7 @@ class RowSource(ABC):
         """Returns the text of a document record under the stage's view."""
         return self._join.join(view(record, self.stage.doc))
 
-    def _refuse_mining(self) -> None:
+    def _check_mining(self) -> None:
         if self.stage.negatives == "mined":
             raise InputError(
                 f"negatives=mined with source={self.stage.source}, for which there are no runs",

@@ -22,7 +22,7 @@ class ExampleSource(RowSource):
 
     def __init__(self, stage: Stage, join: str) -> None:
         super().__init__(stage, join)
-        self._refuse_mining()
+        self._check_mining()
         self.file = Path(required(stage, "file"))
         self.what = self.file.name
 

@@ -107,7 +107,7 @@ class JudgedSource(RowSource):
         order = np.argsort(query, kind="stable")
         query, docs = query[order], qrels.docs[relevant][order]
         golds = translate(qrels.doc_ids, task.doc_ids)[docs]
-        self._refuse_outside(task, qrels, query, docs, golds)
+        self._check_candidates(task, qrels, query, docs, golds)
         return query, golds
 
     def _left(self, task: Task, query: Ints, golds: Ints) -> tuple[Ints, Ints]:
@@ -135,10 +135,10 @@ class JudgedSource(RowSource):
             )
         return query[mask], golds[mask]
 
-    def _refuse_outside(
+    def _check_candidates(
         self, task: Task, qrels: Qrels, query: Ints, docs: Ints, golds: Ints
     ) -> None:
-        """Refuses a relevant document that is not a candidate of its query."""
+        """Raises InputError for a relevant document that is not a candidate of its query."""
         rows_of = Ragged(offsets_of(query, len(task.query_ids)), np.arange(len(query)))
         for group in task.groups:
             rows = rows_of.take(group.queries)[1]

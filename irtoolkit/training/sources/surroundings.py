@@ -32,7 +32,7 @@ class SurroundingsSource(RowSource):
 
     def __init__(self, stage: Stage, join: str) -> None:
         super().__init__(stage, join)
-        self._refuse_mining()
+        self._check_mining()
         self.what = f"the books of {required(stage, 'dataset')}"
         for name in ("around", "length"):
             if getattr(stage, name) < 1:

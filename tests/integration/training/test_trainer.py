@@ -22,7 +22,7 @@ from transformers import BertForMaskedLM
 from irtoolkit.base.errors import InputError
 from irtoolkit.cli import main
 from irtoolkit.models.opening import AdapterSettings, load_adapter
-from irtoolkit.models.places import refuse_changed
+from irtoolkit.models.places import check_unchanged
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.training import trainer
@@ -305,7 +305,7 @@ def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:
         train(replace(made, join="/"), tmp_path / "model", device="cpu")
     assert not trained_by(tmp_path / "model", replace(made, join="/"))
     # One bit of the weights is not as it was written.
-    refuse_changed(str(tmp_path / "model"))
+    check_unchanged(str(tmp_path / "model"))
     path = max((tmp_path / "model").rglob("*.safetensors"), key=lambda path: path.stat().st_size)
     data = path.read_bytes()
     path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])

@@ -21,7 +21,7 @@ from irtoolkit.building.relic.scans import Paragraph, Scan
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.relic.windows import window
 from irtoolkit.datasets.editions.edges import edges_of, without
-from irtoolkit.datasets.encodings import encoding_of, refuse_damaged
+from irtoolkit.datasets.encodings import check_encoding, encoding_of
 from tests import critic
 from tests.conftest import ALL
 
@@ -80,7 +80,7 @@ def test_a_damaged_byte_is_found_wherever_pieces_end(text: str, at: int, size: i
     before, after = ("\u00e9" * 9 + text[:at]).encode(), text[at:].encode()
     data = before + b"\xff" + after
     with pytest.raises(InputError, match=f"byte 0xff at offset {len(before)}") as error:
-        refuse_damaged(lambda: iter([data[at : at + size] for at in range(0, len(data), size)]))
+        check_encoding(lambda: iter([data[at : at + size] for at in range(0, len(data), size)]))
     assert error.value.line == before.count(b"\n") + 1
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pytest
 
-from irtoolkit.base.arguments import check_fields, checked, refuse_other_type
+from irtoolkit.base.arguments import check_fields, check_type, checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 
@@ -39,7 +39,7 @@ HINTS: dict[str, Any] = {
     ],
 )  # fmt: skip
 def test_what_is_of_its_type_is_taken(name: str, value: Any) -> None:
-    refuse_other_type(name, value, HINTS[name])
+    check_type(name, value, HINTS[name])
 
 
 @pytest.mark.parametrize(
@@ -76,16 +76,16 @@ def test_what_is_of_its_type_is_taken(name: str, value: Any) -> None:
 )
 def test_what_is_of_another_type_is_named(name: str, value: Any, said: str) -> None:
     with pytest.raises(InputError) as error:
-        refuse_other_type(name, value, HINTS[name])
+        check_type(name, value, HINTS[name])
     assert str(error.value) == said
 
 
 def test_a_generator_is_not_used_up_by_the_check() -> None:
     ids = iter("ab")
-    refuse_other_type("ids", ids, Iterable[str])
+    check_type("ids", ids, Iterable[str])
     assert list(ids) == ["a", "b"]
     with pytest.raises(InputError, match="is not a list of texts"):
-        refuse_other_type("names", ids, Sequence[str])
+        check_type("names", ids, Sequence[str])
 
 
 @checked

@@ -23,11 +23,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import (
     atomic_path,
     atomic_text,
+    check_writable,
     git_blob_id,
     is_gzip,
     is_temporary,
     read_lines,
-    refuse_unwritable,
     sha256,
 )
 from irtoolkit.base.ids import encode, id_array, offsets_of, rank_ids, translate
@@ -130,12 +130,12 @@ def test_every_name_that_a_file_may_have_can_be_written(tmp_path: Path, name: st
 def test_no_plain_text_is_written_under_the_name_of_a_packed_file(
     tmp_path: Path, ending: str
 ) -> None:
-    from irtoolkit.base.targets import refuse_unwritable
+    from irtoolkit.base.targets import check_writable
 
     path = tmp_path / f"a.run{ending}"
     said = rf"no \{ending} is written here.*\.gz .*\.parquet .*plain"
     with pytest.raises(InputError, match=said):
-        refuse_unwritable(path)
+        check_writable(path)
     with pytest.raises(InputError, match=said), atomic_text(path):
         pass
     with pytest.raises(InputError, match=said):
@@ -616,7 +616,7 @@ def test_a_target_that_cannot_be_written_is_refused(
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=said):
-        refuse_unwritable(f"{tmp_path}/{name}", folder=folder)
+        check_writable(f"{tmp_path}/{name}", folder=folder)
 
 
 @pytest.mark.parametrize("folder", [False, True])
@@ -638,7 +638,7 @@ def test_names_that_no_file_can_have_are_refused(
     (tmp_path / "one").symlink_to("two")
     (tmp_path / "two").symlink_to("one")
     with pytest.raises(InputError, match=said):
-        refuse_unwritable(name, folder=folder)
+        check_writable(name, folder=folder)
 
 
 def test_links_that_lead_to_each_other_are_neither_written_nor_read(tmp_path: Path) -> None:
@@ -661,8 +661,8 @@ def test_a_target_that_can_be_written_is_left_as_it_is(
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("kept")
-    refuse_unwritable(f"{tmp_path}/{name}", folder=folder)
-    refuse_unwritable("/dev/null")
+    check_writable(f"{tmp_path}/{name}", folder=folder)
+    check_writable("/dev/null")
     assert {path.name for path in tmp_path.rglob("*")} == {"folder", "file"}
     assert (tmp_path / "file").read_text() == "kept"
 

@@ -16,13 +16,13 @@ from irtoolkit.base.durable import atomic_folder
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import (
     atomic_text,
+    check_writable,
     is_file,
     is_gzip,
     is_parquet,
     local,
     read_chunks,
     read_lines,
-    refuse_unwritable,
     sha256,
 )
 from irtoolkit.base.filesystems import said
@@ -202,13 +202,13 @@ def test_odd_urls_are_refused_in_one_line(url: str, found: str, memory: Any) -> 
 
 
 def test_a_target_is_refused_before_the_work() -> None:
-    refuse_unwritable(URL)
+    check_writable(URL)
     for url, found in (
         ("nothing://x/y", "no protocol"), ("memory://folder/", "names no file"),
         ("https://host.invalid/x", "can only be read"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=found):
-            refuse_unwritable(url)
+            check_writable(url)
 
 
 def test_problems_of_a_copy_name_the_url(memory: Any) -> None:

@@ -14,12 +14,12 @@ from irtoolkit.base.streams import stream_of
 ROOT = Path(__file__).parents[3]
 WRITE = """
 import sys
-from irtoolkit.base.files import refuse_unwritable
+from irtoolkit.base.files import check_writable
 from irtoolkit.runs import Run
 from irtoolkit.runs.publish import publish
 
 print("before")
-refuse_unwritable(sys.argv[1])
+check_writable(sys.argv[1])
 made = {"system": "s", "retriever": "s", "settings": {}, "dataset": "d"}
 publish(Run.from_rows([("q", "d", 1.0)]), sys.argv[1], made, 0.0, {"q": {"d": 1}})
 """

@@ -14,10 +14,10 @@ from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.places import (
     RECORD,
     WEIGHTS,
+    check_unchanged,
     fingerprint,
     in_hub_cache,
     left_out,
-    refuse_changed,
     weight_sums,
 )
 
@@ -44,8 +44,8 @@ def flip(path: Path) -> None:
 
 
 def test_what_training_wrote_is_taken(folder: Path) -> None:
-    refuse_changed(str(folder))
-    refuse_changed(str(folder / "query"))
+    check_unchanged(str(folder))
+    check_unchanged(str(folder / "query"))
     assert sorted(weight_sums(folder)) == sorted(NAMES)
 
 
@@ -53,7 +53,7 @@ def test_what_training_wrote_is_taken(folder: Path) -> None:
 def test_one_changed_bit_is_refused(folder: Path, name: str) -> None:
     flip(folder / name)
     with pytest.raises(InputError, match="not the weights that training wrote") as caught:
-        refuse_changed(str(folder))
+        check_unchanged(str(folder))
     assert caught.value.file == str(folder / name)
     assert "train the model again" in str(caught.value.remedy)
 
@@ -61,14 +61,14 @@ def test_one_changed_bit_is_refused(folder: Path, name: str) -> None:
 def test_a_missing_file_is_refused(folder: Path) -> None:
     (folder / NAMES[2]).unlink()
     with pytest.raises(InputError, match="missing"):
-        refuse_changed(str(folder))
+        check_unchanged(str(folder))
 
 
 def test_an_encoder_is_compared_with_the_record_of_its_model(folder: Path) -> None:
     flip(folder / NAMES[1])
-    refuse_changed(str(folder / "document"))
+    check_unchanged(str(folder / "document"))
     with pytest.raises(InputError, match="not the weights"):
-        refuse_changed(str(folder / "query"))
+        check_unchanged(str(folder / "query"))
 
 
 def test_it_is_said_once_more_as_long_as_the_file_is_changed(folder: Path) -> None:
@@ -76,26 +76,26 @@ def test_it_is_said_once_more_as_long_as_the_file_is_changed(folder: Path) -> No
     flip(folder / NAMES[0])
     for _ in range(2):
         with pytest.raises(InputError):
-            refuse_changed(str(folder))
+            check_unchanged(str(folder))
     (folder / NAMES[0]).write_bytes(whole)
-    refuse_changed(str(folder))
+    check_unchanged(str(folder))
 
 
 def test_other_files_may_be_edited(folder: Path) -> None:
     (folder / "config.json").write_text("{}")
-    refuse_changed(str(folder))
+    check_unchanged(str(folder))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"weights": 5}', '{"plan": {}}', "[" * 100_000])
 def test_records_without_hashes_are_as_none(folder: Path, text: str) -> None:
     (folder / RECORD).write_text(text, "utf-8")
     flip(folder / NAMES[0])
-    refuse_changed(str(folder))
+    check_unchanged(str(folder))
 
 
 def test_what_is_no_folder_has_no_record() -> None:
-    refuse_changed("sentence-transformers/all-MiniLM-L6-v2")
-    refuse_changed("")
+    check_unchanged("sentence-transformers/all-MiniLM-L6-v2")
+    check_unchanged("")
 
 
 def test_changed_weights_are_not_loaded(folder: Path) -> None:

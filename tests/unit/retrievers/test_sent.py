@@ -14,7 +14,7 @@ from irtoolkit.models import loading
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.parts import QueryPart
 from irtoolkit.retrievers.registry import create_retriever
-from irtoolkit.retrievers.sent import Sent, refuse_other_cache, shares_cache
+from irtoolkit.retrievers.sent import Sent, check_same_cache, shares_cache
 from irtoolkit.retrievers.spread import RankParts
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts
 from tests.tiny import save
@@ -59,12 +59,12 @@ def test_a_worker_that_does_not_see_the_answers_is_refused(
     retriever = create_retriever(name, {"model": "none"})
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "a"))
     mark = shares_cache(retriever)
-    refuse_other_cache(retriever, mark)
+    check_same_cache(retriever, mark)
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "b"))
     with pytest.raises(
         InputError, match=r"b: this folder is not .* a folder that all nodes share\)"
     ):
-        refuse_other_cache(retriever, mark)
+        check_same_cache(retriever, mark)
 
 
 def test_a_worker_computes_as_the_driver_would(

@@ -12,7 +12,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.building.csfcube.documents import read_documents, write_documents
 from irtoolkit.building.csfcube.queries import read_queries, sample_queries
-from irtoolkit.building.csfcube.sheets import assigned, refuse_names
+from irtoolkit.building.csfcube.sheets import assigned, check_annotators
 from tests.conftest import SAMPLE
 
 GOOD = {"id": "a", "title": "A", "abstract": ["One.", "Two."], "labels": ["objective", "method"]}
@@ -106,4 +106,4 @@ def test_annotators_share_the_work() -> None:
 @pytest.mark.parametrize("names", [["ann", "Ann"], ["ann"], ["ann", "b c"], ["ann", "x/y"]])
 def test_annotators_have_names_of_their_own(names: list[str]) -> None:
     with pytest.raises(InputError, match="annotator"):
-        refuse_names(names)
+        check_annotators(names)
