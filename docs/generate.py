@@ -238,6 +238,7 @@ def _facts(name: str) -> list[list[str]]:
         code = field.name in (
             "id",
             "query",
+            "base",
             "package",
             "query_prompt",
             "document_prompt",

@@ -149,7 +149,7 @@ def _fetch(names: Sequence[str]) -> None:
         preset = find_preset(name)
         licence = preset.licence or "not known here"
         print(f"{name}: licence {licence}, see {preset.source or 'the hub'}", flush=True)
-        for hub_id in dict.fromkeys((preset.id, preset.query or preset.id)):
+        for hub_id in dict.fromkeys(filter(None, (preset.id, preset.query, preset.base))):
             cached = places.in_hub_cache(hub_id)
             if cached is None and places.hub_is_off():
                 raise InputError(f"cannot fetch {hub_id} from the hub: HF_HUB_OFFLINE is set")

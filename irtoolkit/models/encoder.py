@@ -63,6 +63,7 @@ class Encoder:
         self.preset = presets.find_preset(settings.model, settings.weights, settings.query_weights)
         presets.require_kind(self.preset, settings.kind)
         folder = presets.model_folder(self.preset.side(settings.side))
+        base = presets.base_of(self.preset.side(settings.side))
         backend = chosen_backend(settings.backend, folder)
         device = loading.torch_device(settings.device, backend)
         precision = loading.chosen_precision(settings.precision, device, backend)
@@ -98,6 +99,7 @@ class Encoder:
             backend,
             settings.trusted,
             preset.task(settings.side),
+            None if base is None else presets.model_folder(presets.Preset(base)),
         )
         self._model: Adapter = load_adapter(folder, settings.kind, settings.side, chosen)
         self._batches = Batches(self._model, settings.batch_tokens)

@@ -26,6 +26,15 @@ def is_t5(folder: str) -> bool:
     return str(names[0]) in ("T5ForConditionalGeneration", "MT5ForConditionalGeneration")
 
 
+def open_t5(location: str) -> Any:
+    """Returns a T5 with its decoder and its tokenizer."""
+    import transformers
+
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(location, trust_remote_code=False)
+    model.tokenizer = transformers.AutoTokenizer.from_pretrained(location, trust_remote_code=False)
+    return model
+
+
 class MonoT5(Tokenized):
     """monoT5 (Nogueira et al. 2020, §3): "Query: q Document: d Relevant:", and its first word.
 

@@ -12,7 +12,7 @@ from irtoolkit.models import loading
 from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel
 from irtoolkit.models.cuts import Cut
 from irtoolkit.models.limits import set_options
-from irtoolkit.models.monot5 import MonoT5, is_t5
+from irtoolkit.models.monot5 import MonoT5, is_t5, open_t5
 from irtoolkit.models.own_code import check_code_ran, check_own_code
 from irtoolkit.models.packed import pack
 from irtoolkit.models.part_vectors import PartVectors
@@ -51,6 +51,7 @@ class AdapterSettings:
         backend: the backend that runs the model: "torch", "onnx" or "openvino".
         trusted: whether code that comes with the model may run.
         task: the name of the side in a model with an adapter for each task; by default the side's.
+        base: folder of the model that the weights are a bottleneck adapter for, if they are one.
     """
 
     device: str
@@ -63,6 +64,7 @@ class AdapterSettings:
     backend: str = "torch"
     trusted: bool = False
     task: str | None = None
+    base: str | None = None
 
 
 def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSettings) -> Adapter:
@@ -95,10 +97,15 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
         return Averaged(location)
     t5 = kind == "cross" and is_t5(location)
     plain = pooling is not None and not read_model_json(location, "modules.json")
+    if settings.base is not None and not plain:
+        raise InputError(
+            f"{location} is a bottleneck adapter, which does not say how token vectors become one",
+            remedy="the retriever dense with pooling=cls",
+        )
     model = _opened(
         _Source(
             location,
-            weights_hash(Preset(location)),
+            weights_hash(Preset(location, base=settings.base)),
             None if plain else "writer" if t5 else kind,
             settings.precision,
             device,
@@ -107,6 +114,7 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
             kind == "cross" or pooling == "pooler",
             settings.backend,
             settings.trusted,
+            settings.base,
         )
     )
     if t5:
@@ -136,7 +144,7 @@ def _check_exportable(location: str, settings: AdapterSettings) -> None:
     """Raises InputError for models of which a part is ours, which no export has."""
     sim = (Path(location) / "sim.pt").is_file()
     ours = settings.pooling == "sparta" or loading.has_our_modules(location)
-    if sim or ours or is_t5(location):
+    if sim or ours or settings.base is not None or is_t5(location):
         raise InputError(
             f"backend={settings.backend}: the model {location} has parts that only torch runs",
             remedy="leave backend out",
@@ -157,6 +165,7 @@ class _Source:
         pooled: whether the transformer's own pooler is used.
         backend: the backend that runs it.
         trusted: whether code that comes with it may run.
+        base: folder of the model that it is a bottleneck adapter for, if it is one.
     """
 
     location: str
@@ -169,6 +178,7 @@ class _Source:
     pooled: bool
     backend: str
     trusted: bool
+    base: str | None
 
 
 # The two encoders of a task, and no more: weights are large.
@@ -176,16 +186,21 @@ class _Source:
 def _opened(source: _Source) -> Any:
     """Returns a model of sentence-transformers, or a plain transformer."""
     location, kind, trusted = source.location, source.kind, source.trusted
+    coded = source.base or location
     # An exported model has no code of its own to run.
-    check_own_code(location, trusted and source.backend == "torch", source.backend == "torch")
+    check_own_code(coded, trusted and source.backend == "torch", source.backend == "torch")
     if kind is None:
-        make = partial(_transformer, location, source.backend, trusted)
+        make = partial(_transformer, coded, source.backend, trusted)
     elif kind == "writer":
-        make = partial(_writer, location)
+        make = partial(open_t5, location)
     else:
         make = partial(_sentence_model, location, kind, source.backend, trusted)
+    if source.base is not None:
+        from irtoolkit.models.bottleneck import with_bottlenecks
+
+        make = partial(with_bottlenecks, make, location)
     model = loading.load_model(location, make, source.precision, source.device, source.pooled)
-    check_code_ran(location, model, trusted)
+    check_code_ran(coded, model, trusted)
     if kind == "late":
         set_options(model, dict(source.options))
     if source.device.startswith("cuda") and source.precision in ("bf16", "fp16"):
@@ -223,15 +238,6 @@ def _transformer(location: str, backend: str, trusted: bool) -> Any:
     shared = path.name in TWO_ENCODERS and not any(path.glob("*token*"))
     words = str(path.parent) if shared else location
     model.tokenizer = transformers.AutoTokenizer.from_pretrained(words, trust_remote_code=trusted)
-    return model
-
-
-def _writer(location: str) -> Any:
-    """Returns a T5 with its decoder."""
-    import transformers
-
-    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(location, trust_remote_code=False)
-    model.tokenizer = transformers.AutoTokenizer.from_pretrained(location, trust_remote_code=False)
     return model
 
 

@@ -18,7 +18,11 @@ from irtoolkit.base.files import sha256
 from irtoolkit.base.jsons import load_json
 
 # One of these is in the folder of a model, or in those of its encoders there.
-_MARKS = ("config.json", "modules.json", "sim.pt")
+_MODELS = ("config.json", "modules.json", "sim.pt")
+# The files of a bottleneck adapter of AdapterHub: its settings, and its weights in one of two forms.
+BOTTLENECK = "adapter_config.json"
+BOTTLENECK_WEIGHTS = ("adapter.safetensors", "pytorch_adapter.bin")
+_MARKS = (*_MODELS, *BOTTLENECK_WEIGHTS)
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 # What a training saves beside the weights, under the same endings.
 _OF_TRAINING = ("training_args.*", "optimizer*.*", "scheduler*.*", "scaler*.*", "rng_state*.*")
@@ -90,6 +94,37 @@ def is_hub_id(name: str) -> bool:
 def has_model(folder: Path) -> bool:
     """Returns whether a folder has the files of a model, or folders of its encoders that have."""
     return any(any(folder.glob(f"{prefix}{name}")) for prefix in ("", "*/") for name in _MARKS)
+
+
+def base_of_bottleneck(location: str, known: str | None = None) -> str | None:
+    """Returns the folder or hub id of the model that a bottleneck adapter is for; None of a model.
+
+    Args:
+        location: a folder.
+        known: that model, if it is known; by default the one that the adapter's file names.
+
+    Raises:
+        InputError: one of the adapter's two files is missing, or its model is not named.
+    """
+    folder, settings = Path(location), read_model_json(location, BOTTLENECK)
+    weights = any((folder / name).is_file() for name in BOTTLENECK_WEIGHTS)
+    if not (weights or "config" in settings) or any((folder / name).is_file() for name in _MODELS):
+        return None
+    if not (weights and "config" in settings):
+        missing = BOTTLENECK if weights else BOTTLENECK_WEIGHTS[-1]
+        raise InputError(
+            "a bottleneck adapter without this file, or without its content",
+            file=folder / missing,
+            remedy="fetch or copy the folder of the adapter again",
+        )
+    base = known or settings.get("model_name")
+    if not isinstance(base, str) or not base.strip():
+        raise InputError(
+            "the adapter does not name its base model",
+            file=folder / BOTTLENECK,
+            remedy="put the folder or hub id of that model there as model_name",
+        )
+    return base
 
 
 def hub_is_off() -> bool:

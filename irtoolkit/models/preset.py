@@ -19,6 +19,7 @@ class Preset:
         name: of the preset; empty for a model without a preset.
         alias: another name that a paper gives it.
         query: that of the query encoder, if it is another one.
+        base: that of the model which a bottleneck adapter is for, if the weights are such adapters.
         kind: the kind of its outputs.
         package: a Python package that carries the weights, and its function that returns their location.
         extra: irtoolkit's extra that installs this package.
@@ -47,6 +48,7 @@ class Preset:
     name: str = ""
     alias: str | None = None
     query: str | None = None
+    base: str | None = None
     kind: Kind = "dense"
     package: str | None = None
     extra: str | None = None

@@ -104,7 +104,12 @@ def preset_name(name: str) -> str | None:
         return aliases()[name]
     if "/" not in name or Path(name).is_dir():
         return None
-    having = [preset for preset, candidate in presets().items() if candidate.id == name]
+    having = [
+        preset
+        for preset, candidate in presets().items()
+        # An adapter's own id does not mean the preset that has another one for queries.
+        if candidate.id == name and not (candidate.base and candidate.query)
+    ]
     return having[0] if len(having) == 1 else None
 
 
@@ -258,7 +263,15 @@ def _of_kind(kind: Kind) -> list[str]:
 
 
 def _parts(preset: Preset) -> list[Preset]:
-    return [preset] if preset.query is None else [preset, preset.side("query")]
+    sides = [preset] if preset.query is None else [preset, preset.side("query")]
+    bases = {base for base in map(base_of, sides) if base is not None}
+    return [*sides, *map(Preset, sorted(bases))]
+
+
+def base_of(preset: Preset) -> str | None:
+    """Returns the folder or hub id of the model that a preset's bottleneck adapter is for, or None."""
+    folder = place_of(preset)
+    return preset.base if folder is None else places.base_of_bottleneck(folder, preset.base)
 
 
 def place_of(preset: Preset) -> str | None:

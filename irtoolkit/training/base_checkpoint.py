@@ -45,6 +45,11 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
     if missing is not None:
         raise InputError(missing)
     folder = presets.model_folder(preset)
+    base = presets.base_of(preset)
+    if base is not None:
+        raise InputError(
+            f"{name} is a bottleneck adapter", remedy=f"{setting}={base}, its base model"
+        )
     backend = chosen_backend("auto", folder)
     if backend != "torch":
         remedy = f"irtoolkit convert torch {name} -o FOLDER, and start=FOLDER"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from irtoolkit.commands.models import KINDS
+from irtoolkit.models import places
 from irtoolkit.models import presets as known
 from tests.conftest import Answer
 
@@ -48,6 +49,15 @@ def test_one_model_fits_a_terminal(irtoolkit: Command, monkeypatch: pytest.Monke
 def test_a_misspelled_model_gets_a_suggestion(irtoolkit: Command) -> None:
     assert "did you mean gte-small" in irtoolkit("models", "gte-smal").err
     assert "did you mean gte-small" in irtoolkit("models", "--fetch", "gte-smal").err
+
+
+def test_an_adapter_is_fetched_with_its_base_model(
+    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "in_hub_cache", lambda hub_id: f"cache/{hub_id}")
+    lines = irtoolkit("models", "--fetch", "SPECTER2-adhoc").out.splitlines()
+    names = ("specter2", "specter2_adhoc_query", "specter2_base")
+    assert lines[1:] == [f"  allenai/{name}: cache/allenai/{name}" for name in names]
 
 
 def test_what_is_not_on_the_hub_is_not_fetched(irtoolkit: Command) -> None:

@@ -21,7 +21,7 @@ from tests.each import each
 DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))
 KINDS = {"dense", "late", "sparse", "cross", "writer", "weigher", "llm"}
 TEXTS = {"id", "query", "package", "extra", "alias", "query_prompt", "document_prompt", "instruction",
-         "bare_prompt", "query_task", "document_task", "retriever", "parameters", "join", "source", "paper",
+         "bare_prompt", "base", "query_task", "document_task", "retriever", "parameters", "join", "source", "paper",
          "licence", "converted", "unpublished", "note"}  # fmt: skip
 NUMBERS = {"query_length", "doc_length"}
 CHOICES = {
