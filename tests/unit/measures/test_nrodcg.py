@@ -57,6 +57,9 @@ L2 = math.log2(3)  # the discount of the second rank
         # Elsewhere gains nothing, whatever its number.
         ({"b:10+1": 1}, ["c:10+1"], "NRODCG@1", 0.0),
         ({"b:10+1": 1}, ["b:1:10+1"], "NRODCG@1", 0.0),
+        # The end of a book is not near the beginning of the next.
+        ({"c:0+1": 1}, ["b:30+1", "c:0+1"], "NRODCG@2", 1 / L2),
+        ({"b:30+1": 1}, ["c:0+1", "b:30+1"], "NRODCG@2", 1 / L2),
         # The nearer of two golds counts: 10 and 16 are 2 and 4 from 12.
         ({"b:10+1": 1, "b:16+1": 1}, ["b:12+1"], "NRODCG@1", 1 / 3),
         # Golds below rel do not count.

@@ -303,6 +303,13 @@ def test_queries_with_less_than_their_pool_are_shallow(write: Write) -> None:
     assert set(shallow_queries(Run.read(write("x.run", text(rows))), sample())) == {Q1, Q2}
 
 
+def test_a_query_paper_may_be_left_out_of_its_own_ranking(write: Write) -> None:
+    own = Q2.partition("_")[0]
+    assert own in POOLS[Q2]
+    rows = [(t, d) for t in TOPICS for d in POOLS[t] if (t, d) != (Q2, own)]
+    assert shallow_queries(Run.read(write("x.run", text(rows))), sample()) == []
+
+
 def test_queries_that_are_not_there_are_shallow(write: Write) -> None:
     run = Run.read(write("x.run", whole([Q1])))
     assert set(shallow_queries(run, sample())) == set(TOPICS) - {Q1}

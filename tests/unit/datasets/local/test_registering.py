@@ -292,6 +292,20 @@ def test_documents_of_two_formats(folder: Callable[..., Path]) -> None:
 # Topics
 
 
+def test_classic_topics_without_closing_tags(folder: Callable[..., Path]) -> None:
+    first, second = topics_of(folder, CLASSIC)
+    assert first == (
+        "301",
+        "International Organized Crime",
+        "Identify organizations that participate in international crime.",
+        "A relevant document names one.",
+    )
+    assert first._fields == ("query_id", "title", "description", "narrative")
+    assert first.default_text() == "International Organized Crime"
+    assert second.title == "Poliomyelitis and Post-Polio"
+    assert second.narrative == 'Relevant is "control".'
+
+
 def test_a_topic_without_a_title_is_its_description(folder: Callable[..., Path]) -> None:
     text = "<top>\n<num> Number: 201\n<desc> Description:\nWhat is done?\n</top>"
     (topic,) = topics_of(folder, text)
