@@ -147,6 +147,11 @@ def call(copy: Path, url: str) -> None:
     _copies[str(copy)] = without_credentials(url)
 
 
+def is_copy(path: Path) -> bool:
+    """Returns whether a path of this machine is the copy of what is at a URL, or in a pipe."""
+    return str(path) in _copies
+
+
 def as_given(text: str) -> str:
     """Returns a message in which copies are called by their URLs, without credentials."""
     for copy, url in _copies.items():

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.paths import is_copy
 from irtoolkit.base.stamps import content_hash
 from irtoolkit.indexes.bounds import check_length, check_numbers
 from irtoolkit.indexes.damage import DamagedIndexError
@@ -130,7 +131,13 @@ def finished(half: Path, prefix: str, documents: int) -> ShardEntry:
 
 
 def clean(folder: Path, manifest: Manifest) -> None:
-    """Removes what an interrupted writer has left; a replacement that was begun stays."""
+    """Removes what an interrupted writer has left; a replacement that was begun stays.
+
+    The copy of an index at a URL is left as it is: other processes read the shards of the manifest there,
+    and shards that none has read for long are removed when it is copied again.
+    """
+    if is_copy(folder):
+        return
     entries = list(manifest.shards)
     if (folder / REPLACEMENT).is_file():
         entries += Manifest.read(folder, REPLACEMENT).shards

@@ -238,6 +238,15 @@ def test_a_reader_in_the_middle_of_a_change_does_not_undo_it(
     assert len(replaced) == len(ir.open_index(URL)) == 10
 
 
+def test_an_index_that_is_open_shows_what_it_was_though_this_machine_changes_it(home: Path) -> None:
+    before = rows(built(URL))
+    opened, searched_later = ir.open_index(URL), ir.open_index(URL)
+    opened.delete(["d3"]).merge()  # type: ignore[attr-defined]
+    ir.index(data(20, 30, "second"), path=URL, replace=True, progress=False)
+    assert rows(searched_later) == before
+    assert len(ir.open_index(URL)) == 10
+
+
 def test_a_merge_removes_what_it_replaces(home: Path) -> None:
     built(URL).add(data(20, 30, "second"), progress=False).merge()
     built(home / "here").add(data(20, 30, "second"), progress=False).merge()
