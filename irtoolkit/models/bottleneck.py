@@ -20,6 +20,7 @@ from irtoolkit.models.places import BOTTLENECK, BOTTLENECK_WEIGHTS, read_model_j
 
 # Settings of AdapterHub with the only values that are computed here.
 _ONLY: dict[str, tuple[Any, ...]] = {
+    "non_linearity": ("relu", "gelu", "gelu_new", "swish", "silu", "tanh"),
     "mh_adapter": (False,),
     "output_adapter": (True,),
     "original_ln_after": (True,),
@@ -56,7 +57,7 @@ class Bottleneck(Module):
         super().__init__()
         self.dense, self.dropout, self.LayerNorm = output.dense, output.dropout, output.LayerNorm
         self.adapter_down, self.adapter_up = down, up
-        self._activation = get_activation(str(settings.get("non_linearity", "relu")).lower())
+        self._activation = get_activation(settings.get("non_linearity", "relu"))
         self._scale = float(settings.get("scaling", 1.0))
         self._normed_before = settings.get("original_ln_before", True)
         self._residual_before = settings.get("residual_before_ln", True)
@@ -124,10 +125,14 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 def _weights(folder: Path) -> tuple[dict[str, Any], Path]:
     """Returns an adapter's tensors by layer, direction and role, as "0.down.weight"; and their file."""
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     file = next(folder / name for name in BOTTLENECK_WEIGHTS if (folder / name).is_file())
-    given = load_file(file) if file.suffix == ".safetensors" else read_torch(file)
+    try:
+        given = load_file(file) if file.suffix == ".safetensors" else read_torch(file)
+    except SafetensorError as error:
+        raise InputError(f"damaged: {error}", file=file, remedy="fetch it again") from None
     weights = {}
     for name, value in given.items():
         found = _WEIGHT.fullmatch(name)

@@ -270,7 +270,14 @@ def test_weights_for_another_model_are_refused(
 
 
 @pytest.mark.parametrize(
-    "setting", [{"mh_adapter": True}, {"phm_layer": True}, {"leave_out": [1]}, {"ln_after": True}]
+    "setting",
+    [
+        {"mh_adapter": True},
+        {"phm_layer": True},
+        {"leave_out": [1]},
+        {"ln_after": True},
+        {"non_linearity": "leakyrelu"},
+    ],
 )
 def test_another_configuration_is_refused(
     setting: dict[str, Any], base: Path, tmp_path: Path
@@ -279,6 +286,15 @@ def test_another_configuration_is_refused(
     said = refused(folder)
     assert str(folder / "adapter_config.json") in said
     assert next(iter(setting)) in said
+
+
+def test_damaged_weights_are_named(base: Path, tmp_path: Path) -> None:
+    folder = save_adapter(tmp_path / "adapter", base, form="safetensors")
+    file = folder / "adapter.safetensors"
+    file.write_bytes(file.read_bytes()[:300])
+    said = refused(folder)
+    assert str(file) in said
+    assert "fetch it again" in said
 
 
 def test_weights_that_would_run_code_are_refused(base: Path, tmp_path: Path) -> None:
