@@ -55,6 +55,17 @@ def test_only_what_has_changed_is_copied_and_a_reader_keeps_its_folder(
     assert (before / "in" / "b.txt").read_bytes() == b"two"
 
 
+def test_files_are_copied_on_a_disk_without_links(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: object) -> None:
+        raise OSError("no links")
+
+    monkeypatch.setattr("os.link", link)
+    memory.pipe({"/m/a.txt": b"one", "/m/in/b.txt": b"two"})
+    assert contents() == {"a.txt": b"one", "in/b.txt": b"two"}
+
+
 def test_a_file_that_changes_while_its_pieces_are_copied_is_of_one_version(
     memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,12 @@ def test_a_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> Non
     assert lines[-1].startswith("encoding: 100%")
     assert all(line.startswith("encoding: ") for line in lines)
     assert "\r" not in stream.getvalue()
+    monkeypatch.setattr("irtoolkit.base.progress.EVERY", 3600)
+    stream = io.StringIO()
+    with tqdm(total=3, disable=None, file=stream) as bar:
+        for _ in range(3):
+            bar.update()
+    assert len(stream.getvalue().splitlines()) == 1
 
 
 def test_a_bar_that_is_not_shown_begins_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:

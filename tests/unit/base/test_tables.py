@@ -123,6 +123,11 @@ def test_latex_is_a_booktabs_table() -> None:
     ]
 
 
+def test_a_row_of_latex_that_begins_with_a_bracket_is_no_argument_of_the_line_before() -> None:
+    table = TextTable(["[x]"], [["[1] first"]])
+    assert latex_rows(table) == [r"{}[x] \\", r"{}[1] first \\"]
+
+
 @pytest.mark.parametrize("character", SPECIAL)
 def test_latex_escapes_a_special_character_wherever_it_stands(character: str) -> None:
     table = TextTable([f"h{character}"], [[f"{character}x{character}{character}"]])

@@ -56,6 +56,7 @@ def test_geometric_means_are_compared_by_logarithms(name: str, test: Any) -> Non
 
 def test_a_median_has_the_signed_rank_test_and_no_effect_of_means() -> None:
     first, second = both("MedianRank", RANKS, test="wilcoxon")
+    assert both("MedianRank", RANKS, test=None) == (first, second)
     assert (first.figure, second.figure) == (8.0, 5.5)
     assert second.p_value == paired_test(RANKS[1], RANKS[0], "wilcoxon")
     assert second.effect is None

@@ -284,6 +284,13 @@ def test_several_files_and_folders_of_documents(folder: Callable[..., Path]) -> 
     assert [doc.doc_id for doc in named] == ["2", "D-1", "D-2"]
 
 
+def test_an_empty_document_is_allowed_and_told(small: Path, irtoolkit: Command) -> None:
+    (small / "docs.trec").write_text(DOCS + "<DOC><DOCNO>D-3</DOCNO><TEXT> </TEXT></DOC>\n")
+    answer = irtoolkit("register", "t/x", small)
+    assert "1 documents have no text" in answer.err
+    assert ir_datasets.load("t/x").docs_store().get("D-3").text == ""
+
+
 def test_documents_of_two_formats(folder: Callable[..., Path]) -> None:
     path = folder({"docs/1.trec": DOCS, "docs/2.tsv": "1\ta\n"})
     refused(lambda: docs_of(path), path / "docs/2.tsv", "this file is TSV, and 1.trec is TREC")
