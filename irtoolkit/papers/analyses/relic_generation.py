@@ -47,6 +47,12 @@ class RelicGeneration(Analysis):
         responses = {name: {row.query_id: row.responses[name] for row in rows} for name in models}
         if self.texts is not None:
             path = Path(self.texts)
+            if path.name in {PEOPLE, *responses}:
+                raise InputError(
+                    f"published responses are named {path.name}",
+                    file=path,
+                    remedy="rename the file",
+                )
             responses = {path.name: _read(path, {row.query_id for row in rows}), **responses}
         if not responses:
             raise InputError(

@@ -214,3 +214,10 @@ def test_a_bad_file_of_texts_is_refused(tmp_path: Path, lines: str, message: str
     (tmp_path / "t.jsonl").write_text(lines)
     with pytest.raises(InputError, match=message):
         ir.analyse("relic-generation", "long-context-relic/sample", texts=str(tmp_path / "t.jsonl"))
+
+
+@pytest.mark.parametrize("name", ["invented-large", "human"])
+def test_a_file_with_the_name_of_published_responses_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"query_id": "1", "text": "a"}')
+    with pytest.raises(InputError, match=f"published responses are named {name}"):
+        ir.analyse("relic-generation", "long-context-relic/sample", texts=str(tmp_path / name))

@@ -177,11 +177,14 @@ def test_rank_names(text: str) -> None:
 
 
 def test_folds_are_averaged_after_their_own_aggregates() -> None:
-    """Median 2 of (1, 2, 9) and median 5 of (5): their mean is 3.5."""
-    ranks = {"q1": 1, "q2": 2, "q3": 9, "q4": 5}
+    """Median 2 of (1, 2, 9) and median 5 of (5, 5): their mean is 3.5, and the median of all is 5."""
+    ranks = {"q1": 1, "q2": 2, "q3": 9, "q4": 5, "q5": 5}
     grades = {query: {f"d{rank}": 1} for query, rank in ranks.items()}
     scores = {query: {f"d{r}": -float(r) for r in range(1, 10)} for query in ranks}
     found = evaluate(
-        Run.of(scores), Qrels.of(grades), parse_measures("MedianRank"), [["q1", "q2", "q3"], ["q4"]]
+        Run.of(scores),
+        Qrels.of(grades),
+        parse_measures("MedianRank"),
+        [["q1", "q2", "q3"], ["q4", "q5"]],
     )
     assert found.figures() == {"MedianRank": 3.5}
