@@ -21,14 +21,13 @@ from typing import Any
 import numba
 import numpy as np
 
+from irtoolkit.indexes import scored
 from irtoolkit.indexes._compiled_search import MASK, WINDOW, reach
+from irtoolkit.indexes.scored import CLASS, WEIGHT
 from irtoolkit.runs._order_kernels import best_of, drop_last_ties, is_before
 
-# How a value becomes a summand: the table's number of its class, the logarithm of 1 and rate times
-# that, or the value itself.
-CLASS, LOGARITHM, WEIGHT = 0, 1, 2
-# Steps between 0 and 1 to which quotients are rounded.
-_CELLS = 2.0**44
+whole_score = numba.njit(nogil=True, cache=True, inline="always")(scored.whole_score)
+square_sums = numba.njit(nogil=True, cache=True)(scored.square_sums)
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
@@ -40,18 +39,6 @@ def summand(value: Any, kind: int, table: Any, scale: float, rate: float) -> flo
     else:
         weight = np.log1p(table[np.int64(value)] * rate)
     return float(np.floor(weight * scale + 0.5))
-
-
-@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def whole_score(total: float, doc: int, formula: Any, query: Any) -> float:
-    _, _, doc_values, divided = formula
-    score = total * query[3]
-    if divided:
-        # Vectors of one direction and other lengths tie.
-        score = np.floor(score / doc_values[doc] * _CELLS + 0.5) / _CELLS
-    elif len(doc_values):
-        score += query[4] * doc_values[doc]
-    return score + query[5]  # type: ignore[no-any-return]
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -175,25 +162,3 @@ def count_before(
             score = whole_score(total, doc, formula, query)
             for i in range(len(scores)):
                 out[i] += is_before(score, keys[doc], scores[i], least_keys[i])
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def square_sums(shard: Any, table: Any, weights: Any, sums: Any, errors: Any) -> None:
-    """Adds up the squares of each document's weighted counts, with what rounding has lost.
-
-    Args:
-        shard: see above; its values are classes.
-        table: the count of each class.
-        weights: (t,) weight of each term.
-        sums, errors: (d,) zeros.
-    """
-    starts, docs, values, _ = shard
-    for term in range(len(starts) - 1):
-        for posting in range(starts[term], starts[term + 1]):
-            weighted = table[np.int64(values[posting])] * weights[term]
-            square = weighted * weighted
-            before = sums[docs[posting]]
-            after = before + square
-            back = after - before
-            errors[docs[posting]] += (before - (after - back)) + (square - back)
-            sums[docs[posting]] = after

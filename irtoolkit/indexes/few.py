@@ -5,15 +5,15 @@ Scores, ties and order are the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.searched_shard import SearchedShard
+from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.weighted import QueryBatch
 from irtoolkit.runs.order import best_first, is_before
 
@@ -24,16 +24,22 @@ NOTHING = -(1 << 62)
 _POSTING, _DOCUMENTS = 4, 8
 
 
-def is_faster(batches: Sequence[QueryBatch], parts: Sequence[SearchedShard]) -> bool:
-    """Whether to add up all postings of some queries is faster than to load the compiled loops."""
+def is_faster(searches: Iterable[tuple[Any, Ints, int]]) -> bool:
+    """Returns whether to add up all postings of some searches is faster than to load the compiled loops.
+
+    Args:
+        searches: of each the arrays of the shard (starts, ..., live), the terms of its queries end to
+            end, and the number of the queries.
+    """
     if is_worth_loading(0):
         return False
-    steps = sum(
-        int((part.shard.starts[batch.terms + 1] - part.shard.starts[batch.terms]).sum())
-        + (len(batch.starts) - 1) * len(part.shard) // _DOCUMENTS
-        for batch, part in zip(batches, parts, strict=True)
-    )
-    return not is_worth_loading(_POSTING * steps)
+    return not any(is_worth_loading(_POSTING * _steps(*search)) for search in searches)
+
+
+def _steps(arrays: Any, terms: Ints, queries: int) -> int:
+    """Returns how many postings some terms have, and what takes as long."""
+    starts, live = arrays[0], arrays[-1]
+    return int((starts[terms + 1] - starts[terms]).sum()) + queries * len(live) // _DOCUMENTS
 
 
 def best(
@@ -71,20 +77,20 @@ def added_up(part: SearchedShard, query: tuple[Any, Any, Any], table: Floats) ->
         # As the compiled loops round; a document is met once by a term.
         weights = (table[shard.classes[rows]] * scale + 1.0).astype(np.int64)
         documents = shard.documents[rows]
-        if documents.min(initial=0) < 0 or documents.max(initial=-1) >= len(sums):
-            path = part.docs.documents.folder / "documents.npy"
-            raise DamagedIndexError(
-                "damaged: it has documents that are not in the index", file=path
-            )
+        part.docs.check(documents)
         sums[documents] += weights
     return sums
 
 
-def standing(
-    part: SearchedShard, query: tuple[Any, Any, Any], table: Floats, targets: tuple[Ints, Ints]
-) -> Ints:
-    """(n,) how many documents are before some others, whose scores and least keys are given."""
-    live = part.live == 1
-    sums, keys = added_up(part, query, table)[live], part.keys[live]
+def standing(scores: Any, docs: OpenShard, targets: tuple[Any, Ints]) -> Ints:
+    """Returns (n,) how many documents of a shard are before some others.
+
+    Args:
+        scores: (d,) of the shard's documents.
+        docs: the documents.
+        targets: (n,) scores and least keys of the others.
+    """
+    live = docs.live == 1
+    scores, keys = scores[live], docs.documents.keys[live]
     pairs = zip(*(column.tolist() for column in targets), strict=True)
-    return np.array([is_before(sums, keys, *pair).sum() for pair in pairs], np.int64)
+    return np.array([is_before(scores, keys, *pair).sum() for pair in pairs], np.int64)

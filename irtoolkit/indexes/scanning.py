@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes import few, scored
+from irtoolkit.indexes.scored import How
 from irtoolkit.indexes.sharded import Sharded, ShardSet, Targets, in_threads, least_keys
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.runs.order import TopDocuments, best_first, merge
@@ -23,10 +25,6 @@ from irtoolkit.runs.order import TopDocuments, best_first, merge
 _DIGITS = 40
 # Documents that are kept in mind at least while a shard is searched.
 _ROOM = 1 << 10
-
-# How the value of a posting becomes a summand: the table's number of its class, the logarithm of 1 and
-# rate times that number, or the value itself.
-How = Literal["class", "logarithm", "weight"]
 
 
 class ScannedQuery(NamedTuple):
@@ -92,34 +90,24 @@ class PostingsScan(Sharded):
             fill: whether to rank documents without a term of the query, too.
         """
         depth = max(1, min(depth, self.size))
+        by_numpy = self._by_numpy(queries)
         return TopDocuments.of_rows(
-            in_threads(lambda query: self._best(query, depth, fill), queries)
+            in_threads(lambda query: self._best(by_numpy, query, depth, fill), queries)
         )
 
-    def _best(self, query: ScannedQuery, depth: int, fill: bool) -> tuple[Ints, Floats]:
-        from irtoolkit.indexes._compiled_scan import scan
-        from irtoolkit.indexes._compiled_search import WINDOW
-
-        space = max(2 * depth, _ROOM)
-        room = np.zeros(WINDOW), np.empty(space, np.int64), np.empty(space)
+    def _best(
+        self, by_numpy: bool, query: ScannedQuery, depth: int, fill: bool
+    ) -> tuple[Ints, Floats]:
+        best = scored.best if by_numpy else _compiled_best(depth)
         docs, scores, keys = [], [], []
         for base, shard in zip(self.bases.tolist(), self._scanned, strict=False):
-            shard_keys = shard.docs.documents.keys
-            count = scan(
-                shard.arrays,
-                self._formula(shard),
-                self._asked(query, shard),
-                shard_keys,
-                depth,
-                fill,
-                room,
-            )
-            docs.append(room[1][:count] + base)
-            scores.append(room[2][:count].copy())
-            keys.append(shard_keys[room[1][:count]])
+            found, values = best(shard.docs, self._search(query, shard), depth, fill)
+            docs.append(found + base)
+            scores.append(values)
+            keys.append(shard.docs.documents.keys[found])
         if len(docs) == 1:
-            best = best_first(scores[0], keys[0], depth)
-            return docs[0][best], scores[0][best]
+            order = best_first(scores[0], keys[0], depth)
+            return docs[0][order], scores[0][order]
         every_doc = np.concatenate([np.empty(0, np.int64), *docs])
         return self.ordered(every_doc, np.concatenate([np.empty(0), *scores]), depth)
 
@@ -127,62 +115,75 @@ class PostingsScan(Sharded):
         """(q, d) the score of every document, and whether it shares a term with the query."""
         scores = np.zeros((len(queries), self.size))
         shared = np.zeros((len(queries), self.size), bool)
-        in_threads(lambda row: self._every(*row), zip(queries, scores, shared, strict=True))
+        by_numpy = self._by_numpy(queries)
+        rows = zip(queries, scores, shared, strict=True)
+        in_threads(lambda row: self._every(by_numpy, *row), rows)
         return scores, shared
 
-    def _every(self, query: ScannedQuery, scores: Floats, shared: NDArray[np.bool_]) -> None:
-        from irtoolkit.indexes._compiled_subset import score_all
-
+    def _every(
+        self, by_numpy: bool, query: ScannedQuery, scores: Floats, shared: NDArray[np.bool_]
+    ) -> None:
         for low, high, shard in zip(self.bases, self.bases[1:], self._scanned, strict=False):
-            formula, terms = self._formula(shard), self._asked(query, shard)
-            score_all(shard.arrays, formula, terms, scores[low:high], shared[low:high])
+            search = self._search(query, shard)
+            if by_numpy:
+                scores[low:high], shared[low:high] = scored.score_all(shard.docs, search)
+                continue
+            from irtoolkit.indexes._compiled_subset import score_all
+
+            score_all(*search, scores[low:high], shared[low:high])
 
     def scores(self, queries: Sequence[ScannedQuery], documents: Sequence[Ints]) -> list[Any]:
         """Returns the scores of some documents of each query."""
-        return [self._scores(*row) for row in zip(queries, documents, strict=True)]
+        by_numpy = self._by_numpy(queries)
+        return [self._scores(by_numpy, *row) for row in zip(queries, documents, strict=True)]
 
-    def _scores(self, query: ScannedQuery, documents: Ints) -> Floats:
-        from irtoolkit.indexes._compiled_scan import score_of
-
+    def _scores(self, by_numpy: bool, query: ScannedQuery, documents: Ints) -> Floats:
         scores = np.zeros(len(documents))
         for number, rows, places in self.split(documents):
             shard = self._scanned[number]
-            part = shard.arrays, self._formula(shard), self._asked(query, shard)
-            scores[rows] = [score_of(*part, position) for position in places.tolist()]
+            search = self._search(query, shard)
+            if by_numpy:
+                scores[rows] = scored.score_all(shard.docs, search)[0][places]
+                continue
+            from irtoolkit.indexes._compiled_scan import score_of
+
+            scores[rows] = [score_of(*search, position) for position in places.tolist()]
         return scores
 
     def before(self, queries: Sequence[ScannedQuery], targets: Sequence[Targets]) -> list[Ints]:
         """Counts the documents before each target of each query."""
+        by_numpy = self._by_numpy(queries)
         rows = zip(queries, targets, strict=True)
-        return in_threads(lambda row: self._before(*row), rows)
+        return in_threads(lambda row: self._before(by_numpy, *row), rows)
 
-    def _before(self, query: ScannedQuery, target: Targets) -> Ints:
-        from irtoolkit.indexes._compiled_scan import count_before
-        from irtoolkit.indexes._compiled_search import WINDOW
-
-        before, sums = np.zeros(len(target.scores), np.int64), np.zeros(WINDOW)
+    def _before(self, by_numpy: bool, query: ScannedQuery, target: Targets) -> Ints:
+        before = np.zeros(len(target.scores), np.int64)
         for shard in self._scanned if len(before) else ():
             scores_and_keys = target.scores, least_keys(shard.docs, target.ids)
-            count_before(
-                shard.arrays,
-                self._formula(shard),
-                self._asked(query, shard),
-                shard.docs.documents.keys,
-                scores_and_keys,
-                sums,
-                before,
-            )
+            search = self._search(query, shard)
+            if by_numpy:
+                scores, _ = scored.score_all(shard.docs, search)
+                before += few.standing(scores, shard.docs, scores_and_keys)
+                continue
+            from irtoolkit.indexes._compiled_scan import count_before
+            from irtoolkit.indexes._compiled_search import WINDOW
+
+            keys = shard.docs.documents.keys
+            count_before(*search, keys, scores_and_keys, np.zeros(WINDOW), before)
         return before
 
-    def _formula(self, shard: ScannedShard) -> tuple[Any, ...]:
-        from irtoolkit.indexes import _compiled_scan as compiled
+    def _by_numpy(self, queries: Sequence[ScannedQuery]) -> bool:
+        """Returns whether numpy adds up the postings of some queries."""
+        return few.is_faster(
+            (shard.arrays, self._asked(query, shard)[0], 1)
+            for query in queries
+            for shard in self._scanned
+        )
 
-        kinds = {
-            "class": compiled.CLASS,
-            "logarithm": compiled.LOGARITHM,
-            "weight": compiled.WEIGHT,
-        }
-        return kinds[self._how], shard.table, shard.own, self._divided
+    def _search(self, query: ScannedQuery, shard: ScannedShard) -> tuple[Any, ...]:
+        """Returns the shard, the formula and the query as the compiled loops take them."""
+        formula = scored.KINDS[self._how], shard.table, shard.own, self._divided
+        return shard.arrays, formula, self._asked(query, shard)
 
     def _asked(self, query: ScannedQuery, shard: ScannedShard) -> tuple[Any, ...]:
         """Returns a query as the compiled loops take it, with the term numbers of a shard."""
@@ -201,6 +202,21 @@ class PostingsScan(Sharded):
             float(query.times),
             float(query.everywhere),
         )
+
+
+def _compiled_best(depth: int) -> Callable[..., tuple[Ints, Floats]]:
+    """Returns what `scored.best` does by compiled loops, with memory for so many documents."""
+    from irtoolkit.indexes._compiled_scan import scan
+    from irtoolkit.indexes._compiled_search import WINDOW
+
+    space = max(2 * depth, _ROOM)
+    room = np.zeros(WINDOW), np.empty(space, np.int64), np.empty(space)
+
+    def best(docs: OpenShard, search: Any, depth: int, fill: bool) -> tuple[Ints, Floats]:
+        count = scan(*search, docs.documents.keys, depth, fill, room)
+        return room[1][:count].copy(), room[2][:count].copy()
+
+    return best
 
 
 def filled(

@@ -58,7 +58,7 @@ class PostingsSearch(Postings):
         hits: list[TopDocuments] = []
         several = len(self.parts) > 1
         batches = [queries.batch(part) for part in self.parts]
-        by_numpy = few.is_faster(batches, self.parts)
+        by_numpy = self._by_numpy(batches)
         is_added_up = queries.negative | by_numpy
         added_up, rest = np.flatnonzero(is_added_up), np.flatnonzero(~is_added_up)
         for number, (part, batch) in enumerate(zip(self.parts, batches, strict=True)):
@@ -73,6 +73,13 @@ class PostingsSearch(Postings):
                 best = greatest(np.concatenate([best, scores], axis=1), depth)
                 least = best[:, 0]
         return hits[0] if len(hits) == 1 else merge(hits, depth, self.keys)
+
+    def _by_numpy(self, batches: Sequence[QueryBatch]) -> bool:
+        """Returns whether numpy adds up the postings of some queries, given as each shard takes them."""
+        return few.is_faster(
+            (part.arrays, batch.terms, len(batch.starts) - 1)
+            for part, batch in zip(self.parts, batches, strict=True)
+        )
 
     def _with_weightless(
         self, queries: WeightedQueries, hits: TopDocuments, depth: int
@@ -119,7 +126,7 @@ class PostingsSearch(Postings):
         for queries in weighted:
             sums = np.zeros((len(queries), self.size), np.int64)
             batches = [queries.batch(part) for part in self.parts]
-            by_numpy = few.is_faster(batches, self.parts)
+            by_numpy = self._by_numpy(batches)
             for low, high, part, batch in zip(
                 self.bases, self.bases[1:], self.parts, batches, strict=False
             ):
@@ -158,7 +165,8 @@ class PostingsSearch(Postings):
             scores_and_keys = target.scores, least_keys(part.docs, target.ids)
             terms, table = query.terms[number], query.tables[number]
             if query.by_numpy:
-                before += few.standing(part, terms, table, scores_and_keys)
+                sums = few.added_up(part, terms, table)
+                before += few.standing(sums, part.docs, scores_and_keys)
                 continue
             from irtoolkit.indexes._compiled_search import WINDOW
             from irtoolkit.indexes._compiled_sums import standing
@@ -181,7 +189,7 @@ class PostingsSearch(Postings):
                 continue
             batches = [queries.batch(part) for part in self.parts]
             tables = [queries.table(part) for part in self.parts]
-            by_numpy = few.is_faster(batches, self.parts)
+            by_numpy = self._by_numpy(batches)
             for number, row in enumerate(part_rows):
                 terms = [batch.query(number) for batch in batches]
                 pairs.append((_Query(terms, tables, by_numpy), row))

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,14 @@ class OpenShard(NamedTuple):
         live = np.ones(len(self.documents.ids), np.uint8)
         live[self.deleted] = 0
         return live
+
+    def check(self, documents: NDArray[Any]) -> None:
+        """Raises DamagedIndexError if the documents of some postings are not all in the shard."""
+        if documents.min(initial=0) < 0 or documents.max(initial=-1) >= len(self.documents.ids):
+            raise DamagedIndexError(
+                "damaged: it has documents that are not in the index",
+                file=self.documents.folder / "documents.npy",
+            )
 
 
 def opened(folder: Path, manifest: Manifest) -> list[OpenShard]:

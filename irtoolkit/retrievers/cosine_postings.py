@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes import scored
 from irtoolkit.indexes.counting import Vocabulary
 from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
@@ -18,6 +20,9 @@ from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher
 from irtoolkit.retrievers.scanned_postings import ScannedPostings, scanned_shard
 from irtoolkit.runs.order import TopDocuments
+
+# Steps that it takes Python to add up the square of a posting; see `is_worth_loading`.
+_SQUARED = 20
 
 
 class CosineIndex(PostingsIndex):
@@ -131,9 +136,17 @@ class CosineSearcher(PostingsSearcher):
 
 def _norms(scanned: ScannedShard, idf: Floats) -> Floats:
     """(d,) length of each document's vector; 1 for one without terms."""
-    from irtoolkit.indexes._compiled_scan import square_sums
+    *postings, live = scanned.arrays
+    table, (sums, lost) = scanned.table, np.zeros((2, len(live)))
+    if is_worth_loading(_SQUARED * len(postings[1])):
+        from irtoolkit.indexes._compiled_scan import square_sums
 
-    sums, lost = np.zeros((2, len(scanned.arrays[3])))
-    square_sums(scanned.arrays, scanned.table, idf, sums, lost)
-    norms: Floats = np.sqrt(sums + lost)
+        square_sums(tuple(postings), table, idf, sums, lost)
+    else:
+        scanned.docs.check(postings[1])
+        # Python reads lists in less time than arrays.
+        lists = [column.tolist() for column in postings]
+        sums, lost = sums.tolist(), lost.tolist()
+        scored.square_sums(lists, table.tolist(), idf.tolist(), sums, lost)
+    norms: Floats = np.sqrt(np.add(sums, lost))
     return np.where(norms > 0, norms, 1.0)

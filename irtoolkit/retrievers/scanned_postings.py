@@ -131,8 +131,10 @@ class LikelihoodShards(ScannedPostings):
             for row, number in enumerate(shard.terms.places(terms).tolist()):
                 if number >= 0:
                     postings = slice(shard.starts[number], shard.starts[number + 1])
+                    documents = shard.documents[postings]
+                    part.docs.check(documents)
                     counts = shard.class_counts[shard.classes[postings]]
-                    occurrences[row] += int(counts[part.live[shard.documents[postings]] == 1].sum())
+                    occurrences[row] += int(counts[part.live[documents] == 1].sum())
         return Occurrences(self.tokens, occurrences)
 
 

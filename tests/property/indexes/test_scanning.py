@@ -13,9 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from irtoolkit.base import compiled
 from irtoolkit.base.analysis import Analysis
+from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
+from irtoolkit.indexes.scanning import PostingsScan
 from irtoolkit.retrievers.impact_index import ImpactIndex, Impacts
 from irtoolkit.retrievers.lexical import QueryLikelihood
 from irtoolkit.retrievers.tfidf import TFIDF
@@ -191,6 +194,39 @@ def test_the_best_are_those_of_the_formula(seed: int, name: str, shards: int) ->
             assert found == sorted(found, key=lambda row: (row[1], row[0]), reverse=True)
             assert [ranks[doc] for doc, _ in found] == list(range(1, len(found) + 1))
             assert sorted(ranks.values()) == list(range(1, len(made.live) + 1))
+
+
+@SOME
+@given(
+    seed=st.integers(0, 2**32), name=st.sampled_from(RETRIEVERS), shards=st.sampled_from([1, 4])
+)  # fmt: skip
+def test_numpy_scores_as_compiled_loops_do(seed: int, name: str, shards: int) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        ways = []
+        for steps in (1 << 60, 0):
+            patch.setattr(compiled, "STEPS", steps)
+            place = Path(folder, str(steps))
+            place.mkdir()
+            made = Scanned(place, name, seed, shards)
+            lists = [made.rows(made.searcher, made.names, fill=fill) for fill in (True, False)]
+            ways.append((lists, made.ranks()))
+        # Bit by bit, and -0.0 is not 0.0.
+        assert repr(ways[0]) == repr(ways[1])
+
+
+@pytest.mark.parametrize("name", RETRIEVERS)
+@pytest.mark.parametrize("document", [-1, 9])
+def test_numpy_refuses_postings_of_documents_that_are_not_there(
+    name: str, document: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled.Work, "steps", 0)
+    form = form_of(name)
+    shards: Any = form.in_memory([(f"t{number % 2}",) for number in range(9)], list("abcdefghi"))
+    is_sparse = isinstance(shards, PostingsScan)
+    documents = shards._scanned[0].arrays[1] if is_sparse else shards.parts[0].shard.documents
+    documents[-1] = document
+    with pytest.raises(DamagedIndexError, match="documents that are not in the index"):
+        form.searcher(shards).search([("t0 t1",)], 5)
 
 
 @SOME

@@ -329,8 +329,8 @@ def test_a_process_with_many_queries_loads_compiled_code(
     monkeypatch.setattr(compiled, "STEPS", 4_000_000)
     weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
     asked = WeightedQueries(large.search, CountedQueries.of(large.queries[2:3]), weighting)
-    batches = [asked.batch(part) for part in large.search.parts]
-    faster = [few.is_faster(batches, large.search.parts) for _ in range(200)]
+    searches = [(part.arrays, asked.batch(part).terms, 1) for part in large.search.parts]
+    faster = [few.is_faster(searches) for _ in range(200)]
     assert faster[0]
     assert not faster[-1]
     assert faster == sorted(faster, reverse=True)

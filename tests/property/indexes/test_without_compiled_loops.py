@@ -18,7 +18,8 @@ from irtoolkit.indexes import documents
 from irtoolkit.indexes.lexical_maker import PostingsMaker
 from irtoolkit.indexes.postings import ARRAYS, PostingsShard
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
+from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.runs.top_k import TieOrder, before, first_unwritable, top_k
 
 T = TypeVar("T")
@@ -33,6 +34,14 @@ WORDS = (
     "x_y",
     "a",
     "running",
+)
+SCORED = st.sampled_from(
+    [
+        BM25(analyzer="standard"),
+        QueryLikelihood(analyzer="standard"),
+        QueryLikelihood(analyzer="standard", smoothing="jm"),
+        TFIDF(analyzer="standard"),
+    ]
 )
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), max_size=30)
 
@@ -77,10 +86,12 @@ def test_postings_are_the_same(texts: list[str], analyzer: AnalyzerName, data: A
         same(*both(lambda wanted=wanted: fast.subset(pool, wanted)))  # type: ignore[misc]
 
 
-@given(TEXTS.filter(bool), st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join))
-def test_searches_are_the_same(texts: list[str], query: str) -> None:
+@given(
+    TEXTS.filter(bool), st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), SCORED
+)  # fmt: skip
+def test_searches_are_the_same(texts: list[str], query: str, retriever: Any) -> None:
     ids = [f"d{number}" for number in range(len(texts))]
-    form = BM25(analyzer="standard").index_format()
+    form = retriever.index_format()
     assert form is not None
     searcher = form.searcher(form.in_memory([(text,) for text in texts], ids))
 
