@@ -52,6 +52,7 @@ def _birco(task: str, birco: dict[str, Any], docs: str) -> list[str]:
     nearby = json.loads(NEARBY.read_text("utf-8"))["reported"]["rows"] if task == "relic" else {}
     ours = {name: row for name, row in {**rows, **nearby}.items() if name not in ENCODERS}
     name, best = max(ours.items(), key=lambda item: item[1]["figures"][MEASURE])
+    remark = "; BIRCO was seen while it was made" if name in nearby else ""
     low, high = (100 * bound for bound in best["interval"])
     encoder = max(ENCODERS, key=lambda system: rows[system]["figures"][MEASURE])
     model = max((m for m in models if task in models[m]), key=lambda m: models[m][task][MEASURE])
@@ -66,7 +67,7 @@ def _birco(task: str, birco: dict[str, Any], docs: str) -> list[str]:
     ]
     return [
         f"[{TASKS[task]}]({docs}results/birco.md)", MEASURE, shown[0], f"{shown[1]} ({encoder})",
-        f"{shown[2]} ({model.partition('_')[0]})", f"**{shown[3]}** ({low:.1f} to {high:.1f}), {name}",
+        f"{shown[2]} ({model.partition('_')[0]})", f"**{shown[3]}** ({low:.1f} to {high:.1f}), {name}{remark}",
     ]  # fmt: skip
 
 

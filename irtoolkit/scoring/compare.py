@@ -36,7 +36,7 @@ class Compared:
         difference: from the baseline's figure; None for the baseline itself.
         p_value, corrected: of the paired test over all queries, before and after correction.
         effect: Cohen's d of the paired differences, those of logarithms for a geometric mean; None
-            if the figure is not a mean.
+            if the figure is not a mean, or there is one query.
         wins, losses: queries on which the system is better or worse than the baseline.
     """
 

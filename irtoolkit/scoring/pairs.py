@@ -31,7 +31,7 @@ class PairResult:
     Attributes:
         p_value, corrected: before and after correction for the number of pairs.
         effect: Cohen's d of the paired differences, those of logarithms for a geometric mean; None
-            if the figure is not a mean.
+            if the figure is not a mean, or there is one query.
         wins, losses: queries on which the first system is better or worse than the second.
         gain: above 0 if the test favours the first system, below 0 if the second.
     """
@@ -65,9 +65,10 @@ def tested_pairs(
     tested = [summary.tested(row) for row in values]
     raw = [paired_test(tested[a], tested[b], test) for a, b in pairs]
     sign = -1 if lower_is_better else 1
+    has_effect = summary.effect and len(values[0]) > 1  # one difference has no deviation
     results = []
     for (a, b), p_value, corrected in zip(pairs, raw, correct(raw, correction), strict=True):
-        effect = effect_size(tested[a], tested[b]) if summary.effect else None
+        effect = effect_size(tested[a], tested[b]) if has_effect else None
         wins, losses = wins_and_losses(values[a], values[b], lower_is_better=lower_is_better)
         gain = sign * leaning(tested[a], tested[b], test)
         results.append(PairResult(p_value, corrected, effect, wins, losses, gain))

@@ -213,7 +213,8 @@ def caution_on_few(queries: int, test: PairedTest) -> str | None:
     """Returns a caution about a test on few queries; None if there are enough."""
     if queries >= FEW:
         return None
-    sentences = [f"Caution: {number_of(queries, 'queries')} are few for significance tests."]
+    few = "is too few" if queries == 1 else "are few"
+    sentences = [f"Caution: {number_of(queries, 'queries')} {few} for significance tests."]
     name = "This test"
     if test == "student":
         sentences.append(
