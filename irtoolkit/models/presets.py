@@ -145,14 +145,14 @@ def _missing_weights(preset: Preset) -> str | None:
     guess = "" if preset.name else did_you_mean(preset.id, presets())
     install = f"`{needs_extra(preset.name, preset.extra).remedy}`, " if preset.extra else ""
     message = (
-        f"the weights of {absent[0]} are not here{_why_not()}: run {install}`hf download {absent[0]}`, set"
+        f"the weights of {absent[0]} are not here{why_not_fetched()}: run {install}`hf download {absent[0]}`, set"
         f" {VARIABLE}=1 to let irtoolkit fetch them, or give a folder as"
         f" {'weights' if preset.name else 'model'}=PATH"
     )
     return f"{message}; {guess}".rstrip("; ")
 
 
-def _why_not() -> str:
+def why_not_fetched() -> str:
     """Returns how the environment forbids downloads, to end a message, or "" if it does not."""
     if places.hub_is_off():
         return ", and HF_HUB_OFFLINE keeps them from being downloaded"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.models.presets import announce_downloads, missing_weights
+from irtoolkit.models.places import is_hub_id
+from irtoolkit.models.presets import announce_downloads, missing_weights, place_of, why_not_fetched
 from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer, Stores, scores_of
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.lexical import BM25
@@ -60,8 +62,39 @@ class Best(Retriever):
     def _usable(self) -> list[Dense]:
         """Returns the encoders that can run here; says first which weights are to be downloaded."""
         usable = [encoder for encoder in self.encoders() if encoder.missing() is None]
-        announce_downloads([encoder.preset() for encoder in usable], BM25.name)
+        try:
+            announce_downloads([encoder.preset() for encoder in usable], BM25.name)
+        except InputError as error:
+            raise InputError(error.found, remedy=self._instead()) from None
         return usable
+
+    def _check_encoders(self) -> None:
+        """Raises one InputError for all encoders that cannot run here; it says what can."""
+        if not any(encoder.missing() for encoder in self.encoders()):
+            return
+        if find_spec("sentence_transformers") is None:
+            error = needs_extra("sentence-transformers", "neural")
+            raise InputError(
+                error.found, remedy=f"{error.remedy}; or --set models=none: BM25 alone"
+            )
+        lacking = {e.preset().id: _lacking(e) for e in self.encoders() if e.missing()}
+        reasons = [reason for encoder, reason in lacking.items() if not is_hub_id(encoder)]
+        if reasons:
+            raise InputError("; ".join(reasons))
+        ids = " and ".join(lacking)
+        raise InputError(
+            f"the weights of {ids} are not here{why_not_fetched()}", remedy=self._instead()
+        )
+
+    def _instead(self) -> str:
+        """Returns what to do if weights are not here and cannot be downloaded."""
+        encoders = {encoder.model: place_of(encoder.preset()) for encoder in self.encoders()}
+        here = [name for name, place in encoders.items() if place is not None]
+        absent = [name for name, place in encoders.items() if place is None]
+        ways = [f"--set models={'+'.join(here)}: those that are here"] if here else []
+        ways.append("--set models=none: BM25 alone")
+        fetch = f"irtoolkit models --fetch {' '.join(absent)}"
+        return f"{'; '.join(ways)}; or `{fetch}` where there is a network"
 
     def parts(self, task: Task) -> list[Retriever]:
         """Returns the retrievers whose rankings of a task are fused."""
@@ -88,10 +121,9 @@ class Best(Retriever):
 
     def scorer(self, task: Task) -> Scorer:
         parts = self.parts(task)
-        if lacking := list(filter(None, map(_lacking, parts))):
-            raise InputError("; ".join(dict.fromkeys(lacking)))
         if len(parts) == 1:
             return parts[0].scorer(task)
+        self._check_encoders()
         self._usable()  # says what is downloaded
         scorers = [part.scorer(task) for part in parts]
 
@@ -110,10 +142,9 @@ class Best(Retriever):
         return candidates
 
 
-def _lacking(part: Retriever) -> str | None:
-    """Returns what a part lacks to run here; a folder of an encoder is given in `models`."""
-    weights = missing_weights(part.preset(), "models") if isinstance(part, Dense) else None
-    return weights or part.missing()
+def _lacking(encoder: Dense) -> str:
+    """Returns what an encoder lacks to run here; a folder of it is given in `models`."""
+    return missing_weights(encoder.preset(), "models") or encoder.missing() or ""
 
 
 def _ranks(scores: Any) -> Ints:

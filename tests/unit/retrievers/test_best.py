@@ -97,13 +97,42 @@ def test_a_model_that_is_not_here_is_named(models: list[str]) -> None:
         scores_of(register(DOCS, QUERIES), Best(models=f"{models[0]}+./nobody"))
 
 
-def test_all_models_that_are_not_here_are_named_with_the_setting_that_takes_a_folder() -> None:
+def test_one_error_names_all_models_that_are_not_here_and_what_runs_without_them(
+    models: list[str],
+) -> None:
+    with pytest.raises(ir.InputError) as raised:
+        scores_of(register(DOCS, QUERIES), Best(models=f"nobody/one+{models[0]}+nobody/two"))
+    error = raised.value
+    assert "the weights of nobody/one and nobody/two are not here" in error.found
+    assert error.remedy == (
+        f"--set models={models[0]}: those that are here; --set models=none: BM25 alone; or"
+        " `irtoolkit models --fetch nobody/one nobody/two` where there is a network"
+    )
+
+
+def test_without_a_network_the_error_says_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(hub_id: str) -> None:
+        raise ir.InputError(f"cannot download {hub_id}: no network", remedy="try again later")
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("irtoolkit.models.presets.files_of", unreachable)
     with pytest.raises(ir.InputError) as raised:
         scores_of(register(DOCS, QUERIES), Best(models="nobody/one+nobody/two"))
-    message = str(raised.value)
-    assert "nobody/one are not here" in message
-    assert "nobody/two are not here" in message
-    assert "as models=PATH" in message
+    assert str(raised.value) == (
+        "cannot download nobody/one: no network (--set models=none: BM25 alone; or `irtoolkit models"
+        " --fetch nobody/one nobody/two` where there is a network)"
+    )
+
+
+def test_without_the_library_of_models_there_is_one_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("retrievers.best", "models.presets"):
+        monkeypatch.setattr(f"irtoolkit.{module}.find_spec", lambda _: None)
+    with pytest.raises(ir.InputError) as raised:
+        scores_of(register(DOCS, QUERIES), Best())
+    assert str(raised.value) == (
+        "sentence-transformers is not installed (pip install '.[neural]' in the folder of irtoolkit;"
+        " or --set models=none: BM25 alone)"
+    )
 
 
 @pytest.mark.parametrize(
