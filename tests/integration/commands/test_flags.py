@@ -434,7 +434,7 @@ NEGATIVES = [row.system for row in find_table("quoter-negatives").rows]
     [
         (["re"], {"register", "report", "reproduce", "rerank", "results", "retrieve"}),
         (["retrieve", SAMPLE + "/m"], {f"{SAMPLE}/method"}),
-        (["retrieve", SAMPLE, "bm"], {"bm25", "bm25-anserini", "bm25-surroundings"}),
+        (["retrieve", SAMPLE, "bm"], {"bm25", "bm25-anserini", "bm25-nearby", "bm25-surroundings"}),
         (["eval", "--per"], {"--per-query"}),
         (["eval", "--format", "j"], {"json"}),
         (["retrieve", "--candidates", ""], {"pool", "corpus", "script"}),

@@ -113,7 +113,7 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
         (["search", "ix", "whale", "--hits", "0"], "--hits 0 is not at least 1"),
         (["search", "ix", "a", "whale"], "write a text in quotes"),
         (["search", "ix", "whale", "--system", "dense"], "the index ix is for bm25, not dense"),
-        (["search", "ix", "whale", "--system", "random"], "the index ix is for bm25, not random"),
+        (["search", "ix", "whale", "--system", "random"], "the retriever random keeps no index"),
         (["search", "ix", "whale", "--tokenizer", "cjk"], "which concerns the documents"),
         (["search", "ix", "whale", "--k1", "-1"], "k1"),
     ],
