@@ -13,7 +13,7 @@ from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import SPACE
 from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.datasets.local.formats import BOOK
-from irtoolkit.datasets.local.judgments import BEIR_HEADER
+from irtoolkit.datasets.local.judgments import BEIR_HEADER, form_of_judgments
 from irtoolkit.datasets.local.sheets import (
     POOL_COLUMNS,
     column_names,
@@ -124,9 +124,7 @@ def find_format(role: Role, path: Path) -> str:
         raise InputError("an empty file", file=path, remedy=f"name another with --{role}")
     start = line.lstrip()
     if role == "qrels":
-        if line.split("\t") == BEIR_HEADER:
-            return "beir"
-        return form_of_columns(path) or "trec"
+        return form_of_judgments(path)
     if role == "pools":
         return "jsonl" if start.startswith("{") else "run"
     if start.startswith("<"):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, first_line, is_file, local, read_lines
-from irtoolkit.base.forms import is_parquet_file
+from irtoolkit.base.forms import column_mark, is_parquet_file
 from irtoolkit.base.ids import is_word
 from irtoolkit.base.records import whole
 from irtoolkit.datasets.cache import CacheWriter, Schemas
@@ -24,6 +24,7 @@ from irtoolkit.datasets.local.sheets import (
     roles_of,
 )
 from irtoolkit.runs import Qrels, trec
+from irtoolkit.runs.columns import QREL_FIELDS
 from irtoolkit.runs.recognise import is_run
 
 QREL_SCHEMA: Schemas = {
@@ -53,20 +54,33 @@ def read_qrels(path: StrPath) -> Qrels:
             file=path,
             remedy="name a dataset or a file of judgments before the runs",
         )
-    form = form_of_columns(path)
-    number, first = first_line(path) if form in ("csv", None) else (1, "")
-    if first.split("\t") == BEIR_HEADER:
-        form = "beir"
-    elif form is None and "," in first and len(first.split()) < 4:
-        raise InputError(
-            f"the columns {first!r} are not those of judgments",
-            file=path,
-            line=number,
-            remedy="name them query_id, doc_id and relevance",
-        )
-    if form is None:
+    form = form_of_judgments(path)
+    if form == "trec":
         return Qrels.read(path)
     return Qrels.from_rows(row[:3] for row in QREL_FORMATS[form](path))
+
+
+def form_of_judgments(path: Path) -> str:
+    """Returns the format of a file of judgments, a key of `QREL_FORMATS`.
+
+    Raises:
+        InputError: the columns of its first line, separated by commas or semicolons, are not those of judgments.
+    """
+    form = form_of_columns(path)
+    if form is not None and form != "csv":
+        return form
+    number, first = first_line(path)
+    if first.split("\t") == BEIR_HEADER:
+        return "beir"
+    is_sheet = column_mark(first) != "\t" and len(first.split()) < len(QREL_FIELDS)
+    if form is None and is_sheet:
+        raise InputError(
+            f"the columns {first!r:.60} are not those of judgments",
+            file=path,
+            line=number,
+            remedy="the first line of a CSV names its columns, such as query_id,doc_id,relevance",
+        )
+    return form or "trec"
 
 
 def is_judgments(name: str) -> bool:

@@ -230,12 +230,20 @@ def test_a_damaged_page_is_refused(tmp_path: Path) -> None:
         list(table_records(path))
 
 
-@pytest.mark.parametrize("first", ["query,doc,rel", "q1,d1,1"])
+@pytest.mark.parametrize(
+    "first", ["query,document,score", "q1,d1,1", "q1;d1;1", "query, document, grade"]
+)
 def test_a_csv_of_judgments_without_known_columns_is_told_their_names(
     first: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "judged.csv"
+    path = tmp_path / "qrels.csv"
     path.write_text(f"{first}\nq2,d2,1\n")
-    with pytest.raises(ir.InputError, match="name them query_id, doc_id and relevance") as caught:
+    said = "the first line of a CSV names its columns, such as query_id,doc_id,relevance"
+    with pytest.raises(ir.InputError, match=said) as caught:
         ir.load(["a whale"], queries=["whale"], qrels=path)
+    assert caught.value.line == 1
+    for name, text in (("docs.csv", "id,text\nd2,a whale\n"), ("queries.csv", "id,text\nq2,sea\n")):
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ir.InputError, match=said) as caught:
+        ir.load(tmp_path)
     assert caught.value.line == 1
