@@ -5,10 +5,12 @@ Text would fill a notebook with lines, and stay in its file: without ipywidgets 
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import sys
 import time
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -88,6 +90,29 @@ def _lines() -> Any:
 
     members = {"monitor_interval": 0, "__init__": start, "display": display}
     return type("tqdm", (text_bar,), members)
+
+
+@contextlib.contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Writes a line on what is being done to standard error, if the block takes more than 5 seconds.
+
+    A notebook gets none. What is done in several steps has a bar instead.
+    """
+    if os.environ.get(QUIET) or in_notebook():
+        yield
+        return
+    target, unfinished = sys.stderr, _thread.allocate_lock()
+
+    def wait() -> None:
+        if not unfinished.acquire(timeout=FIRST):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                print(what, file=target, flush=True)
+
+    with unfinished:
+        # Thread.start would wait for ever for a thread without memory.
+        with contextlib.suppress(RuntimeError):
+            _thread.start_new_thread(wait, ())
+        yield
 
 
 class _Nowhere:

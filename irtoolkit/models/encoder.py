@@ -16,7 +16,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.base.progress import tqdm
+from irtoolkit.base.progress import announced, tqdm
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.engines.engine import current
 from irtoolkit.models import loading, presets
@@ -101,7 +101,8 @@ class Encoder:
             preset.task(settings.side),
             None if base is None else presets.model_folder(presets.Preset(base)),
         )
-        self._model: Adapter = load_adapter(folder, settings.kind, settings.side, chosen)
+        with announced(f"loading {settings.model}"):
+            self._model: Adapter = load_adapter(folder, settings.kind, settings.side, chosen)
         self._batches = Batches(self._model, settings.batch_tokens)
         decides = {
             # Of this side's weights alone: documents are not encoded again for another query encoder.

@@ -13,6 +13,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Segments
+from irtoolkit.base.progress import announced
 from irtoolkit.models import loading, presets
 from irtoolkit.models.limits import position_limit
 from irtoolkit.models.llm.cache import Answers
@@ -267,7 +268,8 @@ def _load(preset: presets.Preset, kind: str, device: str | None) -> tuple[Any, A
         )
         return model
 
-    model = loading.load_model(folder, make, "fp32", loading.torch_device(device))
+    with announced(f"loading {preset.name or preset.id}"):
+        model = loading.load_model(folder, make, "fp32", loading.torch_device(device))
     return model.tokenizer, model
 
 
@@ -277,4 +279,5 @@ def _load_judge(name: str, device: str | None) -> Any:
 
     folder, where = presets.model_folder(presets.find_preset(name)), loading.torch_device(device)
     check_own_code(folder, setting=False)
-    return loading.load_model(folder, lambda: CrossEncoder(folder, device="cpu"), "fp32", where)
+    with announced(f"loading {name}"):
+        return loading.load_model(folder, lambda: CrossEncoder(folder, device="cpu"), "fp32", where)

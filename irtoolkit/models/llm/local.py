@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.progress import announced
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.models import loading, presets
 from irtoolkit.models.llm.alternatives import THINK, answer_place, summed
@@ -227,5 +228,6 @@ def _load(name: str, device: str | None, trusted: bool) -> tuple[Any, Any]:
         return model
 
     # Weights stay in the precision that they were published in.
-    model = loading.load_model(place, make, "published", loading.torch_device(device))
+    with announced(f"loading {name}"):
+        model = loading.load_model(place, make, "published", loading.torch_device(device))
     return model.tokenizer, model

@@ -6,13 +6,15 @@ import io
 import os
 import struct
 import sys
+import time
 from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from irtoolkit.base.progress import DELAY, in_notebook, tqdm
+from irtoolkit.base.progress import DELAY, QUIET, announced, in_notebook, tqdm
+from tests.waiting import wait_for
 
 
 class Terminal(io.StringIO):
@@ -69,6 +71,24 @@ def test_a_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> Non
         for _ in range(3):
             bar.update()
     assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_what_takes_long_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with announced("loading a small model"):  # in less than 5 seconds
+        pass
+    assert stream.getvalue() == ""
+    monkeypatch.setattr("irtoolkit.base.progress.FIRST", 0)
+    with announced("loading a large model"):
+        wait_for(lambda: stream.getvalue() == "loading a large model\n")
+    with pytest.raises(KeyError), announced("loading a damaged model"):
+        wait_for(lambda: stream.getvalue().endswith("damaged model\n"))
+        raise KeyError
+    monkeypatch.setenv(QUIET, "1")
+    with announced("loading in a worker"):
+        time.sleep(0.01)
+    assert "worker" not in stream.getvalue()
 
 
 def test_a_bar_that_is_not_shown_begins_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
