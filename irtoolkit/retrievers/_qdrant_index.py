@@ -16,7 +16,12 @@ from irtoolkit.retrievers._server_candidates import (
     ServerHits,
     check_present,
 )
-from irtoolkit.retrievers._server_contents import Contents, ServerDocument, in_chunks
+from irtoolkit.retrievers._server_contents import (
+    Contents,
+    ServerDocument,
+    ServerSettings,
+    in_chunks,
+)
 from irtoolkit.retrievers._server_errors import no_such_index
 from irtoolkit.retrievers.task import Task
 
@@ -26,21 +31,11 @@ _AT_ONCE = 32
 _NEAR = 1e-6
 
 
-class _Settings(Protocol):
+class _Settings(ServerSettings, Protocol):
     """The settings of a search; see `irtoolkit.retrievers.qdrant.Qdrant`."""
 
     sent: ClassVar[int]
 
-    @property
-    def model(self) -> str: ...
-    @property
-    def hits(self) -> int: ...
-    @property
-    def exact(self) -> bool: ...
-    @property
-    def similarity(self) -> str | None: ...
-    @property
-    def id_field(self) -> str: ...
     @property
     def ef(self) -> int | None: ...
 

@@ -15,7 +15,7 @@ from irtoolkit.retrievers._server_candidates import (
     ServerHits,
     check_present,
 )
-from irtoolkit.retrievers._server_contents import Contents, ServerDocument
+from irtoolkit.retrievers._server_contents import Contents, ServerDocument, ServerSettings
 from irtoolkit.retrievers.task import Task
 
 _TEXTS = ("text", "keyword", "match_only_text", "search_as_you_type", "wildcard", "alias")
@@ -24,7 +24,7 @@ _IDS = ("keyword", "integer", "long", "short", "unsigned_long", "constant_keywor
 WeightedClause = tuple[int, dict[str, Any] | None]
 
 
-class Dialect(Protocol):
+class Dialect(ServerSettings, Protocol):
     """The settings of a search, and how one server differs from another; see `SearchServer`."""
 
     vector_type: ClassVar[str]
@@ -32,17 +32,7 @@ class Dialect(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def model(self) -> str: ...
-    @property
-    def hits(self) -> int: ...
-    @property
-    def exact(self) -> bool: ...
-    @property
-    def similarity(self) -> str | None: ...
-    @property
     def field(self) -> str: ...
-    @property
-    def id_field(self) -> str: ...
     @property
     def vector_field(self) -> str: ...
     def nearest(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers.dense import VectorRetriever
@@ -23,6 +23,21 @@ _ENCODED = 10_000
 _UNUSABLE = re.compile(r"[^a-z0-9]+")
 _SHOWN = 40
 T = TypeVar("T")
+
+
+class ServerSettings(Protocol):
+    """The settings that a search on any server has."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def hits(self) -> int: ...
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def similarity(self) -> str | None: ...
+    @property
+    def id_field(self) -> str: ...
 
 
 class ServerDocument(NamedTuple):
