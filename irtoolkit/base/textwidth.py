@@ -9,6 +9,8 @@ from collections.abc import Sequence
 ELLIPSIS = "\u2026"
 
 
+# What a word too wide for a line is cut after, if it has one: the end of an alternative or of a folder.
+_MARK = re.compile(r".*[^|/,][|/,]", re.DOTALL)
 # Control characters but the tab and the end of a line.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -131,10 +133,15 @@ def _wrap_line(text: str, width: int, cut: bool) -> list[str]:
 
 
 def _pieces(word: str, width: int) -> list[str]:
-    """Returns a word in pieces no wider than `width`; a piece has at least one character."""
+    """Returns a word in pieces no wider than `width`, which end in "|", "/" or "," if they can.
+
+    A piece has at least one character.
+    """
     pieces = []
     while text_width(word) > width:
         piece = take(word, width) or word[0]
+        marked = _MARK.match(piece)
+        piece = piece if marked is None else marked[0]
         pieces.append(piece)
         word = word[len(piece) :]
     return [*pieces, word] if word or not pieces else pieces

@@ -44,6 +44,12 @@ class Paragraphs(argparse.RawDescriptionHelpFormatter):
         ]
         return textwrap.indent("\n\n".join(parts), indent)
 
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        # argparse measures the names of commands without what they are indented by.
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment
+
 
 class _Number(argparse.Action):
     """Stores a number in a range; an error names the flag as it was typed."""
@@ -92,7 +98,7 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "allow_abbrev": False})
+        super().__init__(**{**options, "allow_abbrev": False, "formatter_class": Paragraphs})
 
     def error(self, message: str) -> NoReturn:
         """Prints one line in place of argparse's usage, and exits."""
@@ -187,7 +193,6 @@ def add_command(subparsers: Any, name: str, module: Any) -> CommandParser:
         help=module.HELP,
         description=module.__doc__,
         epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
-        formatter_class=Paragraphs,
     )
     return parser
 

@@ -1102,3 +1102,10 @@ def test_a_file_holds_what_is_printed_and_the_same_bytes_each_time(
     assert Path("new/plain").read_text("utf-8") == printed
     assert gzip.decompress(Path("new/a.gz").read_bytes()).decode("utf-8") == printed
     assert Path("new/a.gz").read_bytes() == Path("new/b.gz").read_bytes()
+
+
+def test_each_command_is_on_the_line_of_its_description(irtoolkit: Callable[..., Any]) -> None:
+    lines = irtoolkit("--help").out.splitlines()
+    names = [line.split() for line in lines if line.startswith("    ") and line[4] != " "]
+    assert [words[0] for words in names if len(words) == 1] == []
+    assert {"completion", "reproduce", "search"} <= {words[0] for words in names}

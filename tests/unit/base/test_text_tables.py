@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from irtoolkit.base.tables import TextTable, terminal_width
-from irtoolkit.base.textwidth import ELLIPSIS, pad, shorten, shorten_all, text_width
+from irtoolkit.base.textwidth import ELLIPSIS, pad, shorten, shorten_all, text_width, wrap
 
 WIDTHS = (100, 60, 40)
 each_width = pytest.mark.parametrize("width", WIDTHS)
@@ -176,3 +176,20 @@ def test_what_controls_a_terminal_is_shown_and_not_sent() -> None:
     text = table.to_text(100)
     assert not set(text) & set("\x1b\x07\x9b\r")
     assert text.count(r"d\x1b]0;title\x07\x9b31m\x0d") == 4
+
+
+@pytest.mark.parametrize(
+    ("word", "lines"),
+    [
+        ("to=one|two|three", ["to=one|two|", "three"]),
+        ("a/folder/in/another", ["a/folder/in/", "another"]),
+        ("/etc/passwords", ["/etc/", "passwords"]),
+        ("first,second,third", ["first,", "second,third"]),
+        ("internationalisation", ["internationa", "lisation"]),
+        ("/internationalisation", ["/internation", "alisation"]),
+        ("|" * 15, ["|" * 12, "|" * 3]),
+    ],
+)
+def test_a_word_that_is_too_wide_is_cut_after_a_mark(word: str, lines: list[str]) -> None:
+    assert wrap(word, 12) == lines
+    assert "".join(lines) == word
