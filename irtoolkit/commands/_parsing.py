@@ -23,7 +23,13 @@ _NUMBER = re.compile(r"-\.?[0-9].*")
 
 
 # Flags of one command that people expect of others.
-_ELSEWHERE = {"-k": "--hits", "--top-k": "--hits", "--topk": "--hits"}
+_ELSEWHERE = {
+    "-k": "--hits",
+    "--top-k": "--hits",
+    "--topk": "--hits",
+    "--model": "--system",
+    "--retriever": "--system",
+}
 
 
 # Columns of a paragraph of help at most, however wide the terminal is.
@@ -211,7 +217,11 @@ def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[st
     if key is None or key not in written:
         return error
     names: Sequence[str] = getattr(error, "known", ())
+    equivalent = _ELSEWHERE.get(written[key])
     guess = did_you_mean(written[key], [*flags, *(f"--{name}" for name in names)])
+    if equivalent in flags:
+        value = dict(pair.split("=", 1) for pair in args.settings)[key]
+        guess = f"did you mean {equivalent} {value}?"
     return InputError(
         f"no flag {written[key]}, and {error.found}", remedy=guess.strip() or error.remedy
     )

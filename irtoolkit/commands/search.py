@@ -91,6 +91,7 @@ def execute(args: argparse.Namespace) -> None:
     if interactive:
         print(f"{len(index):,} documents; an empty line or Ctrl-D ends", file=sys.stderr)
     blank: list[int] = []
+    is_searched = interactive
     for number in count(1):
         try:
             line = input("> ") if interactive else sys.stdin.readline()
@@ -105,10 +106,13 @@ def execute(args: argparse.Namespace) -> None:
             break
         if line.strip():
             _show(index, line.strip(), args, named=not interactive)
+            is_searched = True
         else:
             blank.append(number)
     if blank:
         note(_skipped(blank))
+    if not is_searched:
+        raise InputError("no query in standard input", remedy="give a text, or one query a line")
 
 
 def _check_not_stdin() -> None:
@@ -145,10 +149,20 @@ def _divided(words: Sequence[str]) -> tuple[list[str], str | None]:
     first, *rest = words
     text = rest.pop() if rest and not (is_book(first) and is_book(rest[-1])) else None
     if rest and not all(map(is_book, (first, *rest))):
-        raise InputError(
-            f"{len(words) - 1} texts", remedy=f'write a text in quotes: "{" ".join(words[1:])}"'
-        )
+        raise _several_texts(words[1:])
     return [first, *rest], text
+
+
+def _several_texts(words: Sequence[str]) -> InputError:
+    """Returns the error for several texts, one of which may be the name of a system."""
+    from irtoolkit.ranking.order import is_system
+
+    text = [word for word in words if not is_system(word)]
+    remedy = f'write a text in quotes: "{" ".join(words)}"'
+    if len(text) == len(words) - 1:
+        system = next(word for word in words if is_system(word))
+        remedy = f'name a system with its flag: "{" ".join(text)}" --system {system}'
+    return InputError(f"{len(words)} texts", remedy=remedy)
 
 
 def _is_place(word: str) -> bool:

@@ -75,6 +75,8 @@ def test_every_role_takes_a_pipe(folder: Path, command: str, said: str) -> None:
         ("mkfifo p; IRT eval p p", "p is named twice, and can be read once"),
         ("mkfifo p; ln -s p l; IRT eval --qrels p l", "p is named twice, and can be read once"),
         ("cat d | IRT search /dev/stdin -k 1", "both come from standard input"),
+        ("IRT search csfcube/sample < /dev/null", "no query in standard input"),
+        ("echo | IRT search csfcube/sample", "no query in standard input"),
     ],
 )
 def test_standard_input_has_one_role(folder: Path, command: str, said: str) -> None:
