@@ -284,6 +284,8 @@ def _reading(path: StrPath) -> Iterator[_Place]:
         ) from None
     except FileNotFoundError:
         raise no_such_file(path) from None
+    except IsADirectoryError:
+        raise InputError("a folder, not a file", file=path) from None
     except OSError as error:
         if error.errno is None:  # of a library that unpacks
             raise damaged(error) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,21 @@ def source_named(dataset_id: str) -> Any:
                 file=dataset_id,
                 remedy="documents are .jsonl, .csv, .tsv, .trec or .parquet files, plain or .gz",
             ) from None
+        if _is_missing_folder(dataset_id):
+            near = no_such_file(dataset_id).remedy or guess.strip() or None
+            raise InputError("no such folder", file=dataset_id, remedy=near) from None
         if Path(dataset_id).suffix and not Path(dataset_id).exists():
             listed += "; there is no file of this name"
             near = no_such_file(dataset_id).remedy
             guess = f"{near} " if near else guess
         raise InputError(f"no dataset {dataset_id!r}", remedy=f"{guess}{listed}") from None
+
+
+def _is_missing_folder(name: str) -> bool:
+    """Returns whether a name has the form of a folder's path, and there is nothing there."""
+    path = os.path.expanduser(name)
+    is_path = path.endswith(os.sep) or (path.startswith((".", os.sep)) and not Path(path).suffix)
+    return is_path and not os.path.exists(path)
 
 
 def _has_data(source: Any) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file, sha256
-from irtoolkit.base.paths import place_of, same_place, without_credentials
+from irtoolkit.base.paths import is_url, on_disk, place_of, same_place, without_credentials
 from irtoolkit.base.stamps import unchanged
 from irtoolkit.ranking.fusion import fuse, method_of
 from irtoolkit.ranking.fusion_inputs import check_together, datasets_named
@@ -47,6 +48,7 @@ def fuse_files(
             the others.
     """
     check_text_form(output, form)
+    _check_runs(paths)
     if len(set(map(same_place, paths))) != len(paths):
         raise InputError("a run is given twice", remedy="give it a greater weight")
     chosen = method_of(method, settings)
@@ -66,6 +68,20 @@ def fuse_files(
     record = {**_record(fused, chosen, inputs), "dataset": dataset, "depth": depth}
     publish(fused, output, record, seconds, form=form)
     return fused
+
+
+def _check_runs(paths: Sequence[StrPath]) -> None:
+    """Raises InputError if one of what is fused is a folder or a dataset, as other commands take first."""
+    from irtoolkit.datasets.recognise import is_dataset
+
+    for path in paths:
+        is_absent = not is_url(path) and not os.path.exists(on_disk(path))
+        if os.path.isdir(on_disk(path)) or (is_absent and is_dataset(path)):
+            raise InputError(
+                "not a run, and fuse takes runs only",
+                file=path,
+                remedy="leave out datasets and folders",
+            )
 
 
 def _record(fused: Run, method: Method, inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ LINES: tuple[tuple[str, str], ...] = (
     ("eval", "required"),
     (f"eval {_S}", "RUN is missing"),
     (f"eval {_S} nowhere.run", "no such file"),
-    (f"eval {_S} .", "directory"),
+    (f"eval {_S} .", "a folder, not a file"),
     ("eval no/such good.run", "no/such"),
     ("eval csfcube/sampel good.run", "csfcube/sample"),
     (f"eval {_S} good.run", "another dataset"),

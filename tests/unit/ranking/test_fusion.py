@@ -15,6 +15,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import id_array
 from irtoolkit.ranking.fusion import fuse
+from irtoolkit.ranking.fusion_files import fuse_files
 from irtoolkit.ranking.fusion_methods import (
     METHODS,
     CombMNZ,
@@ -153,6 +154,17 @@ def test_ranks_in_another_order_tie() -> None:
 def test_fewer_than_two_runs_are_refused(runs: list[Run], expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         fuse(runs)
+
+
+@pytest.mark.parametrize("other", ["csfcube/sample", ".", "folder"])
+def test_files_that_are_fused_are_runs(
+    other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("a.run").write_text("q1 Q0 d1 1 1.0 a\n")
+    with pytest.raises(InputError, match=f"^{other}: not a run, and fuse takes runs only"):
+        fuse_files(["a.run", other], "f.run")
 
 
 def test_weights_may_be_read_once() -> None:
