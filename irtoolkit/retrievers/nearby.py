@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cache
+from itertools import groupby, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +26,8 @@ _POSITION = re.compile(r"(.*?)([0-9]{1,15})(\+[0-9]+)?", re.DOTALL)
 _REACH = 6
 # Passages that share so many words in a row overlap.
 _SHINGLE = 6
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class BM25Nearby(FadedTerms, BM25):
 
     def prepare(self, task: Task) -> Ask:
         ask = super().prepare(task)
+        if not _look_like_passages(task):
+            _doubt_positions(task.dataset_id)
         near = keep_last(lambda docs: near_candidates(task, docs, self.span))
 
         def asked(query_task: Task) -> Scorer:
@@ -95,9 +101,41 @@ def near_candidates(task: Task, docs: Ints, span: float) -> csr_array:
     Raises:
         InputError: an id has no position.
     """
+    return nearness(*_places_and_words(task, docs), span)
+
+
+def _places_and_words(task: Task, docs: Ints) -> tuple[list[tuple[str, int]], list[list[str]]]:
     texts = task.docs
     words = [re.findall(r"\w+", " ".join(texts[doc]).lower()) for doc in docs]
-    return nearness([_place(name, task.dataset_id) for name in task.doc_ids[docs]], words, span)
+    return [_place(name, task.dataset_id) for name in task.doc_ids[docs]], words
+
+
+def _look_like_passages(task: Task) -> bool:
+    """Returns whether documents are passages of books, or neighbours among some candidates overlap."""
+    if task.dataset is not None and task.dataset.passages() is not None:
+        return True
+    return any(_neighbours_overlap(*_places_and_words(task, group.docs)) for group in task.groups)
+
+
+def _neighbours_overlap(places: list[tuple[str, int]], words: list[list[str]]) -> bool:
+    """Returns whether any passage overlaps the next one of its text."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return any(
+        places[one][0] == places[following][0]
+        and not _shingles(words[one]).isdisjoint(_shingles(words[following]))
+        for one, following in pairwise(order)
+    )
+
+
+@cache
+def _doubt_positions(dataset_id: str) -> None:
+    """Writes, once for a dataset, a note that its documents do not look like passages."""
+    _log.warning(
+        "note: bm25-nearby takes the number at the end of an id for a position in a text, but no"
+        " neighbours among the candidates of %s overlap; unless they are passages of texts, rank"
+        " with bm25",
+        dataset_id,
+    )
 
 
 def nearness(places: list[tuple[str, int]], words: list[list[str]], span: float) -> csr_array:

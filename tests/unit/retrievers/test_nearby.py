@@ -110,6 +110,33 @@ def test_documents_are_compared_once_for_all_searches(monkeypatch: pytest.Monkey
     assert calls == [2]
 
 
+@pytest.mark.parametrize(
+    ("docs", "doubted"),
+    [
+        ({"doc1": "a red fox", "doc2": "a ship at sea", "doc12": "a storm"}, True),
+        ({"910000001": "a red fox", "910900006": "a red fox"}, False),
+        ({"a-1": " ".join(TEXT[:8]), "b-2": " ".join(TEXT[:8])}, True),
+        (DOCS, False),
+    ],
+)
+def test_a_note_says_once_that_documents_do_not_look_like_passages(
+    docs: dict[str, str], doubted: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    nearby._doubt_positions.cache_clear()
+    dataset = register(
+        docs, {"q1": "fox", "q2": WORDS[0]}, {"q1": list(docs), "q2": list(docs)[:2]}
+    )
+    scores_of(dataset, BM25Nearby())
+    assert len(caplog.messages) == doubted
+    assert all(f"of {dataset} overlap; unless" in message for message in caplog.messages)
+
+
+def test_passages_of_books_need_not_overlap(caplog: pytest.LogCaptureFixture) -> None:
+    nearby._doubt_positions.cache_clear()
+    ir.retrieve("relic/sample/val", "bm25-nearby", depth=5)
+    assert caplog.messages == []
+
+
 def test_ids_without_a_position_are_refused() -> None:
     dataset = register({"a-1": WORDS[0], "preface": WORDS[1]}, {"q": WORDS[0]})
     with pytest.raises(InputError, match=r"'preface' .* has no position") as error:
