@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ from irtoolkit.datasets.hub.names import HubName
 
 # Ends of the names of files of tables, and the builders that read them.
 _BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".tsv": "csv", ".csv": "csv"}
+# Seconds that the hub has for an answer.
+_LONGEST_WAIT = 10
+# Variables with which the libraries do not use the network.
+_OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+_TRUE = ("1", "ON", "YES", "TRUE")
 
 
 class Repository:
@@ -39,7 +45,7 @@ class Repository:
         if self._bare:
             return sorted(self._bare)
         datasets = _library()
-        with _explained(self.name):
+        with self._reading():
             names = datasets.get_dataset_config_names(self.name.place, revision=self.name.revision)
         return list(names)
 
@@ -49,7 +55,7 @@ class Repository:
 
     def table(self, config: str, split: str) -> pa.Table:
         """Returns the table of a split, from the cache or the hub. Errors as for `configs`."""
-        with _explained(self.name), _quiet():
+        with self._reading(), _quiet():
             builder = self._builder(config)
             builder.download_and_prepare()
             table: pa.Table = builder.as_dataset(split=split).data.table
@@ -75,13 +81,14 @@ class Repository:
 
         name = self.name
         try:
-            path = (
-                Path(name.place) / "README.md"
-                if name.local
-                else hf_hub_download(
-                    name.place, "README.md", repo_type="dataset", revision=name.revision
+            with self._reading():
+                path = (
+                    Path(name.place) / "README.md"
+                    if name.local
+                    else hf_hub_download(
+                        name.place, "README.md", repo_type="dataset", revision=name.revision
+                    )
                 )
-            )
             stated = DatasetCard.load(path).data.license
         except Exception:  # no card, none that is YAML, or no network: it is only told
             return ""
@@ -95,7 +102,7 @@ class Repository:
     def _builder(self, config: str) -> Any:
         if config not in self._builders:
             datasets = _library()
-            with _explained(self.name):
+            with self._reading():
                 self._builders[config] = (
                     datasets.load_dataset_builder(self._bare[config][0], **self._bare[config][1])
                     if self._bare
@@ -104,6 +111,35 @@ class Repository:
                     )
                 )
         return self._builders[config]
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turns the libraries' exceptions into one clear error.
+
+        Where the hub does not answer, the libraries read their cache at once, and do not try again and again.
+        """
+        silence = self._silence
+        try:
+            with _offline() if silence else nullcontext():
+                yield
+        except InputError:
+            raise
+        except Exception as error:  # of datasets, of the hub's library, and of the network below
+            raise _refused(self.name, error, silence or error) from None
+
+    @cached_property
+    def _silence(self) -> Exception | None:
+        """The reason why the hub does not answer; None if it does, or is not needed."""
+        if self.name.local:
+            return None
+        from huggingface_hub import constants
+        from huggingface_hub.utils import get_session
+
+        try:
+            get_session().head(constants.ENDPOINT, timeout=_LONGEST_WAIT)
+        except Exception as error:  # of whichever library makes the connection
+            return error
+        return None
 
     @cached_property
     def _bare(self) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -160,17 +196,23 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _explained(name: HubName) -> Iterator[None]:
-    """Turns the libraries' exceptions into one clear error."""
+def _offline() -> Iterator[None]:
+    """Within this, the libraries read their cache alone, as with HF_HUB_OFFLINE=1."""
+    from huggingface_hub import constants
+
+    switches = (constants, _library().config)
+    before = [switch.HF_HUB_OFFLINE for switch in switches]
+    for switch in switches:
+        switch.HF_HUB_OFFLINE = True
     try:
         yield
-    except InputError:
-        raise
-    except Exception as error:  # of datasets, of the hub's library, and of the network below
-        raise _refused(name, error) from None
+    finally:
+        for switch, is_off in zip(switches, before, strict=True):
+            switch.HF_HUB_OFFLINE = is_off
 
 
-def _refused(name: HubName, error: Exception) -> InputError:
+def _refused(name: HubName, error: Exception, silence: Exception) -> InputError:
+    """Returns the error for a library's, where `silence` is why the hub does not answer."""
     message, kind = str(error).lower(), type(error).__name__
     repository = name.place
     if name.local:
@@ -188,10 +230,16 @@ def _refused(name: HubName, error: Exception) -> InputError:
         problem = f"the data of {repository} are made by a program, which is not run"
         remedy = "take a copy in Parquet, as mteb's are"
     elif isinstance(error, ConnectionError | OSError):
-        problem = (
-            f"the hub cannot be reached, and {repository} is not in its cache: {reason_of(error)}"
+        problem = f"the hub cannot be reached, and {repository} is not in its cache"
+        variable = next(
+            (name for name in _OFFLINE if os.environ.get(name, "").upper() in _TRUE), None
         )
-        remedy = "connect once, and unset HF_HUB_OFFLINE"
+        if variable is not None:
+            problem += f": {variable} is set"
+            remedy = "unset it, and connect once"
+        else:
+            problem += f": {reason_of(silence)}"
+            remedy = "check the network; what is read once is kept"
     else:
         return InputError(f"cannot read the dataset {repository}: {reason_of(error)}")
     return InputError(problem, remedy=remedy)

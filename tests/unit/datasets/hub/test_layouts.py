@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.hub.names import parse_hub_name
+from irtoolkit.datasets.hub.repository import Repository
 from irtoolkit.runs import Run
 from tests.unit.datasets.hub.folders import (
     BEIR,
@@ -162,6 +165,50 @@ def test_a_private_or_gated_dataset(monkeypatch: pytest.MonkeyPatch, name: str, 
 
     monkeypatch.setattr("datasets.get_dataset_config_names", refused)
     with pytest.raises(InputError, match=found):
+        ir.load("hf:a/b")
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub that may be asked, and does not answer."""
+    for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    for module in ("huggingface_hub.constants", "datasets.config"):
+        monkeypatch.setattr(f"{module}.HF_HUB_OFFLINE", False)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = server.getsockname()[1]
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{closed}")
+
+
+@pytest.mark.usefixtures("no_network")
+def test_a_hub_that_does_not_answer_is_asked_once(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = r"^the hub cannot be reached, and a/b is not in its cache: .*refused \(check the network"
+    with pytest.raises(InputError, match=said) as caught:
+        ir.load("hf:a/b")
+    assert "OFFLINE" not in str(caught.value)
+    assert caplog.text == ""
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("no_network")
+def test_the_cache_is_read_where_the_hub_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    def names(*args: Any, **kwargs: Any) -> list[str]:
+        assert datasets.config.HF_HUB_OFFLINE
+        return ["corpus", "queries"]
+
+    monkeypatch.setattr("datasets.get_dataset_config_names", names)
+    assert Repository(parse_hub_name("hf:a/b")).configs == ["corpus", "queries"]
+    assert not datasets.config.HF_HUB_OFFLINE
+
+
+def test_the_variable_that_forbids_the_network_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    monkeypatch.setenv("TRANSFORMERS_OFFLINE", "1")
+    with pytest.raises(InputError, match=r"TRANSFORMERS_OFFLINE is set \(unset it, and connect"):
         ir.load("hf:a/b")
 
 
