@@ -247,13 +247,19 @@ def _finite(content: Any) -> Any:
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
-def note(text: str) -> None:
-    """Writes a line for the person at the terminal to standard error, broken at its width there."""
+def note(text: str, prose: bool = False) -> None:
+    """Writes a line for the user to standard error, broken at the width of a terminal.
+
+    Args:
+        text: the line.
+        prose: whether it is also broken, at 100 columns, in a file or pipe. It holds no path or
+            command that a reader might copy or search for.
+    """
     from irtoolkit.base.tables import terminal_width
 
     text = harmless(text)
     at_terminal = sys.stderr is not None and sys.stderr.isatty()
-    say("\n".join(wrap(text, terminal_width(), cut=False)) if at_terminal else text)
+    say("\n".join(wrap(text, terminal_width(), cut=False)) if at_terminal or prose else text)
 
 
 def size_of(run: Run) -> str:

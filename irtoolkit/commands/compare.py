@@ -96,7 +96,7 @@ def execute(args: argparse.Namespace) -> None:
     )
     comparison = replace(comparison, alpha=args.alpha, notes=scores.notes)
     for line in comparison.warnings():
-        note(line)
+        note(line, prose=line == comparison.caution)
     if args.format == "json":
         print_json(
             {
