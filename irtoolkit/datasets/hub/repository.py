@@ -229,7 +229,7 @@ def _refused(name: HubName, error: Exception, silence: Exception) -> InputError:
     elif "script" in message and kind == "RuntimeError":
         problem = f"the data of {repository} are made by a program, which is not run"
         remedy = "take a copy in Parquet, as mteb's are"
-    elif isinstance(error, ConnectionError | OSError):
+    elif isinstance(error, ConnectionError | OSError) and not hasattr(error, "response"):
         problem = f"the hub cannot be reached, and {repository} is not in its cache"
         variable = next(
             (name for name in _OFFLINE if os.environ.get(name, "").upper() in _TRUE), None

@@ -157,11 +157,12 @@ def test_a_name_of_another_form_is_refused(name: str) -> None:
     [
         ("DatasetNotFoundError", "the hub has no dataset a/b, or it is private"),
         ("GatedRepoError", "is gated: its terms have to be accepted"),
+        ("HfHubHTTPError", "cannot read the dataset a/b: 500 from the server"),
     ],
 )
 def test_a_private_or_gated_dataset(monkeypatch: pytest.MonkeyPatch, name: str, found: str) -> None:
     def refused(*args: Any, **kwargs: Any) -> None:
-        raise type(name, (Exception,), {})("x")
+        raise type(name, (OSError,), {"response": None})("500 from the server")
 
     monkeypatch.setattr("datasets.get_dataset_config_names", refused)
     with pytest.raises(InputError, match=found):
