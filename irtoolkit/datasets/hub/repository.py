@@ -47,6 +47,12 @@ class Repository:
         datasets = _library()
         with self._reading():
             names = datasets.get_dataset_config_names(self.name.place, revision=self.name.revision)
+        if self._silence is not None and list(names) == ["default"]:  # the cache knows no others
+            raise InputError(
+                f"the hub cannot be reached, and says what {self.name.place} has:"
+                f" {reason_of(self._silence)}",
+                remedy="check the network",
+            )
         return list(names)
 
     def splits(self, config: str) -> list[str]:
@@ -239,7 +245,7 @@ def _refused(name: HubName, error: Exception, silence: Exception) -> InputError:
             remedy = "unset it, and connect once"
         else:
             problem += f": {reason_of(silence)}"
-            remedy = "check the network; what is read once is kept"
+            remedy = "check the network"
     else:
         return InputError(f"cannot read the dataset {repository}: {reason_of(error)}")
     return InputError(problem, remedy=remedy)

@@ -206,6 +206,17 @@ def test_the_cache_is_read_where_the_hub_does_not_answer(monkeypatch: pytest.Mon
     assert not datasets.config.HF_HUB_OFFLINE
 
 
+@pytest.mark.usefixtures("no_network")
+def test_a_cache_without_the_names_of_its_parts_has_no_layout_to_be_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("datasets.get_dataset_config_names", lambda *_, **__: ["default"])
+    with pytest.raises(
+        InputError, match=r"the hub cannot be reached, and says what a/b has: .*refused"
+    ):
+        ir.load("hf:a/b")
+
+
 def test_the_variable_that_forbids_the_network_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     monkeypatch.setenv("TRANSFORMERS_OFFLINE", "1")
