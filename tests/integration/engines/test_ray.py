@@ -277,10 +277,10 @@ def removing(engine: Engine, cluster: Any) -> Any:
 def test_a_run_in_which_a_node_is_removed_is_that_of_one_process(
     cluster: Any, engine: Engine, files: Callable[..., tuple[bytes, bytes]]
 ) -> None:
-    alone = files("bm25-lucene", "relic/sample/val")
+    alone = files("bm25", "relic/sample/val")
     used = removing(engine, cluster)
     with using(used):
-        assert files("bm25-lucene", "relic/sample/val") == alone
+        assert files("bm25", "relic/sample/val") == alone
     assert not used.nodes
 
 
