@@ -23,7 +23,7 @@ from irtoolkit.base.tables import TextTable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import rank_dataset
 from irtoolkit.ranking.systems import system_of
-from irtoolkit.retrievers.dense import Dense, encoded
+from irtoolkit.retrievers.dense import Dense, encode_texts
 from irtoolkit.retrievers.task import Task
 from irtoolkit.scoring.score import score
 
@@ -48,7 +48,7 @@ class Counted(Dense):
 
     def asked(self, task: Task) -> list[Segments]:
         queries = super().asked(task)
-        lengths = encoded(self.encoder("query"), queries, "queries").lengths
+        lengths = encode_texts(self.encoder("query"), queries, "queries").lengths
         Counted.too_long = float((lengths > LENGTH).mean())
         return queries
 

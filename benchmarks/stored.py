@@ -24,7 +24,7 @@ from irtoolkit.models.encoder import Stored, pack
 from irtoolkit.ranking.produce import rank_dataset
 from irtoolkit.ranking.systems import system_of
 from irtoolkit.retrievers.base import Ask, Block
-from irtoolkit.retrievers.dense import Dense, encoded
+from irtoolkit.retrievers.dense import Dense, encode_texts
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import prepared
 from irtoolkit.scoring.score import score
@@ -50,11 +50,11 @@ class Rounded(Dense):
 
     def prepare(self, task: Task) -> Ask:
         asking, shown = self.encoder("query"), self.encoder("document")
-        docs = rounded(encoded(shown, task.docs, "documents").vectors(), self.rounding)
+        docs = rounded(encode_texts(shown, task.docs, "documents").vectors(), self.rounding)
         similarity = self.similarity or shown.similarity
 
         def ask(other: Task) -> Any:
-            queries = encoded(asking, self.asked(other), "queries").vectors()
+            queries = encode_texts(asking, self.asked(other), "queries").vectors()
 
             def candidates(doc: Any) -> Block:
                 compare = prepared(docs[doc], similarity, self.device)

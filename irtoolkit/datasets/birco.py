@@ -98,12 +98,12 @@ class MaskedQuery(NamedTuple):
     @property
     def left(self) -> Tuple[str, ...]:  # noqa: UP006
         """The sentences before the quotation."""
-        return tuple(split_sentences(self.text.partition(MASK)[0].strip()))
+        return tuple(split_sentences(self.text.split(MASK, 1)[0].strip()))
 
     @property
     def right(self) -> Tuple[str, ...]:  # noqa: UP006
         """The sentences after the quotation."""
-        return tuple(split_sentences(self.text.partition(MASK)[2].strip()))
+        return tuple(split_sentences("".join(self.text.split(MASK, 1)[1:]).strip()))
 
     def default_text(self) -> str:
         """Returns the text with the mark."""

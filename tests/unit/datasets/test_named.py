@@ -24,7 +24,7 @@ def test_the_path_of_no_folder_is_called_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=f"^{name}: no such folder$"):
+    with pytest.raises(InputError, match=f"^{name}: no such folder"):
         source_named(name)
 
 
