@@ -34,7 +34,7 @@ from irtoolkit.base.files import atomic_text
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.base import scores_of
-from irtoolkit.retrievers.nearby import BM25Nearby, near_candidates, with_evidence
+from irtoolkit.retrievers.nearby import BM25Nearby, nearness, places_and_words, with_evidence
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import DatasetTexts
 
@@ -97,7 +97,8 @@ def scored(task: Task, golds: Mapping[str, list[str]]) -> Any:
     scorers = {fade: BM25Nearby(fade=fade, weight=0.0).scorer(task) for fade in FADES}
     table = np.empty((1 + len(GRID), len(task.query_ids)))
     for group in task.groups:
-        near = {span: near_candidates(task, group.docs, span) for span in SPANS}
+        passages = places_and_words(task, group.docs)
+        near = {span: nearness(*passages, span) for span in SPANS}
         blocks = {fade: scorer(group.docs) for fade, scorer in scorers.items()}
         for query in group.queries:
             (gold,) = np.flatnonzero(task.doc_ids[group.docs] == golds[task.query_ids[query]][0])

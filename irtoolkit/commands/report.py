@@ -31,7 +31,7 @@ from irtoolkit.commands._parsing import at_least
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
 
-# Bytes of a page above which its size is told.
+# Bytes of a page above which its size is logged.
 _LARGE = 1_000_000
 HELP = "write a comparison of runs as a page, tables and pictures"
 EXAMPLES = (

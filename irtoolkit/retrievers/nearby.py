@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import groupby, pairwise
 from typing import Any, ClassVar
 
@@ -26,6 +26,9 @@ _POSITION = re.compile(r"(.*?)([0-9]{1,15})(\+[0-9]+)?", re.DOTALL)
 _REACH = 6
 # Passages that share so many words in a row overlap.
 _SHINGLE = 6
+
+# The text and the position of each of some documents, and their words.
+PlacesAndWords = tuple[list[tuple[str, int]], list[list[str]]]
 
 _log = logging.getLogger(__name__)
 
@@ -60,9 +63,10 @@ class BM25Nearby(FadedTerms, BM25):
 
     def prepare(self, task: Task) -> Ask:
         ask = super().prepare(task)
-        if not _look_like_passages(task):
+        read = keep_last(partial(places_and_words, task))
+        if not _look_like_passages(task, read):
             _doubt_positions(task.dataset_id)
-        near = keep_last(lambda docs: near_candidates(task, docs, self.span))
+        near = keep_last(lambda docs: nearness(*read(docs), self.span))
 
         def asked(query_task: Task) -> Scorer:
             scorer = ask(query_task)
@@ -95,26 +99,22 @@ def with_evidence(scores: Any, near: csr_array, weight: float) -> Floats:
     return own + weight * _standardised(np.maximum(own, 0) @ near)
 
 
-def near_candidates(task: Task, docs: Ints, span: float) -> csr_array:
-    """Returns what each of some candidates of a task counts for each other, by their ids and texts.
+def places_and_words(task: Task, docs: Ints) -> PlacesAndWords:
+    """Returns the text and position of some candidates of a task, by their ids, and their words.
 
     Raises:
         InputError: an id has no position.
     """
-    return nearness(*_places_and_words(task, docs), span)
-
-
-def _places_and_words(task: Task, docs: Ints) -> tuple[list[tuple[str, int]], list[list[str]]]:
     texts = task.docs
     words = [re.findall(r"\w+", " ".join(texts[doc]).lower()) for doc in docs]
     return [_place(name, task.dataset_id) for name in task.doc_ids[docs]], words
 
 
-def _look_like_passages(task: Task) -> bool:
+def _look_like_passages(task: Task, read: Callable[[Ints], PlacesAndWords]) -> bool:
     """Returns whether documents are passages of books, or neighbours among some candidates overlap."""
     if task.dataset is not None and task.dataset.passages() is not None:
         return True
-    return any(_neighbours_overlap(*_places_and_words(task, group.docs)) for group in task.groups)
+    return any(_neighbours_overlap(*read(group.docs)) for group in task.groups)
 
 
 def _neighbours_overlap(places: list[tuple[str, int]], words: list[list[str]]) -> bool:

@@ -98,16 +98,22 @@ def test_passages_of_books_are_found_by_their_first_sentence() -> None:
 
 def test_documents_are_compared_once_for_all_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    compare = nearby.near_candidates
+    read, compare = nearby.places_and_words, nearby.nearness
+    compared: list[int] = []
 
-    def counted(task: Task, docs: Ints, span: float) -> Any:
+    def counted_reads(task: Task, docs: Ints) -> Any:
         calls.append(len(docs))
-        return compare(task, docs, span)
+        return read(task, docs)
 
-    monkeypatch.setattr(nearby, "near_candidates", counted)
+    def counted(places: Any, words: Any, span: float) -> Any:
+        compared.append(len(places))
+        return compare(places, words, span)
+
+    monkeypatch.setattr(nearby, "places_and_words", counted_reads)
+    monkeypatch.setattr(nearby, "nearness", counted)
     index = ir.index({"t-1": "the whale", "t-2": "a ship"}, "bm25-nearby", progress=False)
     assert [index.search(word)[0].doc_id for word in ("whale", "ship")] == ["t-1", "t-2"]
-    assert calls == [2]
+    assert calls == compared == [2]
 
 
 @pytest.mark.parametrize(
