@@ -5,7 +5,7 @@ The dataset `long-context-relic` has all examples, `long-context-relic/human` an
 `long-context-relic/sample` are a small invented sample that ships with the package.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -127,25 +127,6 @@ class _Files:
         """Returns the ids of the queries of a subset; None for all of them."""
         return set(self.release.members(subset)) if subset else None
 
-    def candidates(self, subset: str) -> Iterator[tuple[list[str], list[str]]]:
-        """Yields the queries of each length and book with the passages that they rank."""
-        ids, queries_of = self.ids(subset), self.release.query_groups()
-        for book, length, starts in self.release.passages.groups:
-            members = [
-                query_id
-                for query_id in queries_of.get((book.name, length), ())
-                if ids is None or query_id in ids
-            ]
-            if members:
-                yield members, book.ids(starts, length)
-
-    def by(self, part: Callable[[RelicQuery], str], subset: str) -> dict[str, list[str]]:
-        """Returns the parts of the queries, by a function that names the part of each."""
-        parts: dict[str, list[str]] = {}
-        for query in self.queries(subset):
-            parts.setdefault(part(query), []).append(query.query_id)
-        return dict(sorted(parts.items()))
-
     def queries(self, subset: str) -> list[RelicQuery]:
         """Returns the queries of a subset, or all."""
         ids = self.ids(subset)
@@ -179,17 +160,15 @@ class _Files:
             statistics_of=lambda: self.statistics(subset),
             editions={RELEASE: EXAMPLES_OF[subset]},
             breakdowns={
-                "book": lambda: self.by(lambda query: query.book, subset),
-                "length": lambda: self.by(
-                    lambda query: f"{query.length} sentence{'s' * (query.length > 1)}", subset
-                ),
+                "book": lambda: dict(sorted(self.release.by_book(self.ids(subset)).items())),
+                "length": lambda: self.release.by_length(self.ids(subset)),
             },
         )
         return ir_datasets.Dataset(
             self.docs,
             _Queries(self, subset),
             QrelsHandler(lambda: self.qrels(subset), Qrel, GRADES),
-            CandidatesHandler(lambda: self.candidates(subset)),
+            CandidatesHandler(lambda: self.release.candidates(self.ids(subset))),
             record.at(self.source),
         )
 

@@ -121,28 +121,6 @@ class _Split:
 def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_datasets.Dataset:
     load = split.load
 
-    def candidates() -> Iterator[tuple[list[str], list[str]]]:
-        release = load()
-        queries_of = release.query_groups()
-        for book, length, starts in release.passages.groups:
-            members = queries_of.get((book.name, length))
-            if members:
-                yield members, book.ids(starts, length)
-
-    def by_book() -> dict[str, list[str]]:
-        parts: dict[str, list[str]] = {}
-        for (book, _), members in load().query_groups().items():
-            parts.setdefault(book, []).extend(members)
-        return parts
-
-    def by_length() -> dict[str, list[str]]:
-        parts: dict[str, list[str]] = {}
-        for (_, length), members in sorted(
-            load().query_groups().items(), key=lambda item: item[0][1]
-        ):
-            parts.setdefault(f"{length} sentence{'s' * (length > 1)}", []).extend(members)
-        return parts
-
     qrels = None
     if not split.hidden:
         qrels = QrelsHandler(lambda: judgments(load()), Qrel, GRADES)
@@ -150,12 +128,15 @@ def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_data
         split.docs,
         QueriesHandler(lambda: load().queries(left, right), RelicQuery, NAME, "en"),
         qrels,
-        CandidatesHandler(candidates),
+        CandidatesHandler(lambda: load().candidates()),
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), split.name),
             editions=EDITIONS.get(split.name, {}),
-            breakdowns={"book": by_book, "length": by_length},
+            breakdowns={
+                "book": lambda: load().by_book(),
+                "length": lambda: load().by_length(),
+            },
             view_of=view_of,
             listed=not view_of,
         ).at(split.source),

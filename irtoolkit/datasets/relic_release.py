@@ -1,7 +1,7 @@
 """The files of a RELiC release: windows of literary criticism, and the books they quote."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Tuple  # noqa: UP035 ir_datasets compares these
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, is_word, named
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.books import (
     BOOK_COLUMNS,
@@ -118,12 +119,41 @@ class RelicRelease:
         columns = ["query_id", "book", "length", "left", "right"]
         return TableRows(self._windows.select(columns), make)
 
-    def query_groups(self) -> dict[tuple[str, int], list[str]]:
-        """Returns the ids of the queries that rank the passages of each length in each book."""
+    def candidates(
+        self, ids: Collection[str] | None = None
+    ) -> Iterator[tuple[list[str], list[str]]]:
+        """Yields the queries of each length and book with the passages that they rank; see `query_groups`."""
+        queries_of = self.query_groups(ids)
+        for book, length, starts in self.passages.groups:
+            if members := queries_of.get((book.name, length)):
+                yield members, book.ids(starts, length)
+
+    def by_book(self, ids: Collection[str] | None = None) -> dict[str, list[str]]:
+        """Returns the ids of the queries about each book; see `query_groups`."""
+        parts: dict[str, list[str]] = {}
+        for (book, _), members in self.query_groups(ids).items():
+            parts.setdefault(book, []).extend(members)
+        return parts
+
+    def by_length(self, ids: Collection[str] | None = None) -> dict[str, list[str]]:
+        """Returns the ids of the queries for quotations of each length; see `query_groups`."""
+        parts: dict[str, list[str]] = {}
+        groups = sorted(self.query_groups(ids).items(), key=lambda item: item[0][1])
+        for (_, length), members in groups:
+            parts.setdefault(number_of(length, "sentences"), []).extend(members)
+        return parts
+
+    def query_groups(self, ids: Collection[str] | None = None) -> dict[tuple[str, int], list[str]]:
+        """Returns the ids of the queries that rank the passages of each length in each book.
+
+        Args:
+            ids: the queries that count; all by default.
+        """
         queries_of: dict[tuple[str, int], list[str]] = {}
         columns = (self._windows[name].to_pylist() for name in ("query_id", "book", "length"))
         for query_id, book, length in zip(*columns, strict=True):
-            queries_of.setdefault((self._names[book], length), []).append(query_id)
+            if ids is None or query_id in ids:
+                queries_of.setdefault((self._names[book], length), []).append(query_id)
         return queries_of
 
     def golds(self) -> Iterator[tuple[str, Span]]:
