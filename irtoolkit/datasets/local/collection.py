@@ -27,8 +27,9 @@ from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
 from irtoolkit.datasets.local.topics import TOPIC_SCHEMA, write_topics
 from irtoolkit.datasets.pools import read_pools
 
-# Raised where the same file gives other documents or topics: 2 skips the header of tab-separated text,
-# reads topics of TREC in XML, and prefers doc_id and query_id to id in records.
+# Raised where the same file gives other documents, topics or judgments: 2 skips the header of
+# tab-separated text, reads topics of TREC in XML, prefers doc_id and query_id to id in records, and label
+# to score in judgments.
 _VERSIONS = {"tsv": 2, "jsonl": 2, "csv": 2, "parquet": 2, "arrow": 2}
 _TOPIC_VERSIONS = {**_VERSIONS, "trec": 2}
 
@@ -200,7 +201,9 @@ def topics_table(form: str, path: Path) -> pa.Table:
 
 def qrels_table(form: str, path: Path) -> pa.Table:
     """Returns judgments as columns, checked by themselves; raises the errors of `write_qrels`."""
-    return parsed(f"qrels-{form}", [path], QREL_SCHEMA, partial(write_qrels, form, path))["qrels"]
+    write = partial(write_qrels, form, path)
+    version = _VERSIONS.get(form, 1)
+    return parsed(f"qrels-{form}", [path], QREL_SCHEMA, write, version=version)["qrels"]
 
 
 def file_hash(path: Path) -> str:
