@@ -19,6 +19,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.runs import Run
 from tests.conftest import SAMPLE, Answer
+from tests.s3 import check_permissions, client, create_user, s3_server
 
 pytestmark = pytest.mark.nightly
 
@@ -26,33 +27,13 @@ pytest.importorskip("s3fs", reason="the extra remote is not installed")
 pytest.importorskip("moto.server", reason="moto is not installed")
 
 Command = Callable[..., Answer]
-READER = {
-    "Version": "2012-10-17",
-    "Statement": [
-        {"Effect": "Allow", "Action": ["s3:GetObject", "s3:ListBucket"], "Resource": "*"}
-    ],
-}
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The address of an S3 server on this machine."""
-    from moto.server import ThreadedMotoServer
-
-    running = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    running.start()
-    host, port = running.get_host_and_port()
-    yield f"http://{host}:{port}"
-    running.stop()
-
-
-def client(server: str, service: str = "s3") -> Any:
-    import boto3
-
-    return boto3.client(
-        service, endpoint_url=server, region_name="us-east-1", aws_access_key_id="key",
-        aws_secret_access_key="secret",
-    )  # fmt: skip
+    with s3_server() as address:
+        yield address
 
 
 def fresh() -> None:
@@ -97,7 +78,7 @@ def record(data: bytes) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
-def test_a_run_goes_figureswith_what_belongs_beside_it(
+def test_a_run_goes_there_with_what_belongs_beside_it(
     name: str, server: str, bucket: str, tmp_path: Path, irtoolkit: Command
 ) -> None:
     words = ("retrieve", "csfcube/sample", "bm25", "--depth", 5)
@@ -173,7 +154,7 @@ def test_documents_queries_and_judgments_are_read_there(
     assert not any(key.startswith("idx") for key in objects(server, bucket))
 
 
-def test_an_index_is_built_figuresand_searched_from_there(
+def test_an_index_is_built_there_and_searched_from_there(
     server: str, bucket: str, tmp_path: Path, irtoolkit: Command
 ) -> None:
     for place in (f"{bucket}/idx", tmp_path / "idx"):
@@ -258,18 +239,13 @@ def test_what_cannot_be_reached_is_one_line(
 def test_a_run_that_may_not_be_put_is_kept_here(
     server: str, bucket: str, irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import requests
-
-    iam = client(server, "iam")
-    iam.create_user(UserName="reader")
-    iam.put_user_policy(UserName="reader", PolicyName="p", PolicyDocument=json.dumps(READER))
-    key = iam.create_access_key(UserName="reader")["AccessKey"]
+    key = create_user(server, "reader", "Allow", ["s3:GetObject", "s3:ListBucket"])
     client(server).put_object(
         Bucket=bucket.removeprefix("s3://"), Key="old.run", Body=b"q1 Q0 d1 1 2.0 t\n"
     )
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
-    requests.post(f"{server}/moto-api/reset-auth", data=b"0", timeout=10)
+    check_permissions(server, True)
     try:
         fresh()
         assert len(Run.read(f"{bucket}/old.run")) == 1
@@ -281,7 +257,7 @@ def test_a_run_that_may_not_be_put_is_kept_here(
         with pytest.raises(InputError, match="no permission"):
             Run.read(f"{bucket}/old.run")
     finally:
-        requests.post(f"{server}/moto-api/reset-auth", data=b"inf", timeout=10)
+        check_permissions(server, False)
     assert answer.status == index.status == 2
     assert "cannot write: no permission (403)" in answer.err
     kept = Path(answer.err.rstrip().removesuffix(")").rpartition("is kept in ")[2])

@@ -19,6 +19,7 @@ from irtoolkit.datasets.local.registering import remove_collection
 from tests import clusters, tiny
 from tests.conftest import SAMPLE, Answer
 from tests.nodes import NAME, other_node
+from tests.s3 import check_permissions, client, create_user, s3_server
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.nightly
@@ -184,37 +185,19 @@ def test_an_index_at_a_url_that_a_node_may_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     pytest.importorskip("s3fs", reason="the extra remote is not installed")
-    moto = pytest.importorskip("moto.server", reason="moto is not installed")
-    import boto3
-    import requests
 
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    address = "http://{}:{}".format(*server.get_host_and_port())
-
-    def client(service: str) -> Any:
-        return boto3.client(
-            service, endpoint_url=address, region_name="us-east-1", aws_access_key_id="key",
-            aws_secret_access_key="secret",
-        )  # fmt: skip
-
-    def user(name: str, folder: Path, effect: str) -> None:
+    def user(address: str, name: str, folder: Path, effect: str) -> None:
         """A user of the store, whose credentials are in a folder."""
-        iam = client("iam")
-        iam.create_user(UserName=name)
-        allows = [{"Effect": effect, "Action": "s3:*", "Resource": "*"}]
-        policy = json.dumps({"Version": "2012-10-17", "Statement": allows})
-        iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=policy)
-        key = iam.create_access_key(UserName=name)["AccessKey"]
+        key = create_user(address, name, effect, "s3:*")
         (folder / "credentials").write_text(
             f"[default]\naws_access_key_id={key['AccessKeyId']}\n"
             f"aws_secret_access_key={key['SecretAccessKey']}\n"
         )
 
-    try:
-        client("s3").create_bucket(Bucket="bucket")
-        user("driver", place.ours, "Allow")
-        user("worker", place.theirs, "Deny")
+    with s3_server() as address:
+        client(address).create_bucket(Bucket="bucket")
+        user(address, "driver", place.ours, "Allow")
+        user(address, "worker", place.theirs, "Deny")
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
             monkeypatch.delenv(name, raising=False)
         for name, value in (
@@ -223,14 +206,12 @@ def test_an_index_at_a_url_that_a_node_may_not_read(
             ("AWS_CONFIG_FILE", "none"), ("AWS_EC2_METADATA_DISABLED", "true"),
         ):  # fmt: skip
             monkeypatch.setenv(name, value)
-        requests.post(f"{address}/moto-api/reset-auth", data=b"0", timeout=10)
+        check_permissions(address, True)
         index = "s3://bucket/index"
         assert irtoolkit("index", "csfcube/sample", "-o", index).status == 0
         assert irtoolkit("index", "relic/sample/test", "-o", index, "--add").status == 0
         monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))  # theirs is empty
         said = refused("search", index, "the sea")
-    finally:
-        server.stop()
     assert said.startswith(f"{index}/manifest.json: cannot read: no permission (403)")
     assert f", on node {NAME} (" in said
 
