@@ -125,7 +125,7 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/api/validate-yaml":
             self.answer(200, {"errors": [], "warnings": []})
         elif found := re.fullmatch(
-            r"/api/datasets/([^/]+/[^/]+)(?:/([^/]+)/main(?:/(.*))?)?", path
+            r"/api/datasets/([^/]+/[^/]+)(?:/([^/]+)/[^/]+(?:/(.*))?)?", path
         ):
             self.dataset(found[1], found[2] or "revision", found[3] or "", address.query, body)
         elif found := re.fullmatch(r"/api/models/([^/]+/[^/]+)(?:/([^/]+)/[^/]+)?", path):

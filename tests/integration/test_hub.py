@@ -18,6 +18,7 @@ import irtoolkit as ir
 from irtoolkit.runs import Run
 from tests.conftest import ROOT
 from tests.hub import Hub, Repository, hub
+from tests.unit.datasets.hub.folders import MTEB, written
 from tests.waiting import PATIENCE
 
 pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
@@ -98,6 +99,27 @@ def test_what_the_hub_or_a_licence_refuses_is_one_line(server: Hub, tmp_path: Pa
     assert "401 Unauthorized" in refused[2]
     assert not server.repositories
     assert not (tmp_path / "closed").exists()
+
+
+def test_a_dataset_that_was_read_once_is_read_offline(server: Hub, tmp_path: Path) -> None:
+    folder = written(tmp_path / "data", MTEB)
+    files = {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*") if path.is_file()
+    }  # fmt: skip
+    server.repositories["someone/data"] = Repository(files=files, commits=1)
+    command = f"retrieve hf:someone/data bm25 -o {tmp_path}"
+    (online,) = irtoolkit(server, tmp_path, f"{command}/online.run")
+    assert online[0] == 0, online[2]
+    asked = len(server.asked)
+    (offline,) = irtoolkit(server, tmp_path, f"{command}/offline.run", HF_HUB_OFFLINE="1")
+    assert offline[0] == 0, offline[2]
+    assert server.asked[asked:] == []
+    runs = [(tmp_path / f"{name}.run").read_bytes() for name in ("online", "offline")]
+    assert runs[0] == runs[1]
+    (never,) = irtoolkit(server, tmp_path, "datasets hf:someone/other", HF_HUB_OFFLINE="1")
+    assert never[0] == 2
+    assert "someone/other is not in its cache: HF_HUB_OFFLINE is set" in never[2]
 
 
 def test_a_run_and_an_index_on_the_hub_are_those_on_disk(server: Hub, tmp_path: Path) -> None:

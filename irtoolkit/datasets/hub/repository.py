@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import pyarrow as pa
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.reasons import reason_of
+from irtoolkit.datasets.cache import content_hash
 from irtoolkit.datasets.hub.names import HubName
 
+CARD = "README.md"
 # Ends of the names of files of tables, and the builders that read them.
 _BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".tsv": "csv", ".csv": "csv"}
 # Seconds that the hub has for an answer.
@@ -22,10 +25,14 @@ _LONGEST_WAIT = 10
 # Variables with which the libraries do not use the network.
 _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 _TRUE = ("1", "ON", "YES", "TRUE")
+# Split to its files.
+Files = Mapping[str, list[Path]]
 
 
 class Repository:
     """A dataset on the hub, or a folder in its form: configurations with splits, each a table.
+
+    If the hub does not answer, the folder is the one that it was downloaded to.
 
     Args:
         name: which one.
@@ -42,21 +49,18 @@ class Repository:
         Raises:
             InputError: there is no such dataset, it is private or gated, or the hub cannot be reached.
         """
-        if self._bare:
-            return sorted(self._bare)
-        datasets = _library()
+        if self._folder is not None:
+            return sorted(self._files)
         with self._reading():
-            names = datasets.get_dataset_config_names(self.name.place, revision=self.name.revision)
-        if self._silence is not None and list(names) == ["default"]:  # the cache knows no others
-            raise InputError(
-                f"the hub cannot be reached, and says what {self.name.place} has:"
-                f" {reason_of(self._silence)}",
-                remedy="check the network",
+            names = _library().get_dataset_config_names(
+                self.name.place, revision=self.name.revision
             )
         return list(names)
 
     def splits(self, config: str) -> list[str]:
         """Returns the names of the splits of a configuration. Errors as for `configs`."""
+        if self._folder is not None:
+            return list(self._files[config])
         return [str(split) for split in self._builder(config).config.data_files]
 
     def table(self, config: str, split: str) -> pa.Table:
@@ -74,11 +78,20 @@ class Repository:
 
     def is_here(self, config: str) -> bool:
         """Returns whether a configuration needs no download."""
-        return self.name.local or Path(self._builder(config).cache_dir).is_dir()
+        if self._folder is not None:
+            return all(self._files[config].values())
+        return Path(self._builder(config).cache_dir).is_dir()
 
     def revision(self, config: str) -> str:
         """Returns the commit of the data, or a hash of the files of a folder."""
-        return str(self._builder(config).hash)
+        if self._folder is None:
+            return str(self._builder(config).hash)
+        if not self.name.local:
+            return self._folder.name  # of the hub's cache, which names them by commit
+        digest = hashlib.sha256()
+        for split, files in self._files[config].items():
+            digest.update(f"{split} {[content_hash(file) for file in files]}\n".encode())
+        return digest.hexdigest()[:40]
 
     @cached_property
     def licence(self) -> str:
@@ -87,91 +100,139 @@ class Repository:
 
         name = self.name
         try:
-            with self._reading():
-                path = (
-                    Path(name.place) / "README.md"
-                    if name.local
-                    else hf_hub_download(
-                        name.place, "README.md", repo_type="dataset", revision=name.revision
-                    )
-                )
+            path = (
+                hf_hub_download(name.place, CARD, repo_type="dataset", revision=name.revision)
+                if self._folder is None
+                else self._folder / CARD
+            )
             stated = DatasetCard.load(path).data.license
-        except Exception:  # no card, none that is YAML, or no network: it is only told
+        except Exception:  # no card, or none that is YAML: it is only told
             return ""
         return ", ".join(stated) if isinstance(stated, list) else str(stated or "")
 
     def size(self, config: str) -> int | None:
         """Returns the bytes to download for a configuration; None if the card does not say."""
+        if self._folder is not None:
+            return None
         size: int | None = self._builder(config).info.download_size
         return size
 
     def _builder(self, config: str) -> Any:
         if config not in self._builders:
-            datasets = _library()
             with self._reading():
                 self._builders[config] = (
-                    datasets.load_dataset_builder(self._bare[config][0], **self._bare[config][1])
-                    if self._bare
-                    else datasets.load_dataset_builder(
+                    _library().load_dataset_builder(
                         self.name.place, config, revision=self.name.revision
                     )
+                    if self._folder is None
+                    else self._builder_of_files(config)
                 )
         return self._builders[config]
 
+    def _builder_of_files(self, config: str) -> Any:
+        splits = self._files[config]
+        absent = next((split for split, files in splits.items() if not files), None)
+        if absent is not None:
+            place = self.name.place
+            if self.name.local:
+                raise InputError(f"no file of {config}, split {absent}", file=place)
+            raise _unreachable(f"{config} of {place} is not in its cache", self._silence)
+        first = next(iter(splits.values()))[0]
+        form = "".join(first.suffixes).removesuffix(".gz")
+        kind = next((kind for end, kind in _BUILDERS.items() if form.endswith(end)), None)
+        if kind is None:
+            raise InputError("no table of a known form", file=first, remedy=", ".join(_BUILDERS))
+        tabs = {"sep": "\t", "dtype": str} if form.endswith(".tsv") else {}
+        paths = {split: list(map(str, files)) for split, files in splits.items()}
+        return _library().load_dataset_builder(kind, data_files=paths, **tabs)
+
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Turns the libraries' exceptions into one clear error.
-
-        Where the hub does not answer, the libraries read their cache at once, and do not try again and again.
-        """
-        silence = self._silence
+        """Turns the libraries' exceptions into one clear error."""
         try:
-            with _offline() if silence else nullcontext():
-                yield
+            yield
         except InputError:
             raise
         except Exception as error:  # of datasets, of the hub's library, and of the network below
-            raise _refused(self.name, error, silence or error) from None
+            raise _refused(self.name, error) from None
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        """The folder with the tables; None if the hub has them, and answers.
+
+        Raises:
+            InputError: the hub does not answer, and its cache has no such dataset.
+        """
+        if self.name.local:
+            return Path(self.name.place)
+        if self._silence is None:
+            return None
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+        place, revision = self.name.place, self.name.revision
+        try:
+            return Path(
+                snapshot_download(
+                    place, repo_type="dataset", revision=revision, local_files_only=True
+                )
+            )
+        except (LocalEntryNotFoundError, HFValidationError):
+            raise _unreachable(f"{place} is not in its cache", self._silence) from None
 
     @cached_property
     def _silence(self) -> Exception | None:
-        """The reason why the hub does not answer; None if it does, or is not needed."""
-        if self.name.local:
-            return None
+        """The reason why the hub does not answer; None if it does."""
         from huggingface_hub import constants
+        from huggingface_hub.errors import OfflineModeIsEnabled
         from huggingface_hub.utils import get_session
 
         try:
+            if _library().config.HF_HUB_OFFLINE:
+                raise OfflineModeIsEnabled
             get_session().head(constants.ENDPOINT, timeout=_LONGEST_WAIT)
         except Exception as error:  # of whichever library makes the connection
             return error
         return None
 
     @cached_property
-    def _bare(self) -> dict[str, tuple[str, dict[str, Any]]]:
-        """The builder of each part of a folder without a card, which is a folder or a file of its name."""
-        folder = Path(self.name.place)
-        card = folder / "README.md"
-        if not self.name.local or (card.is_file() and "config_name" in card.read_text("utf-8")):
-            return {}
-        tables: dict[str, tuple[str, dict[str, Any]]] = {}
-        for path in sorted(folder.iterdir()):
-            files = sorted(path.iterdir()) if path.is_dir() else [path]
-            files = [file for file in files if file.suffix in _BUILDERS]
-            if files:
-                config = path.name.partition(".")[0]
-                tables[config] = _bare_builder(files, path.is_dir())
-        return tables
+    def _files(self) -> dict[str, Files]:
+        """The files of each configuration of a folder: as its card says, or by their names."""
+        assert self._folder is not None
+        with self._reading():
+            return _files_of_card(self._folder) or _files_by_name(self._folder)
 
 
-def _bare_builder(files: list[Path], named: bool) -> tuple[str, dict[str, Any]]:
-    """Returns a builder's name and options; splits are named after their files, or not at all."""
-    splits: dict[str, list[str]] = {}
-    for file in files:
-        split = file.name.partition(".")[0].partition("-0")[0] if named else "all"
-        splits.setdefault(split, []).append(str(file))
-    tabs = {"sep": "\t", "dtype": str} if files[0].suffix == ".tsv" else {}
-    return _BUILDERS[files[0].suffix], {"data_files": splits, **tabs}
+def _files_of_card(folder: Path) -> dict[str, Files]:
+    """Returns the files that a card lists for each configuration; a split may have none."""
+    from datasets.data_files import sanitize_patterns
+    from huggingface_hub import DatasetCard
+
+    card = folder / CARD
+    configs = DatasetCard.load(card).data.get("configs") if card.is_file() else None
+    return {
+        str(config["config_name"]): {
+            str(split): sorted(file for pattern in patterns for file in folder.glob(pattern))
+            for split, patterns in sanitize_patterns(config["data_files"]).items()
+        }
+        for config in configs or ()
+        if "data_files" in config
+    }
+
+
+def _files_by_name(folder: Path) -> dict[str, Files]:
+    """Returns the files of each part of a folder without a card, which is a folder or a file of its name."""
+    parts: dict[str, Files] = {}
+    for path in sorted(folder.iterdir()):
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        splits: dict[str, list[Path]] = {}
+        for file in files:
+            if file.suffix in _BUILDERS:
+                split = file.name.partition(".")[0].partition("-0")[0] if path.is_dir() else "all"
+                splits.setdefault(split, []).append(file)
+        if splits:
+            parts[path.name.partition(".")[0]] = splits
+    return parts
 
 
 def _library() -> Any:
@@ -201,24 +262,8 @@ def _quiet() -> Iterator[None]:
         enable_progress_bars()
 
 
-@contextmanager
-def _offline() -> Iterator[None]:
-    """Within this, the libraries read their cache alone, as with HF_HUB_OFFLINE=1."""
-    from huggingface_hub import constants
-
-    switches = (constants, _library().config)
-    before = [switch.HF_HUB_OFFLINE for switch in switches]
-    for switch in switches:
-        switch.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        for switch, is_off in zip(switches, before, strict=True):
-            switch.HF_HUB_OFFLINE = is_off
-
-
-def _refused(name: HubName, error: Exception, silence: Exception) -> InputError:
-    """Returns the error for a library's, where `silence` is why the hub does not answer."""
+def _refused(name: HubName, error: Exception) -> InputError:
+    """Returns the error for a library's."""
     message, kind = str(error).lower(), type(error).__name__
     repository = name.place
     if name.local:
@@ -236,16 +281,17 @@ def _refused(name: HubName, error: Exception, silence: Exception) -> InputError:
         problem = f"the data of {repository} are made by a program, which is not run"
         remedy = "take a copy in Parquet, as mteb's are"
     elif isinstance(error, ConnectionError | OSError) and not hasattr(error, "response"):
-        problem = f"the hub cannot be reached, and {repository} is not in its cache"
-        variable = next(
-            (name for name in _OFFLINE if os.environ.get(name, "").upper() in _TRUE), None
-        )
-        if variable is not None:
-            problem += f": {variable} is set"
-            remedy = "unset it, and connect once"
-        else:
-            problem += f": {reason_of(silence)}"
-            remedy = "check the network"
+        return _unreachable(f"{repository} is not in its cache", error)
     else:
         return InputError(f"cannot read the dataset {repository}: {reason_of(error)}")
     return InputError(problem, remedy=remedy)
+
+
+def _unreachable(absent: str, reason: Exception | None) -> InputError:
+    """Returns the error for what the hub has and this machine lacks."""
+    variable = next((name for name in _OFFLINE if os.environ.get(name, "").upper() in _TRUE), None)
+    problem = f"the hub cannot be reached, and {absent}"
+    if variable is not None:
+        return InputError(f"{problem}: {variable} is set", remedy="unset it, and connect once")
+    why = "" if reason is None else f": {reason_of(reason)}"
+    return InputError(f"{problem}{why}", remedy="check the network")

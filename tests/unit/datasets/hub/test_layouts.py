@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.hub.names import parse_hub_name
-from irtoolkit.datasets.hub.repository import Repository
+from irtoolkit.datasets.hub.named import hub_dataset
 from irtoolkit.runs import Run
 from tests.unit.datasets.hub.folders import (
     BEIR,
@@ -32,6 +32,7 @@ pytest.importorskip("datasets", reason="datasets is not installed")
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    hub_dataset.cache_clear()
 
 
 @pytest.mark.parametrize("card", [True, False])
@@ -164,6 +165,7 @@ def test_a_private_or_gated_dataset(monkeypatch: pytest.MonkeyPatch, name: str, 
     def refused(*args: Any, **kwargs: Any) -> None:
         raise type(name, (OSError,), {"response": None})("500 from the server")
 
+    monkeypatch.setattr("irtoolkit.datasets.hub.repository.Repository._silence", None)
     monkeypatch.setattr("datasets.get_dataset_config_names", refused)
     with pytest.raises(InputError, match=found):
         ir.load("hf:a/b")
@@ -193,28 +195,69 @@ def test_a_hub_that_does_not_answer_is_asked_once(
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.usefixtures("no_network")
-def test_the_cache_is_read_where_the_hub_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    import datasets
-
-    def names(*args: Any, **kwargs: Any) -> list[str]:
-        assert datasets.config.HF_HUB_OFFLINE
-        return ["corpus", "queries"]
-
-    monkeypatch.setattr("datasets.get_dataset_config_names", names)
-    assert Repository(parse_hub_name("hf:a/b")).configs == ["corpus", "queries"]
-    assert not datasets.config.HF_HUB_OFFLINE
+COMMIT = "5" * 40
 
 
-@pytest.mark.usefixtures("no_network")
-def test_a_cache_without_the_names_of_its_parts_has_no_layout_to_be_refused(
-    monkeypatch: pytest.MonkeyPatch,
+def primed(home: Path, monkeypatch: pytest.MonkeyPatch, configs: Any) -> Path:
+    """A cache of the hub's library, in which a/b was downloaded; returns the folder of its files."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(home))
+    repository = home / "datasets--a--b"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(COMMIT)
+    return written(repository / "snapshots" / COMMIT, configs)
+
+
+@pytest.mark.parametrize("unset", [True, False])
+def test_the_cache_is_read_where_the_hub_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, unset: bool
 ) -> None:
-    monkeypatch.setattr("datasets.get_dataset_config_names", lambda *_, **__: ["default"])
+    """With HF_HUB_OFFLINE=1, as the tests run, or without a network."""
+    if unset:
+        request.getfixturevalue("no_network")
+    primed(tmp_path / "hub", monkeypatch, MTEB)
+    data = ir.load("hf:a/b")
+    assert data.pools() == {"q1": ["d2", "d4", "d1"], "q2": ["d3", "d2", "d4"]}
+    assert data.about is not None
+    assert (data.about.revision, data.about.licence) == (COMMIT, "cc0-1.0")
+    assert ir.retrieve(data, "bm25").query_ids.tolist() == ["q1", "q2"]
+    assert ir.load("hf:a/b@main/test").query_ids() == ["q1", "q2"]
+    with pytest.raises(InputError, match="a/b is not in its cache"):
+        ir.load("hf:a/b@v2")
+
+
+def test_a_language_is_read_from_the_cache_without_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = primed(tmp_path / "hub", monkeypatch, LANGUAGES)
+    for name in LANGUAGES:
+        if name.startswith("de-"):
+            shutil.rmtree(folder / name)
+    assert ir.load("hf:a/b/fr").lang == "fr"
+    with pytest.raises(InputError, match="de-corpus of a/b is not in its cache"):
+        ir.load("hf:a/b/de")
+
+
+def test_candidates_that_are_not_in_the_cache_are_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = primed(tmp_path / "hub", monkeypatch, MTEB)
+    shutil.rmtree(folder / "top_ranked")
+    data = ir.load("hf:a/b")
     with pytest.raises(
-        InputError, match=r"the hub cannot be reached, and says what a/b has: .*refused"
+        InputError, match=r"top_ranked of a/b is not in its cache: HF_HUB_OFFLINE is set"
     ):
-        ir.load("hf:a/b")
+        ir.retrieve(data, "bm25")
+
+
+def test_a_folder_that_has_changed_has_another_key(tmp_path: Path) -> None:
+    """Prepared indexes are stored under the key of the documents."""
+    folder = written(tmp_path / "one", BEIR, card=False)
+    keys = [ir.load(f"hf:{folder}").docs_key]
+    written(
+        folder, {**BEIR, "corpus": {"test": {**DOCS, "text": ["a", "b", "c", "d"]}}}, card=False
+    )
+    hub_dataset.cache_clear()
+    assert ir.load(f"hf:{folder}").docs_key not in keys
 
 
 def test_the_variable_that_forbids_the_network_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
