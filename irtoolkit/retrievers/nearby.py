@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.languages import EAST_RANGES, SOUTHEAST_RANGES
 from irtoolkit.retrievers._faded import FadedTerms
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, is_listed, keep_last
 from irtoolkit.retrievers.lexical import BM25
@@ -24,8 +25,11 @@ from irtoolkit.retrievers.task import Task
 _POSITION = re.compile(r"(.*?)([0-9]{1,15})(\+[0-9]+)?", re.DOTALL)
 # Passages further apart than so many spans count nothing for each other: less than e^-6.
 _REACH = 6
-# Passages that share so many words in a row overlap.
-_SHINGLE = 6
+# Passages that share so many words in a row overlap, or so many characters if a text has no spaces
+# between its words.
+_WORDS, _CHARACTERS = 6, 12
+_UNSPACED = f"{EAST_RANGES}{SOUTHEAST_RANGES}"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 # The text and the position of each of some documents, and their words.
 PlacesAndWords = tuple[list[tuple[str, int]], list[list[str]]]
@@ -41,7 +45,8 @@ class BM25Nearby(FadedTerms, BM25):
     evidence nearby, and z scales to mean 0 and standard deviation 1 over the query's candidates. The
     sum is over candidates of the same text that do not overlap the passage, d positions away:
     overlapping passages repeat what the passage itself says. The last number of an id is the
-    position, and what precedes it is the text. Passages overlap if they share six words in a row.
+    position, and what precedes it is the text. Passages overlap if they share six words in a row, or
+    twelve characters of Chinese, Japanese, Thai, Lao, Burmese or Khmer.
 
     Attributes:
         span: the distance, in positions, at which evidence counts 1/e of what it counts at no distance.
@@ -49,6 +54,8 @@ class BM25Nearby(FadedTerms, BM25):
     """
 
     name: ClassVar[str] = "bm25-nearby"
+    # 2: passages without spaces between words overlap if they share characters.
+    format: ClassVar[int] = 2
 
     span: float = 20.0
     weight: float = 1.0
@@ -106,7 +113,7 @@ def places_and_words(task: Task, docs: Ints) -> PlacesAndWords:
         InputError: an id has no position.
     """
     texts = task.docs
-    words = [re.findall(r"\w+", " ".join(texts[doc]).lower()) for doc in docs]
+    words = [_WORD.findall(" ".join(texts[doc]).lower()) for doc in docs]
     return [_place(name, task.dataset_id) for name in task.doc_ids[docs]], words
 
 
@@ -184,7 +191,10 @@ def _place(name: str, dataset_id: str) -> tuple[str, int]:
 
 
 def _shingles(words: list[str]) -> set[tuple[str, ...]]:
-    return {tuple(words[i : i + _SHINGLE]) for i in range(max(1, len(words) - _SHINGLE + 1))}
+    """Returns the sequences of words, or of characters, of which overlapping passages share one."""
+    characters = sum(len(word) == 1 for word in words)
+    size = _CHARACTERS if 2 * characters > len(words) else _WORDS
+    return {tuple(words[i : i + size]) for i in range(max(1, len(words) - size + 1))}
 
 
 def _standardised(scores: Any) -> Floats:

@@ -7,16 +7,18 @@ import random
 import statistics
 from typing import Any
 
+import numpy as np
 import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.datasets.birco import MASK, MaskedQuery
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers import nearby
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.nearby import BM25Nearby, nearness
-from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.task import Task, load_task
 from tests.datasets import register, scores_of
 from tests.tiny import WORDS
 
@@ -164,3 +166,22 @@ def test_ids_without_a_position_are_refused() -> None:
 def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
     with pytest.raises(InputError, match=f"setting {next(iter(settings))}="):
         BM25Nearby(**settings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u4ed6\u8d70\u8fdb\u4e86\u8001\u57ce\u7684\u56fe\u4e66\u9986\u627e\u5230\u4e00\u672c\u65e7\u4e66",
+        "\u0e40\u0e02\u0e32\u0e40\u0e14\u0e34\u0e19\u0e40\u0e02\u0e49\u0e32\u0e44\u0e1b\u0e43\u0e19\u0e2b\u0e49\u0e2d\u0e07\u0e2a\u0e21\u0e38\u0e14\u0e40\u0e01\u0e48\u0e32",
+    ],
+    ids=["Chinese", "Thai"],
+)
+def test_windows_of_texts_without_spaces_overlap(text: str) -> None:
+    """Windows of 15 letters, one further each: the first and the fifth share fewer than twelve."""
+    letters = "".join(filter(str.isalnum, text))
+    docs = {f"t-{n}": letters[n : n + 15] for n in range(5)}
+    dataset = register(docs, {"q": letters[2:4]}, {"q": list(docs)})
+    task = load_task(Dataset.load(dataset))
+    near = nearness(*nearby.places_and_words(task, np.arange(5)), 20.0).toarray()
+    first = near[task.doc_ids.tolist().index("t-0")]
+    assert np.flatnonzero(first).tolist() == [task.doc_ids.tolist().index("t-4")]
