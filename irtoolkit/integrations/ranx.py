@@ -284,6 +284,7 @@ def _named(ranx: Any, runs: Iterable[Any] | Mapping[str, Any]) -> dict[str, Run]
             raise InputError("two runs have one name", remedy="give them as {name: run}")
     if not 2 <= len(named) <= _MOST_SYSTEMS:
         raise InputError(
-            f"{len(named)} runs to compare", remedy=f"ranx's tables hold 2 to {_MOST_SYSTEMS}"
+            f"{number_of(len(named), 'runs')} to compare",
+            remedy=f"ranx's tables hold 2 to {_MOST_SYSTEMS}",
         )
     return named

@@ -17,6 +17,7 @@ import numpy as np
 from irtoolkit.base.arguments import check_type, written
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.plurals import number_of
 from irtoolkit.integrations.ranx_objects import (
     check_ordered,
     load_ranx,
@@ -169,7 +170,8 @@ class RanxMethod(WholeRunMethod):
         for kind, value in (("weights", self.weights), ("train_runs", self.train_runs or None)):
             if value is not None and len(value) != count:
                 raise InputError(
-                    f"{len(value)} {kind} for {count} runs", remedy="give one for each run"
+                    f"{number_of(len(value), kind)} for {number_of(count, 'runs')}",
+                    remedy="give one for each run",
                 )
 
     @property

@@ -14,6 +14,7 @@ from irtoolkit.base import threads
 from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.plurals import number_of
 from irtoolkit.models.adapters import Adapter, Item
 from irtoolkit.models.halving import in_halves
 from irtoolkit.models.outputs import mark
@@ -147,8 +148,8 @@ class Batches:
 def _size(item: Item | Tokens) -> str:
     """Returns the length of an item in words, for messages."""
     if isinstance(item, Tokens):
-        return f"{len(item.ids)} tokens"
-    return f"{len(str(item))} characters"
+        return number_of(len(item.ids), "tokens")
+    return number_of(len(str(item)), "characters")
 
 
 def _leave_out_cudnn() -> None:

@@ -15,6 +15,7 @@ import torch
 from torch.nn import Linear, Module
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.models.foreign import read_torch
 from irtoolkit.models.places import BOTTLENECK, BOTTLENECK_WEIGHTS, read_model_json
 
@@ -100,7 +101,7 @@ def with_bottlenecks(make: Callable[[], Any], location: str) -> Any:
             raise _other_model(file, f"layer {number} of {width} dimensions")
         layer.output = Bottleneck(layer.output, down, up, settings)
     if len(weights) != 4 * len(layers):
-        raise _other_model(file, f"{len(layers)} layers")
+        raise _other_model(file, number_of(len(layers), "layers"))
     return model
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
 from threading import Lock
@@ -16,24 +14,22 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.progress import announced, tqdm
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.engines.engine import current
-from irtoolkit.models import loading, presets
+from irtoolkit.models import presets
 from irtoolkit.models.adapters import Adapter, Item
 from irtoolkit.models.ahead import put_off
 from irtoolkit.models.batches import Batches
-from irtoolkit.models.cuts import Cut
-from irtoolkit.models.exported import LIBRARIES, Backend, chosen_backend, versions
+from irtoolkit.models.exported import LIBRARIES, Backend
 from irtoolkit.models.loading import Precision
-from irtoolkit.models.opening import AdapterSettings, load_adapter
+from irtoolkit.models.opening import load_adapter
 from irtoolkit.models.outputs import are_finite, pack
 from irtoolkit.models.parts import Parts
-from irtoolkit.models.pooling import report_implied_pooling
-from irtoolkit.models.prompts import preset_prompt
 from irtoolkit.models.settings import EncoderSettings as EncoderSettings
 from irtoolkit.models.settings import Stored as Stored
-from irtoolkit.models.settings import length_of
+from irtoolkit.models.settings import chosen_settings, store_name
 from irtoolkit.models.shards import (
     Encodings,
     Output,
@@ -47,8 +43,6 @@ from irtoolkit.models.store import Store
 
 # Texts in a shard: what a kill may cost.
 SHARD = 1 << 12
-# Counted up whenever this package comes to make something else of a text: old vectors are left.
-_FORM = 1
 _log = logging.getLogger(__name__)
 
 
@@ -63,71 +57,15 @@ class Encoder:
         self.preset = presets.find_preset(settings.model, settings.weights, settings.query_weights)
         presets.require_kind(self.preset, settings.kind)
         folder = presets.model_folder(self.preset.side(settings.side))
-        base = presets.base_of(self.preset.side(settings.side))
-        backend = chosen_backend(settings.backend, folder)
-        device = loading.torch_device(settings.device, backend)
-        precision = loading.chosen_precision(settings.precision, device, backend)
-        preset = self.preset
-        saved = bool(presets.read_model_json(folder, "modules.json"))
-        length = length_of(settings, preset, saved)
-        prompt = settings.prompt
-        if prompt is None:
-            prompt = preset_prompt(preset, settings.side)
+        chosen = chosen_settings(settings, self.preset, folder)
         # What was chosen here is not chosen again in workers.
-        self._how = replace(settings, backend=cast(Backend, backend))
-        if backend == "torch":
-            self._how = replace(self._how, precision=cast(Precision, precision))
-        if settings.pooling is not None and saved:
-            raise InputError(
-                f"pooling={settings.pooling}: the model {settings.model} says itself how it pools",
-                remedy="leave pooling out",
-            )
-        pooling = settings.pooling or preset.pooling
-        if settings.kind == "dense" and settings.side == "document" and pooling is None:
-            report_implied_pooling(preset, settings.model)
-        cut = settings.cut
-        if preset.cuts_special and not saved:
-            cut = replace(cut or Cut(), special=True)
-        chosen = AdapterSettings(
-            device,
-            precision,
-            pooling,
-            prompt,
-            length,
-            settings.options,
-            cut,
-            backend,
-            settings.trusted,
-            preset.task(settings.side),
-            None if base is None else presets.model_folder(presets.Preset(base)),
-        )
+        self._how = replace(settings, backend=cast(Backend, chosen.backend))
+        if chosen.backend == "torch":
+            self._how = replace(self._how, precision=cast(Precision, chosen.precision))
         with announced(f"loading {settings.model}"):
             self._model: Adapter = load_adapter(folder, settings.kind, settings.side, chosen)
         self._batches = Batches(self._model, settings.batch_tokens)
-        decides = {
-            # Of this side's weights alone: documents are not encoded again for another query encoder.
-            **asdict(settings),
-            "model": presets.weights_hash(preset.side(settings.side)),
-            "length": self._model.limit,
-            "prompt": prompt,
-            "pooling": pooling,
-            "precision": precision,
-            "libraries": versions(backend),
-            "form": _FORM,
-        }
-        # These move no vector by more than the last bits, or are in the fingerprint.
-        for key in ("device", "batch_tokens", "weights", "query_weights", "cut", "backend"):
-            del decides[key]
-        # Vectors of texts that are cut at their end were made before there was a choice.
-        if cut is not None:
-            decides["cut"] = asdict(cut)
-        if backend != "torch":
-            decides["backend"] = backend
-        if not settings.trusted:
-            del decides["trusted"]
-        if chosen.task is not None:
-            decides["task"] = chosen.task
-        name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
+        name = store_name(settings, self.preset, chosen, self._model.limit)
         self._store = Store(cache_home() / "vectors" / name)
         self._storing = Lock()
 
@@ -297,12 +235,11 @@ class Encoder:
         cut = 0 if limit is None else int(np.count_nonzero(rows.lengths > limit))
         if cut:
             _log.warning(
-                "%s: %d of %d %s are longer than %d tokens and are cut",
+                "%s: %d of %s cut after %s",
                 self._how.model,
                 cut,
-                len(rows),
-                what,
-                limit,
+                number_of(len(rows), what),
+                number_of(limit or 0, "tokens"),
             )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.models.presets import Kind, Side
 
 # A reader's own length for one side; its others' is `max_seq_length`.
@@ -55,7 +56,9 @@ def own_limit(reader: Any, kind: Kind, side: Side) -> int | None:
 
 def check_length(limit: int | None, longest: int | None) -> None:
     if limit is not None and longest is not None and limit > longest:
-        raise InputError(f"a length of {limit} tokens is more than the model's {longest}")
+        raise InputError(
+            f"a length of {number_of(limit, 'tokens')} is more than the model's {longest}"
+        )
 
 
 def set_limit(reader: Any, kind: Kind, side: Side, limit: int) -> None:
@@ -67,7 +70,7 @@ def set_limit(reader: Any, kind: Kind, side: Side, limit: int) -> None:
             reader.max_seq_length = limit
         except AttributeError:
             raise InputError(
-                f"a length of {limit} tokens: the model does not truncate texts"
+                f"a length of {number_of(limit, 'tokens')}: the model does not truncate texts"
             ) from None
     elif side == "query" and reader.query_expansion:
         reader.query_expansion = {**reader.query_expansion, "length": limit}

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.launch import launch
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.engines.engine import workers_lack_gpus
 from irtoolkit.models.padding import set_padding
@@ -239,7 +240,7 @@ def _check_tokenizer(location: str, model: Any, tokenizer: Any) -> None:
     )
     if words > known:
         raise InputError(
-            f"the tokenizer of {location} has {words} tokens, and the model vectors for {known}",
+            f"the tokenizer of {location} has {number_of(words, 'tokens')}, and the model vectors for {known}",
             remedy="it is another model's tokenizer",
         )
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.plurals import number_of
 from irtoolkit.models import loading
 from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel
-from irtoolkit.models.cuts import Cut
 from irtoolkit.models.limits import set_options
 from irtoolkit.models.monot5 import MonoT5, is_t5, open_t5
 from irtoolkit.models.own_code import check_code_ran, check_own_code
@@ -27,44 +27,11 @@ from irtoolkit.models.presets import (
     said_kind,
     weights_hash,
 )
+from irtoolkit.models.settings import AdapterSettings
 from irtoolkit.models.sparta import Sparta
 
 _MADE = {"late": "a vector of each token", "sparse": "weights of terms"}
 _RETRIEVERS = {"late": "late", "sparse": "sparse", "cross": "cross-encoder"}
-
-
-@dataclass(frozen=True)
-class AdapterSettings:
-    """The settings with which a model encodes texts.
-
-    Attributes:
-        device: torch device that the model computes on.
-        precision: "fp32", "bf16", "fp16" or "int8".
-        pooling: how the token vectors of a plain transformer become one; "sparta" for SPARTA's
-            sparse vectors. A sentence-transformers model has its own pooling.
-        prompt: text put before each text; by default the model's own.
-        limit: number of tokens after which a text is truncated; by default the model's own.
-        options: options of a late-interaction model, ("expansion", bool) and ("skiplist", bool); or
-            of a dense one that makes vectors of parts of a text, ("unit", "sentences" or "tokens")
-            and ("skiplist", bool), see `irtoolkit.models.part_vectors`.
-        cut: how a longer text is cut; None cuts it at its end, as the model itself does.
-        backend: the backend that runs the model: "torch", "onnx" or "openvino".
-        trusted: whether code that comes with the model may run.
-        task: the name of the side in a model with an adapter for each task; by default the side's.
-        base: folder of the model that the weights are a bottleneck adapter for, if they are one.
-    """
-
-    device: str
-    precision: str
-    pooling: str | None = None
-    prompt: str | None = None
-    limit: int | None = None
-    options: tuple[tuple[str, Any], ...] = ()
-    cut: Cut | None = None
-    backend: str = "torch"
-    trusted: bool = False
-    task: str | None = None
-    base: str | None = None
 
 
 def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSettings) -> Adapter:
@@ -92,7 +59,9 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
         )
     if sim:
         if limit is not None:
-            raise InputError(f"a length of {limit} tokens: SIM does not truncate texts")
+            raise InputError(
+                f"a length of {number_of(limit, 'tokens')}: SIM does not truncate texts"
+            )
         check_unchanged(location)
         return Averaged(location)
     t5 = kind == "cross" and is_t5(location)
@@ -107,14 +76,16 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
             location,
             weights_hash(Preset(location, base=settings.base)),
             None if plain else "writer" if t5 else kind,
-            settings.precision,
-            device,
-            None if plain or t5 else limit,
-            settings.options,
             kind == "cross" or pooling == "pooler",
-            settings.backend,
-            settings.trusted,
-            settings.base,
+            # How one adapter uses a model is none of the model's.
+            replace(
+                settings,
+                pooling=None,
+                prompt=None,
+                limit=None if plain or t5 else limit,
+                cut=None,
+                task=None,
+            ),
         )
     )
     if t5:
@@ -159,51 +130,40 @@ class _Source:
         location: folder or hub id.
         files: hash of its files, as a folder may be written again, for example by training.
         kind: kind of a sentence-transformers model, or None for a plain transformer.
-        precision, device: see `irtoolkit.models.loading`.
-        limit: a limit is set on the model itself, so models with different limits are different.
-        options: options of a late-interaction model.
         pooled: whether the transformer's own pooler is used.
-        backend: the backend that runs it.
-        trusted: whether code that comes with it may run.
-        base: folder of the model that it is a bottleneck adapter for, if it is one.
+        settings: those that are set on the model itself; models with different limits are different.
     """
 
     location: str
     files: str | None
     kind: Kind | None
-    precision: str
-    device: str
-    limit: int | None
-    options: tuple[tuple[str, Any], ...]
     pooled: bool
-    backend: str
-    trusted: bool
-    base: str | None
+    settings: AdapterSettings
 
 
 # The two encoders of a task, and no more: weights are large.
 @lru_cache(maxsize=2)
 def _opened(source: _Source) -> Any:
     """Returns a model of sentence-transformers, or a plain transformer."""
-    location, kind, trusted = source.location, source.kind, source.trusted
-    coded = source.base or location
+    location, kind, settings = source.location, source.kind, source.settings
+    coded, backend, trusted = settings.base or location, settings.backend, settings.trusted
     # An exported model has no code of its own to run.
-    check_own_code(coded, trusted and source.backend == "torch", source.backend == "torch")
+    check_own_code(coded, trusted and backend == "torch", backend == "torch")
     if kind is None:
-        make = partial(_transformer, coded, source.backend, trusted)
+        make = partial(_transformer, coded, backend, trusted)
     elif kind == "writer":
         make = partial(open_t5, location)
     else:
-        make = partial(_sentence_model, location, kind, source.backend, trusted)
-    if source.base is not None:
+        make = partial(_sentence_model, location, kind, backend, trusted)
+    if settings.base is not None:
         from irtoolkit.models.bottleneck import with_bottlenecks
 
         make = partial(with_bottlenecks, make, location)
-    model = loading.load_model(location, make, source.precision, source.device, source.pooled)
+    model = loading.load_model(location, make, settings.precision, settings.device, source.pooled)
     check_code_ran(coded, model, trusted)
     if kind == "late":
-        set_options(model, dict(source.options))
-    if source.device.startswith("cuda") and source.precision in ("bf16", "fp16"):
+        set_options(model, dict(settings.options))
+    if settings.device.startswith("cuda") and settings.precision in ("bf16", "fp16"):
         _pack(model, kind)
     return model
 

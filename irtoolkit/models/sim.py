@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.reasons import reason_of
 
 WEIGHTS, PIECES = "sim.pt", "sim.sp.30k.model"
@@ -135,7 +136,7 @@ def _problem(content: Any) -> str | None:
     if UNKNOWN not in vocabulary:
         return f"not a SIM model: it has no vector for {UNKNOWN}"
     if sorted(vocabulary.values()) != list(range(len(weights))):
-        return f"{len(vocabulary)} pieces and {len(weights)} vectors do not match"
+        return f"{number_of(len(vocabulary), 'pieces')} and {number_of(len(weights), 'vectors')} do not match"
     return None
 
 

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 
 _DOCUMENTS = "documents.json"
 # Quotes that are encoded at once.
@@ -151,7 +152,7 @@ class QuoteTransformer(InputModule):  # type: ignore[misc]
         if -1 in rows:
             text = str(inputs[rows.index(-1)])
             raise InputError(
-                f"the model scores the {len(self.names)} documents that it was trained with, and"
+                f"the model scores the {number_of(len(self.names), 'documents')} that it was trained with, and"
                 f" {text[:60]!r} is none of them",
                 remedy="train it on a dataset with these candidates",
             )

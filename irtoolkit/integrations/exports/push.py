@@ -7,6 +7,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath
+from irtoolkit.base.plurals import number_of
 from irtoolkit.integrations.exports.card import OWN, read_card
 from irtoolkit.integrations.exports.licences import OPEN
 
@@ -73,7 +74,8 @@ def push(folder: StrPath, address: str, *, private: bool = False) -> str:
         present = set(api.list_repo_files(name, repo_type="dataset")) - _EMPTY
         if present:
             raise InputError(
-                f"{address} has {len(present)} files already", remedy="name another repository"
+                f"{address} has {number_of(len(present), 'files')} already",
+                remedy="name another repository",
             )
         api.upload_folder(
             repo_id=name,

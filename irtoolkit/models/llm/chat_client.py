@@ -20,6 +20,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.jsons import load_json
+from irtoolkit.base.plurals import number_of
 from irtoolkit.models.llm.generator import FILTERED, Completion, PromptTooLongError
 from irtoolkit.models.llm.redaction import without_key
 from irtoolkit.models.llm.replies import (
@@ -117,7 +118,7 @@ class ChatClient:
         """
         if attempt >= self._server.attempts:
             raise InputError(
-                f"{self._url} failed {attempt} times, the last time with: {error}",
+                f"{self._url} failed {number_of(attempt, 'times')}, the last time with: {error}",
                 remedy="try again later: the answers that came are kept",
             ) from None
         pause = error.pause

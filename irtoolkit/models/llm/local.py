@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.progress import announced
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.models import loading, presets
@@ -82,7 +83,7 @@ class LocalGenerator(TextGenerator):
         if limit is not None and needed > limit:
             also = "" if encoder_decoder else f" and max_tokens={self.max_tokens}"
             raise PromptTooLongError(
-                f"a prompt of {width} tokens{also} exceed the {limit} positions of {self.model}"
+                f"a prompt of {number_of(width, 'tokens')}{also} exceeds the {limit} positions of {self.model}"
             )
         # The batch decides the draw: answers that are here already are never drawn again.
         seed = int(hashlib.sha256(f"{self.seed} {prompts}".encode()).hexdigest()[:15], 16)

@@ -19,8 +19,8 @@ import pytest
 
 from irtoolkit.models import encoder as encoding
 from irtoolkit.models.encoder import Encoder, EncoderSettings
-from irtoolkit.models.opening import AdapterSettings
 from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.settings import AdapterSettings
 from irtoolkit.models.shards import key_of
 from tests import sharing
 from tests.unit.models.test_shards import SMALL, TEXTS, Counting, files, vectors_of

@@ -13,8 +13,9 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 
 from irtoolkit.models import loading, presets
 from irtoolkit.models.cuts import Cut
-from irtoolkit.models.opening import AdapterSettings, load_adapter
+from irtoolkit.models.opening import load_adapter
 from irtoolkit.models.presets import SAVED_AS
+from irtoolkit.models.settings import AdapterSettings
 from irtoolkit.retrievers import cross, dense, late, sparse
 from irtoolkit.training.base_model import build_model
 from irtoolkit.training.recipes import Stage

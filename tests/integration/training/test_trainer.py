@@ -21,8 +21,9 @@ from transformers import BertForMaskedLM
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.cli import main
-from irtoolkit.models.opening import AdapterSettings, load_adapter
+from irtoolkit.models.opening import load_adapter
 from irtoolkit.models.places import check_unchanged
+from irtoolkit.models.settings import AdapterSettings
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.training import trainer

@@ -304,7 +304,7 @@ def test_queries_need_not_be_the_same() -> None:
 
 def test_what_cannot_be_compared_is_refused(compared: tuple[Qrels, dict[str, Run]]) -> None:
     qrels, runs = compared
-    with pytest.raises(InputError, match="1 runs to compare"):
+    with pytest.raises(InputError, match="1 run to compare"):
         compare_with_ranx(qrels, [runs["a"]], ["map"])
     with pytest.raises(InputError, match="27 runs"):
         compare_with_ranx(qrels, {str(i): runs["a"] for i in range(27)}, ["map"])

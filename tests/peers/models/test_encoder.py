@@ -180,8 +180,8 @@ def test_two_encoders_in_one_model(root: Path, plain: Path, caplog: Any) -> None
     assert asked.lengths.tolist() == lengths["query"]
     assert shown.lengths.tolist() == lengths["document"]
     cut = sum(length > 12 for length in lengths["query"])
-    assert f"{cut} of {len(texts)} texts are longer than 12 tokens" in caplog.text
-    assert f"1 of {len(texts)} texts are longer than {LONGEST} tokens" in caplog.text
+    assert f"{cut} of {len(texts)} texts cut after 12 tokens" in caplog.text
+    assert f"1 of {len(texts)} texts cut after {LONGEST} tokens" in caplog.text
     shorter = encoder(folder, "query", length=6).encode(texts).vectors()
     own[0].max_seq_length = 6
     assert shorter == near(own.encode_query(texts))
@@ -404,7 +404,7 @@ def test_what_was_cut_is_reported_also_from_disk(plain: Path, pooling: str | Non
             # A plain transformer without a pooling also has a line about that.
             messages = [record.getMessage() for record in caplog.records]
             assert [message for message in messages if "longer" in message] == [
-                f"{plain}: 2 of 4 documents are longer than {LONGEST} tokens and are cut"
+                f"{plain}: 2 of 4 documents cut after {LONGEST} tokens"
             ]
             assert rows.lengths.tolist() == [62, 4, 63, 4]
         caplog.clear()

@@ -25,7 +25,8 @@ from irtoolkit.models.modules import (
     read_lexicon,
     write_lexicon,
 )
-from irtoolkit.models.opening import AdapterSettings, load_adapter
+from irtoolkit.models.opening import load_adapter
+from irtoolkit.models.settings import AdapterSettings
 from tests.tiny import DIMENSIONS, WORDS, config, save, sentence_model, tokenizer
 
 MASK = 4

@@ -10,7 +10,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
 from irtoolkit.models.exported import chosen_backend
-from irtoolkit.models.opening import AdapterSettings, load_adapter
+from irtoolkit.models.opening import load_adapter
 from irtoolkit.models.places import (
     RECORD,
     WEIGHTS,
@@ -20,6 +20,7 @@ from irtoolkit.models.places import (
     left_out,
     weight_sums,
 )
+from irtoolkit.models.settings import AdapterSettings
 
 NAMES = ("model.safetensors", "query/model.safetensors", "document/pytorch_model.bin")
 

@@ -19,8 +19,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import encoder as encoding
 from irtoolkit.models import shards
 from irtoolkit.models.encoder import Encoder, EncoderSettings
-from irtoolkit.models.opening import AdapterSettings
 from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.settings import AdapterSettings
 from irtoolkit.models.shards import KEY_BYTES, Output, key_of, write_shard
 from irtoolkit.models.store import Store
 

@@ -14,7 +14,8 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models.opening import AdapterSettings, load_adapter
+from irtoolkit.models.opening import load_adapter
+from irtoolkit.models.settings import AdapterSettings
 from irtoolkit.training.base_model import build_model, freeze_documents
 from irtoolkit.training.losses import make_loss
 from irtoolkit.training.lstm import vocabulary
