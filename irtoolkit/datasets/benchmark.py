@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.source import DATA_VARIABLE, ReleaseSource, sample_source
 
 # The measures of a dataset that names none.
@@ -155,11 +156,11 @@ class Benchmark:
         if not self.editions or (same and edition in (None, *same)):
             return None
         if set(self.editions.values()) == {-1}:
-            return f"{queries} queries of texts of one's own, not those of the paper"
+            return f"{number_of(queries, 'queries')} of texts of one's own, not those of the paper"
         names = [name for name in self.editions if edition in (None, name)] or self.editions
         expected = " or ".join(f"the {self.editions[name]} of the {name}" for name in names)
         whose = f", those of the {same[0]}" if same else ""
-        return f"{queries} queries{whose}, not {expected}"
+        return f"{number_of(queries, 'queries')}{whose}, not {expected}"
 
     def variants(self) -> Iterator[tuple[str, bool]]:
         """Yields the first part of the ids, and whether they name the invented sample."""
@@ -179,6 +180,12 @@ class Benchmark:
             return sample_source(self.name, tuple(files))
         remedy = f"{howto} ${DATA_VARIABLE}/{self.name}/"
         return ReleaseSource(self.name, tuple(files), remedy, download=download)
+
+    def of_documents(self, noun: str, documents: Callable[[], Sized]) -> Benchmark:
+        """Returns the record of a dataset that has the documents of others, without queries."""
+        return replace(
+            self, statistics_of=lambda: [Statistic(noun, len(documents()))], listed=False
+        )
 
     def at(self, source: ReleaseSource) -> Benchmark:
         """Returns the record of a dataset whose files are at a source.

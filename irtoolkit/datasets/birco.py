@@ -16,7 +16,6 @@ from typing import NamedTuple, Tuple  # noqa: UP035
 import ir_datasets
 from ir_datasets.formats import GenericDoc, GenericQuery
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import GradedQrel
 from irtoolkit.base.sentences import split_sentences
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
@@ -135,23 +134,14 @@ class _Split:
         self.source = replace(
             source,
             part=pickle_name(task, split),
-            has_part=lambda folder: files_of(folder, task, split) is not None,
+            find=lambda folder: files_of(folder, task, split),
         )
-        self.docs = DocsHandler(
-            lambda: self.release.docs, GenericDoc, NAME, "en", lambda: self.release.key
-        )
+        self.docs = DocsHandler.of_release(lambda: self.release, GenericDoc, NAME, "en")
 
     @cached_property
     def release(self) -> BircoRelease:
         """The split, read at its first use."""
-        files = files_of(self.source.folder(), self.task, self.split)
-        if files is None:  # a folder behind a URL, or one that was changed meanwhile
-            raise InputError(
-                f"there is no {self.source.part}",
-                file=self.source.where(),
-                remedy=self.source.howto,
-            )
-        return read_birco(files)
+        return read_birco(self.source.paths())
 
     def dataset(self, *, listed: bool = True) -> ir_datasets.Dataset:
         """Returns the ir_datasets dataset."""

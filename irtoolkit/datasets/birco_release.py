@@ -211,7 +211,7 @@ def _of_lines(files: list[Path]) -> _Parts:
             fields = record if isinstance(record, dict) else {}
             yield path, line, (fields.get("_id"), _titled(fields))
 
-    rows = QREL_FORMATS["beir"](qrels)
+    rows = QREL_FORMATS["csv"](qrels)
     return _Parts(texts(corpus), texts(queries), ((qrels, line, tuple(row)) for *row, line in rows))
 
 

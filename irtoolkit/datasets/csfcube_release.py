@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
+from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.cache import files_key
 from irtoolkit.datasets.csfcube_records import (
     FACETS,
@@ -107,7 +108,7 @@ def _doc_problem(record: Any) -> str | None:
     if not all(isinstance(x, list) and all(isinstance(s, str) for s in x) for x in lists):
         return f"{name} needs abstract and pred_labels, both lists of strings"
     if len(lists[0]) != len(lists[1]):  # type: ignore[arg-type]
-        return f"{name} has {len(lists[0])} sentences and {len(lists[1])} labels"  # type: ignore[arg-type]
+        return f"{name} has {number_of(len(lists[0]), 'sentences')} and {number_of(len(lists[1]), 'labels')}"  # type: ignore[arg-type]
     strange = [label for label in lists[1] if label not in _LABELS]  # type: ignore[union-attr]
     if strange:
         return f"{name} has the label {strange[0]!r}, not one of {', '.join(sorted(_LABELS))}"
@@ -150,7 +151,7 @@ def _read_grades(
         lists = _parallel(path, paper, pool, ("cands", "relevance_adju", *annotators))
         problem = None
         if len(annotators) != 2:
-            problem = f"has the ratings of {len(annotators)} annotators, not of two"
+            problem = f"has the ratings of {number_of(len(annotators), 'annotators')}, not of two"
         elif not lists[0]:
             problem = "has no candidates"
         rows: dict[str, CSFCubeQrel] = {}
@@ -273,7 +274,7 @@ def _read_folds(
         ):
             raise _damaged(
                 path,
-                f"fold1_test and fold2_test of {facet} do not split its {len(expected)} queries in two",
+                f"fold1_test and fold2_test of {facet} do not split its {number_of(len(expected), 'queries')} in two",
                 f'"{facet}"',
             )
         folds[facet] = tuple(tuple(fold) for fold in tests if fold)

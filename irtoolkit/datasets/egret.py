@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from statistics import fmean
 
 import ir_datasets
 from ir_datasets.formats import GenericDoc
@@ -100,20 +101,14 @@ class _Examples:
 
     def __init__(self, source: ReleaseSource, read: Callable[[Path], EgretRelease]) -> None:
         self.source, self._read = source, cache(read)
-        self.docs = DocsHandler(
-            lambda: self.load().docs, GenericDoc, NAME, "en", lambda: self.load().key
-        )
+        self.docs = DocsHandler.of_release(self.load, GenericDoc, NAME, "en")
 
     def load(self) -> EgretRelease:
         return self._read(self.source.folder())
 
     def record(self) -> Benchmark:
         """Returns the record of the dataset that has the examples alone."""
-
-        def statistics() -> list[Statistic]:
-            return [Statistic("Examples", len(self.load().docs))]
-
-        return replace(BENCHMARK, statistics_of=statistics, listed=False).at(self.source)
+        return BENCHMARK.of_documents("Examples", lambda: self.load().docs).at(self.source)
 
 
 def _dataset(examples: _Examples, split: str, view_of: str = "") -> ir_datasets.Dataset:
@@ -141,8 +136,7 @@ def _statistics(release: EgretRelease, split: str, left_only: bool) -> list[Stat
     """Returns the figures of the paper's Table 1 for a split; lengths are in words."""
 
     def mean(texts: Iterator[str]) -> float:
-        lengths = [len(text.split()) for text in texts]
-        return sum(lengths) / max(1, len(lengths))
+        return fmean([len(text.split()) for text in texts] or [0])
 
     queries = release.queries(split, left_only)
     return [

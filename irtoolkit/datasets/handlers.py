@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import ir_datasets
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, BaseScoredDocs
@@ -70,6 +70,13 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
         self._load, self._cls = load, with_real_types(cls)
         self._namespace, self._lang = namespace, lang
         self._key = key
+
+    @classmethod
+    def of_release(
+        cls, load: Callable[[], Any], record: type, namespace: str, lang: str | None
+    ) -> Self:
+        """Returns the documents of a parsed release, which has `docs` and their `key`."""
+        return cls(lambda: load().docs, record, namespace, lang, lambda: load().key)
 
     def docs_iter(self) -> LazySequence:
         # A mapping whose values are a sequence makes only the records that are used.

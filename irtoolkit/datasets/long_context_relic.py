@@ -8,7 +8,6 @@ The dataset `long-context-relic` has all examples, `long-context-relic/human` an
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 
 import ir_datasets
 
@@ -94,34 +93,20 @@ def examples(dataset: Dataset) -> list[Example]:
             remedy=f"name {NAME}, or one of its subsets {', '.join(SUBSETS)}",
         )
     ids = {query.query_id for query in handler.queries_iter()}
-    return [row for row in read_examples(handler.files.paths[0]) if row.query_id in ids]
+    return [row for row in read_examples(handler.files.source.paths()[0]) if row.query_id in ids]
 
 
 class _Files:
     """The files of the release, and the documents that all datasets share."""
 
     def __init__(self, source: ReleaseSource) -> None:
-        self.source = replace(source, has_part=lambda folder: files_of(folder) is not None)
-        self.docs = DocsHandler(
-            lambda: self.release.passages, Passage, NAME, "en", lambda: self.release.key
-        )
-
-    @property
-    def paths(self) -> list[Path]:
-        """The files of examples and books, downloaded if necessary."""
-        paths = files_of(self.source.folder())
-        if paths is None:  # a folder behind a URL, or one that was changed meanwhile
-            raise InputError(
-                f"there is no {EXAMPLES} or no {BOOKS}",
-                file=self.source.where(),
-                remedy=self.source.howto,
-            )
-        return paths
+        self.source = replace(source, find=files_of)
+        self.docs = DocsHandler.of_release(lambda: self.release, Passage, NAME, "en")
 
     @cached_property
     def release(self) -> LongContextRelease:
         """The release, read at its first use."""
-        return read_release(self.paths)
+        return read_release(self.source.paths())
 
     def ids(self, subset: str) -> set[str] | None:
         """Returns the ids of the queries of a subset; None for all of them."""

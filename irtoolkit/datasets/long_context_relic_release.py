@@ -14,6 +14,7 @@ import pyarrow as pa
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import Ints, is_word
+from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.cache import CacheWriter, Schemas, Tables, parsed
 from irtoolkit.datasets.local.tsv import csv_rows
 from irtoolkit.datasets.relic_release import SCHEMAS, RelicRelease
@@ -131,7 +132,7 @@ def _parse(examples: Path, books: Path, out: CacheWriter) -> None:
         elif example.start + example.length > size:
             problem = (
                 f"sentences {example.start} to {example.start + example.length - 1} of"
-                f" {example.book}, which has {size} sentences"
+                f" {example.book}, which has {number_of(size, 'sentences')}"
             )
         if problem is not None:
             raise InputError(problem, file=examples, line=example.line, remedy=TRUNCATED)
@@ -168,7 +169,7 @@ def read_examples(path: Path) -> Iterator[Example]:
             continue
         number += 1
         if len(fields) != len(names):
-            problem = f"{len(fields)} fields, and {len(names)} columns"
+            problem = f"{number_of(len(fields), 'fields')}, and {number_of(len(names), 'columns')}"
             raise InputError(problem, file=path, line=line, remedy=TRUNCATED)
         yield _example(path, line, str(number), dict(zip(names, fields, strict=True)))
     if not number:

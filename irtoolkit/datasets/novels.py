@@ -26,6 +26,7 @@ from irtoolkit.base import sentences as splitting
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.languages import EAST, language_of
+from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.books import Book
 from irtoolkit.datasets.editions import edition as editions
 from irtoolkit.datasets.editions.edition import Block, Edition
@@ -118,7 +119,8 @@ class Novel:
         """
         if not 1 <= length <= LONGEST:
             raise InputError(
-                f"passages of {length} sentences", remedy=f"a passage has 1 to {LONGEST}"
+                f"passages of {number_of(length, 'sentences')}",
+                remedy=f"a passage has 1 to {LONGEST}",
             )
         length = min(length, len(self.sentences))
         return Book(
@@ -206,7 +208,8 @@ def _beginning(blocks: Sequence[Block]) -> str:
 def _check_number(sentences: int, most: int) -> None:
     if sentences > most:
         raise InputError(
-            f"there are more than {most:,} sentences in it", remedy="divide it into volumes"
+            f"there are more than {number_of(most, 'sentences', ',')} in it",
+            remedy="divide it into volumes",
         )
 
 
@@ -217,7 +220,7 @@ def _check_words(sentences: Sequence[str]) -> None:
     worded = sum(_LETTER.search(sentence) is not None for sentence in sentences)
     if 2 * worded < len(sentences):
         problem = (
-            f"{worded:,} of {len(sentences):,} sentences in it have"
+            f"{worded:,} of {number_of(len(sentences), 'sentences', ',')} in it have"
             if worded
             else "no sentence in it has"
         )

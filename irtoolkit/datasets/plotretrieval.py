@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from statistics import fmean
 
 import ir_datasets
 
@@ -105,9 +106,7 @@ class _Chunks:
 
     def __init__(self, split: str, size: int, source: ReleaseSource) -> None:
         self.split, self.size, self.source = split, size, source
-        self.docs = DocsHandler(
-            lambda: self.load().passages, Passage, NAME, "en", lambda: self.load().key
-        )
+        self.docs = DocsHandler.of_release(self.load, Passage, NAME, "en")
 
     def load(self) -> PlotRelease:
         return _read(self.source.folder(), self.split, self.size)
@@ -191,13 +190,13 @@ def _is_chunk(book: Book, passage: Span, size: int) -> bool:
 
 def _statistics(release: PlotRelease, split: str) -> list[Statistic]:
     """Returns the figures of the paper's Tables 1 and 2 for one split."""
-    chunks = release.passages.values()
+    chunks = release.docs.values()
     queries = release.queries()
     # A figure with other words than NLTK's is not to be compared with the paper's.
     source: WordSource = "sklearn" if missing_words("nltk") else "nltk"
     words = word_sets(source)
     overlap = [
-        word_overlap(words(query.text), words(release.passages[span].text))
+        word_overlap(words(query.text), words(release.docs[span].text))
         for query in queries
         for span in query.spans
     ]
@@ -208,14 +207,10 @@ def _statistics(release: PlotRelease, split: str) -> list[Statistic]:
         Statistic("Books", len(release.books)),
         Statistic("Candidate plot chunks", len(chunks), 136195),
         Statistic(
-            "Average query length, words", _mean([len(q.text.split()) for q in queries]), 29.12
+            "Average query length, words", fmean([len(q.text.split()) for q in queries]), 29.12
         ),
         Statistic(
-            "Average chunk length, words", _mean([len(c.text.split()) for c in chunks]), 58.10
+            "Average chunk length, words", fmean([len(c.text.split()) for c in chunks]), 58.10
         ),
-        Statistic(named[source], 100 * _mean(overlap), 19.62 if source == "nltk" else None),
+        Statistic(named[source], 100 * fmean(overlap), 19.62 if source == "nltk" else None),
     ]
-
-
-def _mean(values: list[float] | list[int]) -> float:
-    return sum(values) / len(values)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, is_word
 from irtoolkit.base.paths import NAME_BYTES
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.books import (
     BOOK_COLUMNS,
@@ -81,7 +82,7 @@ class PlotRelease:
             name: chunked(name, sentences[name], golds[golds[:, 0] == number, 1:].tolist(), size)
             for number, name in enumerate(self._names)
         }
-        self.passages = Passages(self.books)
+        self.docs = Passages(self.books)
 
     def queries(self) -> TableRows[PlotQuery]:
         """Returns the descriptions."""
@@ -172,7 +173,7 @@ def _parse(folder: Path, path: Path, out: CacheWriter) -> None:
         if last > lengths[book]:
             raise InputError(
                 f"query {record['query_id']} has a span that ends at {last}, past the"
-                f" {lengths[book]} sentences of {book}",
+                f" {number_of(lengths[book], 'sentences')} of {book}",
                 file=path,
                 line=number,
                 remedy=TRUNCATED,

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, first_line, is_file, local
+from irtoolkit.base.files import StrPath, is_file, local
 from irtoolkit.base.frames import columns_of, frame_columns, is_frame
 from irtoolkit.base.paths import shown
 from irtoolkit.base.pipes import is_pipe
-from irtoolkit.datasets.local.formats import json_records
 from irtoolkit.datasets.local.sheets import (
     POOL_COLUMNS,
     RECORDS,
     Records,
     column_names,
-    form_of_table,
+    form_of_columns,
 )
 from irtoolkit.runs import Run
 
@@ -64,14 +63,10 @@ def pools_of(value: Any) -> tuple[Pools, str]:
 def read_pools(path: StrPath) -> Pools:
     """Returns the pools of a file. Errors as for `pools_of`."""
     file = local(path)
-    form = form_of_table(file)
-    if form is not None and DOCS in column_names(file, form):
-        records = RECORDS[form](file)
-    elif form is None and first_line(file)[1].lstrip().startswith("{"):
-        records = json_records(file)
-    else:
-        return _of_run(Run.read(file))
-    return _checked(_rows(records, file), file)
+    form = form_of_columns(file)
+    if form is not None and (form == "jsonl" or DOCS in column_names(file, form)):
+        return _checked(_rows(RECORDS[form](file), file), file)
+    return _of_run(Run.read(file))
 
 
 def _is_list(value: Any) -> bool:

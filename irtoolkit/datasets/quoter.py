@@ -140,9 +140,7 @@ class _Language:
     ) -> None:
         self.lang, self.lower, self.source, self._bounds = lang, lower, source, bounds
         self.namespace = f"{NAME}/{lang}"
-        self.docs = DocsHandler(
-            lambda: self.load().quotes, GenericDoc, self.namespace, lang, lambda: self.load().key
-        )
+        self.docs = DocsHandler.of_release(self.load, GenericDoc, self.namespace, lang)
 
     def load(self) -> QuoterRelease:
         path = self.source.folder() / file_of(self.lang)
@@ -150,11 +148,7 @@ class _Language:
 
     def record(self) -> Benchmark:
         """Returns the record of the dataset that has the quotes alone."""
-
-        def statistics() -> list[Statistic]:
-            return [Statistic("Quotes", len(self.load().quotes))]
-
-        return replace(BENCHMARK, statistics_of=statistics, listed=False).at(self.source)
+        return BENCHMARK.of_documents("Quotes", lambda: self.load().docs).at(self.source)
 
 
 def _dataset(
@@ -187,7 +181,7 @@ def _statistics(release: QuoterRelease, lang: str, split: str) -> list[Statistic
     lacked = None if lang not in REPORTED else 0 if split == "train" else 100
     return [
         Statistic("Contexts", len(release.golds), contexts),
-        Statistic("Quotes", len(release.quotes), quotes),
+        Statistic("Quotes", len(release.docs), quotes),
         Statistic("Contexts of the split", len(split_golds), counts),
         Statistic("Quotes of the split", len(set(split_golds)), reported_quotes),
         Statistic(

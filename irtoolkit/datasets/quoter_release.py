@@ -14,6 +14,7 @@ from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
 from irtoolkit.datasets.columns import Records, TableRows
@@ -93,7 +94,7 @@ class QuoterRelease:
         self._lang, self.key, self._contexts = lang, tables.key, tables["contexts"]
         self.golds: list[int] = self._contexts["quote"].to_pylist()
         quotes = tables["quotes"]
-        self.quotes: Records[GenericDoc] = Records(
+        self.docs: Records[GenericDoc] = Records(
             lambda: [self.quote_id(number) for number in range(len(quotes))],
             TableRows(quotes, lambda number, text: GenericDoc(self.quote_id(number), text)),
         )
@@ -173,7 +174,7 @@ def _parse(path: Path, lower: bool, out: CacheWriter) -> None:
         fields = [field.strip() for field in (line.lower() if lower else line).split("\t")]
         problem = None
         if len(fields) != 3:
-            problem = f"{len(fields) - 1} tabs instead of 2"
+            problem = f"{number_of(len(fields) - 1, 'tabs')} instead of 2"
         elif not fields[1]:
             problem = "an empty quote"
         elif not (fields[0] or fields[2]):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 
 import ir_datasets
 import numpy as np
@@ -109,9 +110,7 @@ class _Split:
 
     def __init__(self, name: str, source: ReleaseSource, hidden: bool) -> None:
         self.name, self.source, self.hidden = name, source, hidden
-        self.docs = DocsHandler(
-            lambda: self.load().passages, Passage, NAME, "en", lambda: self.load().key
-        )
+        self.docs = DocsHandler.of_release(self.load, Passage, NAME, "en")
 
     def load(self) -> RelicRelease:
         path = self.source.folder() / f"{self.name}.json"
@@ -168,16 +167,16 @@ def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
     table = [
         Statistic("Windows", len(windows), editions.get(edition)),
         Statistic("Primary sources", len(release.books), 79),
-        Statistic("Average sentences of context", _mean(context)),
-        Statistic("Average query length, words", _mean(words), 154.1),
-        Statistic("Average quotation length, sentences", _mean([q.length for q in windows])),
+        Statistic("Average sentences of context", fmean(context)),
+        Statistic("Average query length, words", fmean(words), 154.1),
+        Statistic("Average quotation length, sentences", fmean([q.length for q in windows])),
         *(
-            [Statistic("Average quotation length, words", _mean([len(g.split()) for g in golds]))]
+            [Statistic("Average quotation length, words", fmean([len(g.split()) for g in golds]))]
             if golds
             else []
         ),
         Statistic("Average candidate length, words", _candidate_words(release), 45.5),
-        Statistic("Average number of candidates per query", _mean(sizes), CANDIDATES[edition]),
+        Statistic("Average number of candidates per query", fmean(sizes), CANDIDATES[edition]),
     ]
     if edition != SUBMISSION:
         table[1:-1] = [row.unreported() for row in table[1:-1]]
@@ -187,11 +186,7 @@ def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
 def _candidate_words(release: RelicRelease) -> float:
     """Returns the mean length of all passages in words."""
     total = 0
-    for book, length, starts in release.passages.groups:
+    for book, length, starts in release.docs.groups:
         sums = np.cumsum([0, *(len(sentence.split()) for sentence in book.sentences)])
         total += int((sums[starts + length] - sums[starts]).sum())
-    return total / len(release.passages)
-
-
-def _mean(values: list[int]) -> float:
-    return sum(values) / len(values)
+    return total / len(release.docs)

@@ -104,7 +104,7 @@ class RelicRelease:
             for i, (book, length) in enumerate(pairs):
                 starts[self._names[book]][length] = values[offsets[i] : offsets[i + 1]]
         self.books = {name: Book(name, sentences[name], starts[name]) for name in sentences}
-        self.passages = Passages(self.books)
+        self.docs = Passages(self.books)
         self._windows = tables["windows"]
 
     def queries(self, left: int, right: int) -> TableRows[RelicQuery]:
@@ -124,7 +124,7 @@ class RelicRelease:
     ) -> Iterator[tuple[list[str], list[str]]]:
         """Yields the queries of each length and book with the passages that they rank; see `query_groups`."""
         queries_of = self.query_groups(ids)
-        for book, length, starts in self.passages.groups:
+        for book, length, starts in self.docs.groups:
             if members := queries_of.get((book.name, length)):
                 yield members, book.ids(starts, length)
 
@@ -232,11 +232,13 @@ def _book(path: Path, name: str, record: Any, line: int) -> Book:
             raise invalid(f"has candidates {key!r}, not lists named 1_sentence and so on")
         length = int(match[1])
         if length in starts:
-            raise invalid(f"has candidates of {length} sentences twice")
+            raise invalid(f"has candidates of {number_of(length, 'sentences')} twice")
         if not all(type(start) is int for start in listed):
             raise invalid(f"has candidates {key} that are not whole numbers")
         if listed and (min(listed) < 0 or max(listed) + length > len(sentences)):
-            raise invalid(f"has a candidate in {key} that ends past its {len(sentences)} sentences")
+            raise invalid(
+                f"has a candidate in {key} that ends past its {number_of(len(sentences), 'sentences')}"
+            )
         positions = np.unique(np.array(listed, dtype=np.int64))
         if len(positions) != len(listed):
             raise invalid(f"has a candidate twice in {key}")
@@ -256,7 +258,7 @@ def _problem(quote: Any, book: Book, hidden: bool) -> str | None:
         if len(side) > MAX_CONTEXT:
             return f"has {len(side)} sentences on one side, more than {MAX_CONTEXT}"
     if type(length) is not int or length not in book.starts:
-        return f"is {length!r} sentences long, for which the book has no candidates"
+        return f"has the length {length!r}, for which the book has no candidates"
     if hidden:
         return None if start is None else _REVEALED
     if type(start) is not int:

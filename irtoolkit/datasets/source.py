@@ -31,7 +31,7 @@ class ReleaseSource:
         built: whether a user has built the data; see `irtoolkit.datasets.built`.
         download: downloads the files into a folder; None for a release without a stable address.
         part: the part of the release that is needed, for messages; empty for all of it.
-        has_part: whether a folder has that part. A folder without it is passed over.
+        find: returns the files of that part in a folder; None passes the folder over.
     """
 
     benchmark: str
@@ -41,7 +41,7 @@ class ReleaseSource:
     download: Callable[[Path], None] | None = None
     built: bool = False
     part: str = ""
-    has_part: Callable[[Path], bool] = Path.is_dir
+    find: Callable[[Path], list[Path] | None] = lambda folder: [folder]
 
     @property
     def sample(self) -> bool:
@@ -60,7 +60,7 @@ class ReleaseSource:
         for folder in self._places():
             if folder.is_dir():
                 self._check_complete(folder, [n for n in self.files if (folder / n).is_file()])
-                if self.has_part(folder):
+                if self.find(folder) is not None:
                     return folder
         return None
 
@@ -109,13 +109,8 @@ class ReleaseSource:
         if folder is not None:
             return folder
         home = self._places()[-1]
-        name = (
-            f"{self.part} of the {self.benchmark} release"
-            if self.part
-            else f"the {self.benchmark} release"
-        )
         if self.download is None:
-            raise InputError(f"{name} is not on this machine", remedy=self.howto)
+            raise InputError(f"{self._name} is not on this machine", remedy=self.howto)
         try:
             _download(self.download, home, limit)
         except OSError as error:
@@ -123,10 +118,22 @@ class ReleaseSource:
             if isinstance(reason, OSError):
                 reason = reason.strerror or reason
             raise InputError(
-                f"{name} is not on this machine and could not be downloaded: {reason}",
+                f"{self._name} is not on this machine and could not be downloaded: {reason}",
                 remedy=self.howto,
             ) from None
         return home
+
+    def paths(self) -> list[Path]:
+        """Returns the files of the part in the folder. Errors as for `folder`."""
+        paths = self.find(self.folder())
+        if paths is None:  # a folder behind a URL, or one that was changed meanwhile
+            raise InputError(f"{self._name} is not in it", file=self.where(), remedy=self.howto)
+        return paths
+
+    @property
+    def _name(self) -> str:
+        """The part and the release, in words."""
+        return f"{self.part and f'{self.part} of '}the {self.benchmark} release"
 
     def _places(self) -> list[Path]:
         if self.fixed is not None:

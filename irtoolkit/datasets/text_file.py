@@ -14,7 +14,7 @@ from irtoolkit.base.files import is_file, local
 from irtoolkit.base.forms import without_packing
 from irtoolkit.base.paths import StrPath, is_url, split_query
 from irtoolkit.datasets.columns import Records, TableRows
-from irtoolkit.datasets.local.collection import docs_tables
+from irtoolkit.datasets.local.collection import part_tables
 from irtoolkit.datasets.local.sheets import is_sheet
 
 # Bytes of a file from which on its documents stay on disk.
@@ -70,7 +70,7 @@ class FileDocs:
 
     def __init__(self, path: StrPath, form: str) -> None:
         self._path, self._form = path, form
-        tables = docs_tables(form, [local(path)])
+        tables = part_tables("docs", form, [local(path)])
         self._key, self._records = tables.key, _records(tables["docs"])
 
     def __call__(self) -> Mapping[str, GenericDoc]:

@@ -13,6 +13,7 @@ from irtoolkit.base.files import is_file, local
 from irtoolkit.base.frames import column_named, columns_of, frame_columns, is_frame
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.pipes import is_pipe
+from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.local.contents import find_format
 from irtoolkit.datasets.local.formats import DOC_FORMATS, DOC_IDS, DOC_TEXTS, TITLE, check_id
 from irtoolkit.datasets.local.sheets import TOPIC_IDS, TOPIC_TEXTS
@@ -137,7 +138,8 @@ def _numbered(source: Any, kind: TextKind, ids: Iterable[str]) -> Iterable[tuple
     texts, names = list(source), list(ids)
     if len(texts) != len(names):
         raise InputError(
-            f"{len(names)} ids for {len(texts)} {kind.plural}", remedy="one id for each"
+            f"{number_of(len(names), 'ids')} for {number_of(len(texts), kind.plural)}",
+            remedy="one id for each",
         )
     return zip(names, texts, strict=True)
 

@@ -88,8 +88,8 @@ def _beir(data: bytes) -> None:
         lines = [line for line in text.split("\n") if line.strip()]
         read = csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)  # fmt: skip
         header, *wanted = read
-        assert [[query, doc, int(grade)] for query, doc, grade in wanted] == [list(row[:3]) for row in rows]  # fmt: skip
-        if header == judgments.BEIR_HEADER:
+        if header == ["query-id", "corpus-id", "score"]:
+            assert [[query, doc, float(grade)] for query, doc, grade in wanted] == [list(row[:3]) for row in rows]  # fmt: skip
             found = {(q, d): g for q, docs in read_qrels(path).as_dict().items() for d, g in docs.items()}  # fmt: skip
             assert found == {tuple(row[:2]): row[2] for row in rows}
 

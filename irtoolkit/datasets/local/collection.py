@@ -17,7 +17,7 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel, whole
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
-from irtoolkit.datasets.cache import Tables, content_hash, parsed
+from irtoolkit.datasets.cache import Schemas, Tables, content_hash, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local.contents import Role
@@ -30,8 +30,13 @@ from irtoolkit.datasets.pools import read_pools
 # Raised where the same file gives other documents, topics or judgments: 2 skips the header of
 # tab-separated text, reads topics of TREC in XML, prefers doc_id and query_id to id in records, and label
 # to score in judgments.
-_VERSIONS = {"tsv": 2, "jsonl": 2, "csv": 2, "parquet": 2, "arrow": 2}
-_TOPIC_VERSIONS = {**_VERSIONS, "trec": 2}
+_SECOND = ("tsv", "jsonl", "csv", "parquet", "arrow")
+# The columns of each part, and the function that checks and writes its rows.
+_WRITERS: dict[Role, tuple[Schemas, Callable[..., None]]] = {
+    "docs": (DOC_SCHEMA, write_docs),
+    "topics": (TOPIC_SCHEMA, write_topics),
+    "qrels": (QREL_SCHEMA, write_qrels),
+}
 
 
 class TitledDoc(NamedTuple):
@@ -90,13 +95,13 @@ class LocalCollection:
 
     @cached_property
     def _docs_tables(self) -> Tables:
-        return docs_tables(self._entry.docs.format, self.doc_files())
+        return part_tables("docs", self._entry.docs.format, self.doc_files())
 
     @cached_property
     def queries(self) -> Sequence[Any]:
         """The topics."""
         part = self._part("topics")
-        table = topics_table(part.format, self._checked(part)[0])
+        table = read_part("topics", part.format, self._checked(part))
         columns = tuple("title" if name == "text" else name for name in part.fields)
         return _rows(table, columns, _QUERY_RECORDS[part.fields])
 
@@ -104,7 +109,7 @@ class LocalCollection:
     def qrels(self) -> Sequence[Qrel]:
         """The judgments."""
         part = self._part("qrels")
-        table = qrels_table(part.format, self._checked(part)[0])
+        table = read_part("qrels", part.format, self._checked(part))
 
         def judgment(query_id: str, doc_id: str, relevance: float) -> Qrel:
             return Qrel(query_id, doc_id, whole(relevance))
@@ -177,33 +182,17 @@ def _rows(table: pa.Table, columns: Sequence[str], make: Callable[..., Any]) -> 
     return TableRows(table.select(list(columns)), lambda _, *values: make(*values))
 
 
-def docs_table(form: str, files: Sequence[Path]) -> pa.Table:
-    """Returns documents as columns, checked; raises the errors of `write_docs`."""
-    return docs_tables(form, files)["docs"]
+def read_part(role: Role, form: str, files: Sequence[Path]) -> pa.Table:
+    """Returns documents, topics or judgments as columns, checked by themselves."""
+    return part_tables(role, form, files)[role]
 
 
-def docs_tables(form: str, files: Sequence[Path]) -> Tables:
-    """Returns the one table of `docs_table`, and its key."""
-    write = partial(write_docs, form, files)
-    return parsed(f"docs-{form}", files, DOC_SCHEMA, write, version=_VERSIONS.get(form, 1))
-
-
-def topics_table(form: str, path: Path) -> pa.Table:
-    """Returns topics as columns, checked; raises the errors of `write_topics`."""
-    return parsed(
-        f"topics-{form}",
-        [path],
-        TOPIC_SCHEMA,
-        partial(write_topics, form, path),
-        version=_TOPIC_VERSIONS.get(form, 1),
-    )["topics"]
-
-
-def qrels_table(form: str, path: Path) -> pa.Table:
-    """Returns judgments as columns, checked by themselves; raises the errors of `write_qrels`."""
-    write = partial(write_qrels, form, path)
-    version = _VERSIONS.get(form, 1)
-    return parsed(f"qrels-{form}", [path], QREL_SCHEMA, write, version=version)["qrels"]
+def part_tables(role: Role, form: str, files: Sequence[Path]) -> Tables:
+    """Returns the one table of `read_part`, and its key."""
+    schema, write = _WRITERS[role]
+    version = 2 if form in _SECOND or (role, form) == ("topics", "trec") else 1
+    write_files = partial(write, form, files if role == "docs" else files[0])
+    return parsed(f"{role}-{form}", files, schema, write_files, version=version)
 
 
 def file_hash(path: Path) -> str:

@@ -13,7 +13,7 @@ from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import SPACE
 from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.datasets.local.formats import BOOK
-from irtoolkit.datasets.local.judgments import BEIR_HEADER, form_of_judgments
+from irtoolkit.datasets.local.judgments import form_of_judgments
 from irtoolkit.datasets.local.sheets import (
     POOL_COLUMNS,
     column_names,
@@ -22,7 +22,6 @@ from irtoolkit.datasets.local.sheets import (
     roles_of,
 )
 from irtoolkit.datasets.novels import LENGTH
-from irtoolkit.datasets.strictjson import read_jsonl
 
 Role = Literal["docs", "topics", "qrels", "pools"]
 _PEEKED_LINES = 50
@@ -49,8 +48,8 @@ def is_book_file(path: Path) -> bool:
 def role_of_content(path: Path) -> Role | None:
     """Returns the role of a file; None if its first lines fit no role or several."""
     try:
-        form = form_of_table(path)
-        if form is not None:
+        form = form_of_columns(path)
+        if form in ("jsonl", "parquet", "arrow"):
             return _role_of_columns(column_names(path, form))
         for _, line in _peek(path):
             lowered = line.lstrip().lower()
@@ -58,8 +57,6 @@ def role_of_content(path: Path) -> Role | None:
                 return "docs"
             if re.match(r"<top(?:ics?)?[\s>]", lowered):
                 return "topics"
-            if lowered.startswith("{"):
-                return _role_of_columns(_keys(path))
             if not lowered.startswith("<"):
                 return _role_of_line(path, line)
     except InputError:  # binary or not readable, and not named by the user
@@ -69,8 +66,7 @@ def role_of_content(path: Path) -> Role | None:
 
 def _role_of_line(path: Path, line: str) -> Role | None:
     fields = SPACE.split(line.strip())
-    judged = len(fields) == 4 and re.fullmatch(r"[+-]?[0-9]+", fields[3])
-    if judged or line.split("\t") == BEIR_HEADER:
+    if len(fields) == 4 and re.fullmatch(r"[+-]?[0-9]+", fields[3]):
         return "qrels"
     form = form_of_columns(path)
     return None if form is None else _role_of_columns(column_names(path, form))
@@ -85,12 +81,6 @@ def _role_of_columns(names: list[str]) -> Role | None:
         return None
     # An id and a text may be of either kind: documents, unless the name of the file is that of topics.
     return roles[0] if roles else None
-
-
-def _keys(path: Path) -> list[str]:
-    """Returns the keys of the first object of JSON lines."""
-    _, record = next(read_jsonl(path, by_user=True))
-    return [key.lower() for key in record] if isinstance(record, dict) else []
 
 
 def _peek(path: Path) -> Iterator[tuple[int, str]]:

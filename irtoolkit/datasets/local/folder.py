@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.local.contents import (
     Role,
     find_format,
@@ -19,7 +20,7 @@ from irtoolkit.datasets.local.contents import (
     is_book_file,
     role_of_content,
 )
-from irtoolkit.datasets.local.formats import BOOK, TITLE, doc_fields, json_records
+from irtoolkit.datasets.local.formats import BOOK, TITLE, doc_fields
 from irtoolkit.datasets.local.sheets import RECORDS, column_names
 
 ROLES: tuple[Role, ...] = ("docs", "topics", "qrels", "pools")
@@ -71,7 +72,7 @@ class RoleFiles:
 def format_name(form: str) -> str:
     """Returns a format in words."""
     if form.startswith(BOOK):
-        return f"plain text, passages of {form.removeprefix(BOOK)} sentences"
+        return f"plain text, passages of {number_of(int(form.removeprefix(BOOK)), 'sentences')}"
     return _FORMAT_NAMES[form]
 
 
@@ -120,13 +121,13 @@ def find_role_files(
 
 def unused_fields(role_files: RoleFiles) -> list[str]:
     """Returns the unused fields of the first record; those of other formats have no names."""
-    if role_files.form not in ("jsonl", *RECORDS):
+    file, form = role_files.files[0], role_files.form
+    if form not in RECORDS:
         return []
-    file = role_files.files[0]
-    line, record = next(iter(RECORDS.get(role_files.form, json_records)(file)))
-    if role_files.form in RECORDS:
-        record = {**dict.fromkeys(column_names(file, role_files.form)), **record}
-    return sorted(set(record) - {*doc_fields(record, role_files.files[0], line), TITLE})
+    line, record = next(RECORDS[form](file))
+    # A table is read without the columns that are not used.
+    names = {*record, *(() if form == "jsonl" else column_names(file, form))}
+    return sorted(names - {*doc_fields(record, file, line), TITLE})
 
 
 def _named(folder: Path, names: Sequence[str], role: Role) -> list[Path]:

@@ -30,7 +30,6 @@ from irtoolkit.datasets.local.tsv import DOC_TEXTS as DOC_TEXTS
 from irtoolkit.datasets.local.tsv import TITLE as TITLE
 from irtoolkit.datasets.local.tsv import tsv_rows
 from irtoolkit.datasets.novels import LONGEST, read_novel
-from irtoolkit.datasets.strictjson import read_jsonl
 
 DOC_SCHEMA: Schemas = {
     "docs": {"doc_id": pa.string(), "title": pa.string(), "text": pa.string()},
@@ -209,16 +208,6 @@ def doc_fields(record: Mapping[str, Any], path: Path, line: int) -> tuple[str, s
     )
 
 
-def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields (line, object) of a JSON lines file."""
-    for line, record in read_jsonl(path, by_user=True):
-        if not isinstance(record, dict):
-            raise InputError(
-                "not a JSON object", file=path, line=line, remedy="each line must be one object"
-            )
-        yield line, record
-
-
 def pick_field(
     record: Mapping[str, Any], names: Sequence[str], noun: str, path: Path, line: int
 ) -> str:
@@ -281,7 +270,6 @@ def _book_docs(sentences: int, path: Path) -> Iterator[Doc]:
 
 DOC_FORMATS: dict[str, Callable[[Path], Iterator[Doc]]] = {
     "trec": _sgml_docs,
-    "jsonl": partial(_record_docs, json_records),
     "tsv": _tsv_docs,
     **{form: partial(_record_docs, records) for form, records in sheets.RECORDS.items()},
     **{f"{BOOK}{n}": partial(_book_docs, n) for n in range(1, LONGEST + 1)},

@@ -1,4 +1,4 @@
-"""Readers of judgments: TREC's four columns, BEIR's three with a header, CSV, Parquet and Arrow."""
+"""Readers of judgments: TREC's four columns, and records with a grade, as BEIR has them between tabs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, first_line, is_file, local, read_lines
+from irtoolkit.base.files import StrPath, first_line, is_file, local
 from irtoolkit.base.forms import column_mark, is_parquet_file
 from irtoolkit.base.ids import is_word
 from irtoolkit.base.records import whole
@@ -35,12 +35,11 @@ QREL_SCHEMA: Schemas = {
         "line": pa.int64(),
     },
 }
-BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,40})?([eE]-?[0-9]{1,2})?")
 
 
 def read_qrels(path: StrPath) -> Qrels:
-    """Returns the judgments of a file: TREC qrels, BEIR's with their header, CSV, or Parquet.
+    """Returns the judgments of a file: TREC qrels, CSV (BEIR's is one), JSON lines, or Parquet.
 
     Raises:
         InputError: no such file, or one in none of these formats.
@@ -67,24 +66,21 @@ def form_of_judgments(path: Path) -> str:
         InputError: the columns of its first line, separated by commas or semicolons, are not those of judgments.
     """
     form = form_of_columns(path)
-    if form is not None and form != "csv":
+    if form is not None:
         return form
     number, first = first_line(path)
-    if first.split("\t") == BEIR_HEADER:
-        return "beir"
-    is_sheet = column_mark(first) != "\t" and len(first.split()) < len(QREL_FIELDS)
-    if form is None and is_sheet:
+    if column_mark(first) != "\t" and len(first.split()) < len(QREL_FIELDS):
         raise InputError(
             f"the columns {first!r:.60} are not those of judgments",
             file=path,
             line=number,
             remedy="the first line of a CSV names its columns, such as query_id,doc_id,relevance",
         )
-    return form or "trec"
+    return "trec"
 
 
 def is_judgments(name: str) -> bool:
-    """Returns whether a name is that of a CSV or Parquet file with columns of judgments."""
+    """Returns whether a name is that of a file of records with columns of judgments."""
     if not is_file(name):
         return False
     path = local(name)
@@ -93,7 +89,7 @@ def is_judgments(name: str) -> bool:
 
 
 def may_be_scores(path: Path) -> bool:
-    """Returns whether CSV or Parquet has scores and no grades, so that it may be a run.
+    """Returns whether records have scores and no grades, so that it may be a run.
 
     BEIR's judgments have scores, too, but name the column of documents corpus-id.
     """
@@ -121,31 +117,10 @@ def _trec_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
         yield columns.query_ids[query], columns.doc_ids[doc], int(grade), int(line)
 
 
-def _beir_qrels(path: Path) -> Iterator[tuple[str, str, float, int]]:
-    lines = ((number, line) for number, line in read_lines(path) if line.strip())
-    next(lines, None)
-    return _checked_qrels(
-        _beir_rows(lines, path), path, f"a line is: {', tab, '.join(BEIR_HEADER)}"
-    )
-
-
-def _beir_rows(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in lines:
-        fields = line.split("\t")
-        if len(fields) != len(BEIR_HEADER):
-            raise InputError(
-                f"{len(fields) - 1} tabs instead of {len(BEIR_HEADER) - 1}",
-                file=path,
-                line=number,
-                remedy=f"a line is: {', tab, '.join(BEIR_HEADER)}",
-            )
-        yield number, fields
-
-
 def _column_qrels(form: str, path: Path) -> Iterator[tuple[str, str, float, int]]:
     columns = grade_columns(column_names(path, form), path)
     rows = (
-        (line, ["" if record[name] is None else str(record[name]) for name in columns])
+        (line, ["" if (value := record.get(name)) is None else str(value) for name in columns])
         for line, record in RECORDS[form](path)
     )
     return _checked_qrels(rows, path, f"a row is: {', '.join(columns)}")
@@ -174,6 +149,7 @@ def _checked_qrels(
 
 QREL_FORMATS: dict[str, Callable[[Path], Iterator[tuple[str, str, float, int]]]] = {
     "trec": _trec_qrels,
-    "beir": _beir_qrels,
     **{form: partial(_column_qrels, form) for form in RECORDS},
+    # The name of CSV between tabs in older registrations.
+    "beir": partial(_column_qrels, "csv"),
 }

@@ -7,27 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pyarrow as pa
-from ir_datasets.formats import GenericDoc, GenericQuery
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.mirrors import folder_at
 from irtoolkit.base.paths import StrPath, on_disk, url_of, without_credentials
-from irtoolkit.base.records import Qrel
+from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.editions.reading import FORMS, SUFFIXES
 from irtoolkit.datasets.local import folder as folders
 from irtoolkit.datasets.local import registry
-from irtoolkit.datasets.local.collection import (
-    TitledDoc,
-    TopicQuery,
-    docs_table,
-    file_hash,
-    qrels_table,
-    topics_table,
-)
 from irtoolkit.datasets.local.contents import Role
+from irtoolkit.datasets.local.examining import examine
 from irtoolkit.datasets.local.folder import RoleFiles
 from irtoolkit.datasets.local.formats import BOOK, DOC_FORMATS
 from irtoolkit.datasets.local.registered import (
@@ -35,9 +24,8 @@ from irtoolkit.datasets.local.registered import (
     drop_from_ir_datasets,
     owner_of,
 )
-from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
+from irtoolkit.datasets.local.registry import CollectionRecord
 from irtoolkit.datasets.novels import LONGEST, read_novel
-from irtoolkit.datasets.pools import read_pools
 
 
 @dataclass(frozen=True)
@@ -133,7 +121,7 @@ def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
     form = f"{BOOK}{sentences}"
     if not docs.form.startswith(BOOK) or form not in DOC_FORMATS:
         raise InputError(
-            f"passages of {sentences} sentences, of {folders.format_name(docs.form)}",
+            f"passages of {number_of(sentences, 'sentences')}, of {folders.format_name(docs.form)}",
             remedy=f"books are {FORMS}, and passages have 1 to {LONGEST} sentences",
         )
     return replaced(docs, form=form)
@@ -198,128 +186,3 @@ def _check_name(name: str) -> None:
     owner = owner_of(name)
     if owner is not None:
         raise InputError(f"the id {name} is {owner}", remedy="choose another name")
-
-
-def examine(
-    folder: Path, files: Mapping[Role, RoleFiles], lang: str | None, *, lenient: bool
-) -> tuple[CollectionRecord, tuple[str, ...]]:
-    """Reads and checks all files; returns the collection's record and notes for the user.
-
-    Args:
-        folder: the folder of the collection.
-        files: the files of each role.
-        lang: the language code of documents and topics.
-        lenient: whether to accept judgments of documents that are not in the collection.
-
-    Raises:
-        InputError: a file is invalid, or does not fit the others.
-    """
-    import pyarrow.compute as pc  # slow to import, and only needed here
-
-    of_topics: dict[Role, str] = {"qrels": "judgments", "pools": "candidates"}
-    for role, noun in of_topics.items():
-        if role in files and "topics" not in files:
-            raise InputError(
-                f"{noun} without topics",
-                file=files[role].files[0],
-                remedy="name the topics with --topics FILE, or leave the"
-                f" {noun} out with --{role} none",
-            )
-    paths = {role: part.files[0] for role, part in files.items()}
-    facts: dict[Role, tuple[int, Any]] = {}
-    docs = docs_table(files["docs"].form, files["docs"].files)
-    title, text = docs["title"], docs["text"]
-    titled = pc.any(pc.not_equal(title, "")).as_py()
-    empty = pc.sum(pc.and_(pc.equal(title, ""), pc.equal(text, ""))).as_py()
-    facts["docs"] = len(docs), TitledDoc if titled else GenericDoc
-    notes = [f"{empty} documents have no text"] if empty else []
-    if "topics" in files:
-        topics = topics_table(files["topics"].form, paths["topics"])
-        longer = any(pc.any(pc.not_equal(topics[c], "")).as_py() for c in topics.column_names[2:])
-        facts["topics"] = len(topics), TopicQuery if longer else GenericQuery
-    if "qrels" in files:
-        qrels = qrels_table(files["qrels"].form, paths["qrels"])
-        notes += _cross_check(paths["qrels"], qrels, topics, docs, lenient=lenient)
-        facts["qrels"] = len(qrels), Qrel
-    if "pools" in files:
-        pools = read_pools(paths["pools"])
-        _check_pools(paths["pools"], pools, topics, docs)
-        facts["pools"] = len(pools), _Pool
-    parts = {role: _part_record(folder, files[role], *fact) for role, fact in facts.items()}
-    return CollectionRecord(folder, lang, **parts), tuple(notes)
-
-
-class _Pool(NamedTuple):
-    """The fields of candidates, as the record names them."""
-
-    query_id: str
-    doc_ids: list[str]
-
-
-def _check_pools(
-    path: Path, pools: Mapping[str, Sequence[str]], topics: pa.Table, docs: pa.Table
-) -> None:
-    """Checks that candidates are of all topics, and documents of the collection."""
-    queries = topics["query_id"].to_pylist()
-    absent = [query for query in queries if query not in pools]
-    unknown = set(pools) - set(queries)
-    strange = {doc for pool in pools.values() for doc in pool}
-    for chunk in docs["doc_id"].chunks:
-        strange.difference_update(chunk.to_pylist())
-    problem = None
-    if unknown:
-        problem = f"topic {min(unknown)} has candidates and is not in the file of topics"
-    elif absent:
-        problem = f"topic {absent[0]} has no candidates"
-    elif strange:
-        problem = f"candidate {min(strange)} is not in the collection"
-    if problem is not None:
-        remedy = "name the matching file with --pools FILE, or leave the candidates out with --pools none"
-        raise InputError(problem, file=path, remedy=remedy)
-
-
-def _part_record(folder: Path, role_files: RoleFiles, count: int, record: Any) -> PartRecord:
-    files = {
-        str(path.relative_to(folder) if path.is_relative_to(folder) else path): file_hash(path)
-        for path in role_files.files
-    }
-    return PartRecord(role_files.form, files, count, record._fields)
-
-
-def _cross_check(
-    path: Path, qrels: pa.Table, topics: pa.Table, docs: pa.Table, *, lenient: bool
-) -> list[str]:
-    """Checks judgments against topics and documents; returns notes for the user."""
-    topic_ids, judged = set(topics["query_id"].to_pylist()), set(qrels["query_id"].to_pylist())
-    if not judged <= topic_ids:
-        query, line = _first(qrels, "query_id", judged - topic_ids)
-        raise InputError(
-            f"topic {query} is not in the file of topics",
-            file=path,
-            line=line,
-            remedy="remove its judgments, or name the matching file of topics with --topics",
-        )
-    unknown = set(qrels["doc_id"].to_pylist())
-    for chunk in docs["doc_id"].chunks:
-        unknown.difference_update(chunk.to_pylist())
-    if unknown and not lenient:
-        doc, line = _first(qrels, "doc_id", unknown)
-        raise InputError(
-            f"document {doc} is not in the collection"
-            + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else ""),
-            file=path,
-            line=line,
-            remedy="add the missing documents, or accept such judgments with --lenient",
-        )
-    notes = []
-    if unknown:
-        notes.append(f"{len(unknown)} judged documents are not in the collection")
-    if len(topic_ids) > len(judged):
-        notes.append(f"{len(topic_ids) - len(judged)} of {len(topic_ids)} topics have no judgments")
-    return notes
-
-
-def _first(qrels: pa.Table, column: str, ids: set[str]) -> tuple[str, int]:
-    """Returns the id and the line of the first judgment whose id is in a set."""
-    rows = zip(qrels[column].to_pylist(), qrels["line"].to_pylist(), strict=True)
-    return next((name, line) for name, line in rows if name in ids)

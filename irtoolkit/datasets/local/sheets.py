@@ -1,4 +1,4 @@
-"""Rows of CSV, Parquet and Arrow as records, and the roles that their columns suggest.
+"""Files of records, JSON lines, CSV, Parquet and Arrow, and the roles that their fields suggest.
 
 The first line of a CSV names its columns, which commas, semicolons or tabs separate.
 """
@@ -16,7 +16,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import first_line, read_lines
 from irtoolkit.base.forms import column_mark, is_parquet_file
 from irtoolkit.base.parquet import read_batches
+from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.local.tsv import DOC_IDS, DOC_TEXTS, TITLE, csv_rows
+from irtoolkit.datasets.strictjson import read_jsonl
 from irtoolkit.runs import objects
 
 # Rows of a table that are in memory at a time.
@@ -51,11 +53,14 @@ def form_of_table(path: Path) -> str | None:
 
 
 def form_of_columns(path: Path) -> str | None:
-    """Returns the form of a table, or "csv" for text with a header; None for any other file."""
+    """Returns the form of a file of records, a key of `RECORDS`; None for any other file."""
     table = form_of_table(path)
     if table is not None:
         return table
-    names = _header(first_line(path)[1])
+    first = first_line(path)[1]
+    if first.lstrip().startswith("{"):
+        return "jsonl"
+    names = _header(first)
     return "csv" if len(names) > 1 and roles_of(names) else None
 
 
@@ -65,10 +70,11 @@ def is_sheet(path: Path) -> bool:
 
 
 def column_names(path: Path, form: str) -> list[str]:
-    """Returns the names of the columns, in lower case."""
-    if form != "csv":
-        return [name.lower() for name in _schema_names(path)]
-    return _header(first_line(path)[1])
+    """Returns the names of the columns, or of the first object's fields, in lower case."""
+    if form == "csv":
+        return _header(first_line(path)[1])
+    names = next(json_records(path))[1] if form == "jsonl" else _schema_names(path)
+    return [name.lower() for name in names]
 
 
 def roles_of(names: Collection[str]) -> list[str]:
@@ -96,6 +102,16 @@ _DISTINCT_IDS = {
 }
 
 
+def json_records(path: Path) -> Records:
+    """Yields (line, object) of a JSON lines file."""
+    for line, record in read_jsonl(path, by_user=True):
+        if not isinstance(record, dict):
+            raise InputError(
+                "not a JSON object", file=path, line=line, remedy="each line must be one object"
+            )
+        yield line, record
+
+
 def csv_records(path: Path) -> Records:
     """Yields (line, record) of a CSV; names of columns are in lower case.
 
@@ -116,7 +132,7 @@ def csv_records(path: Path) -> Records:
     for number, row in csv_rows(numbered, head, path):
         if len(row) not in (0, len(names)):
             raise InputError(
-                f"{len(row)} fields, and {len(names)} columns",
+                f"{number_of(len(row), 'fields')}, and {number_of(len(names), 'columns')}",
                 file=path,
                 line=number,
                 remedy="put a text with commas or quotes between double quotes; between tabs"
@@ -149,6 +165,7 @@ def table_records(path: Path) -> Records:
 
 
 RECORDS: dict[str, Callable[[Path], Records]] = {
+    "jsonl": json_records,
     "csv": csv_records,
     "parquet": table_records,
     "arrow": table_records,

@@ -24,7 +24,6 @@ from irtoolkit.datasets.cache import CacheWriter, Schemas
 from irtoolkit.datasets.local import sheets
 from irtoolkit.datasets.local.formats import (
     json_id,
-    json_records,
     json_text,
     pick_field,
     sgml_elements,
@@ -207,7 +206,6 @@ def _tsv_topics(path: Path) -> Iterator[Topic]:
 
 TOPIC_FORMATS: dict[str, Callable[[Path], Iterator[Topic]]] = {
     "trec": _sgml_topics,
-    "jsonl": partial(_record_topics, json_records),
     "tsv": _tsv_topics,
     **{form: partial(_record_topics, records) for form, records in sheets.RECORDS.items()},
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.forms import column_mark
+from irtoolkit.base.plurals import number_of
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -122,7 +123,7 @@ def _not_two(fields: Sequence[str], path: Path, line: int) -> InputError:
         problem = f"no tab; are the columns separated by {mark!r}?"
         remedy = f"put the line id{mark}text above them, or save the sheet as text with tabs"
     else:
-        problem = f"{len(fields) - 1} tabs instead of 1"
+        problem = f"{number_of(len(fields) - 1, 'tabs')} instead of 1"
         remedy = "a line is an id, a tab and a text without tabs; use JSON lines for titles"
     return InputError(problem, file=path, line=line, remedy=remedy)
 

@@ -15,8 +15,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.datasets.local.collection import collection_dataset
 from irtoolkit.datasets.local.contents import Role
+from irtoolkit.datasets.local.examining import examine
 from irtoolkit.datasets.local.folder import find_role_files
-from irtoolkit.datasets.local.registering import examine
 
 _QRELS = "qrels"
 # The split of a folder with several, unless another is named.

@@ -199,7 +199,7 @@ BAD = [
     # Truncated.
     Bad("truncated", RELIC, TRAIN, "not JSON", cut(S7)),
     Bad("truncated late", RELIC, TRAIN, "not JSON", cut(W3)),
-    Bad("truncated", QUOTER, ENGLISH, "1 tabs instead of 2", cut(8)),
+    Bad("truncated", QUOTER, ENGLISH, "1 tab instead of 2", cut(8)),
     Bad("truncated", EGRET, KILT, "not JSON", cut(5)),
     Bad("truncated", EGRET, DEV, "not JSON", cut(1, 0.9)),
     Bad("truncated", PLOT, QUERIES, "not JSON", cut(3)),
@@ -213,7 +213,7 @@ BAD = [
     Bad("null gold", PLOT, QUERIES, "query p2 has no spans", put(2, "[[0, 2]]", "null")),
     Bad("half a gold", PLOT, QUERIES, "the span [0, None]", put(2, "[0, 2]", "[0, null]")),
     # Tabs.
-    Bad("a tab too few", QUOTER, ENGLISH, "1 tabs instead of 2", put(4, "\t", " ")),
+    Bad("a tab too few", QUOTER, ENGLISH, "1 tab instead of 2", put(4, "\t", " ")),
     Bad("a tab too many", QUOTER, ENGLISH, "3 tabs instead of 2", put(10, "right", "right\t")),
     # Encodings.
     Bad("not UTF-8", RELIC, TRAIN, "not UTF-8: byte 0xe9", put(S7, "é", b"\xe9")),

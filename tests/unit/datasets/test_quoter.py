@@ -298,7 +298,7 @@ def assert_refused(lang: str, path: Path, line: int | None, found: str) -> None:
 @pytest.mark.parametrize(
     ("bad", "found"),
     [
-        ("left\tquote only", "1 tabs instead of 2"),
+        ("left\tquote only", "1 tab instead of 2"),
         ("left\tquote\tright\tmore", "3 tabs instead of 2"),
         ("left quote right", "0 tabs instead of 2"),
         ("", "0 tabs instead of 2"),

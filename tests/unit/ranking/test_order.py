@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import irtoolkit as ir
-from irtoolkit.datasets.local.judgments import BEIR_HEADER
 from irtoolkit.ranking import order
 from tests.conftest import Answer
 
@@ -106,7 +105,8 @@ def test_scores_are_no_grades_of_a_run_in_first_place(tmp_path: Path, run: Any, 
 
 
 @pytest.mark.parametrize(
-    "names", [BEIR_HEADER, ["qid", "docno", "label"], ["q_id", "doc_id", "grade"]]
+    "names",
+    [["query-id", "corpus-id", "score"], ["qid", "docno", "label"], ["q_id", "doc_id", "grade"]],
 )
 @pytest.mark.parametrize("end", ["csv", "parquet", "tsv"])
 def test_grades_are_swapped(tmp_path: Path, run: Any, names: list[str], end: str) -> None:

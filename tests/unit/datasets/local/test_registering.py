@@ -287,7 +287,7 @@ def test_several_files_and_folders_of_documents(folder: Callable[..., Path]) -> 
 def test_an_empty_document_is_allowed_and_told(small: Path, irtoolkit: Command) -> None:
     (small / "docs.trec").write_text(DOCS + "<DOC><DOCNO>D-3</DOCNO><TEXT> </TEXT></DOC>\n")
     answer = irtoolkit("register", "t/x", small)
-    assert "1 documents have no text" in answer.err
+    assert "1 document without text" in answer.err
     assert ir_datasets.load("t/x").docs_store().get("D-3").text == ""
 
 
@@ -366,7 +366,7 @@ BEIR = "query-id\tcorpus-id\tscore\n"
         ("q1 0 d1 1\nq1 0 d2 1.5\n", 2, "'1.5' is not a whole number"),
         ("q1 0 d1 1\nq1 0 d1 0\n", 2, "is listed twice"),
         ("q1\td1\t1\n", 1, "3 fields instead of 4"),
-        (BEIR + "q1\td1\t1\n\nq1\td2\n", 4, "1 tabs instead of 2"),
+        (BEIR + "q1\td1\t1\n\nq1\td2\n", 4, "2 fields, and 3 columns"),
         (BEIR + "q1\td1\tx\n", 2, "'x' is not a number up to"),
         (BEIR + "q1\td1\tnan\n", 2, "'nan' is not a number up to"),
         (BEIR + "q1\td1\t9999999\n", 2, "'9999999' is not a number up to 1,000,000"),
@@ -374,7 +374,11 @@ BEIR = "query-id\tcorpus-id\tscore\n"
         (BEIR + "q 1\td1\t1\n", 2, "not one word"),
         (BEIR, None, "no judgments"),
         ("q1 0 d1 1\nq9 0 d1 1\nq9 0 d2 1\n", 2, "topic q9 is not in the file of topics"),
-        ("q1 0 d1 1\nq1 0 d8 1\nq2 0 d9 1\n", 2, "document d8 is not in the collection, nor are 1"),
+        (
+            "q1 0 d1 1\nq1 0 d8 1\nq2 0 d9 1\n",
+            2,
+            "document d8 is not in the collection (and 1 more)",
+        ),
         (BEIR + "q1\td1\t1\n\nq9\td1\t1\n", 4, "topic q9 is not in the file of topics"),
     ],
 )
@@ -397,7 +401,7 @@ def test_judged_documents_that_are_not_there_can_be_allowed(
     assert "--lenient" in answer.err
     answer = irtoolkit("register", "t/x", small, "--lenient")
     assert answer.status == 0
-    assert "1 judged documents are not in the collection" in answer.err
+    assert "1 judged document not in the collection" in answer.err
     assert ir_datasets.load("t/x").qrels.asdict() == {"1": {"D-1": 1, "D-2": 0, "D-9": 1}}
 
 
@@ -409,7 +413,7 @@ def test_qrels_without_topics(folder: Callable[..., Path]) -> None:
 
 def test_topics_without_judgments_are_told(small: Path, irtoolkit: Command) -> None:
     (small / "topics.txt").write_text(CLOSED + CLASSIC)
-    assert "2 of 3 topics have no judgments" in irtoolkit("register", "t/x", small).err
+    assert "2 of 3 topics without judgments" in irtoolkit("register", "t/x", small).err
 
 
 # What is taken for what
@@ -564,7 +568,7 @@ def test_the_dataset_is_whole(small: Path) -> None:
 def test_nothing_is_opened_before_it_is_used(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     register_collection("t/x", small)
     opened: list[str] = []
-    for name in ("docs_tables", "topics_table", "qrels_table", "file_hash"):
+    for name in ("part_tables", "file_hash"):
         make = getattr(collection, name)
         monkeypatch.setattr(
             collection, name, lambda *a, n=name, m=make: (opened.append(n), m(*a))[1]
@@ -573,7 +577,7 @@ def test_nothing_is_opened_before_it_is_used(small: Path, monkeypatch: pytest.Mo
     made.docs_store, made.docs_cls(), made.has_queries()
     assert opened == []
     assert made.docs_count() == made.docs_count() == 2
-    assert opened == ["file_hash", "docs_tables"]
+    assert opened == ["file_hash", "part_tables"]
 
 
 @pytest.mark.parametrize("lacking", ["topics", "qrels"])
