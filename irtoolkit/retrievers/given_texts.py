@@ -6,9 +6,32 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from irtoolkit.base.ids import Ids, Ints, Segments
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.texts import TextSource
+
+
+class SingleSegments(Sequence[Segments]):
+    """Texts as one segment each, which arrays of numbers may be taken from.
+
+    Args:
+        texts: the texts.
+        positions: those that count, in order; by default all.
+    """
+
+    def __init__(self, texts: Sequence[str], positions: Ints | None = None) -> None:
+        self._texts = texts
+        self._positions = np.arange(len(texts)) if positions is None else positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice | np.ndarray):
+            return SingleSegments(self._texts, self._positions[key])
+        return (self._texts[int(self._positions[key])],)
 
 
 class GivenTexts:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.engine import rank_and_locate
-from irtoolkit.retrievers.given_texts import GivenTexts
+from irtoolkit.retrievers.given_texts import GivenTexts, SingleSegments
 from irtoolkit.retrievers.task import QueryGroup, Task, load_task
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import parse_measures
@@ -80,17 +78,13 @@ class Validation:
             ranking = rank_and_locate(
                 self.task,
                 ModelRetriever(model, kind, batch, self.join, precision),
-                self._relevant(),
+                _relevant(self.qrels),
                 depth=DEPTH,
             )
         finally:
             model.train(training)
         scores = score(self.dataset, ranking.run, self.measures, names=["model"])
         return scores["model"].figures()
-
-    def _relevant(self) -> dict[str, list[str]]:
-        """Returns the relevant documents of each query."""
-        return _relevant(self.qrels)
 
 
 def _relevant(qrels: Qrels) -> dict[str, list[str]]:
@@ -153,22 +147,6 @@ def _batch(stage: Stage) -> int:
     return min(_ON_GPU, 4 * (stage.chunk or max(1, stage.batch // world_size())))
 
 
-class _SingleSegments(Sequence[Segments]):
-    """Some texts of a sequence, each as one segment."""
-
-    def __init__(self, texts: Sequence[str], places: Ints | None = None) -> None:
-        self._texts = texts
-        self._places = np.arange(len(texts)) if places is None else places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice | np.ndarray):
-            return _SingleSegments(self._texts, self._places[key])
-        return (self._texts[int(self._places[key])],)
-
-
 def _narrowed(task: Task, qrels: Qrels, ways: int | None) -> Task:
     """Returns a task in which each query ranks its relevant documents and others drawn at random.
 
@@ -217,5 +195,5 @@ def _held_out(rows: TrainingSet, grouped: bool) -> Task:
         query_ids,
         rows.doc_ids,
         tuple(groups),
-        texts=GivenTexts(queries, _SingleSegments(rows.docs)),
+        texts=GivenTexts(queries, SingleSegments(rows.docs)),
     )

@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log1p, sqrt
-from typing import Any
 
 import numpy as np
 
 from irtoolkit.base.analysis import ANALYZERS, analyzer, analyzer_for
-from irtoolkit.base.ids import Floats, Ints, Segments, id_array
+from irtoolkit.base.ids import Floats, id_array
 from irtoolkit.retrievers.base import Ask, Retriever, scores_of
-from irtoolkit.retrievers.given_texts import GivenTexts
+from irtoolkit.retrievers.given_texts import GivenTexts, SingleSegments
 from irtoolkit.retrievers.task import QueryGroup, Task
 
 # Raised when the same texts are aligned otherwise.
@@ -53,21 +52,6 @@ class Passage:
     margin: float
 
 
-class _Rows(Sequence[Segments]):
-    """Texts that arrays of numbers may be taken from."""
-
-    def __init__(self, texts: Sequence[str], places: Ints) -> None:
-        self._texts, self._places = texts, places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice | np.ndarray):
-            return _Rows(self._texts, self._places[key])
-        return (self._texts[int(self._places[key])],)
-
-
 class BookScores:
     """The sentences of a book, prepared for comparison with comments.
 
@@ -79,7 +63,7 @@ class BookScores:
 
     def __init__(self, retriever: Retriever, sentences: Sequence[str], lang: str | None) -> None:
         self._count = len(sentences)
-        self._rows = _Rows(sentences, np.arange(self._count))
+        self._segments = SingleSegments(sentences)
         self._bound = _Bound(sentences, lang) if retriever.name == "bm25" else None
         self._ask: Ask = retriever.on(lang).prepare(self._task([]))
 
@@ -101,7 +85,7 @@ class BookScores:
             id_array([str(n) for n in numbers]),
             id_array([str(n) for n in everything]),
             (QueryGroup(numbers, everything),),
-            texts=GivenTexts([(text,) for text in comments], self._rows),
+            texts=GivenTexts([(text,) for text in comments], self._segments),
         )
 
 

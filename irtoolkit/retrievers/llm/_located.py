@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -28,34 +29,49 @@ class FoundSpan(NamedTuple):
     match: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SearchedText:
-    """The books that some candidates are from, as one text.
+    """The books that some candidates are from, as one text; prepared when it is first searched.
 
     Attributes:
-        text: the sentences of the books, joined by spaces.
-        plain: the same in lower case with spaces for punctuation, in which quotations are found.
-        begins, ends: (c,) the first character of each candidate in `plain`, and one past its last.
+        sentences: those of the books, in order.
+        firsts, lengths: (c,) the first sentence of each candidate, and how many it has.
     """
 
-    text: str
-    plain: str
-    begins: Ints
-    ends: Ints
+    sentences: list[str]
+    firsts: Ints
+    lengths: Ints
 
     @classmethod
     def of(cls, windows: BookWindows, docs: Ints) -> SearchedText:
         """Returns the whole books of some passages."""
         books = np.unique(np.stack([windows.lows[docs], windows.highs[docs]], axis=1), axis=0)
         numbers = np.concatenate([np.arange(low, high) for low, high in books.tolist()])
-        sentences = [windows.sentences[number] for number in numbers.tolist()]
-        plain = [f"{plain_text(sentence)} " for sentence in sentences]
-        offsets = np.cumsum([0, *map(len, plain)])
-        first = np.searchsorted(numbers, windows.begins[docs])
-        lengths = windows.ends[docs] - windows.begins[docs]
         return cls(
-            " ".join(sentences), "".join(plain), offsets[first], offsets[first + lengths] - 1
+            [windows.sentences[number] for number in numbers.tolist()],
+            np.searchsorted(numbers, windows.begins[docs]),
+            windows.ends[docs] - windows.begins[docs],
         )
+
+    @cached_property
+    def text(self) -> str:
+        """The sentences of the books, joined by spaces."""
+        return " ".join(self.sentences)
+
+    @cached_property
+    def _plain_sentences(self) -> list[str]:
+        return [f"{plain_text(sentence)} " for sentence in self.sentences]
+
+    @cached_property
+    def plain(self) -> str:
+        """The text in lower case with spaces for punctuation, in which quotations are found."""
+        return "".join(self._plain_sentences)
+
+    @cached_property
+    def spans(self) -> tuple[Ints, Ints]:
+        """(c,) the first character of each candidate in `plain`, and one past its last."""
+        offsets = np.cumsum([0, *map(len, self._plain_sentences)])
+        return offsets[self.firsts], offsets[self.firsts + self.lengths] - 1
 
     def find(self, quotation: str) -> FoundSpan | None:
         """Returns where a quotation stands, or what is most like it; None for one without words."""
@@ -78,8 +94,9 @@ class SearchedText:
         Those that overlap it have the F1 of their characters; others the negated distance, as a share
         of the text.
         """
-        overlaps = np.minimum(self.ends, span.stop) - np.maximum(self.begins, span.start)
-        sizes = self.ends - self.begins + span.stop - span.start
+        begins, ends = self.spans
+        overlaps = np.minimum(ends, span.stop) - np.maximum(begins, span.start)
+        sizes = ends - begins + span.stop - span.start
         return np.where(
             overlaps > 0, 2 * overlaps / np.maximum(sizes, 1), (overlaps - 1) / len(self.plain)
         )

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, ClassVar
 
 import numpy as np
@@ -126,17 +127,22 @@ class Quotation(Prompted):
                 yield searched, template.filled({**named, "book_text": searched.text})
 
     def _count(self, prompts: Iterable[str]) -> None:
-        """Counts the prompts that are not answered yet, before any is sent.
+        """Counts the prompts that are not answered yet, equal ones once, before any is sent.
 
         Raises:
             InputError: they exceed the budget.
         """
         answers = Answers(self.name, self.generator().identity())
         answers.read()
-        sizes = [len(prompt.encode()) for prompt in prompts if prompt not in answers]
+        # By their hashes: each prompt holds a book.
+        sizes = {
+            sha256(data := prompt.encode()).digest(): len(data)
+            for prompt in prompts
+            if prompt not in answers
+        }
         if not sizes:
             return
-        tokens = -(-sum(sizes) // _TOKEN)
+        tokens = -(-sum(sizes.values()) // _TOKEN)
         summary = f"{number_of(len(sizes), 'prompts', ',')} of about {tokens:,} tokens in all"
         if self.endpoint is not None and self.budget is not None and tokens > self.budget:
             raise InputError(
@@ -178,7 +184,7 @@ def _quoted(prompt: str, searched: SearchedText, asked: AskedQuery) -> Steps[_Qu
     span = searched.find(text)
     asked.tally.count(answer, "none" if span is None else "whole")
     if span is None:
-        unknown = np.full(len(searched.begins), np.nan)
+        unknown = np.full(len(searched.firsts), np.nan)
         return _Quoted("", 0.0, ordered_scores(unknown, asked))
     return _Quoted(text, span.match, ordered_scores(searched.scores(span), asked))
 

@@ -154,3 +154,12 @@ def test_bad_settings_are_refused(
     with pytest.raises(InputError, match=message.replace("{", r"\{")):
         ir.retrieve(dataset, "llm-quotation", **{**settings(stub), **values})
     assert not stub.prompts
+
+
+def test_equal_prompts_count_once(stub: Stub, caplog: pytest.LogCaptureFixture) -> None:
+    stub.always = lambda handler: handler.write_out("It was a dark night.")
+    books = len({row.book for row in ROWS.values()})
+    with caplog.at_level(logging.WARNING):
+        ir.retrieve(SAMPLE, "llm-quotation", prompt="{book}: {book_text}", **settings(stub))
+    assert len(stub.prompts) == books < len(ROWS)
+    assert f"{books} prompts of about" in caplog.text
