@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 
 from irtoolkit.base.paths import as_given, shown
@@ -46,6 +48,16 @@ class InputError(Exception):
             location += f":{self.line}"
         text = f"{location}: {self.found}" if location else self.found
         return text if self.remedy is None else f"{text} ({self.remedy})"
+
+
+@contextmanager
+def errors_in(file: str | PathLike[str], line: int | None = None) -> Iterator[None]:
+    """Names a file, and perhaps a line, in the InputErrors of a block that reads it."""
+    try:
+        yield
+    except InputError as error:
+        place = error.line if line is None else line
+        raise InputError(error.found, file=file, line=place, remedy=error.remedy) from None
 
 
 def _line(text: str, longest: int = _LONGEST) -> str:

@@ -5,7 +5,6 @@ Each builder makes a `Quality`; this module shows it as JSON, text and a page.
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import write_json
 from irtoolkit.base.markup import html_table
 from irtoolkit.base.tables import TextTable
 from irtoolkit.building.near import near_duplicates as near_duplicates
@@ -72,9 +72,7 @@ class Quality:
 
     def write(self, folder: Path) -> None:
         """Writes quality.json, quality.txt and quality.html."""
-        with atomic_text(folder / "quality.json") as out:
-            json.dump(self.as_json(), out, indent=1, ensure_ascii=False)
-            out.write("\n")
+        write_json(folder / "quality.json", self.as_json(), indent=1)
         with atomic_text(folder / "quality.txt") as out:
             out.write("\n".join(self.as_text()) + "\n")
         with atomic_text(folder / "quality.html") as out:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 
+T = TypeVar("T")
 TRAIN, VAL, TEST = SPLITS = ("train", "val", "test")
 # The share of the windows that val and test have; about that of the paper's Table 1.
 SHARE = 0.1
@@ -50,14 +52,17 @@ def split_books(
 
 
 def _about(counts: Mapping[str, int], target: float) -> list[str]:
-    """Books with about so many windows together, and never more than half of all."""
+    """Returns books with about so many windows together, and never more than half of all."""
     order = sorted(counts, key=lambda name: (-counts[name], name))
-    if len(order) == 1:
-        return order
-    notes: list[str] = []
+    return fitting(order, counts, target) or [order[-1]]
+
+
+def fitting(order: Sequence[T], counts: Mapping[T, int], target: float) -> list[T]:
+    """Returns members, taken in an order, that have about `target` items together; never all."""
+    members: list[T] = []
     total = 0
-    for name in order:
-        if total + counts[name] <= 1.1 * target and len(notes) + 1 < len(order):
-            notes.append(name)
-            total += counts[name]
-    return notes or [order[-1]]
+    for member in order:
+        if total + counts[member] <= 1.1 * target and len(members) + 1 < len(order):
+            members.append(member)
+            total += counts[member]
+    return members

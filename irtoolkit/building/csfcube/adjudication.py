@@ -8,16 +8,10 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import local
 from irtoolkit.base.paths import StrPath
+from irtoolkit.base.sheets import write_sheet
 from irtoolkit.building.csfcube.labels import Ratings
 from irtoolkit.building.csfcube.sheets import COLUMNS, row_of
-from irtoolkit.building.csfcube.tsv import (
-    GRADE,
-    KEYS,
-    Pair,
-    read_grades,
-    read_sheet,
-    write_sheet,
-)
+from irtoolkit.building.csfcube.tsv import GRADE, KEYS, Pair, read_grades, read_sheet
 from irtoolkit.datasets.csfcube_records import CSFCubeDoc, CSFCubeQuery
 
 FILE = "adjudication.tsv"
@@ -37,7 +31,7 @@ def adjudicated(
     Raises:
         InputError: see `read_grades`; a pair that is missing, or whose ratings have changed since.
     """
-    disputed = {pair: _said(ratings, pair) for pair in ratings.disputed()}
+    disputed = {pair: _listed(ratings, pair) for pair in ratings.disputed()}
     if path.exists():
         rows = {(row[KEYS[0]], row[KEYS[1]]): row for _, row in read_sheet(path, (_RATINGS,))}
         if {pair: row[_RATINGS] for pair, row in rows.items()} == disputed or any(
@@ -59,7 +53,7 @@ def adjudicated(
     return dict.fromkeys(disputed)
 
 
-def _said(ratings: Ratings, pair: Pair) -> str:
+def _listed(ratings: Ratings, pair: Pair) -> str:
     names = ratings.of_query[pair[0]]
     return ", ".join(
         f"{name} {grade}" for name, grade in zip(names, ratings.grades[pair], strict=True)
@@ -67,32 +61,27 @@ def _said(ratings: Ratings, pair: Pair) -> str:
 
 
 def _read(path: Path, ratings: Ratings, disputed: Mapping[Pair, str]) -> dict[Pair, int | None]:
-    grades = read_grades(path, lambda pair: _strange(pair, ratings, disputed), least=0)
+    grades = read_grades(path, lambda pair: _problem(pair, ratings, disputed), least=0)
     for line, row in read_sheet(path, (_RATINGS,)):
         pair = (row[KEYS[0]].strip(), row[KEYS[1]].strip())
         if row[_RATINGS].strip() != disputed[pair]:
-            raise _changed(
-                f"the ratings of {pair[1]} for {pair[0]} are {disputed[pair]}", path, line
+            raise InputError(
+                f"the ratings of {pair[1]} for {pair[0]} are {disputed[pair]} now",
+                file=path,
+                line=line,
+                remedy="labels have changed since this was written: rename it, and a new"
+                f" {FILE} is written",
             )
     _check_complete(grades, disputed, path)
     return {pair: grades[pair] for pair in disputed}
 
 
-def _strange(pair: Pair, ratings: Ratings, disputed: Mapping[Pair, str]) -> str:
+def _problem(pair: Pair, ratings: Ratings, disputed: Mapping[Pair, str]) -> str:
     if pair in disputed:
         return ""
     if pair in ratings.grades:
         return f"the annotators agree on {pair[1]} for {pair[0]}: their grade stays"
     return f"{pair[1]!r} for {pair[0]!r} is no pair of this benchmark"
-
-
-def _changed(problem: str, path: Path, line: int) -> InputError:
-    return InputError(
-        f"{problem} now",
-        file=path,
-        line=line,
-        remedy=f"labels have changed since this was written: rename it, and a new {FILE} is written",
-    )
 
 
 def _check_complete(
@@ -118,7 +107,7 @@ def read_adjudicated(path: StrPath, ratings: Ratings) -> dict[Pair, int | None]:
     disputed = dict.fromkeys(ratings.disputed(), "")
     grades = read_grades(
         local(path),
-        lambda pair: "" if pair in ratings.grades else _strange(pair, ratings, disputed),
+        lambda pair: "" if pair in ratings.grades else _problem(pair, ratings, disputed),
         least=0,
     )
     for pair, grade in grades.items():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import write_json
 from irtoolkit.base.tables import TextTable
 from irtoolkit.building.csfcube.labels import Ratings
 from irtoolkit.building.csfcube.tsv import Pair
@@ -54,7 +54,7 @@ def table_of(agreement: Agreement) -> TextTable:
             stage,
             *(
                 cell
-                for pair in zip(map(_known, values), AGREEMENT[facet, stage], strict=True)
+                for pair in zip(map(_defined, values), AGREEMENT[facet, stage], strict=True)
                 for cell in pair
             ),
         )
@@ -69,7 +69,7 @@ def table_of(agreement: Agreement) -> TextTable:
     )
 
 
-def _known(value: float) -> float | None:
+def _defined(value: float) -> float | None:
     """Returns a figure; None if it is undefined, as when all grades are alike."""
     return None if math.isnan(value) else value
 
@@ -82,11 +82,9 @@ def write_agreement(folder: Path, agreement: Agreement) -> None:
         {
             "facet": facet,
             "adjudication": stage,
-            **dict(zip(STATISTICS, map(_known, values), strict=True)),
+            **dict(zip(STATISTICS, map(_defined, values), strict=True)),
             "paper": dict(zip(STATISTICS, AGREEMENT[facet, stage], strict=True)),
         }
         for (facet, stage), values in agreement.items()
     ]
-    with atomic_text(folder / "agreement.json") as out:
-        json.dump(records, out, indent=1, ensure_ascii=False)
-        out.write("\n")
+    write_json(folder / "agreement.json", records, indent=1)

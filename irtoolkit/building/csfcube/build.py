@@ -26,14 +26,14 @@ from irtoolkit.building.csfcube.pooling import (
 from irtoolkit.building.csfcube.pools import Pool
 from irtoolkit.building.csfcube.quality import quality
 from irtoolkit.building.csfcube.queries import (
-    Asked,
+    FacetQuery,
     read_queries,
     sample_queries,
     write_queries,
 )
 from irtoolkit.building.csfcube.release import write_release
 from irtoolkit.building.csfcube.sheets import (
-    Given,
+    Labels,
     assigned,
     check_annotators,
     pairs_of,
@@ -41,13 +41,7 @@ from irtoolkit.building.csfcube.sheets import (
     write_sheets,
 )
 from irtoolkit.building.csfcube.tsv import GRADE, Pair, read_sheet
-from irtoolkit.building.place import (
-    alone,
-    check_same,
-    describe,
-    remove_unfinished,
-    write_sources,
-)
+from irtoolkit.building.pipeline import Build, Release
 from irtoolkit.building.quality import Quality
 from irtoolkit.building.shelves import digest
 from irtoolkit.datasets.built import ABOUT
@@ -87,7 +81,7 @@ class Gathered:
 
     Attributes:
         place: the folder.
-        asked: the queries.
+        queries: the queries.
         pools: the candidates of each query paper.
         notes: notes on the pools.
         graded: annotator to pairs graded and pairs in all.
@@ -97,7 +91,7 @@ class Gathered:
     """
 
     place: Path
-    asked: list[Asked]
+    queries: list[FacetQuery]
     pools: dict[str, Pool]
     notes: list[str]
     graded: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -108,12 +102,12 @@ class Gathered:
     @property
     def facets(self) -> list[str]:
         """The facets that queries have."""
-        return [facet for facet in FACETS if any(e.query.facet == facet for e in self.asked)]
+        return [facet for facet in FACETS if any(e.query.facet == facet for e in self.queries)]
 
     @property
     def pairs(self) -> int:
         """Pairs of a query and a candidate."""
-        return sum(len(self.pools[entry.query.doc_id]) for entry in self.asked)
+        return sum(len(self.pools[entry.query.doc_id]) for entry in self.queries)
 
     def waits_for(self) -> Iterator[str]:
         """Yields what people have to do before the build can continue.
@@ -159,17 +153,18 @@ def build_csfcube(
     recipe = recipe or Recipe()
     if recipe.annotators:
         check_annotators(recipe.annotators)
-    folder = Path(out)
-    with alone(folder, (SHEETS, RUNS, STATE, POOLS)):
-        remove_unfinished(folder / RUNS)  # sheets may be in use
+    # Sheets may be in use: what is half written is removed from the runs alone.
+    unfinished = (SHEETS, RUNS, STATE, POOLS)
+    with Build.locked(out, unfinished, replace, within=RUNS) as build:
+        folder = build.folder
         docs = read_documents(documents)
-        selected = _asked(queries, docs, recipe)
+        selected = _selected(queries, docs, recipe)
         planned = _plan(folder, docs, selected, recipe, replace)
         pools = make_pools(planned)
         write_queries(folder / QUERIES, selected)
         gathered = Gathered(folder, selected, pools.by_paper, pools.notes)
         pairs = pairs_of([entry.query for entry in selected], pools.by_paper)
-        ratings_read = _given(gathered, docs, recipe, labels, planned.key, pairs)
+        ratings_read = _labels(gathered, docs, recipe, labels, planned.key, pairs)
         gathered.graded = progress_of(ratings_read)
         if not labels and any(done < total for done, total in gathered.graded.values()):
             return gathered
@@ -180,9 +175,9 @@ def build_csfcube(
         if grades is None:
             return gathered
         whole = digest(planned.key, repr(ratings), repr(grades))
-        check_same(folder, whole, replace)
-        sources = [*documents, *([queries] if queries else [])]
-        _write(gathered, docs, ratings, grades, recipe, whole, sources)
+        build.claim(whole)
+        texts = [*documents, *([queries] if queries else [])]
+        build.finish(whole, _write(gathered, docs, ratings, grades, recipe, texts))
         return gathered
 
 
@@ -203,7 +198,9 @@ def _grades(
     }
 
 
-def _asked(queries: StrPath | None, docs: Mapping[str, CSFCubeDoc], recipe: Recipe) -> list[Asked]:
+def _selected(
+    queries: StrPath | None, docs: Mapping[str, CSFCubeDoc], recipe: Recipe
+) -> list[FacetQuery]:
     if (queries is None) == (recipe.sample is None):
         raise InputError(
             "queries are a file or a sample",
@@ -217,7 +214,7 @@ def _asked(queries: StrPath | None, docs: Mapping[str, CSFCubeDoc], recipe: Reci
 def _plan(
     folder: Path,
     docs: dict[str, CSFCubeDoc],
-    selected: Sequence[Asked],
+    selected: Sequence[FacetQuery],
     recipe: Recipe,
     replace: bool,
 ) -> Plan:
@@ -252,21 +249,21 @@ def _plan(
     return planned
 
 
-def _given(
+def _labels(
     gathered: Gathered,
     docs: Mapping[str, CSFCubeDoc],
     recipe: Recipe,
     labels: Sequence[StrPath],
     key: str,
     pairs: Mapping[str, Sequence[Pair]],
-) -> Given:
+) -> Labels:
     """Returns the annotators' grades; writes missing sheets."""
     before = marked(gathered.place)
     if labels:
         if before is None:
             Mark(key, gathered.notes).write(gathered.place)
         return read_labels(labels, pairs)
-    queries = [entry.query for entry in gathered.asked]
+    queries = [entry.query for entry in gathered.queries]
     if before is None or not before.annotators:
         names = list(recipe.annotators or ANNOTATORS)
         before = Mark(key, gathered.notes, names, assigned(queries, names, recipe.seed))
@@ -286,7 +283,7 @@ def _decided(
     """Returns the adjudicator's grades of the pairs on which annotators differ."""
     if adjudicated is not None:
         return adjudication.read_adjudicated(adjudicated, ratings)
-    queries = [entry.query for entry in gathered.asked]
+    queries = [entry.query for entry in gathered.queries]
     return adjudication.adjudicated(gathered.place / adjudication.FILE, ratings, queries, docs)
 
 
@@ -296,20 +293,18 @@ def _write(
     ratings: Ratings,
     grades: Mapping[Pair, int],
     recipe: Recipe,
-    key: str,
     texts: Sequence[StrPath],
-) -> None:
-    """Writes the release, report and sources, and last the file that makes it a benchmark."""
+) -> Release:
+    """Writes the files of the release; returns its description."""
     folder = gathered.place
-    write_release(folder, docs, gathered.asked, gathered.pools, ratings, grades, recipe.seed)
+    write_release(folder, docs, gathered.queries, gathered.pools, ratings, grades, recipe.seed)
     gathered.agreement = agreement_of(ratings, grades)
     write_agreement(folder, gathered.agreement)
     for cached in (read_csfcube, docs_key):  # of what was in the folder before
         cached.cache_clear()
-    queries = [entry.query for entry in gathered.asked]
+    queries = [entry.query for entry in gathered.queries]
     facts = statistics(read_csfcube(folder.absolute(), is_built=True))
     gathered.quality = quality(facts, queries, docs, gathered.pools, ratings, grades)
-    gathered.quality.write(folder)
     pooling = recipe.pooling
     proposed = dict.fromkeys(
         n for pool in gathered.pools.values() for of in pool.values() for n in of
@@ -319,7 +314,6 @@ def _write(
         "Candidates": [*proposed, *(str(f) for f in (pooling.citations, pooling.pools) if f)],
         "Annotators": ratings.annotators,
     }
-    write_sources(folder, _INTRO, sources)
     settings = {**asdict(recipe), "annotators": ratings.annotators}
     settings["pooling"] = {
         name: [str(entry) for entry in value] if isinstance(value, tuple) else value
@@ -328,4 +322,4 @@ def _write(
     for name in ("pools", "citations"):
         file = settings["pooling"][name]
         settings["pooling"][name] = None if file is None else str(file)
-    describe(folder, "csfcube", gathered.facets, key, settings)
+    return Release("csfcube", gathered.facets, settings, gathered.quality, _INTRO, sources)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import ir_datasets
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text, local
+from irtoolkit.base.files import local
 from irtoolkit.base.ids import is_word
+from irtoolkit.base.jsons import write_json_lines
 from irtoolkit.base.paths import StrPath
 from irtoolkit.datasets.csfcube_records import FACETS, LABELS_OF, CSFCubeDoc, CSFCubeQuery
 from irtoolkit.datasets.dataset import Dataset
@@ -115,16 +115,19 @@ def facets_of(doc: CSFCubeDoc) -> list[str]:
 
 def write_documents(path: Path, docs: Iterable[CSFCubeDoc]) -> None:
     """Writes documents as the release has them."""
-    with atomic_text(path) as out:
-        for doc in docs:
-            record = {
+    write_json_lines(
+        path,
+        (
+            {
                 "paper_id": doc.doc_id,
                 "metadata": {"year": doc.year},
                 "title": doc.title,
                 "abstract": list(doc.sentences),
                 "pred_labels": [f"{label}_label" for label in doc.labels],
             }
-            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+            for doc in docs
+        ),
+    )
 
 
 def corpus_of(docs: dict[str, CSFCubeDoc], queries: Sequence[CSFCubeQuery]) -> Dataset:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import local
 from irtoolkit.base.paths import StrPath
-from irtoolkit.building.csfcube.sheets import Given, strange
+from irtoolkit.building.csfcube.sheets import Labels, pool_problem
 from irtoolkit.building.csfcube.tsv import Pair, read_grades
 
 
@@ -40,13 +41,13 @@ class Ratings:
         return sorted({name for names in self.of_query.values() for name in names})
 
 
-def read_labels(paths: Sequence[StrPath], pairs: Mapping[str, Sequence[Pair]]) -> Given:
-    """Grades of files that are called after their annotators: sheets, or TREC qrels.
+def read_labels(paths: Sequence[StrPath], pairs: Mapping[str, Sequence[Pair]]) -> Labels:
+    """Returns the grades of files that are called after their annotators: sheets, or TREC qrels.
 
     Raises:
         InputError: two files of one name; a pair of another pool; or see `read_grades`.
     """
-    labels: Given = {}
+    labels: Labels = {}
     for path in paths:
         name = Path(path).name.removesuffix(".gz").partition(".")[0]
         if name in labels:
@@ -55,7 +56,7 @@ def read_labels(paths: Sequence[StrPath], pairs: Mapping[str, Sequence[Pair]]) -
                 file=path,
                 remedy="a file is called after its annotator: rename one",
             )
-        labels[name] = read_grades(local(path), lambda pair: strange(pair, pairs))
+        labels[name] = read_grades(local(path), partial(pool_problem, pairs))
     if len(labels) < 2:
         raise InputError(
             f"the labels of {len(labels)} annotator{'s' * (len(labels) != 1)}",
@@ -64,7 +65,7 @@ def read_labels(paths: Sequence[StrPath], pairs: Mapping[str, Sequence[Pair]]) -
     return labels
 
 
-def ratings_of(labels: Given, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
+def ratings_of(labels: Labels, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
     """Returns the two ratings of each pair.
 
     Raises:
@@ -98,7 +99,7 @@ def ratings_of(labels: Given, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
     return Ratings(of_query, grades)
 
 
-def progress_of(labels: Given) -> dict[str, tuple[int, int]]:
+def progress_of(labels: Labels) -> dict[str, tuple[int, int]]:
     """Returns annotator to the numbers of pairs that are graded, and of all."""
     return {
         name: (sum(grade is not None for grade in grades.values()), len(grades))

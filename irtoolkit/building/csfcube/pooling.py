@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text, local, read_lines, sha256
+from irtoolkit.base.files import local, read_lines, sha256
+from irtoolkit.base.jsons import write_json
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.paths import StrPath, on_disk
 from irtoolkit.base.plurals import number_of
 from irtoolkit.building.csfcube.pools import Pool, Pools, draw_pool, read_pools, write_pools
-from irtoolkit.building.csfcube.queries import Asked
+from irtoolkit.building.csfcube.queries import FacetQuery
 from irtoolkit.building.csfcube.systems import (
     PAPER,
     Proposer,
@@ -69,7 +69,7 @@ class Plan:
     Attributes:
         place: the folder.
         docs: all documents.
-        asked: the queries.
+        queries: the queries.
         pooling: the settings.
         seed: of the order of systems.
         systems: those that are to be run.
@@ -79,7 +79,7 @@ class Plan:
 
     place: Path
     docs: dict[str, CSFCubeDoc]
-    asked: Sequence[Asked]
+    queries: Sequence[FacetQuery]
     pooling: Pooling
     seed: int
     systems: Sequence[Proposer]
@@ -90,7 +90,7 @@ class Plan:
 def plan(
     folder: Path,
     docs: dict[str, CSFCubeDoc],
-    selected: Sequence[Asked],
+    selected: Sequence[FacetQuery],
     pooling: Pooling,
     seed: int,
 ) -> Plan:
@@ -133,7 +133,7 @@ def make_pools(planned: Plan) -> Pools:
     pooling = planned.pooling
     cited, notes = _cited(pooling.citations, planned.docs)
     if pooling.pools is not None:
-        papers = list(dict.fromkeys(entry.query.doc_id for entry in planned.asked))
+        papers = list(dict.fromkeys(entry.query.doc_id for entry in planned.queries))
         pools = read_pools(pooling.pools, papers, planned.docs)
     else:
         pools = Pools(_drawn(planned, _rankings(planned, cited), cited))
@@ -144,12 +144,12 @@ def make_pools(planned: Plan) -> Pools:
 
 def _rankings(planned: Plan, cited: Mapping[str, Sequence[str]]) -> dict[str, dict[str, list[str]]]:
     """Returns system to paper to the documents that it ranks, deep enough for every pool."""
-    pooling, queries = planned.pooling, [entry.query for entry in planned.asked]
+    pooling, queries = planned.pooling, [entry.query for entry in planned.queries]
     runs_read = read_runs(pooling.runs, planned.docs, queries)
     twice = next((entry.name for entry in planned.systems if entry.name in runs_read), None)
     if twice is not None:
         raise InputError(f"two systems are called {twice}", remedy="rename the run")
-    most = max(entry.depth or pooling.depth for entry in planned.asked)
+    most = max(entry.depth or pooling.depth for entry in planned.queries)
     deepest = max((len(cited.get(query.doc_id, ())) for query in queries), default=0)
     deepest += (len(planned.systems) + len(runs_read)) * most + 1
     folder = planned.place / RUNS
@@ -179,9 +179,7 @@ class Mark:
 
     def write(self, folder: Path) -> None:
         """Writes it into the folder."""
-        with atomic_text(folder / STATE) as out:
-            json.dump(asdict(self), out, indent=1, ensure_ascii=False)
-            out.write("\n")
+        write_json(folder / STATE, asdict(self), indent=1)
 
 
 def marked(folder: Path) -> Mark | None:
@@ -217,7 +215,7 @@ def _drawn(
     cited: Mapping[str, Sequence[str]],
 ) -> dict[str, Pool]:
     pools: dict[str, Pool] = {}
-    for entry in planned.asked:
+    for entry in planned.queries:
         paper = entry.query.doc_id
         if paper in pools:
             continue

@@ -8,7 +8,6 @@ made so, of 33 or 12 documents of each of seven systems. All facets of a paper s
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import write_json
 from irtoolkit.base.paths import StrPath
 from irtoolkit.datasets.strictjson import read_json_file
 
@@ -89,9 +88,7 @@ def write_pools(path: Path, pools: Mapping[str, Pool]) -> None:
         paper: {"cands": list(pool), "cand_source": [list(names) for names in pool.values()]}
         for paper, pool in pools.items()
     }
-    with atomic_text(path) as out:
-        json.dump(form, out, ensure_ascii=False)
-        out.write("\n")
+    write_json(path, form)
 
 
 def read_pools(path: StrPath, papers: Sequence[str], docs: Mapping[str, Any]) -> Pools:

@@ -11,22 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text, read_lines
-from irtoolkit.base.forms import column_mark
+from irtoolkit.base.files import atomic_text
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import StrPath
+from irtoolkit.base.sheets import read_sheet
 from irtoolkit.building.csfcube.documents import facet_sentences, facets_of
 from irtoolkit.datasets.benchmark import NOT_STATED
 from irtoolkit.datasets.csfcube_records import FACETS, CSFCubeDoc, CSFCubeQuery
 
-_IDS = ("pid", "doc_id", "paper_id", "id")
+_IDS = ("doc_id", "paper_id", "id")
 _FORM = "the columns are pid and facet, and perhaps year, paper type and depth"
 # Of the paper's 34 query papers, 16 are queries in two facets (§3).
 _TWO = 16 / 34
 
 
 @dataclass(frozen=True)
-class Asked:
+class FacetQuery:
     """A query: a paper and one of its facets.
 
     Attributes:
@@ -43,16 +43,18 @@ class Asked:
         return self.query.query_id
 
 
-def read_queries(path: StrPath, docs: Mapping[str, CSFCubeDoc]) -> list[Asked]:
+def read_queries(path: StrPath, docs: Mapping[str, CSFCubeDoc]) -> list[FacetQuery]:
     """Returns the queries of a file with columns, named by the first line.
 
     Raises:
         InputError: no such column; a row that is incomplete; a paper that is no document, or has no
             sentence of the facet; a query twice; two depths of one paper.
     """
-    queries: dict[str, Asked] = {}
+    queries: dict[str, FacetQuery] = {}
     depths: dict[str, int | None] = {}
-    for number, row in _rows(path):
+    aliases = dict.fromkeys(_IDS, "pid")
+    for number, cells in read_sheet(path, ("pid", "facet"), _FORM, aliases):
+        row = {column: cell.strip() for column, cell in cells.items()}
         name, facet = row["pid"], row["facet"]
         problem, remedy = "", ""
         if name not in docs:
@@ -73,7 +75,7 @@ def read_queries(path: StrPath, docs: Mapping[str, CSFCubeDoc]) -> list[Asked]:
         if problem:
             raise InputError(problem, file=path, line=number, remedy=remedy or None)
         query = query_of(docs[name], facet, year, row.get("paper type", ""))
-        queries[query.query_id] = Asked(query, depth)
+        queries[query.query_id] = FacetQuery(query, depth)
     if not queries:
         raise InputError("no queries", file=path, remedy=_FORM)
     return in_order(queries.values())
@@ -96,33 +98,9 @@ def query_of(
     )
 
 
-def in_order(queries: Iterable[Asked]) -> list[Asked]:
+def in_order(queries: Iterable[FacetQuery]) -> list[FacetQuery]:
     """Returns queries facet by facet, as the dataset has them."""
     return sorted(queries, key=lambda entry: FACETS.index(entry.query.facet))
-
-
-def _rows(path: StrPath) -> Iterator[tuple[int, dict[str, str]]]:
-    lines = list(read_lines(path))
-    first = lines[0][1] if lines else ""
-    reader = csv.reader((line for _, line in lines), delimiter=column_mark(first))
-    try:
-        names = [name.strip() for name in next(reader, [])]
-        columns = ["pid" if name in _IDS else name for name in names]
-        for column in ("pid", "facet"):
-            if columns.count(column) != 1:
-                raise InputError(f"no column {column}", file=path, line=1, remedy=_FORM)
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != len(columns):
-                raise InputError(
-                    f"{len(row)} fields, and {len(columns)} columns",
-                    file=path,
-                    line=reader.line_num,
-                )
-            yield reader.line_num, dict(zip(columns, map(str.strip, row), strict=True))
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", file=path, line=reader.line_num or 1) from None
 
 
 def _number(name: str, text: str) -> tuple[int | None, str]:
@@ -134,7 +112,7 @@ def _number(name: str, text: str) -> tuple[int | None, str]:
     return None, f"the {name} is {text!r}, not a whole number above 0"
 
 
-def sample_queries(docs: Mapping[str, CSFCubeDoc], count: int, seed: int) -> list[Asked]:
+def sample_queries(docs: Mapping[str, CSFCubeDoc], count: int, seed: int) -> list[FacetQuery]:
     """Returns a random sample in the proportions of the paper's (§3), for a person to look through.
 
     Papers have sentences of at least two facets. They are spread over the years; about half are
@@ -144,7 +122,7 @@ def sample_queries(docs: Mapping[str, CSFCubeDoc], count: int, seed: int) -> lis
         InputError: there are too few papers.
     """
     draw = random.Random(f"queries {seed}")
-    queries: list[Asked] = []
+    queries: list[FacetQuery] = []
     counts: Counter[str] = Counter()
     for number, doc in enumerate(_spread(docs, draw)):
         if len(queries) >= count:
@@ -154,10 +132,10 @@ def sample_queries(docs: Mapping[str, CSFCubeDoc], count: int, seed: int) -> lis
         facets = sorted(facets_of(doc), key=lambda facet: (counts[facet], FACETS.index(facet)))
         for facet in facets[:needed]:
             counts[facet] += 1
-            queries.append(Asked(query_of(doc, facet)))
+            queries.append(FacetQuery(query_of(doc, facet)))
     if len(queries) < count:
         raise InputError(
-            f"{count} queries are asked for, and {len(queries)} can be drawn",
+            f"{count} queries are requested, and {len(queries)} can be drawn",
             remedy="a paper of the sample has sentences of at least two facets",
         )
     return in_order(queries)
@@ -177,7 +155,7 @@ def _spread(docs: Mapping[str, CSFCubeDoc], draw: random.Random) -> Iterator[CSF
         yield from (papers[round_] for papers in years if round_ < len(papers))
 
 
-def write_queries(path: Path, queries: Sequence[Asked]) -> None:
+def write_queries(path: Path, queries: Sequence[FacetQuery]) -> None:
     """Writes queries as the release has them."""
     with atomic_text(path) as out:
         rows = io.StringIO()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import write_json
 from irtoolkit.building.csfcube.documents import write_documents
 from irtoolkit.building.csfcube.labels import Ratings
 from irtoolkit.building.csfcube.pools import Pool
-from irtoolkit.building.csfcube.queries import Asked, write_queries
+from irtoolkit.building.csfcube.queries import FacetQuery, write_queries
 from irtoolkit.building.csfcube.tsv import Pair
 from irtoolkit.datasets.csfcube_records import FACETS, CSFCubeDoc, CSFCubeQuery
 from irtoolkit.datasets.csfcube_release import ABSTRACTS, ANNOTATIONS, QUERIES, SPLITS
@@ -23,7 +23,7 @@ RATINGS = "ratings.tsv"
 def write_release(
     folder: Path,
     docs: Mapping[str, CSFCubeDoc],
-    selected: Sequence[Asked],
+    selected: Sequence[FacetQuery],
     pools: Mapping[str, Pool],
     ratings: Ratings,
     grades: Mapping[Pair, int],
@@ -36,10 +36,10 @@ def write_release(
     queries = [entry.query for entry in selected]
     for facet in FACETS:
         facet_queries = [query for query in queries if query.facet == facet]
-        _write_json(
+        write_json(
             folder / ANNOTATIONS.format(facet), _judged(facet_queries, pools, ratings, grades, seed)
         )
-    _write_json(folder / SPLITS, folds(queries, seed), indent=1)
+    write_json(folder / SPLITS, folds(queries, seed), indent=1)
     with atomic_text(folder / RATINGS) as out:
         out.write("query_id\tdoc_id\tgrade\tratings\n")
         for pair, values in ratings.grades.items():
@@ -96,9 +96,3 @@ def folds(queries: Sequence[CSFCubeQuery], seed: int) -> dict[str, dict[str, lis
         name: {"fold1_dev": second, "fold2_dev": first, "fold1_test": first, "fold2_test": second}
         for name, (first, second) in tests.items()
     }
-
-
-def _write_json(path: Path, value: Any, indent: int | None = None) -> None:
-    with atomic_text(path) as out:
-        json.dump(value, out, ensure_ascii=False, indent=indent)
-        out.write("\n")

@@ -11,17 +11,18 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import is_word
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.sheets import write_sheet
 from irtoolkit.building.csfcube.documents import facet_sentences
 from irtoolkit.building.csfcube.pools import Pool
-from irtoolkit.building.csfcube.tsv import GRADE, KEYS, Pair, Row, read_grades, write_sheet
+from irtoolkit.building.csfcube.tsv import GRADE, KEYS, Pair, read_grades
 from irtoolkit.datasets.csfcube_records import CSFCubeDoc, CSFCubeQuery
 
-# What a reader of a sheet sees of the query and of a candidate: as in the paper, no names or years.
-SHOWN = ("facet", "query_title", "query_facet", "query_abstract", "title", "text", "abstract")
-COLUMNS = (*KEYS, GRADE, *SHOWN)
+# The texts of the query and of a candidate are there to read: as in the paper, no names or years.
+TEXTS = ("facet", "query_title", "query_facet", "query_abstract", "title", "text", "abstract")
+COLUMNS = (*KEYS, GRADE, *TEXTS)
 SUFFIX = ".tsv"
 # Annotator to pair to grade; None is not graded yet.
-Given = dict[str, dict[Pair, int | None]]
+Labels = dict[str, dict[Pair, int | None]]
 
 
 def check_annotators(names: Sequence[str]) -> None:
@@ -75,7 +76,7 @@ def write_sheets(
         draw = random.Random(f"sheet {seed} {name}")
         assigned_queries = [query for query in queries if name in of_query[query.query_id]]
         draw.shuffle(assigned_queries)
-        rows: list[Row] = []
+        rows: list[dict[str, str]] = []
         for query in assigned_queries:
             candidates = list(pools[query.doc_id])
             draw.shuffle(candidates)
@@ -105,7 +106,7 @@ def pairs_of(queries: Sequence[CSFCubeQuery], pools: Mapping[str, Pool]) -> dict
 
 def read_sheets(
     folder: Path, of_query: Mapping[str, Sequence[str]], pairs: Mapping[str, Sequence[Pair]]
-) -> Given:
+) -> Labels:
     """Returns the grades in the sheets.
 
     Raises:
@@ -121,14 +122,13 @@ def read_sheets(
                 file=path,
                 remedy=f"{near}remove the file, or rename it; annotators are {', '.join(names)}",
             )
-    labels: Given = {}
+    labels: Labels = {}
     for name in names:
         path = folder / f"{name}{SUFFIX}"
         assigned_pairs = {
             pair for query, of in of_query.items() if name in of for pair in pairs[query]
         }
-        problem_of = partial(_strange, assigned_pairs=assigned_pairs, pairs=pairs)
-        labels[name] = read_grades(path, problem_of)
+        labels[name] = read_grades(path, partial(_problem, assigned_pairs, pairs))
         missing = next(
             (
                 pair
@@ -147,16 +147,16 @@ def read_sheets(
     return labels
 
 
-def _strange(pair: Pair, assigned_pairs: set[Pair], pairs: Mapping[str, Sequence[Pair]]) -> str:
+def _problem(assigned_pairs: set[Pair], pairs: Mapping[str, Sequence[Pair]], pair: Pair) -> str:
     """Returns what is wrong with a pair of a sheet, or ""."""
     if pair in assigned_pairs:
         return ""
     if pair in pairs.get(pair[0], ()):
         return f"query {pair[0]} is given to other annotators"
-    return strange(pair, pairs)
+    return pool_problem(pairs, pair)
 
 
-def strange(pair: Pair, pairs: Mapping[str, Sequence[Pair]]) -> str:
+def pool_problem(pairs: Mapping[str, Sequence[Pair]], pair: Pair) -> str:
     """Returns what is wrong with a pair that is not in the pools, or ""."""
     query_id, doc_id = pair
     if query_id not in pairs:

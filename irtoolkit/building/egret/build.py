@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -10,26 +9,18 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import json_line
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import StrPath
-from irtoolkit.base.progress import tqdm
 from irtoolkit.building.egret.gather import DEV, SPLITS, TRAIN, Gathered, Plan
 from irtoolkit.building.egret.pieces import Contexts, Finder, formats
 from irtoolkit.building.egret.quality import Tally
 from irtoolkit.building.egret.sources import BOOKS, Source, sources
 from irtoolkit.building.egret.twins import near_duplicates
-from irtoolkit.building.place import (
-    alone,
-    check_same,
-    describe,
-    keep_only,
-    remove_unfinished,
-    write_sources,
-)
+from irtoolkit.building.pipeline import Build, Release, each, keep_only, source_line
 from irtoolkit.building.quality import Quality
 from irtoolkit.building.shelves import digest
 from irtoolkit.datasets.cache import content_hash
-from irtoolkit.engines.engine import current
 
 # The folder of what is found in each file; it stays, and a later build continues from it.
 PIECES = "pieces"
@@ -82,27 +73,24 @@ def build_egret(
     recipe = recipe or Recipe()
     if not 0 < recipe.share < 1:
         raise InputError(f"a share of {recipe.share:g} for dev is not between 0 and 1")
-    folder = Path(out)
     files = sources(kind, paths)
     dev = _named(files, recipe.dev)
-    with alone(folder, (PIECES,)):
-        remove_unfinished(folder)
+    with Build.locked(out, (PIECES,), replace) as build:
         _check_distinct(files)
         key = digest(
             formats(), kind, repr(recipe), *(f"{f.name} {content_hash(f.path)}" for f in files)
         )
-        check_same(folder, key, replace)
-        finder = Finder(folder / PIECES, recipe.contexts)
-        bar = tqdm(
-            current().map(finder, files), total=len(files), desc=kind, unit="file", leave=False
-        )
-        parts = list(bar)
+        build.claim(key)
+        finder = Finder(build.folder / PIECES, recipe.contexts)
+        parts = each(finder, files, kind, "file")
         keep_only(finder.folder, [path for file in files for path in finder.pieces(file)])
         plan = Plan(finder, files, recipe.share, dev)
         gathered = Gathered(files, {file.name: finder.seen(file) for file in files})
         gathered.continued = sum(done for done, _ in parts)
         gathered.pieces = sum(count for _, count in parts)
-        return gathered, _write(folder, gathered, plan, recipe, key)
+        release = _write(build.folder, gathered, plan, recipe)
+        build.finish(key, release)
+        return gathered, release.report
 
 
 def _named(files: Sequence[Source], names: Sequence[str]) -> list[str]:
@@ -132,8 +120,8 @@ def _check_distinct(files: Sequence[Source]) -> None:
             )
 
 
-def _write(folder: Path, gathered: Gathered, plan: Plan, recipe: Recipe, key: str) -> Quality:
-    """Writes the splits, report and sources, and last the file that makes it a benchmark."""
+def _write(folder: Path, gathered: Gathered, plan: Plan, recipe: Recipe) -> Release:
+    """Writes the splits; returns the description of the release."""
     for summary in gathered.seen.values():
         gathered.left_out.update(summary.left_out)
     tally = Tally()
@@ -146,37 +134,26 @@ def _write(folder: Path, gathered: Gathered, plan: Plan, recipe: Recipe, key: st
             gathered.examples[split] += 1
             tally.add(unit, source.name, split)
             record = {name: unit[name] for name in _FIELDS} | {"source": source.name}
-            outs[split].write(json.dumps(record, ensure_ascii=False) + "\n")
-    _check_not_empty(gathered)
-    near = near_duplicates(_file(folder, TRAIN), _file(folder, DEV))
-    for split in set(SPLITS) - set(gathered.splits):
-        _file(folder, split).unlink()
-    report = tally.quality(gathered, near)
-    report.write(folder)
-    write_sources(folder, _INTRO, {gathered.sources[0].kind: _sources(gathered)})
-    describe(folder, "egret", gathered.splits, key, asdict(recipe))
-    return report
-
-
-def _file(folder: Path, split: str) -> Path:
-    return folder / f"{split}.jsonl"
-
-
-def _check_not_empty(gathered: Gathered) -> None:
+            outs[split].write(json_line(record))
     if not gathered.examples[DEV]:
         raise InputError(
             "no example for dev: all of its examples are in the other files, too"
             if gathered.examples[TRAIN]
             else "no example is left"
         )
+    near = near_duplicates(_file(folder, TRAIN), _file(folder, DEV))
+    for split in set(SPLITS) - set(gathered.splits):
+        _file(folder, split).unlink()
+    report = tally.quality(gathered, near)
+    sources = {gathered.sources[0].kind: _sources(gathered)}
+    return Release("egret", gathered.splits, asdict(recipe), report, _INTRO, sources)
+
+
+def _file(folder: Path, split: str) -> Path:
+    return folder / f"{split}.jsonl"
 
 
 def _sources(gathered: Gathered) -> Iterator[str]:
     for source in gathered.sources:
         summary = gathered.seen[source.name]
-        title = (
-            f"{summary.title}{', ' + summary.author if summary.author else ''}; "
-            if summary.title
-            else ""
-        )
-        yield f"{source.name}: {title}{source.path}"
+        yield source_line(source.name, summary.title, summary.author, source.path)

@@ -14,7 +14,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.building.egret.passages import Seen
 from irtoolkit.building.egret.pieces import Finder
 from irtoolkit.building.egret.sources import BOOKS, Source
+from irtoolkit.building.pipeline import encoding_notes
 from irtoolkit.building.shelves import digest
+from irtoolkit.building.splits import fitting
 
 TRAIN, DEV = SPLITS = ("train", "dev")
 AGAIN = "an example that is there already"
@@ -53,9 +55,7 @@ class Gathered:
 
     def notes(self) -> Iterator[str]:
         """Yields notes for the user: other encodings than UTF-8, and a missing training set."""
-        for source in self.sources:
-            if self.seen[source.name].encoding != "utf-8":
-                yield f"{source.path}: not UTF-8, read as {self.seen[source.name].encoding}"
+        yield from encoding_notes((s.path, self.seen[s.name].encoding) for s in self.sources)
         if not self.examples[TRAIN]:
             noun = "book" if self.sources[0].kind == BOOKS else "question"
             yield f"all examples are of one {noun}: there is dev, and no train"
@@ -197,17 +197,10 @@ class Twice:
 
 
 def _about(counts: Mapping[int, int], share: float) -> list[int]:
-    """Sets of groups with about a share of all examples, in an order that their texts decide."""
-    if len(counts) == 1:
-        return list(counts)
+    """Returns sets of groups with about a share of all examples, in an order that their texts decide."""
     target = share * sum(counts.values())
-    numbers: list[int] = []
-    total = 0
-    for group in sorted(counts):
-        if total + counts[group] <= 1.1 * target and len(numbers) + 1 < len(counts):
-            numbers.append(group)
-            total += counts[group]
-    return numbers or [min(counts, key=lambda group: (counts[group], group))]
+    smallest = min(counts, key=lambda group: (counts[group], group))
+    return fitting(sorted(counts), counts, target) or [smallest]
 
 
 def _groups(unit: Mapping[str, Any]) -> list[int]:

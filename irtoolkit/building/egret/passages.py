@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, errors_in
 from irtoolkit.base.ids import is_word
 from irtoolkit.building.shelves import TextFile
 from irtoolkit.datasets.editions.reading import form_of, read_edition
@@ -123,14 +123,10 @@ def chapters(source: TextFile, summary: Seen) -> Iterator[Passage]:
         InputError: it is empty, not text, or damaged.
     """
     data = source.read()
-    try:
+    with errors_in(source.path):
         if form_of(data, source.path.name) == "text":
             check_encoding(lambda: iter([data]))
         book = read_edition(data, source.path.name)
-    except InputError as error:
-        raise InputError(
-            error.found, file=source.path, line=error.line, remedy=error.remedy
-        ) from None
     summary.title, summary.author = book.title or source.name, book.author
     summary.encoding, summary.questions = book.encoding, 1
     heads: dict[int, str] = {}

@@ -12,6 +12,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import json_line
 from irtoolkit.base.progress import tqdm
 from irtoolkit.building.egret import natural, passages
 from irtoolkit.building.egret.natural import long_answer
@@ -69,7 +70,7 @@ class Finder:
         )
 
     def __call__(self, source: Source) -> tuple[int, int]:
-        """Writes the pieces of a file that are not there; how many were there, and how many it has.
+        """Writes the missing pieces of a file; returns how many existed, and how many it has.
 
         Raises:
             InputError: the file is empty, damaged, or of another form.
@@ -94,7 +95,7 @@ class Finder:
     def _heads(self, source: Source, key: str) -> Iterator[dict[str, Any]]:
         """Yields the first lines of the pieces that are there, up to one that is not."""
         number = 0
-        while (head := _head(self._place(source, number))) is not None and head["key"] == key:
+        while (head := _head(self._path(source, number))) is not None and head["key"] == key:
             yield head
             if head["last"]:
                 return
@@ -111,9 +112,9 @@ class Finder:
     def pieces(self, source: Source) -> Iterator[Path]:
         """Yields the pieces of a file, which are all there, in order."""
         for number, _ in enumerate(self._heads(source, self.key(source))):
-            yield self._place(source, number)
+            yield self._path(source, number)
 
-    def _place(self, source: Source, number: int) -> Path:
+    def _path(self, source: Source, number: int) -> Path:
         return self.folder / f"{source.name}.{number:05d}.jsonl"
 
     def _write_book(self, source: Source, key: str) -> None:
@@ -152,8 +153,8 @@ class Finder:
         summary: Seen,
         passages: list[Passage],
     ) -> None:
-        with atomic_text(self._place(source, number)) as out:
-            out.write(json.dumps({**head, **summary.as_json()}, ensure_ascii=False) + "\n")
+        with atomic_text(self._path(source, number)) as out:
+            out.write(json_line({**head, **summary.as_json()}))
             for passage in passages:
                 self._write_units(out, passage)
 
@@ -171,7 +172,7 @@ class Finder:
                 "line": passage.line,
                 "groups": groups,
             }
-            out.write(json.dumps(unit, ensure_ascii=False) + "\n")
+            out.write(json_line(unit))
 
 
 def _passages(source: Source, record: Any, line: int, summary: Seen) -> list[Passage]:

@@ -10,17 +10,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
-from irtoolkit.base.progress import tqdm
-from irtoolkit.building.place import (
-    alone,
-    check_same,
-    check_unchanged,
-    describe,
-    is_of_others,
-    keep_only,
-    remove_unfinished,
-    write_sources,
-)
+from irtoolkit.building.pipeline import Build, Release, each, keep_only
 from irtoolkit.building.plotretrieval.alignment import Reach
 from irtoolkit.building.plotretrieval.annotation import Thresholds
 from irtoolkit.building.plotretrieval.candidates import gather_pairs, no_sure_pair, rows_of
@@ -44,7 +34,6 @@ from irtoolkit.building.relic.books import SHELF, read_books, shelf_in
 from irtoolkit.building.shelves import TextFile, digest, text_files
 from irtoolkit.building.splits import TEST, split_books
 from irtoolkit.datasets.editions.reading import SUFFIXES
-from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
 
 # Folders of what is done already; a later build continues from them.
@@ -106,30 +95,30 @@ def build_plotretrieval(
         InputError: a file cannot be used; two books are the same; the folder holds something else;
             no pair is left; or the retriever cannot run here.
     """
-    folder = Path(out)
     novels = text_files(books, "books")
     files = text_files(comments, "comments", (SUFFIX, *SUFFIXES))
-    with alone(folder, (PIECES, FOUND, SHELF, SHEET)), shelf_in(folder) as shelf:
-        remove_unfinished(folder)
+    folders = (PIECES, FOUND, SHELF, SHEET)
+    with Build.locked(out, folders, replace) as build, shelf_in(build.folder) as shelf:
+        folder = build.folder
         steps = _steps(recipe)
         if checked is not None:
             read_sheet(Path(checked))  # before the work, not after it
         read = read_books(novels, shelf, False)
         texts = digest(*(f"{book.name} {book.content}" for book in read))
         key = digest(steps.key, texts, repr(_plain(recipe)), *(f.digest() for f in files))
-        check_unchanged(folder, key, replace)
+        build.check(key)
         gathered = Gathered(read, recipe.filter.limits.words, classifier=steps.judge.report)
         by_id = _comments(folder, files, recipe, gathered)
         work = _pieces(folder, by_id, steps, gathered, key=digest(steps.key, texts))
         gather_pairs(gathered, work, by_id, checked)
         write_sheet(folder / SHEET, rows_of(gathered.candidates))
         if not gathered.pairs:
-            if is_of_others(folder, key):  # the sheet is not of that benchmark any more
-                check_same(folder, key, replace)
+            if build.is_of_others(key):  # the sheet is not of that benchmark any more
+                build.claim(key)
             raise no_sure_pair(gathered, folder / SHEET)
-        check_same(folder, key, replace)
-        _write(folder, gathered, files, recipe, key)
-        keep_only(folder / PIECES, [work.place(block) for block in blocks_of(by_id)])
+        build.claim(key)
+        build.finish(key, _write(folder, gathered, files, recipe))
+        keep_only(folder / PIECES, [work.path(block) for block in blocks_of(by_id)])
         return gathered
 
 
@@ -198,20 +187,16 @@ def _pieces(
     langs = {name: book.lang for name, book in books.items()}
     work = Piecework(folder / PIECES, shelved, langs, steps, key)
     blocks = blocks_of(comments)
-    remaining = [block for block in blocks if not work.place(block).exists()]
+    remaining = [block for block in blocks if not work.path(block).exists()]
     gathered.pieces, gathered.continued = len(blocks), len(blocks) - len(remaining)
     needed_books = list(dict.fromkeys(block.book for block in remaining))
     steps.retriever.encode_ahead([(s,) for s in books[name].sentences()] for name in needed_books)
-    results = current().map(work, remaining)
-    for _ in tqdm(results, total=len(remaining), desc="comments", unit="piece", leave=False):
-        pass
+    each(work, remaining, "comments", "piece")
     return work
 
 
-def _write(
-    folder: Path, gathered: Gathered, files: Sequence[TextFile], recipe: Recipe, key: str
-) -> None:
-    """Writes the release, report and sources, and last the file that makes it a benchmark."""
+def _write(folder: Path, gathered: Gathered, files: Sequence[TextFile], recipe: Recipe) -> Release:
+    """Writes the files of the release; returns its description."""
     counts = Counter(pair.book for pair in gathered.pairs)
     splits = split_books(counts, recipe.val, recipe.test)
     gathered.splits = splits
@@ -223,15 +208,10 @@ def _write(
     write_release(folder, gathered.books, gathered.pairs, splits)
     split_of = {book: split for split, names in splits.items() for book in names}
     write_provenance(folder / "pairs.jsonl", gathered.pairs, split_of)
-    quality(gathered).write(folder)
     sources = {
-        "Books": [
-            f"{book.name}: {book.title}{', ' + book.author if book.author else ''}; {book.path}"
-            for book in gathered.books
-        ],
+        "Books": [book.source_line for book in gathered.books],
         "Comments": [f"{file.name}: {file.path}" for file in files],
     }
-    write_sources(folder, _INTRO, sources)
     settings = {
         **_plain(recipe),
         "align": recipe.retriever.name,
@@ -242,4 +222,5 @@ def _write(
         "labelled": recipe.labelled and str(recipe.labelled),
         "checked": gathered.checked,
     }
-    describe(folder, "plotretrieval", list(splits), key, settings)
+    report = quality(gathered)
+    return Release("plotretrieval", list(splits), settings, report, _INTRO, sources)

@@ -33,7 +33,7 @@ def gather_pairs(
     books = {book.name: book for book in gathered.books}
     for block in blocks_of(comments):
         sentences = books[block.book].sentences()
-        for comment, record in zip(block.comments, read_piece(work.place(block)), strict=True):
+        for comment, record in zip(block.comments, read_piece(work.path(block)), strict=True):
             if record["left_out"]:
                 gathered.left_out[record["left_out"]] += 1
             else:
@@ -60,7 +60,7 @@ def _confirm(gathered: Gathered, sheet: Path) -> None:
     """Gives each pair its verdict, and the query as the reader has left it."""
     verdicts = read_sheet(sheet, {pair.comment.id for pair in gathered.candidates})
     gathered.candidates = [
-        dataclasses.replace(pair, verdict=verdict.said, query=verdict.query or pair.query)
+        dataclasses.replace(pair, verdict=verdict.answer, query=verdict.query or pair.query)
         if (verdict := verdicts.get(pair.comment.id))
         else pair
         for pair in gathered.candidates

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, errors_in
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.building.relic.articles import Finder
 from irtoolkit.building.relic.build import editions
@@ -101,10 +101,9 @@ def read_comments(path: Path, books: Catalogue) -> Iterator[Comment]:
     """
     any_comment = False
     for line, record in read_jsonl(path, by_user=True):
-        try:
-            yield _comment(record, books, path, line)
-        except InputError as error:
-            raise InputError(error.found, file=path, line=line, remedy=error.remedy) from None
+        with errors_in(path, line):
+            comment = _comment(record, books, path, line)
+        yield comment
         any_comment = True
     if not any_comment:
         raise InputError("an empty file", file=path, remedy="remove it, or fill it")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import write_json
 from irtoolkit.building.plotretrieval import alignment, filters, plots
 from irtoolkit.building.plotretrieval.alignment import (
     BookScores,
@@ -107,20 +107,17 @@ class Piecework:
     key: str
     _open: Any = None
 
-    def place(self, block: Block) -> Path:
+    def path(self, block: Block) -> Path:
         """Returns the file of a piece."""
         content = digest(self.key, *(comment.id for comment in block.comments))
         return self.folder / f"{block.book}-{content[:16]}.json"
 
     def __call__(self, block: Block) -> bool:
-        """Writes the file of a piece, unless it is there; whether it was written."""
-        path = self.place(block)
+        """Writes the file of a piece unless it exists; returns whether it was written."""
+        path = self.path(block)
         if path.exists():
             return False
-        records = self._records(block)
-        with atomic_text(path) as out:
-            json.dump(records, out, ensure_ascii=False, indent=0)
-            out.write("\n")
+        write_json(path, self._records(block), indent=0)
         return True
 
     def __getstate__(self) -> dict[str, Any]:

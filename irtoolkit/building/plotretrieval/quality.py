@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from irtoolkit.building.pipeline import encoding_notes
 from irtoolkit.building.plotretrieval.annotation import DECISIONS
 from irtoolkit.building.plotretrieval.filters import length_of, overlap
 from irtoolkit.building.plotretrieval.release import Pair
@@ -71,9 +72,7 @@ class Gathered:
 
     def notes(self) -> Iterator[str]:
         """Yields notes for the user: other encodings than UTF-8, and the source of words."""
-        for book in self.books:
-            if book.encoding != "utf-8":
-                yield f"{book.path}: not UTF-8, read as {book.encoding}"
+        yield from encoding_notes((book.path, book.encoding) for book in self.books)
         if self.words != "nltk":
             yield "word overlap without NLTK's data: scikit-learn's words, not those of the paper"
 

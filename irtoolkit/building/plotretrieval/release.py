@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import write_json, write_json_lines
 from irtoolkit.building.plotretrieval.comments import Comment
 from irtoolkit.building.relic.books import ReadBook
 from irtoolkit.building.splits import SPLITS
@@ -68,18 +67,14 @@ def write_release(
     shutil.rmtree(folder / "books", ignore_errors=True)
     for book in books:
         if book.name in used:
-            with atomic_text(folder / "books" / f"{book.name}.json") as out:
-                record = {"book": book.name, "sentences": book.sentences()}
-                json.dump(record, out, ensure_ascii=False)
-                out.write("\n")
+            record = {"book": book.name, "sentences": book.sentences()}
+            write_json(folder / "books" / f"{book.name}.json", record)
     for split in SPLITS:
         path = folder / f"queries-{split}.jsonl"
         path.unlink(missing_ok=True)
         if split in splits:
-            with atomic_text(path) as out:
-                split_pairs = [pair for pair in pairs if pair.book in splits[split]]
-                for query in _queries(split_pairs):
-                    out.write(json.dumps(query, ensure_ascii=False) + "\n")
+            split_pairs = [pair for pair in pairs if pair.book in splits[split]]
+            write_json_lines(path, _queries(split_pairs))
 
 
 def _queries(pairs: Sequence[Pair]) -> Iterable[dict[str, Any]]:
@@ -96,9 +91,10 @@ def _queries(pairs: Sequence[Pair]) -> Iterable[dict[str, Any]]:
 def write_provenance(path: Path, pairs: Sequence[Pair], split_of: Mapping[str, str]) -> None:
     """Writes the source of each pair and the decision on it, as JSON lines."""
     fields = ("plot", "score", "margin", "overlap", "decision")
-    with atomic_text(path) as out:
-        for pair in pairs:
-            line = {
+    write_json_lines(
+        path,
+        (
+            {
                 "query_id": pair.comment.id,
                 "split": split_of.get(pair.book, ""),
                 "passage": pair.gold,
@@ -109,4 +105,6 @@ def write_provenance(path: Path, pairs: Sequence[Pair], split_of: Mapping[str, s
                 "verdict": pair.verdict,
                 "comment": pair.comment.text,
             }
-            out.write(json.dumps(line, ensure_ascii=False) + "\n")
+            for pair in pairs
+        ),
+    )

@@ -6,15 +6,12 @@ file, and by commas or semicolons in a .csv file; `id`, `verdict` and `query` ar
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from irtoolkit.base import sheets
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text, read_lines
-from irtoolkit.base.forms import column_mark
 from irtoolkit.base.near import did_you_mean
 
 NAME = "check.tsv"
@@ -48,7 +45,7 @@ class Row:
 class Verdict:
     """A reader's verdict on a pair: whether it is right, and the text of the query."""
 
-    said: str
+    answer: str
     query: str
 
 
@@ -62,7 +59,7 @@ def write_sheet(path: Path, rows: Sequence[Row]) -> None:
         existing = read_sheet(path)
         ours = {row.id: Verdict(row.verdict, row.query) for row in rows}
         lost = [
-            key for key, verdict in existing.items() if verdict.said and ours.get(key) != verdict
+            key for key, verdict in existing.items() if verdict.answer and ours.get(key) != verdict
         ]
         if lost:
             raise InputError(
@@ -70,23 +67,8 @@ def write_sheet(path: Path, rows: Sequence[Row]) -> None:
                 file=path,
                 remedy=f"give it: --checked {path}, or move it away",
             )
-    with atomic_text(path) as out:
-        sheet = csv.writer(out, delimiter="\t", lineterminator="\n")
-        sheet.writerow(COLUMNS)
-        for row in rows:
-            score = f"{row.score:.4f}"
-            sheet.writerow(
-                (
-                    row.id,
-                    row.verdict,
-                    row.query,
-                    row.passage,
-                    row.book,
-                    row.sentences,
-                    row.decision,
-                    score,
-                )
-            )
+    cells = [{**asdict(row), "score": f"{row.score:.4f}"} for row in rows]
+    sheets.write_sheet(path, COLUMNS, cells)
 
 
 def read_sheet(path: Path, allowed: Collection[str] | None = None) -> dict[str, Verdict]:
@@ -100,38 +82,22 @@ def read_sheet(path: Path, allowed: Collection[str] | None = None) -> dict[str, 
         InputError: no such file, not a sheet, an unknown or repeated id, or another verdict.
     """
     verdicts: dict[str, Verdict] = {}
-    for line, row in _rows(path):
-        key, answer, query = (" ".join((row.get(name) or "").split()) for name in _REQUIRED)
+    remedy = f"keep the first line of the sheet: {', '.join(COLUMNS)}"
+    for line, row in sheets.read_sheet(path, _REQUIRED, remedy):
+        key, answer, query = (" ".join(row[name].split()) for name in _REQUIRED)
         answer = answer.lower()
-        problem, remedy = "", None
+        problem, advice = "", None
         if answer and answer not in VERDICTS:
-            problem, remedy = f"verdict {answer!r}", f"write {', '.join(VERDICTS)}, or nothing"
+            problem, advice = f"verdict {answer!r}", f"write {', '.join(VERDICTS)}, or nothing"
         elif key in verdicts:
-            problem, remedy = f"id {key} appears twice", "leave one row of the two"
+            problem, advice = f"id {key} appears twice", "leave one row of the two"
         elif allowed is not None and key not in allowed:
             problem = f"id {key!r} is not among the {len(allowed)} pairs of this build"
             near = did_you_mean(key, allowed)
-            remedy = f"{near}ids must not be edited; build with the texts and settings of the sheet"
+            advice = f"{near}ids must not be edited; build with the texts and settings of the sheet"
         elif answer == YES and not query:
-            problem, remedy = f"the query of {key} is empty", "keep what describes the plot"
+            problem, advice = f"the query of {key} is empty", "keep what describes the plot"
         if problem:
-            raise InputError(problem, file=path, line=line, remedy=remedy)
+            raise InputError(problem, file=path, line=line, remedy=advice)
         verdicts[key] = Verdict(answer, query)
     return verdicts
-
-
-def _rows(path: Path) -> list[tuple[int, Mapping[str, str | None]]]:
-    """Returns the rows with the lines that they end on."""
-    text = "\n".join(line for _, line in read_lines(path)).removeprefix("\ufeff")
-    read = csv.DictReader(io.StringIO(text), delimiter=column_mark(text.partition("\n")[0]))
-    names = [name.strip() for name in read.fieldnames or ()]
-    absent = [name for name in _REQUIRED if name not in names]
-    if absent:
-        raise InputError(
-            f"no column {absent[0]!r}",
-            file=path,
-            line=1,
-            remedy=f"keep the first line of the sheet: {', '.join(COLUMNS)}",
-        )
-    read.fieldnames = names
-    return [(read.line_num, row) for row in read]

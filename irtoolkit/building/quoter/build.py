@@ -9,35 +9,25 @@ from dataclasses import asdict
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import json_line
 from irtoolkit.base.paths import StrPath
-from irtoolkit.base.progress import tqdm
-from irtoolkit.building.place import (
-    alone,
-    check_same,
-    check_unchanged,
-    describe,
-    is_whole,
-    keep_only,
-    remove_unfinished,
-    write_sources,
-)
+from irtoolkit.building.pipeline import Build, Release, each, is_whole, keep_only, source_line
 from irtoolkit.building.quoter.corpus import Text, look_at
 from irtoolkit.building.quoter.finder import Patterns
 from irtoolkit.building.quoter.quality import Gathered, quality
 from irtoolkit.building.quoter.quotes import QuoteList, read_quotes
 from irtoolkit.building.quoter.recipe import Recipe, Settings, is_code
-from irtoolkit.building.quoter.release import write_release
 from irtoolkit.building.quoter.selection import divided, is_collection, pairs, selected
 from irtoolkit.building.quoter.texts import Finder, Found, formats
 from irtoolkit.building.shelves import digest, text_files
-from irtoolkit.building.splits import SPLITS
+from irtoolkit.building.splits import SPLITS, TRAIN, VAL
 from irtoolkit.datasets.built import described
 from irtoolkit.datasets.quoter_release import file_of
-from irtoolkit.engines.engine import current
 
 # The folder of what is found in each text; it stays, and a later build continues from it.
 FOUND = "occurrences"
-# What SOURCES.txt says first.
+_FIELDS = ("begin", "end", "first", "last", "leaks", "printed")
 _INTRO = (
     "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds the",
     "quotes, and some words of the texts before and after each of them.",
@@ -69,31 +59,25 @@ def build_quoter(
             enough.
     """
     recipe = recipe or Recipe()
-    folder = Path(out)
     lists, files = text_files(quotes, "lists of quotes"), text_files(corpus, "texts")
-    with alone(folder, (FOUND,)):
-        remove_unfinished(folder)
+    with Build.locked(out, (FOUND,), replace) as build:
         listed = read_quotes(lists, recipe.words, recipe.lang, recipe.unit)
-        engine = current()
-        looked = engine.map(look_at, files)
-        texts = list(tqdm(looked, total=len(files), desc="reading", unit="text", leave=False))
+        texts = each(look_at, files, "reading", "text")
         settings = recipe.of(listed.unit, listed.lang or _usual(texts))
         key = digest(
             formats(), listed.content, f"{settings.unit} {settings.context} {settings.alone}"
         )
         patterns = Patterns(listed.quotes, settings.alone)
-        finder = Finder(folder / FOUND, patterns, settings.unit, settings.context, key)
+        finder = Finder(build.folder / FOUND, patterns, settings.unit, settings.context, key)
         whole = digest(key, repr(settings), *(f"{text.file.name} {text.sha}" for text in texts))
-        check_unchanged(folder, whole, replace)
-        _remove_release(folder)
-        check_same(folder, whole, replace)
-        results = engine.map(finder, texts)
-        bar = tqdm(results, total=len(texts), desc="corpus", unit="text", leave=False)
-        done = sum(not written for written in bar)
-        keep_only(finder.folder, {finder.place(text) for text in texts})
+        build.check(whole)
+        _remove_release(build.folder)
+        build.claim(whole)
+        done = sum(not written for written in each(finder, texts, "corpus", "text"))
+        keep_only(finder.folder, [finder.path(text) for text in texts])
         gathered = _gathered(finder, texts, listed, settings)
         gathered.continued = done
-        _write(folder, gathered, whole)
+        build.finish(whole, _write(build.folder, gathered))
         return gathered
 
 
@@ -116,7 +100,7 @@ def _gathered(
 ) -> Gathered:
     """Returns the selected pairs, divided into splits."""
     gathered = Gathered(listed, settings)
-    by_text = {text.file.name: Found.read(finder.place(text)) for text in texts}
+    by_text = {text.file.name: Found.read(finder.path(text)) for text in texts}
     for name, matches in by_text.items():
         gathered.texts[name] = {**matches.about, **matches.totals}
         if is_collection(matches):
@@ -133,7 +117,7 @@ def _gathered(
 
 
 def _nothing(gathered: Gathered) -> InputError:
-    """Says why there is no benchmark."""
+    """Returns the error that no quote has enough contexts, with counts that say why."""
     most = max(gathered.found.values(), default=0)
     where = f"{len(gathered.texts) - len(gathered.collections):,} texts"
     if gathered.collections:
@@ -145,24 +129,42 @@ def _nothing(gathered: Gathered) -> InputError:
     )
 
 
-def _write(folder: Path, gathered: Gathered, key: str) -> None:
-    """Writes the release, report and sources, and last the file that makes it a benchmark."""
-    lang = gathered.settings.lang
-    bounds = write_release(
-        folder / file_of(lang),
-        folder / "contexts.jsonl",
-        gathered.listed.quotes,
-        gathered.pairs,
-        gathered.splits,
-        lang,
+def _write_contexts(folder: Path, gathered: Gathered) -> None:
+    """Writes the pairs, split after split, and beside them the source of each."""
+    lang, quotes = gathered.settings.lang, gathered.listed.quotes
+    lines = [(split, number) for split in SPLITS for number in gathered.splits[split]]
+    release, provenance = folder / file_of(lang), folder / "contexts.jsonl"
+    with atomic_text(release) as out, atomic_text(provenance) as origins:
+        for line, (split, number) in enumerate(lines, 1):
+            pair = gathered.pairs[number]
+            quote = quotes[pair.quote]
+            out.write(f"{pair.left}\t{quote.text}\t{pair.right}\n")
+            record = {
+                "query_id": f"{lang}-{line}",
+                "split": split,
+                "quote": quote.text,
+                "author": quote.author,
+                "source": quote.source,
+                "text": pair.text,
+                **{name: pair.record[name] for name in _FIELDS},
+            }
+            origins.write(json_line(record))
+
+
+def _write(folder: Path, gathered: Gathered) -> Release:
+    """Writes the files of the release; returns its description."""
+    _write_contexts(folder, gathered)
+    train, val = len(gathered.splits[TRAIN]), len(gathered.splits[VAL])
+    sources = [
+        source_line(name, text["title"] or name, text["author"], text["path"])
+        for name, text in gathered.texts.items()
+    ]
+    return Release(
+        "quoter",
+        [split for split in SPLITS if gathered.splits[split]],
+        asdict(gathered.settings),
+        quality(gathered),
+        _INTRO,
+        {"Texts": sources},
+        more={"lang": gathered.settings.lang, "bounds": [train, train + val]},
     )
-    quality(gathered).write(folder)
-    write_sources(folder, _INTRO, {"Texts": [_source(n, t) for n, t in gathered.texts.items()]})
-    splits = [split for split in SPLITS if gathered.splits[split]]
-    more = {"lang": lang, "bounds": list(bounds)}
-    describe(folder, "quoter", splits, key, asdict(gathered.settings), more=more)
-
-
-def _source(name: str, text: dict[str, str]) -> str:
-    author = f", {text['author']}" if text["author"] else ""
-    return f"{name}: {text['title'] or name}{author}; {text['path']}"

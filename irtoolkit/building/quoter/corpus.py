@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import errors_in
 from irtoolkit.building.quoter.letters import Letters
 from irtoolkit.building.reading import Source
 from irtoolkit.building.shelves import TextFile
@@ -57,12 +57,8 @@ def look_at(file: TextFile) -> Text:
         InputError: it cannot be read, is empty, no text, or damaged.
     """
     sha = file.digest()
-    try:
+    with errors_in(file.path):
         source = Source.of(file.opened)
-    except InputError as error:
-        raise InputError(
-            error.found, file=file.path, line=error.line, remedy=error.remedy
-        ) from None
     return Text(file, sha, source.codec, source.errors, source.encoding, source.edges)
 
 

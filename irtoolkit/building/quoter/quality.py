@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from irtoolkit.building.pipeline import encoding_notes
 from irtoolkit.building.quality import (
     Quality,
     Sample,
@@ -68,9 +69,7 @@ class Gathered:
         yield f"{lang}; {settings.context} {settings.unit} on each side"
         read = [*self.listed.encodings.items()]
         read += [(text["path"], text["encoding"]) for text in self.texts.values()]
-        for path, encoding in read:
-            if encoding != "utf-8":
-                yield f"{path}: not UTF-8, read as {encoding}"
+        yield from encoding_notes(read)
         for path in self.collections:
             yield f"{path}: left out, a collection of quotations"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, errors_in
 from irtoolkit.base.languages import common_words, language_of
 from irtoolkit.base.sentences import split_sentences
 from irtoolkit.building.quoter.letters import Unit, letters, tokens, unit_of
@@ -126,13 +126,9 @@ def _check_not_release(file: TextFile, rows: Sequence[tuple[str, str, str]], uni
 
 def _rows(file: TextFile, encodings: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     data = file.read()
-    try:
+    with errors_in(file.path):
         check_encoding(lambda: iter([data]))
         text, encoding = decoded(data)
-    except InputError as error:
-        raise InputError(
-            error.found, file=file.path, line=error.line, remedy=error.remedy
-        ) from None
     if encoding != "utf-8":
         encodings[str(file.path)] = encoding
     for number, line in enumerate(text.splitlines(), 1):

@@ -10,6 +10,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import json_line
 from irtoolkit.building.quoter import contexts, corpus, finder, letters
 from irtoolkit.building.quoter.contexts import side, without
 from irtoolkit.building.quoter.corpus import Piece, Text, pieces
@@ -41,7 +42,7 @@ class Finder:
     context: int
     key: str
 
-    def place(self, text: Text) -> Path:
+    def path(self, text: Text) -> Path:
         """Returns the file of a text."""
         return self.folder / f"{text.file.name}.jsonl"
 
@@ -55,7 +56,7 @@ class Finder:
             InputError: the text cannot be read, or holds no letters.
         """
         key = digest(self.key, text.sha)
-        if _key_in(self.place(text)) == key:
+        if _key_in(self.path(text)) == key:
             return False
         record = {
             "key": key,
@@ -67,17 +68,18 @@ class Finder:
             "lang": text.header.lang,
         }
         search, total, quoted = Search(self.patterns), 0, 0
-        with atomic_text(self.place(text)) as out:
-            _put(out, record)
+        with atomic_text(self.path(text)) as out:
+            out.write(json_line(record))
             for piece in self._pieces(text):
                 begin, end = piece.letters.at.searchsorted([piece.done, piece.safe])
                 total += int(end - begin)
                 for occurrence in search.occurrences(piece):
                     quoted += sum(map(len, self._parts(occurrence)))
-                    _put(out, self._record(piece, occurrence))
+                    out.write(json_line(self._record(piece, occurrence)))
             if not total:
                 raise InputError("there is no text in it", file=text.file.path)
-            _put(out, {"letters": total, "quoted": quoted, "left out": dict(search.left_out)})
+            totals = {"letters": total, "quoted": quoted, "left out": dict(search.left_out)}
+            out.write(json_line(totals))
         return True
 
     def _pieces(self, text: Text) -> Iterator[Piece]:
@@ -117,10 +119,6 @@ def _with_marks(quote: str, text: str, occurrence: Occurrence) -> int:
     if occurrence.first == 0 and text.endswith(marks, 0, occurrence.begin):
         return occurrence.begin - len(marks)
     return occurrence.begin
-
-
-def _put(out: Any, record: dict[str, Any]) -> None:
-    out.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def _key_in(path: Path) -> str | None:

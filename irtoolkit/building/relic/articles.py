@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import errors_in
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import json_line, write_json
 from irtoolkit.base.languages import language_of
-from irtoolkit.base.progress import tqdm
-from irtoolkit.building.place import keep_only
+from irtoolkit.building.pipeline import each, keep_only
 from irtoolkit.building.reading import Source
 from irtoolkit.building.relic import quotations as finding
 from irtoolkit.building.relic import scans, windows
@@ -28,11 +28,10 @@ from irtoolkit.building.relic.portions import Portion, portions
 from irtoolkit.building.relic.quotations import Matching, Quotation, quotations
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.shelves import TextFile
-from irtoolkit.engines.engine import current
 
 # Raised when the same windows are written in another way.
 FORMAT = 2
-# Running heads that are kept as examples.
+# Running heads that are listed as examples.
 _SHOWN = 50
 # Works that are not criticism by their titles (appendix A).
 _NOT_CRITICISM = re.compile(
@@ -56,7 +55,7 @@ class Finder:
     matching: Matching
     key: str
 
-    def place(self, file: TextFile) -> Path:
+    def path(self, file: TextFile) -> Path:
         """Returns the file of a work as a whole."""
         return self.folder / f"{file.name}.json"
 
@@ -66,11 +65,11 @@ class Finder:
 
     def record(self, file: TextFile) -> dict[str, Any]:
         """Returns the record of a work that is done."""
-        content: dict[str, Any] = json.loads(self.place(file).read_text("utf-8"))
+        content: dict[str, Any] = json.loads(self.path(file).read_text("utf-8"))
         return content
 
     def windows(self, file: TextFile) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yields the windows of a work that is done, each after its place in the file, in bytes."""
+        """Yields (position in the file, in bytes; window) of a work that is done."""
         position = 0
         with open(self.listing(file), "rb") as lines:
             for line in lines:
@@ -78,24 +77,19 @@ class Finder:
                 position += len(line)
 
     def __call__(self, file: TextFile) -> bool:
-        """Writes the files of a work, unless they are there; whether they were written.
+        """Writes the files of a work unless they exist; returns whether they were written.
 
         Raises:
             InputError: the work is empty, no text, or damaged.
         """
         key = file.digest(self.key)
-        if _key_in(self.place(file)) == key and self.listing(file).exists():
+        if _key_in(self.path(file)) == key and self.listing(file).exists():
             return False
-        self.place(file).unlink(
-            missing_ok=True
-        )  # the work is not done while its windows are written
-        try:
+        # The work is not done while its windows are written.
+        self.path(file).unlink(missing_ok=True)
+        with errors_in(file.path):
             scan = scans.Scan(Source.of(file.opened))
             quoted = _write(self.listing(file), self._windows(scan.paragraphs()))
-        except InputError as error:
-            raise InputError(
-                error.found, file=file.path, line=error.line, remedy=error.remedy
-            ) from None
         header = scan.source.edges
         record = {
             "key": key,
@@ -111,9 +105,7 @@ class Finder:
             "criticism": _NOT_CRITICISM.search(header.title) is None,
             "quoted": quoted,
         }
-        with atomic_text(self.place(file)) as out:
-            json.dump(record, out, ensure_ascii=False, indent=1)
-            out.write("\n")
+        write_json(self.path(file), record, indent=1)
         return True
 
     def _windows(self, paragraphs: Iterable[scans.Paragraph]) -> Iterator[dict[str, Any]]:
@@ -134,21 +126,19 @@ class Finder:
 
 
 def _write(path: Path, windows: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Writes windows one by one; the words of each book that they quote."""
+    """Writes windows one by one; returns the words of each book that they quote."""
     quoted: Counter[str] = Counter()
     with atomic_text(path) as out:
         for window in windows:
-            out.write(json.dumps(window, ensure_ascii=False) + "\n")
+            out.write(json_line(window))
             quoted[window["book"]] += window["words"]
     return dict(quoted)
 
 
 def find_quotations(finder: Finder, works: Sequence[TextFile]) -> int:
     """Finds the quotations of all works and removes those of others; returns how many were done."""
-    results = current().map(finder, works)
-    bar = tqdm(results, total=len(works), desc="criticism", unit="work", leave=False)
-    done = sum(not written for written in bar)
-    used = [path for file in works for path in (finder.place(file), finder.listing(file))]
+    done = sum(not written for written in each(finder, works, "criticism", "work"))
+    used = [path for file in works for path in (finder.path(file), finder.listing(file))]
     keep_only(finder.folder, used)
     return done
 
@@ -178,8 +168,3 @@ def _key_in(path: Path) -> str | None:
 def formats() -> str:
     """Returns the format numbers of everything that decides windows."""
     return f"{scans.FORMAT}.{finding.FORMAT}.{windows.FORMAT}.{FORMAT}"
-
-
-def quotation_of(record: dict[str, Any]) -> Quotation:
-    """Returns the quotation of a window's record."""
-    return Quotation(**{name: record[name] for name in Quotation.__dataclass_fields__})

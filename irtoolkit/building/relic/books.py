@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, errors_in
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.progress import tqdm
-from irtoolkit.building.place import is_whole
+from irtoolkit.building.pipeline import is_whole, source_line
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.relic.words import Words
 from irtoolkit.building.shelves import TextFile, digest
@@ -57,6 +57,11 @@ class ReadBook:
         """As ids of passages have it."""
         return self.shelved.name
 
+    @property
+    def source_line(self) -> str:
+        """Its line in SOURCES.txt."""
+        return source_line(self.name, self.title, self.author, self.path)
+
     def sentences(self) -> list[str]:
         """Its sentences, read from the shelf."""
         return sentences_of(self.shelved)
@@ -64,7 +69,7 @@ class ReadBook:
 
 def sentences_of(book: ShelvedBook) -> list[str]:
     """Returns the sentences of a book on the shelf."""
-    sentences: list[str] = json.loads((_beside(book.folder)).read_text("utf-8"))
+    sentences: list[str] = json.loads(_beside(book.folder).read_text("utf-8"))
     return sentences
 
 
@@ -115,21 +120,17 @@ def read_books(files: Sequence[TextFile], shelf: Path, clauses: bool) -> list[Re
 
 def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:
     data = file.read()
-    try:
+    with errors_in(file.path):
         if form_of(data) == "text":
             check_encoding(lambda: iter([data]))
         novel = novel_of(data, file.path.stem, name=file.name, file=file.path.name)
-    except InputError as error:
-        raise InputError(
-            error.found, file=file.path, line=error.line, remedy=error.remedy
-        ) from None
     sentences = list(in_clauses(novel.sentences)) if clauses else list(novel.sentences)
     content = digest(*sentences)
     folder = shelf / f"{file.name}-{content[:8]}"
     if not _beside(folder).exists():
         with atomic_text(_beside(folder)) as out:
             json.dump(sentences, out, ensure_ascii=False)
-    title, author = _said(data, novel.title, novel.author)
+    title, author = _credits(data, novel.title, novel.author)
     book = ReadBook(
         ShelvedBook.put(folder, file.name, sentences),
         str(file.path),
@@ -145,8 +146,8 @@ def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:
     return book, np.unique(hashes)
 
 
-def _said(data: bytes, title: str, author: str) -> tuple[str, str]:
-    """Returns title and author, of Markdown's first headings, too."""
+def _credits(data: bytes, title: str, author: str) -> tuple[str, str]:
+    """Returns title and author, which the first headings of Markdown may name, too."""
     head = data[:2000].decode("utf-8", errors="replace")
     fields = {
         match[1].lower(): match[2].strip()
@@ -156,7 +157,7 @@ def _said(data: bytes, title: str, author: str) -> tuple[str, str]:
 
 
 def in_clauses(sentences: Sequence[str]) -> Iterator[str]:
-    """Sentences cut after colons, semicolons and ellipses (§2.1, note 5)."""
+    """Yields sentences cut after colons, semicolons and ellipses (§2.1, note 5)."""
     for sentence in sentences:
         rest = ""
         for part in _CLAUSE.split(sentence):

@@ -11,29 +11,27 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
-from irtoolkit.building.place import (
-    alone,
-    check_same,
-    describe,
-    remove_unfinished,
-    write_sources,
-)
+from irtoolkit.building.pipeline import Build, Release, source_line
 from irtoolkit.building.relic.articles import Finder, find_quotations, formats
 from irtoolkit.building.relic.books import SHELF, ReadBook, read_books, shelf_in
 from irtoolkit.building.relic.quality import Gathered, quality
 from irtoolkit.building.relic.quotations import Matching
-from irtoolkit.building.relic.release import Kept, write_provenance, write_qrels, write_split
+from irtoolkit.building.relic.release import (
+    WindowAt,
+    write_provenance,
+    write_qrels,
+    write_split,
+)
 from irtoolkit.building.shelves import TextFile, digest, text_files
 from irtoolkit.building.splits import SPLITS, TEST, split_books
 
 # The folder of what is found in each work; it stays, and a later build continues from it.
 FOUND = "quotations"
-# What SOURCES.txt says first.
 _INTRO = (
     "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds",
     "all sentences of the books, and up to eight sentences of criticism around each quotation.",
 )
-# What --hide-test takes out of test.json.
+# The judgments that --hide-test leaves out of test.json.
 _HIDDEN = "test.qrels"
 # A work of which so much is quoted from one book is an edition of that book.
 _EDITION = 0.5
@@ -81,19 +79,18 @@ def build_relic(
             or no quotation is found.
     """
     recipe = recipe or Recipe()
-    folder = Path(out)
     novels, articles = text_files(books, "books"), text_files(criticism, "works of criticism")
-    with alone(folder, (FOUND, SHELF)), shelf_in(folder) as shelf:
-        remove_unfinished(folder)
+    folders = (FOUND, SHELF)
+    with Build.locked(out, folders, replace) as build, shelf_in(build.folder) as shelf:
         read = read_books(novels, shelf, recipe.clauses)
         key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
-        finder = Finder(folder / FOUND, [book.shelved for book in read], recipe.matching, key)
+        finder = Finder(build.folder / FOUND, [book.shelved for book in read], recipe.matching, key)
         whole = digest(key, repr(recipe), *(file.digest() for file in articles))
-        check_same(folder, whole, replace)
+        build.claim(whole)
         done = find_quotations(finder, articles)
         gathered = _gathered(finder, articles, read)
         gathered.continued = done
-        _write(folder, gathered, read, recipe, whole)
+        build.finish(whole, _write(build.folder, gathered, recipe))
         return gathered
 
 
@@ -112,7 +109,7 @@ def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[Read
                 continue
             where = (intern(window["book"]), window["start"], window["length"])
             gathered.windows.append(
-                Kept(f"{len(gathered.windows):06d}", file.name, *where, listing, position)
+                WindowAt(f"{len(gathered.windows):06d}", file.name, *where, listing, position)
             )
         gathered.left_out += reasons
         if len(gathered.windows) == before:
@@ -159,10 +156,8 @@ def _left_out(
     return ""
 
 
-def _write(
-    folder: Path, gathered: Gathered, books: Sequence[ReadBook], recipe: Recipe, key: str
-) -> None:
-    """Writes the release, report and sources, and last the file that makes it a benchmark."""
+def _write(folder: Path, gathered: Gathered, recipe: Recipe) -> Release:
+    """Writes the files of the release; returns its description."""
     counts = Counter(window.book for window in gathered.windows)
     splits = split_books(counts, recipe.val, recipe.test)
     split_of = {book: split for split, names in splits.items() for book in names}
@@ -171,7 +166,7 @@ def _write(
     for split, names in splits.items():
         split_windows = [window for window in gathered.windows if split_of[window.book] == split]
         hidden = recipe.hide_test and split == TEST
-        books_of_split = [book for book in books if book.name in names]
+        books_of_split = [book for book in gathered.books if book.name in names]
         write_split(
             folder / f"{split}.json", books_of_split, split_windows, recipe.matching.longest, hidden
         )
@@ -180,21 +175,13 @@ def _write(
     gathered.splits = splits
     write_provenance(folder / "windows.jsonl", gathered.windows, split_of)
     gathered.report = quality(gathered)
-    gathered.report.write(folder)
-    write_sources(folder, _INTRO, _sources(gathered))
-    without = [TEST] if recipe.hide_test and TEST in splits else []
-    describe(folder, "relic", list(splits), key, asdict(recipe), hidden=without)
-
-
-def _sources(gathered: Gathered) -> dict[str, list[str]]:
-    return {
-        "Books": [
-            f"{book.name}: {book.title}{', ' + book.author if book.author else ''}; {book.path}"
-            for book in gathered.books
-        ],
+    sources = {
+        "Books": [book.source_line for book in gathered.books],
         "Criticism": [
-            f"{name}: {record['title']}{', ' + record['author'] if record['author'] else ''};"
-            f" {record['path']}"
+            source_line(name, record["title"], record["author"], record["path"])
             for name, record in gathered.articles.items()
         ],
     }
+    without = [TEST] if recipe.hide_test and TEST in splits else []
+    settings = asdict(recipe)
+    return Release("relic", list(splits), settings, gathered.report, _INTRO, sources, without)

@@ -10,6 +10,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from irtoolkit.base.plurals import number_of
+from irtoolkit.building.pipeline import encoding_notes
 from irtoolkit.building.quality import (
     Quality,
     Sample,
@@ -19,7 +20,7 @@ from irtoolkit.building.quality import (
     sampled,
 )
 from irtoolkit.building.relic.books import ReadBook
-from irtoolkit.building.relic.release import Kept
+from irtoolkit.building.relic.release import WindowAt
 from irtoolkit.building.relic.words import Words
 from irtoolkit.building.splits import TRAIN
 
@@ -54,14 +55,14 @@ class Gathered:
 
     books: list[ReadBook]
     articles: dict[str, dict[str, Any]] = field(default_factory=dict)
-    windows: list[Kept] = field(default_factory=list)
+    windows: list[WindowAt] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     unused: dict[str, list[str]] = field(default_factory=dict)
     splits: dict[str, list[str]] = field(default_factory=dict)
     continued: int = 0
     report: Quality | None = None
 
-    def of_split(self, split: str) -> list[Kept]:
+    def of_split(self, split: str) -> list[WindowAt]:
         """Returns the windows of a split."""
         names = self.splits.get(split, ())
         return [window for window in self.windows if window.book in names]
@@ -70,9 +71,7 @@ class Gathered:
         """Yields notes for the user: other encodings, what is left out and why, uneven splits."""
         read = [(book.path, book.encoding) for book in self.books]
         read += [(record["path"], record["encoding"]) for record in self.articles.values()]
-        for path, encoding in read:
-            if encoding != "utf-8":
-                yield f"{path}: not UTF-8, read as {encoding}"
+        yield from encoding_notes(read)
         for reason, paths in self.unused.items():
             names = ", ".join(Path(path).name for path in paths[:_NAMED])
             more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
@@ -91,7 +90,7 @@ class Gathered:
 
 # Works without a window that are named for each reason.
 _NAMED = 3
-# A split with a smaller share of the windows is said.
+# A split with a smaller share of the windows gets a note.
 _UNEVEN = 0.05
 
 
@@ -138,7 +137,7 @@ def quality(gathered: Gathered) -> Quality:
     )
 
 
-def _read(windows: Sequence[Kept], facts: list[_Facts]) -> Iterator[tuple[str, list[str]]]:
+def _read(windows: Sequence[WindowAt], facts: list[_Facts]) -> Iterator[tuple[str, list[str]]]:
     """Yields the ids of windows and the words of their contexts; the facts of each go to a list."""
     for window in windows:
         record = window.read()
@@ -177,7 +176,7 @@ def _counts(gathered: Gathered, facts: Sequence[_Facts]) -> dict[str, float]:
     }
 
 
-def _shown(window: Kept) -> Sample:
+def _shown(window: WindowAt) -> Sample:
     record = window.read()
     details = {"passage": window.gold, "article": window.article, "ratio": record["ratio"]}
     left, right = " ".join(record["left"]), " ".join(record["right"])

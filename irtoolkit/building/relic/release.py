@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import write_json_lines
 from irtoolkit.building.relic.books import ReadBook
 
 # Values of a list that are written at once.
@@ -16,7 +17,7 @@ _PART = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class WindowAt:
     """A window of the benchmark; its texts stay in the file of its work.
 
     Attributes:
@@ -50,7 +51,7 @@ class Kept:
 
 
 def write_split(
-    path: Path, books: Sequence[ReadBook], windows: Sequence[Kept], longest: int, hidden: bool
+    path: Path, books: Sequence[ReadBook], windows: Sequence[WindowAt], longest: int, hidden: bool
 ) -> None:
     """Writes the file of a split atomically, one book after the other.
 
@@ -61,7 +62,7 @@ def write_split(
         longest: sentences of the longest candidates.
         hidden: whether the places of the quotations are null, as in the test split of the release.
     """
-    by_book: dict[str, list[Kept]] = {book.name: [] for book in books}
+    by_book: dict[str, list[WindowAt]] = {book.name: [] for book in books}
     for window in windows:
         by_book[window.book].append(window)
     with atomic_text(path) as out:
@@ -72,11 +73,10 @@ def write_split(
         out.write("}\n")
 
 
-def _record(book: ReadBook, windows: Sequence[Kept], longest: int, hidden: bool) -> Iterator[str]:
-    """Yields a book as the release has it: quotes, sentences, and the starts of all candidates.
-
-    In parts.
-    """
+def _record(
+    book: ReadBook, windows: Sequence[WindowAt], longest: int, hidden: bool
+) -> Iterator[str]:
+    """Yields a book in parts, as the release has it: quotes, sentences, starts of candidates."""
     yield '{"quotes": {'
     for number, window in enumerate(windows):
         record = window.read()
@@ -94,7 +94,7 @@ def _record(book: ReadBook, windows: Sequence[Kept], longest: int, hidden: bool)
 
 
 def _list(values: Sequence[Any]) -> Iterator[str]:
-    """Yields a list, some thousand values at a time."""
+    """Yields a list as JSON, some thousand values at a time."""
     yield "["
     for start in range(0, len(values), _PART):
         yield (", " if start else "") + _json(list(values[start : start + _PART]))[1:-1]
@@ -105,25 +105,25 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def write_qrels(path: Path, windows: Sequence[Kept]) -> None:
+def write_qrels(path: Path, windows: Sequence[WindowAt]) -> None:
     """Writes the quoted passages of windows as TREC qrels."""
     with atomic_text(path) as out:
         for window in windows:
             out.write(f"{window.query_id} 0 {window.gold} 1\n")
 
 
-def write_provenance(path: Path, windows: Sequence[Kept], split_of: Mapping[str, str]) -> None:
+def write_provenance(path: Path, windows: Sequence[WindowAt], split_of: Mapping[str, str]) -> None:
     """Writes the source of each window, as JSON lines."""
     fields = ("begin", "end", "kind", "words", "ratio", "leaks", "quoted")
-    with atomic_text(path) as out:
-        for window in windows:
-            record = window.read()
-            details = {name: record[name] for name in fields}
-            line = {
-                "query_id": window.query_id,
-                "split": split_of[window.book],
-                "passage": window.gold,
-                "article": window.article,
-                **details,
-            }
-            out.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def line(window: WindowAt) -> dict[str, Any]:
+        record = window.read()
+        origin = {
+            "query_id": window.query_id,
+            "split": split_of[window.book],
+            "passage": window.gold,
+            "article": window.article,
+        }
+        return origin | {name: record[name] for name in fields}
+
+    write_json_lines(path, map(line, windows))

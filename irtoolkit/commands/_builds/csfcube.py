@@ -149,7 +149,7 @@ def _tell(gathered: Gathered) -> None:
         print(table_of(gathered.agreement).to_text().rstrip())
     ids = [str(gathered.place), *(f"{gathered.place}/{facet}" for facet in gathered.facets)]
     counts = (
-        f"{number_of(len(gathered.asked), 'queries')}, {number_of(gathered.pairs, 'pairs', ',')}"
+        f"{number_of(len(gathered.queries), 'queries')}, {number_of(gathered.pairs, 'pairs', ',')}"
     )
     if gathered.quality is not None:
         note(f"{counts}: {', '.join(ids)}")

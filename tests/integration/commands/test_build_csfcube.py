@@ -279,7 +279,7 @@ FAULTS: dict[str, tuple[Callable[[], object], int | None, str]] = {
     "a sheet of another pool": (other_pool, None, "other annotators|another pool"),
     "a broken line": (broken, 4, "fields, and 10 columns"),
     "a column is gone": (
-        lambda: changed(SHEET, lambda r: [row.pop("grade") for row in r]), 1, "no column grade"),
+        lambda: changed(SHEET, lambda r: [row.pop("grade") for row in r]), 1, "no column 'grade'"),
     "somebody else": (
         lambda: shutil.copy(SHEET, "mine/sheets/bib.tsv"), None, "no annotator bib .did you mean bob"),
     "not UTF-8": (lambda: Path(SHEET).write_bytes(b"query_id\tdoc_id\xff"), 1, "not UTF-8"),

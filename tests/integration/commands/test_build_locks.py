@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from irtoolkit.building.place import alone
+from irtoolkit.building.pipeline import Build
 from irtoolkit.cli import main
 
 COMMANDS = {
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("benchmark", COMMANDS)
 def test_the_second_build_is_refused(benchmark: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with alone(Path("mine"), ()):
+    with Build.locked("mine", ()):
         before = sorted(Path("mine").rglob("*"))
         assert main(["build", benchmark, *COMMANDS[benchmark], "-o", "mine"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
@@ -42,12 +42,12 @@ def test_the_second_build_is_refused(benchmark: str, capsys: pytest.CaptureFixtu
 def test_a_killed_build_leaves_a_lock_that_nobody_has() -> None:
     Path("mine").mkdir()
     Path("mine/.lock").touch()
-    with alone(Path("mine"), ()):
+    with Build.locked("mine", ()):
         pass
     assert list(Path("mine").iterdir()) == []
 
 
 def test_a_refused_build_leaves_no_folder() -> None:
-    with pytest.raises(RuntimeError), alone(Path("mine"), ()):
+    with pytest.raises(RuntimeError), Build.locked("mine", ()):
         raise RuntimeError
     assert not Path("mine").exists()

@@ -43,7 +43,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as sheet:
+    with path.open(encoding="utf-8-sig", newline="") as sheet:
         return list(csv.DictReader(sheet, delimiter="\t"))
 
 

@@ -62,7 +62,7 @@ def test_a_bad_document_is_named_with_its_line(tmp_path: Path, record: Any, said
         ("pid,facet\n910000057,method\n12,method\n", 3, "query paper 12 is no document"),
         ("pid,facet\n910000057,aim\n", 2, "no facet 'aim'"),
         ("pid,facet\n910000057,method\n910000057,method\n", 3, "there twice"),
-        ("paper,facet\n910000057,method\n", 1, "no column pid"),
+        ("paper,facet\n910000057,method\n", 1, "no column 'pid'"),
         ("pid,facet\n910000057\n", 2, "1 fields, and 2 columns"),
         ("pid,facet,depth\n910000057,method,0\n", 2, "the depth is '0'"),
         ("pid,facet,depth\n910000057,method,3\n910000057,background,4\n", 3, "two depths"),
@@ -93,7 +93,7 @@ def test_a_sample_is_balanced_and_the_same_again() -> None:
     assert sum(n == 2 for n in Counter(e.query.doc_id for e in drawn).values()) in (7, 8)
     assert sample_queries(DOCS, 24, 5) == drawn
     assert sample_queries(DOCS, 24, 6) != drawn
-    with pytest.raises(InputError, match="500 queries are asked for"):
+    with pytest.raises(InputError, match="500 queries are requested"):
         sample_queries(DOCS, 500, 0)
 
 
