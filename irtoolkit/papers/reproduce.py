@@ -14,14 +14,15 @@ from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
 from irtoolkit.papers.ahead import RunJob, RunsAhead
-from irtoolkit.papers.candidates import pick_candidates
-from irtoolkit.papers.figures import p_values_of, with_figures
+from irtoolkit.papers.data import pick_candidates
 from irtoolkit.papers.results import (
     GroupResult,
     Need,
     RowResult,
     TableResult,
     dataset_of,
+    p_values_of,
+    with_figures,
 )
 from irtoolkit.papers.row_commands import ranked_id, run_name
 from irtoolkit.papers.systems import Training, lacking_of, of_row

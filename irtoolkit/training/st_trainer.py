@@ -26,7 +26,7 @@ from irtoolkit.models.loading import chosen_precision
 from irtoolkit.models.presets import SAVED_AS, Kind
 from irtoolkit.training.checkpoints import model_saver
 from irtoolkit.training.collating import ROWS, Collator
-from irtoolkit.training.contrast import check_contrast
+from irtoolkit.training.gpu_batches import Awaited, FastReading, sent
 from irtoolkit.training.job import DivergedError, StageJob
 from irtoolkit.training.losses import LOSSES, make_loss
 from irtoolkit.training.monitor import TrainingMonitor
@@ -37,9 +37,7 @@ from irtoolkit.training.processes import (
     world_size,
 )
 from irtoolkit.training.query_map import Form
-from irtoolkit.training.reading import FastReading
-from irtoolkit.training.sampling import BatchSampler
-from irtoolkit.training.sending import Awaited, sent
+from irtoolkit.training.sampling import BatchSampler, check_contrast
 from irtoolkit.training.sharding import load_moments, save_shards
 
 _log = logging.getLogger(__name__)

@@ -126,7 +126,7 @@ def read_annotations(
                     remedy="name the datasets that the sheet was made for",
                 )
             if query not in texts[dataset]:
-                raise InputError(f"query {query} is not one of {dataset}", file=path)
+                raise InputError(f"{query} is not in {dataset}", file=path)
             problem = _problem(row, texts[dataset][query])
             if problem is not None:
                 raise InputError(f"{dataset} {query}: {problem}", file=path)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TableCell
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.papers.analyses.charts import Chart
 from irtoolkit.retrievers.settings import parse_settings
 from irtoolkit.runs import Run
 
+T = TypeVar("T")
 # The names of a row to the figures that a paper prints in it; None where it prints none.
 Printed = Mapping[tuple[str, ...], Sequence[float | None]]
 
@@ -82,6 +82,19 @@ class FigureTable:
     columns: tuple[Column, ...]
     rows: tuple[FigureRow, ...]
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        title: str,
+        names: str | tuple[str, ...],
+        columns: Sequence[Column],
+        figures: Mapping[Any, Sequence[TableCell]],
+    ) -> Self:
+        """Returns a table of figures by the names of their rows, each one text or several."""
+        rows = tuple(FigureRow(_texts(key), tuple(values)) for key, values in figures.items())
+        return cls(name, title, _texts(names), tuple(columns), rows)
+
     def with_reported(self, printed: Printed) -> FigureTable:
         """Returns the table with the paper's figures; rows that only the paper has come last."""
         rows = [
@@ -95,6 +108,58 @@ class FigureTable:
             if names not in present
         ]
         return replace(self, rows=tuple(rows))
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars side by side for each of some groups.
+
+    Attributes:
+        name: the name of its file.
+        x, y: labels of the axes.
+        groups: names of the groups along the x axis.
+        series: name of a series to the height of its bar in each group; None for no bar.
+    """
+
+    name: str
+    x: str
+    y: str
+    groups: Sequence[str]
+    series: Mapping[str, Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class Grids:
+    """Grids of counts side by side, each count written into its cell.
+
+    Attributes:
+        name: the name of its file.
+        steps: the labels of rows and columns, both alike.
+        panels: names of rows and columns of a grid to its counts, rows first.
+    """
+
+    name: str
+    steps: Sequence[str]
+    panels: Mapping[tuple[str, str], Sequence[Sequence[int]]]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Curves over ranks on a logarithmic axis.
+
+    Attributes:
+        name: the name of its file.
+        x, y: labels of the axes.
+        curves: name of a curve to its points.
+    """
+
+    name: str
+    x: str
+    y: str
+    curves: Mapping[str, Sequence[tuple[float, float]]]
+
+
+Chart = Bars | Grids | Curves
 
 
 @dataclass(frozen=True)
@@ -129,6 +194,16 @@ class Given:
     sheets: tuple[Path, ...] = ()
     sheet: Path | None = None
     system: str = ""
+
+    def check_complete(self, query_ids: Iterable[str]) -> None:
+        """Raises InputError for a ranking that lacks queries.
+
+        Raises:
+            InputError: it has no document for some query; names the first.
+        """
+        wanted = list(query_ids)
+        for name, run in self.runs.items():
+            check_complete(run, name, wanted)
 
 
 @dataclass(frozen=True)
@@ -189,14 +264,18 @@ class Analysis:
         raise NotImplementedError
 
 
-def records(dataset: Dataset, kind: Callable[[Any], bool], description: str) -> list[Any]:
-    """Returns the queries of a dataset, which must be of a kind.
+def _texts(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
+
+
+def records(dataset: Dataset, kind: type[T], description: str) -> list[T]:
+    """Returns the queries of a dataset, which must be records of a class.
 
     Raises:
         InputError: it has none, or others.
     """
     queries = dataset.queries()
-    if not queries or not kind(queries[0]):
+    if not queries or not isinstance(queries[0], kind):
         raise InputError(
             f"dataset {dataset.id} has no {description}",
             remedy="name a dataset of the analysis' benchmark; irtoolkit datasets lists them",
@@ -204,7 +283,7 @@ def records(dataset: Dataset, kind: Callable[[Any], bool], description: str) -> 
     return queries
 
 
-def complete(run: Run, name: str, query_ids: Sequence[str]) -> None:
+def check_complete(run: Run, name: str, query_ids: Sequence[str]) -> None:
     """Raises InputError for a run that lacks queries.
 
     Raises:

@@ -10,16 +10,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
 from irtoolkit.datasets.csfcube_records import AFTER, AGREEMENT, BEFORE, CSFCubeQrel
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.papers.analyses._csfcube import facets_of
-from irtoolkit.papers.analyses.base import (
-    Analysis,
-    Column,
-    FigureRow,
-    FigureTable,
-    Findings,
-    Given,
-    Printed,
-)
+from irtoolkit.papers.analyses._queries import facets_of
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureTable, Findings, Given, Printed
 
 
 @dataclass(frozen=True)
@@ -56,14 +48,14 @@ class CSFCubeAgreement(Analysis):
 
         (dataset,) = inputs.datasets[:1]
         grades = judged(dataset)
-        rows = []
+        figures = {}
         for stage in (BEFORE, AFTER):
             for facet, queries in facets_of(dataset).items():
                 stages = [self.of_query(grades[query], stage) for query in queries]
-                rows.append(FigureRow((facet, stage), tuple(medians(stages))))
-        columns = tuple(Column(name) for name in STATISTICS)
+                figures[facet, stage] = medians(stages)
+        columns = [Column(name) for name in STATISTICS]
         title = "Agreement of the annotators: medians over queries"
-        table = FigureTable("agreement", title, ("facet", "adjudication"), columns, tuple(rows))
+        table = FigureTable.of("agreement", title, ("facet", "adjudication"), columns, figures)
         return Findings((table,), notes=(self._about_missing(grades),))
 
     def of_query(self, rows: Sequence[CSFCubeQrel], stage: str) -> Floats:

@@ -9,17 +9,16 @@ from typing import ClassVar
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TableCell
 from irtoolkit.datasets.csfcube_records import GRADES, CSFCubeQrel
-from irtoolkit.papers.analyses._csfcube import facets_of
+from irtoolkit.papers.analyses._queries import facets_of
 from irtoolkit.papers.analyses.base import (
     Analysis,
+    Bars,
     Column,
-    FigureRow,
     FigureTable,
     Findings,
     Given,
     Printed,
 )
-from irtoolkit.papers.analyses.charts import Bars
 
 # The source that puts a cited paper into a pool.
 CITED = "cited"
@@ -55,7 +54,7 @@ class CSFCubeCitations(Analysis):
                 f"no candidate of {dataset.id} has the source {CITED!r}",
                 remedy="the file of pools must name what put a paper into a pool",
             )
-        rows = tuple(FigureRow((facet,), _figures(grades)) for facet, grades in counts.items())
+        figures = {facet: _figures(grades) for facet, grades in counts.items()}
         columns = (
             Column("cited"),
             *(Column(f"grade {grade}") for grade in GRADES),
@@ -67,7 +66,7 @@ class CSFCubeCitations(Analysis):
             for facet, grades in counts.items()
         }
         chart = Bars("grades", "grade", "% of cited papers", list(map(str, GRADES)), shares)
-        return Findings((FigureTable("grades", title, ("facet",), columns, rows),), (chart,))
+        return Findings((FigureTable.of("grades", title, "facet", columns, figures),), (chart,))
 
 
 def _figures(grades: Mapping[int, int]) -> tuple[TableCell, ...]:

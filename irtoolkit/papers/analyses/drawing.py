@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtoolkit.base.errors import needs_extra
-from irtoolkit.papers.analyses.charts import Bars, Chart, Curves, Grids
+from irtoolkit.papers.analyses.base import Bars, Chart, Curves, Grids
 from irtoolkit.reports.figures import HIGH, LINES, WIDE, logarithmic, save_figure
 from irtoolkit.reports.palette import LIGHT
 

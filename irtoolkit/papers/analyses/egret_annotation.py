@@ -31,10 +31,17 @@ from irtoolkit.papers.analyses._annotations import (
     read_annotations,
     unigram_overlap,
 )
-from irtoolkit.papers.analyses._egret import contexts_of
-from irtoolkit.papers.analyses._labelling import agreement_of
-from irtoolkit.papers.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings, Given
-from irtoolkit.papers.analyses.charts import Bars
+from irtoolkit.papers.analyses._queries import example_contexts
+from irtoolkit.papers.analyses.base import (
+    Analysis,
+    Bars,
+    Column,
+    FigureRow,
+    FigureTable,
+    Findings,
+    Given,
+)
+from irtoolkit.papers.analyses.labelling import agreement_of
 
 Reported = Mapping[str, tuple[float | None, ...]]
 # Table 2: valid examples, extracted ones, percent.
@@ -128,7 +135,7 @@ class EgretAnnotation(Analysis):
 
 def _texts(dataset: Dataset) -> dict[str, Text]:
     """Returns query id to its example."""
-    contexts, golds = contexts_of(dataset), dataset.relevant()
+    contexts, golds = example_contexts(dataset), dataset.relevant()
     docs = dataset.docs_store()
     return {
         query: Text(context, docs.get(golds[query][0]).default_text())

@@ -13,25 +13,22 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TableCell
 from irtoolkit.datasets.strictjson import read_jsonl
-from irtoolkit.papers.analyses._egret import best_others, contexts_of
-from irtoolkit.papers.analyses._labelling import agreement_of
-from irtoolkit.papers.analyses._sheets import Filled, Sheet
+from irtoolkit.papers.analyses._queries import best_others, example_contexts
+from irtoolkit.papers.analyses._sheets import FilledSheets, Sheet, check_keys
 from irtoolkit.papers.analyses.base import (
     Analysis,
     Column,
-    FigureRow,
     FigureTable,
     Findings,
     Given,
-    complete,
+    check_complete,
 )
+from irtoolkit.papers.analyses.labelling import agreement_of
 from irtoolkit.runs import Run
 
 GOLD, RANK, RATING = "that was there", "rank", "rating"
 RATINGS = ("1", "2", "3", "4", "5")
 LETTERS = "ABCDEFGHIJ"
-# Sheet by file name: (query, letter) to what was written.
-Sheets = Mapping[str, Mapping[tuple[str, ...], Filled]]
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class EgretRanking(Analysis):
         if inputs.sheet is None:
             filled = sheet.read(inputs.sheets)
             return _counted(filled, items, [GOLD, *systems], ranks)
-        contexts = contexts_of(inputs.datasets[0])
+        contexts = example_contexts(inputs.datasets[0])
         rows = [
             {
                 "query": query,
@@ -107,7 +104,7 @@ class EgretRanking(Analysis):
             return str(docs.get(doc).default_text())
 
         queries = _generated_for(
-            generated, [q for q in contexts_of(dataset) if q in golds], dataset.id
+            generated, [q for q in example_contexts(dataset) if q in golds], dataset.id
         )
         if self.begins:
             queries = [
@@ -150,7 +147,7 @@ def _not_first(
     """Returns the queries whose example no system ranks first, and each system's best other one."""
     remaining, outputs = list(queries), {}
     for name, run in runs.items():
-        complete(run, name, remaining)
+        check_complete(run, name, remaining)
         outputs[name] = best_others(run, remaining, golds)
         remaining = [
             query
@@ -188,21 +185,19 @@ def _generated(files: str, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]
 
 
 def _counted(
-    filled: Sheets,
+    filled: FilledSheets,
     items: Mapping[str, Mapping[str, tuple[str, str]]],
     systems: Sequence[str],
     ranks: tuple[str, ...],
 ) -> Findings:
     """Returns the figures of each system."""
-    for name, sheet in filled.items():
-        strange = next((key for key in sheet if key[1] not in items.get(key[0], ())), None)
-        if strange is not None:
-            raise InputError(
-                f"{' '.join(strange)} is not in the sample",
-                file=name,
-                remedy="give the dataset, runs and settings that the sheet was made with",
-            )
-    rows = []
+    check_keys(
+        filled,
+        {(query, letter) for query, letters in items.items() for letter in letters},
+        "the sample",
+        "give the dataset, runs and settings that the sheet was made with",
+    )
+    rows = {}
     for system in systems:
         keys = [
             (query, letter)
@@ -219,8 +214,7 @@ def _counted(
         ranked = _values(filled, keys, RANK)
         first = 100 * ranked.count(1) / len(ranked) if ranked else float("nan")
         rated = _values(filled, keys, RATING)
-        figures = (_mean(ranked), first, alphas[0], _mean(rated), alphas[1])
-        rows.append(FigureRow((system,), figures))
+        rows[system] = (_mean(ranked), first, alphas[0], _mean(rated), alphas[1])
     columns = (
         Column("mean rank"),
         Column("ranked best, %", 1),
@@ -229,10 +223,10 @@ def _counted(
         Column("α of ratings", 3),
     )
     title = f"{len(items)} contexts, judged by {len(filled)}"
-    return Findings((FigureTable("ranking", title, ("example",), columns, tuple(rows)),))
+    return Findings((FigureTable.of("ranking", title, "example", columns, rows),))
 
 
-def _values(filled: Sheets, keys: Sequence[tuple[str, str]], column: str) -> list[int]:
+def _values(filled: FilledSheets, keys: Sequence[tuple[str, str]], column: str) -> list[int]:
     """Returns people's values in a column."""
     return [
         int(sheet[key][column])

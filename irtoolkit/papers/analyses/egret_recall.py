@@ -9,16 +9,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
-from irtoolkit.papers.analyses.base import (
-    Analysis,
-    Column,
-    FigureRow,
-    FigureTable,
-    Findings,
-    Given,
-    complete,
-)
-from irtoolkit.papers.analyses.charts import Curves
+from irtoolkit.papers.analyses.base import Analysis, Column, Curves, FigureTable, Findings, Given
 
 
 @dataclass(frozen=True)
@@ -38,8 +29,7 @@ class EgretRecall(Analysis):
         from irtoolkit.scoring.score import score
 
         dataset = inputs.datasets[0]
-        for name, run in inputs.runs.items():
-            complete(run, name, dataset.query_ids())
+        inputs.check_complete(dataset.query_ids())
         scores = score(dataset, dict(inputs.runs), ["Rank"])
         ranks = {name: scores.values(name, "Rank") for name in scores.systems}
         for name, values in ranks.items():
@@ -51,14 +41,12 @@ class EgretRecall(Analysis):
                 )
         last = int(max(values.max() for values in ranks.values()))
         depths = sorted({*(10**i * k for i in range(9) for k in (1, 3) if 10**i * k < last), last})
-        rows = tuple(
-            FigureRow((name,), (*recalls(values, depths), float(values.mean())))
-            for name, values in ranks.items()
-        )
+        figures = {
+            name: [*recalls(values, depths), float(values.mean())] for name, values in ranks.items()
+        }
         columns = (*(Column(f"R@{depth}", 1) for depth in depths), Column("mean rank", 1))
-        table = FigureTable(
-            "recall", "Recall in percent, and mean rank", ("system",), columns, rows
-        )
+        title = "Recall in percent, and mean rank"
+        table = FigureTable.of("recall", title, "system", columns, figures)
         steps = sorted({round(last ** (i / 120)) for i in range(121)})
         curves = {
             name: list(zip(map(float, steps), recalls(values, steps), strict=True))

@@ -10,17 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.papers.analyses._egret import best_others, contexts_of
+from irtoolkit.papers.analyses._queries import best_others, example_contexts
 from irtoolkit.papers.analyses._rouge import Rouge
-from irtoolkit.papers.analyses.base import (
-    Analysis,
-    Column,
-    FigureRow,
-    FigureTable,
-    Findings,
-    Given,
-    complete,
-)
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureTable, Findings, Given
 
 TOP = "highest ROUGE-L"
 # Query id, or who gives an example, to the id of the example and its ROUGE-L.
@@ -51,7 +43,7 @@ class EgretRouge(Analysis):
 
     def find(self, inputs: Given) -> Findings:
         dataset = inputs.datasets[0]
-        contexts, relevant = contexts_of(dataset), dataset.relevant()
+        contexts, relevant = example_contexts(dataset), dataset.relevant()
         if self.queries < 1 or self.cases < 0:
             raise InputError(f"{self.queries} queries and {self.cases} cases")
         ids = [query for query in contexts if query in relevant]
@@ -60,25 +52,26 @@ class EgretRouge(Analysis):
         docs = {doc.doc_id: doc.default_text() for doc in dataset.docs_iter()}
         rouge = Rouge(list(docs.values()))
         highest = _highest(rouge, golds, docs)
-        rows = [FigureRow(("any example",), (self._by_chance(rouge, golds, docs), None, None))]
+        inputs.check_complete(drawn)
+        rows: dict[str, tuple[float | None, ...]] = {
+            "any example": (self._by_chance(rouge, golds, docs), None, None)
+        }
         cases = []
         for name, run in inputs.runs.items():
-            complete(run, name, drawn)
             others = best_others(run, drawn, {query: [gold] for query, gold in golds.items()})
             scored = {q: (doc, rouge.of(docs[golds[q]], docs[doc])) for q, doc in others.items()}
             first = [run.ranking(query)[0].doc_id == gold for query, gold in golds.items()]
-            rows.append(FigureRow((name,), _figures(scored, highest, first)))
+            rows[name] = _figures(scored, highest, first)
             cases += [
                 _case(query, golds[query], {name: scored[query], TOP: highest[query]}, docs)
                 for query in drawn[: self.cases]
                 if query in scored
             ]
         top = float(np.mean([value for _, value in highest.values()]))
-        rows.append(FigureRow((TOP,), (top, None, None)))
+        rows[TOP] = (top, None, None)
         columns = (Column("ROUGE-L", 3), Column("is the highest, %"), Column("R@1, %"))
         title = f"ROUGE-L with the example that was there, {len(drawn)} contexts"
-        table = FigureTable("rouge", title, ("example",), columns, tuple(rows))
-        return Findings((table, *cases))
+        return Findings((FigureTable.of("rouge", title, "example", columns, rows), *cases))
 
     def _by_chance(self, rouge: Rouge, golds: Mapping[str, str], docs: Mapping[str, str]) -> float:
         """Returns the mean ROUGE-L of an example drawn at random."""
@@ -111,8 +104,8 @@ def _case(query: str, gold: str, others: Scored, docs: Mapping[str, str]) -> Fig
 
     `others` is who gives an example to it and its ROUGE-L.
     """
-    rows = [FigureRow(("that was there",), (None, docs[gold]))]
-    rows += [FigureRow((name,), (value, docs[doc])) for name, (doc, value) in others.items()]
+    rows: dict[str, tuple[float | None, str]] = {"that was there": (None, docs[gold])}
+    rows |= {name: (value, docs[doc]) for name, (doc, value) in others.items()}
     label = "-".join([query, *list(others)[:1]])
     columns = (Column("ROUGE-L", 3), Column("text"))
-    return FigureTable(label, f"Context {query}", ("example",), columns, tuple(rows))
+    return FigureTable.of(label, f"Context {query}", "example", columns, rows)

@@ -12,10 +12,10 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.papers.analyses._labelling import check_queries
-from irtoolkit.papers.analyses._quoter import at_least_one
-from irtoolkit.papers.analyses._sheets import Filled, Sheet, majority
-from irtoolkit.papers.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings, Given
+from irtoolkit.papers.analyses._queries import at_least_one
+from irtoolkit.papers.analyses._sheets import FilledSheets, Sheet, majority
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureTable, Findings, Given
+from irtoolkit.papers.analyses.labelling import check_queries
 from irtoolkit.reports.overlap import Overlap
 from irtoolkit.runs import Run
 
@@ -159,42 +159,34 @@ class _Study:
         )
         alone = grid & (grid.sum(axis=1) == 1)[:, None]
         rescued = grid & ~grid[:, :1]
-        rows = [
-            FigureRow((name,), tuple(int(part[:, i].sum()) for part in (grid, alone, rescued)))
+        rows: dict[str, tuple[int | None, ...]] = {
+            name: tuple(int(part[:, i].sum()) for part in (grid, alone, rescued))
             for i, name in enumerate(self.systems)
-        ]
-        rows.append(FigureRow(("any of them",), (int(grid.any(axis=1).sum()), None, None)))
+        }
+        rows["any of them"] = (int(grid.any(axis=1).sum()), None, None)
         columns = (
             Column(f"found at {self.cutoff}", 0),
             Column("alone", 0),
             Column(f"missed by {self.systems[0]}", 0),
         )
-        return FigureTable(
-            "found",
-            f"what each system finds of {len(self.cases)} queries",
-            ("system",),
-            columns,
-            tuple(rows),
-        )
+        title = f"what each system finds of {len(self.cases)} queries"
+        return FigureTable.of("found", title, "system", columns, rows)
 
     def shared(self) -> FigureTable:
         """Returns the terms that queries share with relevant documents, found or missed."""
         parts: dict[str, list[int]] = {"found": [], "missed": []}
         for case in self.cases:
             parts["found" if self.finds(case, 0) else "missed"].append(len(self.share(case)))
-        rows = tuple(
-            FigureRow(
-                (part,),
-                (len(counts), float(np.mean(counts)), 100 * float(np.mean(np.array(counts) == 0))),
-            )
+        rows = {
+            part: (len(counts), float(np.mean(counts)), 100 * float(np.mean(np.equal(counts, 0))))
             for part, counts in parts.items()
             if counts
-        )
+        }
         columns = (Column("queries", 0), Column("shared terms"), Column("% without any", 1))
-        return FigureTable("shared", f"by {self.systems[0]}", ("relevant",), columns, rows)
+        return FigureTable.of("shared", f"by {self.systems[0]}", "relevant", columns, rows)
 
-    def reasons(self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]]) -> FigureTable:
-        """Reasons, and how many queries of each the other systems find."""
+    def reasons(self, filled: FilledSheets) -> FigureTable:
+        """Returns the reasons, and how many queries of each the other systems find."""
         by_query = {case.query: case for case in self.cases}
         check_queries(filled, by_query, self.dataset.id)
         by_reason: dict[str, list[Case]] = {reason: [] for reason in REASONS}
@@ -203,14 +195,11 @@ class _Study:
             if reason is not None:
                 by_reason[reason].append(by_query[key[0]])
         others = range(1, len(self.systems))
-        rows = tuple(
-            FigureRow(
-                (reason,),
-                (len(cases), *(sum(self.finds(case, i) for case in cases) for i in others)),
-            )
+        rows = {
+            reason: (len(cases), *(sum(self.finds(case, i) for case in cases) for i in others))
             for reason, cases in by_reason.items()
-        )
+        }
         columns = (Column("queries", 0), *(Column(f"{self.systems[n]} finds", 0) for n in others))
         count = sum(map(len, by_reason.values()))
         title = f"{count} queries that {self.systems[0]} misses, by reason"
-        return FigureTable("reasons", title, (REASON,), columns, rows)
+        return FigureTable.of("reasons", title, REASON, columns, rows)

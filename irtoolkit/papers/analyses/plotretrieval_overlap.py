@@ -8,14 +8,13 @@ from typing import ClassVar, Literal
 
 from irtoolkit.papers.analyses.base import (
     Analysis,
+    Bars,
     Column,
-    FigureRow,
     FigureTable,
     Findings,
     Given,
     Printed,
 )
-from irtoolkit.papers.analyses.charts import Bars
 
 
 def _printed() -> Printed:
@@ -72,13 +71,13 @@ class PlotOverlap(Analysis):
         overlaps = {
             dataset.id: query_overlap(dataset, words, rel=self.rel) for dataset in inputs.datasets
         }
-        rows = tuple(
-            FigureRow((name,), (100 * dataset.by_pair, 100 * dataset.by_query))
-            for name, dataset in overlaps.items()
-        )
+        rows = {
+            name: (100 * overlap.by_pair, 100 * overlap.by_query)
+            for name, overlap in overlaps.items()
+        }
         columns = (Column("overlap"), Column("by query"))
         title = "Words of a query that a relevant document has, percent"
-        table = FigureTable("overlap", title, ("dataset",), columns, rows)
-        heights = [100 * dataset.by_pair for dataset in overlaps.values()]
+        table = FigureTable.of("overlap", title, "dataset", columns, rows)
+        heights = [by_pair for by_pair, _ in rows.values()]
         chart = Bars("overlap", "", "word overlap, %", list(overlaps), {"overlap": heights})
         return Findings((table,), (chart,), tuple(notes))

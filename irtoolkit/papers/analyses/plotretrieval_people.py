@@ -11,14 +11,13 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.papers.analyses._sheets import Filled, Sheet
 from irtoolkit.papers.analyses.base import (
     Analysis,
+    Bars,
     Column,
     FigureRow,
     FigureTable,
     Findings,
     Given,
-    complete,
 )
-from irtoolkit.papers.analyses.charts import Bars
 
 CHOSEN, YES = "chosen", "yes"
 SHEET = Sheet(("query", "candidate"), ("text", "passage"), {CHOSEN: (YES,)})
@@ -48,6 +47,7 @@ class PlotPeople(Analysis):
         filled = SHEET.read(inputs.sheets)
         chosen = {name: _choices(name, choices, pools) for name, choices in filled.items()}
         queries = sorted({query for choices in chosen.values() for query in choices})
+        inputs.check_complete(queries)
         rows = [
             FigureRow((name,), (len(choices), 100 * _accuracy(choices, golds)))
             for name, choices in chosen.items()
@@ -55,7 +55,6 @@ class PlotPeople(Analysis):
         shares = [100 * _accuracy(choices, golds) for choices in chosen.values()]
         rows.append(FigureRow(("people, mean",), (len(queries), sum(shares) / len(shares))))
         for name, run in inputs.runs.items():
-            complete(run, name, queries)
             first = {query: run.ranking(query)[0].doc_id for query in queries}
             rows.append(FigureRow((name,), (len(queries), 100 * _accuracy(first, golds))))
         columns = (Column("queries", 0), Column("accuracy, %"))

@@ -8,16 +8,8 @@ from typing import ClassVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.papers.analyses._quoter import MASK, at_least_one, contexts_of, golds_of
-from irtoolkit.papers.analyses.base import (
-    Analysis,
-    Column,
-    FigureRow,
-    FigureTable,
-    Findings,
-    Given,
-    complete,
-)
+from irtoolkit.papers.analyses._queries import MASK, at_least_one, golds_of, quote_contexts
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureTable, Findings, Given
 
 
 @dataclass(frozen=True)
@@ -45,32 +37,29 @@ class QuoterCases(Analysis):
     def find(self, inputs: Given) -> Findings:
         at_least_one(cases=self.cases, hits=self.hits)
         dataset = inputs.datasets[0]
-        contexts, golds, quotes = contexts_of(dataset), golds_of(dataset), dataset.docs_store()
+        contexts, golds, quotes = quote_contexts(dataset), golds_of(dataset), dataset.docs_store()
         if self.query is not None and self.query not in contexts:
             guess = did_you_mean(self.query, contexts)
             raise InputError(f"no context {self.query!r} in {dataset.id}", remedy=guess or None)
         ids = list(contexts)
         drawn = random.Random(self.seed).sample(ids, min(self.cases, len(ids)))
         chosen = [self.query] if self.query is not None else drawn
+        inputs.check_complete(chosen)
         tables = []
         for name, run in inputs.runs.items():
-            complete(run, name, chosen)
             for query in chosen:
-                rows = tuple(
-                    FigureRow(
-                        (str(rank),),
-                        (
-                            row.score,
-                            "*" if row.doc_id == golds.get(query) else "",
-                            quotes.get(row.doc_id).text,
-                        ),
+                rows = {
+                    str(rank): (
+                        row.score,
+                        "*" if row.doc_id == golds.get(query) else "",
+                        quotes.get(row.doc_id).text,
                     )
                     for rank, row in enumerate(run.ranking(query)[: self.hits], 1)
-                )
+                }
                 columns = (Column("score", 3), Column("gold"), Column("quote"))
                 label = query if len(inputs.runs) == 1 else f"{query}-{name}"
                 title = f"{query}, {name}: {contexts[query].with_mask(MASK)}"
-                tables.append(FigureTable(label, title, ("rank",), columns, rows))
+                tables.append(FigureTable.of(label, title, "rank", columns, rows))
         marked = any("*" in row.values for table in tables for row in table.rows)
         return Findings(
             tuple(tables), notes=("* the quote that was in the context.",) if marked else ()

@@ -9,17 +9,16 @@ from itertools import pairwise
 from typing import ClassVar
 
 from irtoolkit.datasets.quoter_release import FILES, SPLITS
-from irtoolkit.papers.analyses._quoter import contexts_of, golds_of
+from irtoolkit.papers.analyses._queries import golds_of, quote_contexts
 from irtoolkit.papers.analyses.base import (
     Analysis,
+    Bars,
     Column,
-    FigureRow,
     FigureTable,
     Findings,
     Given,
     Printed,
 )
-from irtoolkit.papers.analyses.charts import Bars
 
 # The most contexts of a quote in each range but the last.
 BOUNDS = (10, 20, 50, 100)
@@ -46,15 +45,15 @@ class QuoterContexts(Analysis):
     def find(self, inputs: Given) -> Findings:
         counts: dict[str, Counter[str]] = {}
         for dataset in inputs.datasets:
-            contexts_of(dataset)
+            quote_contexts(dataset)
             whole = "/".join(part for part in dataset.id.split("/") if part not in SPLITS)
             counts.setdefault(whole, Counter()).update(golds_of(dataset).values())
-        rows = tuple(FigureRow((whole,), _ranges(counter)) for whole, counter in counts.items())
+        rows = {whole: _ranges(counter) for whole, counter in counts.items()}
         names = _names()
         columns = (Column("quotes", 0), *(Column(name, 0) for name in names))
         title = "Quotes by the number of their contexts"
-        table = FigureTable("quotes", title, ("dataset",), columns, rows)
-        series = {row.names[0]: [int(str(n)) for n in row.values[1:]] for row in rows}
+        table = FigureTable.of("quotes", title, "dataset", columns, rows)
+        series = {whole: ranges[1:] for whole, ranges in rows.items()}
         return Findings((table,), (Bars("quotes", "contexts of a quote", "quotes", names, series),))
 
 

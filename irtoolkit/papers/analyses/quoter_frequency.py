@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from irtoolkit.datasets.quoter_release import band_names
-from irtoolkit.papers.analyses._quoter import contexts_of, golds_of
+from irtoolkit.papers.analyses._queries import golds_of, quote_contexts
 from irtoolkit.papers.analyses.base import (
     Analysis,
+    Bars,
     Column,
-    FigureRow,
     FigureTable,
     Findings,
     Given,
     Printed,
-    complete,
 )
-from irtoolkit.papers.analyses.charts import Bars
 
 MEASURES = ("RR", "nDCG@5")
 
@@ -51,35 +49,29 @@ class QuoterFrequency(Analysis):
         from irtoolkit.scoring.score import score
 
         dataset = inputs.datasets[0]
-        ids, golds = list(contexts_of(dataset)), golds_of(dataset)
-        for name, run in inputs.runs.items():
-            complete(run, name, ids)
+        ids, golds = list(quote_contexts(dataset)), golds_of(dataset)
+        inputs.check_complete(ids)
         scores = score(dataset, dict(inputs.runs), list(MEASURES))
         parts = dataset.breakdown("frequency")
-        counts = tuple(
-            FigureRow((part,), (len(queries), len({golds[query] for query in queries})))
+        counts = {
+            part: (len(queries), len({golds[query] for query in queries}))
             for part, queries in parts.items()
-        )
-        rows = tuple(
-            FigureRow((name, part), (*(scores[name].over(queries)[m] for m in MEASURES),))
+        }
+        figures = {
+            (name, part): [scores[name].over(queries)[m] for m in MEASURES]
             for name in scores.systems
             for part, queries in parts.items()
-        )
+        }
         title = "Results by how often train has the quote"
         columns = tuple(Column(measure, 3) for measure in MEASURES)
+        of_counts = (Column("contexts", 0), Column("quotes", 0))
         tables = (
-            FigureTable(
-                "quotes",
-                "Contexts and their quotes",
-                ("quote",),
-                (Column("contexts", 0), Column("quotes", 0)),
-                counts,
-            ),
-            FigureTable("frequency", title, ("system", "quote"), columns, rows),
+            FigureTable.of("quotes", "Contexts and their quotes", "quote", of_counts, counts),
+            FigureTable.of("frequency", title, ("system", "quote"), columns, figures),
         )
         series = {
             measure if len(scores) == 1 else f"{measure}, {name}": [
-                float(str(row.values[i])) for row in rows if row.names[0] == name
+                figures[name, part][i] for part in parts
             ]
             for name in scores.systems
             for i, measure in enumerate(MEASURES)

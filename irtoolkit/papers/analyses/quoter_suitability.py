@@ -10,19 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.papers.analyses._labelling import agreement_of
-from irtoolkit.papers.analyses._quoter import MASK, at_least_one, contexts_of, golds_of
-from irtoolkit.papers.analyses._sheets import Filled, Sheet, majority
-from irtoolkit.papers.analyses.base import (
-    Analysis,
-    Column,
-    FigureRow,
-    FigureTable,
-    Findings,
-    Given,
-    Printed,
-    complete,
-)
+from irtoolkit.papers.analyses._queries import MASK, at_least_one, golds_of, quote_contexts
+from irtoolkit.papers.analyses._sheets import FilledSheets, Sheet, check_keys, majority
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureTable, Findings, Given, Printed
+from irtoolkit.papers.analyses.labelling import agreement_of
 
 LABEL, YES, NO = "suitable", "yes", "no"
 SHEET = Sheet(("query", "doc"), ("context", "quote"), {LABEL: (YES, NO)})
@@ -66,13 +57,13 @@ class QuoterSuitability(Analysis):
     def find(self, inputs: Given) -> Findings:
         at_least_one(queries=self.queries, hits=self.hits)
         dataset = inputs.datasets[0]
-        contexts, golds = contexts_of(dataset), golds_of(dataset)
+        contexts, golds = quote_contexts(dataset), golds_of(dataset)
         ids = [query for query in contexts if query in golds]
         drawn = random.Random(self.seed).sample(ids, min(self.queries, len(ids)))
         if len(inputs.runs) > 1:
             raise InputError(f"{len(inputs.runs)} runs", remedy="people judge one system at a time")
-        ((name, run),) = inputs.runs.items()
-        complete(run, name, drawn)
+        inputs.check_complete(drawn)
+        (run,) = inputs.runs.values()
         best = {q: [row.doc_id for row in run.ranking(q)[: self.hits]] for q in drawn}
         if inputs.sheet is None:
             return self._counted(SHEET.read(inputs.sheets), best, golds)
@@ -92,15 +83,11 @@ class QuoterSuitability(Analysis):
         )
         return Findings((), notes=(f"{LABEL}: {YES} or {NO}, whether the quote suits.",))
 
-    def _counted(
-        self,
-        filled: Mapping[str, Mapping[tuple[str, ...], Filled]],
-        best: Best,
-        golds: Mapping[str, str],
-    ) -> Findings:
+    def _counted(self, filled: FilledSheets, best: Best, golds: Mapping[str, str]) -> Findings:
         """Returns the figures of contexts with a judgment."""
         keys = [(query, doc) for query, docs in best.items() for doc in docs]
-        _check_keys(filled, keys)
+        remedy = "give the dataset, run and settings that the sheet was made with"
+        check_keys(filled, {*keys}, "the sample", remedy)
         suitable = {
             key: majority([sheet[key][LABEL] for sheet in filled.values() if key in sheet])
             for key in keys
@@ -111,10 +98,10 @@ class QuoterSuitability(Analysis):
         }
         with_gold = {q: [doc for doc in docs if doc == golds[q]] for q, docs in answered.items()}
         mean = sum(map(len, suits.values())) / len(suits)
-        rows = (
-            FigureRow(("the quote that was there",), (*measured(answered, with_gold), None)),
-            FigureRow(("any that suits",), (*measured(answered, suits), mean)),
-        )
+        rows = {
+            "the quote that was there": (*measured(answered, with_gold), None),
+            "any that suits": (*measured(answered, suits), mean),
+        }
         columns = (
             Column("nDCG@5", 3),
             Column("R@1"),
@@ -126,9 +113,8 @@ class QuoterSuitability(Analysis):
         if len(filled) > 1:
             alpha = agreement_of(filled, keys, LABEL, (NO, YES))
             notes.append(f"{len(filled)} people, Krippendorff's α (nominal) {alpha:.3f}.")
-        return Findings(
-            (FigureTable("judged", title, ("relevant",), columns, rows),), (), (*notes,)
-        )
+        table = FigureTable.of("judged", title, "relevant", columns, rows)
+        return Findings((table,), notes=tuple(notes))
 
 
 def measured(best: Best, right: Best) -> tuple[float, float, float]:
@@ -144,17 +130,3 @@ def measured(best: Best, right: Best) -> tuple[float, float, float]:
     first = [rank == 1 for rank in ranks]
     ranked = [rank is not None for rank in ranks]
     return float(np.mean(gains)), float(np.mean(first)), float(np.mean(ranked))
-
-
-def _check_keys(
-    filled: Mapping[str, Mapping[tuple[str, ...], object]], keys: Sequence[tuple[str, ...]]
-) -> None:
-    allowed = {*keys}
-    for name, sheet in filled.items():
-        strange = next((key for key in sheet if key not in allowed), None)
-        if strange is not None:
-            raise InputError(
-                f"{' '.join(strange)} is not in the sample",
-                file=name,
-                remedy="give the dataset, run and settings that the sheet was made with",
-            )

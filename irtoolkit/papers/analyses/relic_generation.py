@@ -11,7 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.long_context_relic import examples
 from irtoolkit.datasets.long_context_relic_release import SUBSETS, Example
 from irtoolkit.datasets.strictjson import read_jsonl
-from irtoolkit.papers.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings, Given
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureTable, Findings, Given
 
 # A quotation is right if RapidFuzz' partial ratio with the answer is above this.
 THRESHOLD = 90.0
@@ -59,7 +59,7 @@ class RelicGeneration(Analysis):
                 f"{inputs.datasets[0].id} has no published responses",
                 remedy="give a model's with --set texts=FILE; llm-quotation writes such a file",
             )
-        lines = tuple(_figures(name, rows, texts) for name, texts in responses.items())
+        lines = {name: _figures(name, rows, texts) for name, texts in responses.items()}
         columns = (
             Column("accuracy, %", 1),
             Column("right", 0),
@@ -68,10 +68,12 @@ class RelicGeneration(Analysis):
             Column("length ratio", 2),
         )
         title = "quotations that are the masked one"
-        return Findings((FigureTable("accuracy", title, ("model",), columns, lines),))
+        return Findings((FigureTable.of("accuracy", title, "model", columns, lines),))
 
 
-def _figures(name: str, rows: Sequence[Example], texts: Mapping[str, str]) -> FigureRow:
+def _figures(
+    name: str, rows: Sequence[Example], texts: Mapping[str, str]
+) -> tuple[float | None, ...]:
     """Returns the figures of one model; people answered the subset human alone."""
     if name == PEOPLE:
         rows = [row for row in rows if PEOPLE in row.subsets]
@@ -84,9 +86,7 @@ def _figures(name: str, rows: Sequence[Example], texts: Mapping[str, str]) -> Fi
     ratios = [len(texts[row.query_id]) / len(row.answer) for row in rows if texts.get(row.query_id)]
     count, total = sum(right.values()), len(rows)
     mean_ratio = sum(ratios) / len(ratios) if ratios else None
-    return FigureRow(
-        (name,), (100 * count / total if total else None, count, total, *shares, mean_ratio)
-    )
+    return (100 * count / total if total else None, count, total, *shares, mean_ratio)
 
 
 def is_right(text: str, answer: str) -> bool:

@@ -8,17 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.papers.analyses._relic import windows_of
-from irtoolkit.papers.analyses.base import (
-    Analysis,
-    Column,
-    FigureRow,
-    FigureTable,
-    Findings,
-    Given,
-    complete,
-)
-from irtoolkit.papers.analyses.charts import Bars
+from irtoolkit.papers.analyses._queries import windows_of
+from irtoolkit.papers.analyses.base import Analysis, Bars, Column, FigureTable, Findings, Given
 
 DEPTHS = (1, 3, 5, 10, 50, 100)
 
@@ -42,8 +33,7 @@ class RelicLengths(Analysis):
 
         dataset = inputs.datasets[0]
         lengths = {window.query_id: window.length for window in windows_of(dataset)}
-        for name, run in inputs.runs.items():
-            complete(run, name, list(lengths))
+        inputs.check_complete(lengths)
         measures = [*(f"R@{k}" for k in DEPTHS), "Rank"]
         scores = score(dataset, dict(inputs.runs), measures)
         pools = dataset.pools()
@@ -54,13 +44,12 @@ class RelicLengths(Analysis):
             raise InputError(f"dataset {dataset.id} has no judged windows")
         tables, bars = [], {}
         for name in scores.systems:
-            rows = []
+            rows = {}
             for length, queries in sorted(of_length.items()):
                 means = scores[name].over(queries)
                 recalls = [100 * means[measure] for measure in measures[:-1]]
                 sizes = float(np.mean([len(pools[query]) for query in queries]))
-                figures = (len(queries), *recalls, means["Rank"], sizes)
-                rows.append(FigureRow((str(length),), figures))
+                rows[str(length)] = (len(queries), *recalls, means["Rank"], sizes)
             columns = (
                 Column("windows", 0),
                 *(Column(m, 1) for m in measures[:-1]),
@@ -69,8 +58,8 @@ class RelicLengths(Analysis):
             )
             label = "lengths" if len(scores) == 1 else f"lengths-{name}"
             title = f"{name} by the length of the quotation, recall in percent"
-            tables.append(FigureTable(label, title, ("sentences",), columns, tuple(rows)))
-            bars[name] = [float(str(row.values[4])) for row in rows]
+            tables.append(FigureTable.of(label, title, "sentences", columns, rows))
+            bars[name] = [figures[4] for figures in rows.values()]
         groups = [str(length) for length in sorted(of_length)]
         chart = Bars("lengths", "sentences of the quotation", "R@10, %", groups, bars)
         return Findings(tuple(tables), (chart,), tuple(map(str, scores.notes)))

@@ -10,8 +10,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.books import Book
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.papers.analyses._relic import windows_of
-from irtoolkit.papers.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings, Given
+from irtoolkit.papers.analyses._queries import windows_of
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureTable, Findings, Given
 
 # Book to prompt: those of the paper, then one for the invented sample.
 PROMPTS: Mapping[str, str] = {
@@ -49,17 +49,17 @@ class RelicPrompts(Analysis):
     def find(self, inputs: Given) -> Findings:
         books = _books(inputs.datasets, self.length)
         tables, notes = [], []
-        for book, prompt in self._asked(books).items():
+        for book, prompt in self._prompts(books).items():
             best_lines = best(books[book], self.length, prompt, inputs.system, self.hits)
             if not best_lines:
                 notes.append(f"{book}, given: {prompt}; {inputs.system}: no passage is found.")
                 continue
-            rows = tuple(FigureRow((str(rank),), line) for rank, line in enumerate(best_lines, 1))
+            rows = {str(rank): line for rank, line in enumerate(best_lines, 1)}
             title = f"{book}, given: {prompt}; {inputs.system}"
-            tables.append(FigureTable(book, title, ("rank",), COLUMNS, rows))
+            tables.append(FigureTable.of(book, title, "rank", COLUMNS, rows))
         return Findings(tuple(tables), notes=tuple(notes))
 
-    def _asked(self, books: Mapping[str, Book]) -> dict[str, str]:
+    def _prompts(self, books: Mapping[str, Book]) -> dict[str, str]:
         """Returns book to prompt."""
         if self.book is not None and self.book not in books:
             raise InputError(

@@ -10,18 +10,16 @@ from typing import ClassVar
 import numpy as np
 
 from irtoolkit.base.spans import Span
-from irtoolkit.base.tables import TableCell
-from irtoolkit.papers.analyses._relic import quotations_of, windows_of
+from irtoolkit.papers.analyses._queries import golds_of, windows_of
 from irtoolkit.papers.analyses.base import (
     Analysis,
+    Bars,
     Column,
-    FigureRow,
     FigureTable,
     Findings,
     Given,
     Printed,
 )
-from irtoolkit.papers.analyses.charts import Bars
 
 EACH = "mean of the books"
 
@@ -52,46 +50,46 @@ class RelicQuotations(Analysis):
             passages = dataset.passages()
             assert passages is not None
             sizes |= {book.name: len(book.sentences) for book, _, _ in passages.groups}
-            for query, doc in quotations_of(dataset).items():
+            for query, doc in golds_of(dataset).items():
                 span = Span.parse(doc)
                 windows[span.book] += 1
                 lengths[queries[query].length] += 1
                 counts = quoted.setdefault(span.book, Counter())
                 counts.update(range(span.start, span.stop))
-        rows = [
-            FigureRow((book,), _figures(windows[book], counts, sizes[book]))
+        books = {
+            book: (
+                windows[book],
+                sizes[book],
+                100 * len(counts) / sizes[book],
+                max(counts.values()),
+            )
             for book, counts in sorted(quoted.items())
-        ]
-        return Findings((_books(rows), _lengths(lengths)), (_chart(lengths),))
+        }
+        return Findings((_books(books), _lengths(lengths)), (_chart(lengths),))
 
 
-def _figures(windows: int, counts: Counter[int], sentences: int) -> tuple[TableCell, ...]:
-    """Windows, sentences, the percentage that is quoted, and how often the most quoted one is."""
-    return windows, sentences, 100 * len(counts) / sentences, max(counts.values())
-
-
-def _books(rows: list[FigureRow]) -> FigureTable:
+def _books(books: Mapping[str, tuple[float, ...]]) -> FigureTable:
+    """Returns windows, sentences, the share that is quoted, and the windows of the most quoted one."""
     columns = (
         Column("windows", 1, printed=0),
         Column("sentences", 1),
         Column("quoted, %"),
         Column("most quoted", 0),
     )
-    values = np.array([row.values for row in rows], dtype=np.float64)
-    means = values.mean(axis=0)
-    rows.append(FigureRow((EACH,), (*(float(mean) for mean in means[:3]), None)))
-    rows.append(FigureRow(("most",), (None, None, None, int(values[:, 3].max()))))
-    return FigureTable("books", "Sentences that are quoted", ("book",), columns, tuple(rows))
+    values = np.array(list(books.values()), dtype=np.float64)
+    rows: dict[str, tuple[float | None, ...]] = {
+        **books,
+        EACH: (*values.mean(axis=0)[:3].tolist(), None),
+        "most": (None, None, None, int(values[:, 3].max())),
+    }
+    return FigureTable.of("books", "Sentences that are quoted", "book", columns, rows)
 
 
 def _lengths(lengths: Counter[int]) -> FigureTable:
     total = sum(lengths.values())
-    rows = tuple(
-        FigureRow((str(length),), (count, 100 * count / total))
-        for length, count in sorted(lengths.items())
-    )
+    rows = {str(n): (count, 100 * count / total) for n, count in sorted(lengths.items())}
     columns = (Column("quotations", 0), Column("%", 1))
-    return FigureTable("lengths", "Lengths of quotations", ("sentences",), columns, rows)
+    return FigureTable.of("lengths", "Lengths of quotations", "sentences", columns, rows)
 
 
 def _chart(lengths: Counter[int]) -> Bars:

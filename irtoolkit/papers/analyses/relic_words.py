@@ -11,15 +11,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TableCell
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.papers.analyses.base import (
-    Analysis,
-    Column,
-    FigureRow,
-    FigureTable,
-    Findings,
-    Given,
-    Printed,
-)
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureTable, Findings, Given, Printed
 
 _BEIR: Mapping[str, tuple[int, int, float, float, float]] = {
     "beir/msmarco/dev": (6980, 8841823, 1.1, 5.96, 55.98),
@@ -58,7 +50,7 @@ class RelicWords(Analysis):
     }
 
     def find(self, inputs: Given) -> Findings:
-        rows = tuple(FigureRow((dataset.id,), _figures(dataset)) for dataset in inputs.datasets)
+        rows = {dataset.id: _figures(dataset) for dataset in inputs.datasets}
         columns = (
             Column("queries", 0),
             Column("documents", 0),
@@ -68,11 +60,12 @@ class RelicWords(Analysis):
         )
         title = "Words of queries and documents"
         note = "Documents are the candidates of a query, on average."
-        return Findings((FigureTable("words", title, ("dataset",), columns, rows),), notes=(note,))
+        table = FigureTable.of("words", title, "dataset", columns, rows)
+        return Findings((table,), notes=(note,))
 
 
 def _figures(dataset: Dataset) -> tuple[TableCell, ...]:
-    """Queries, candidates of a query, relevant documents of one, and words of both, on average."""
+    """Returns queries, candidates and relevant documents of one, and words of both, on average."""
     from irtoolkit.base.progress import tqdm
 
     queries = dataset.queries()

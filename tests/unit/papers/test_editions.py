@@ -13,8 +13,8 @@ from irtoolkit.datasets import relic
 from irtoolkit.datasets.benchmark import RELEASE
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.nway import read_nway
-from irtoolkit.papers.candidates import pick_candidates
 from irtoolkit.papers.catalogue import find_table
+from irtoolkit.papers.data import pick_candidates
 from irtoolkit.papers.rendering import as_tables
 from irtoolkit.papers.result_json import as_json
 from irtoolkit.papers.results import GroupResult, RowResult, TableResult

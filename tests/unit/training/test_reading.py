@@ -11,8 +11,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from irtoolkit.training.reading import FastReading
-from irtoolkit.training.sending import Awaited, sent
+from irtoolkit.training.gpu_batches import Awaited, FastReading, sent
 from irtoolkit.training.st_trainer import _Loader
 from tests import planted
 

@@ -11,8 +11,7 @@ from irtoolkit.datasets.csfcube_records import CSFCubeQrel, CSFCubeQuery
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.papers.analyses.csfcube_agreement import CSFCubeAgreement
 from irtoolkit.papers.analyses.csfcube_citations import CSFCubeCitations
-from irtoolkit.papers.analyses.csfcube_facets import CSFCubeFacets
-from irtoolkit.papers.analyses.csfcube_queries import CSFCubeQueries
+from irtoolkit.papers.analyses.csfcube_facets import CSFCubeFacets, CSFCubeQueries
 from irtoolkit.runs import Run
 from tests.unit.papers.analyses.planted import dataset, figures
 

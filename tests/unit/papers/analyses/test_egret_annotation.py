@@ -128,7 +128,7 @@ def test_words_of_an_anchor_are_those_of_the_text(tmp_path: Path) -> None:
     [
         ({"valid": "maybe"}, r"done.tsv:2: valid is 'maybe', not one of yes, no"),
         ({"type": "imagined"}, r"done.tsv:2: type is 'imagined', not one of real, hypothetical"),
-        ({"query": "q99"}, r"done.tsv: query q99 is not one of egret/sample/dev"),
+        ({"query": "q99"}, r"done.tsv: q99 is not in egret/sample/dev"),
         ({"dataset": "egret/dev"}, "an example of egret/dev, which is not among egret/sample/dev"),
         ({"type": ""}, r": type is empty"),
         ({"valid": ""}, r": valid is empty, and type is filled in"),

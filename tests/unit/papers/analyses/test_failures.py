@@ -90,5 +90,5 @@ def test_a_sheet_of_nothing_is_refused(data: Dataset, tmp_path: Path) -> None:
 def test_a_query_of_another_dataset_is_refused(data: Dataset, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("query,reason\n9,general\n", encoding="utf-8")
-    with pytest.raises(InputError, match="query 9 is not one of"):
+    with pytest.raises(InputError, match="9 is not in "):
         analyse(Failures(cutoff=1), [data], RUNS, sheets=[sheet])

@@ -1,12 +1,15 @@
-"""Fast tokenization of batches by the tokenizer itself, if that gives the model's own batches."""
+"""Batches for a GPU: tokenized fast, sent, and their losses awaited, without waiting between."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import torch
+
 from irtoolkit.models import limits
+from irtoolkit.models.packed import with_layout
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.reading import Reader, reader_of
 
@@ -56,3 +59,47 @@ class FastReading:
         part = limits.reader_of(self._model, self._kind, side)
         limit = more.get("max_length") or limits.own_limit(part, self._kind, side)
         return reader_of(part.tokenizer, limit, prompt or "", original, texts)
+
+
+def sent(data: Any, device: torch.device, name: str = "") -> Any:
+    """Moves a batch to a GPU, with the layout of its padding attached to its masks.
+
+    Args:
+        data: tensors, in mappings and sequences.
+        device: the GPU.
+        name: of a tensor in a mapping.
+    """
+    if isinstance(data, Mapping):
+        return type(data)({key: sent(value, device, str(key)) for key, value in data.items()})  # type: ignore[call-arg]
+    if isinstance(data, tuple | list):
+        return type(data)(sent(item, device) for item in data)
+    if not isinstance(data, torch.Tensor):
+        return data
+    moved = data.to(device, non_blocking=True)
+    if name.endswith("attention_mask") and data.dim() == 2 and data.device.type == "cpu":
+        with_layout(moved, data.numpy())
+    return moved
+
+
+class Awaited:
+    """A number that may still be computed.
+
+    Args:
+        tensor: of one number.
+    """
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._there = tensor.detach()
+        self._event: Any = None
+        if tensor.is_cuda:
+            self._there = torch.empty_like(
+                tensor, device="cpu", pin_memory=True, requires_grad=False
+            )
+            self._there.copy_(tensor.detach(), non_blocking=True)
+            self._event = torch.cuda.current_stream(tensor.device).record_event()
+
+    def value(self) -> float:
+        """Returns the number, once it is computed."""
+        if self._event is not None:
+            self._event.synchronize()
+        return float(self._there)
