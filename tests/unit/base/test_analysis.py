@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -272,11 +270,6 @@ def _pieces(word: str) -> list[str]:
     return [word[i : i + 255] for i in range(0, len(word), 255)]
 
 
-def test_pairs_of_characters_cut_long_words_too() -> None:
-    word = "abcdefghij" * 30
-    assert cjk(f"x {word} 鲁迅") == ["x", *_pieces(word), "鲁迅"]
-
-
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
@@ -396,61 +389,6 @@ def test_every_character_is_split_as_lucene_does(form: str) -> None:
         assert standard(text) == lucenes("standard", text)
 
 
-def real_texts(folder: Path, name: str) -> Iterator[str]:
-    if not (folder / name).is_dir():
-        pytest.skip(f"{folder} has no {name}")
-    if name == "relic":
-        for book in json.loads((folder / "relic" / "val.json").read_text("utf-8")).values():
-            yield from book["sentences"]
-    elif name == "vaswani":
-        yield (folder / "vaswani" / "doc-text.trec").read_text("utf-8")
-    elif name == "books":
-        for path in sorted((folder / "books").glob("*.txt"))[:4]:
-            yield path.read_text("utf-8")
-    elif name == "csfcube":
-        for line in (folder / "csfcube" / "abstracts-csfcube-preds.jsonl").open(encoding="utf-8"):
-            paper = json.loads(line)
-            yield " ".join([paper["title"], *paper["abstract"]])
-    else:
-        name = {"quoter": "english.txt", "chinese": "ancient_chinese.txt"}[name]
-        yield (folder / "quoter" / name).read_text("utf-8")
-
-
-def chunks(texts: Iterator[str]) -> Iterator[str]:
-    """Lines of real text together, for a call to Java has its cost."""
-    lines: list[str] = []
-    for text in texts:
-        lines.extend(text.splitlines())
-        if len(lines) > 400:
-            yield "\n".join(lines)
-            lines = []
-    yield "\n".join(lines)
-
-
-@with_java
-@pytest.mark.parametrize("name", ["relic", "vaswani", "quoter", "csfcube"])
-def test_terms_of_real_text_are_lucenes(real_data: Path, name: str) -> None:
-    quick, seen = cache(english.term), 0
-    for text in chunks(real_texts(real_data, name)):
-        found = [t for t in map(quick, english.split(text.lower())) if t is not None]
-        expected = lucenes("english", text)
-        seen += len(expected)
-        assert found == expected
-    assert seen > 10_000
-
-
-@with_java
-def test_tokens_of_real_chinese_are_lucenes(real_data: Path) -> None:
-    if not (real_data / "quoter").is_dir():
-        pytest.skip(f"{real_data} has no quoter")
-    text = (real_data / "quoter" / "ancient_chinese.txt").read_text("utf-8")
-    lines = text.splitlines()[::4]
-    for i in range(0, len(lines), 200):
-        part = "\n".join(lines[i : i + 200]).replace("々", "")
-        assert [t for t in cjk(part) if t not in CJK_STOP] == lucenes("cjk", part)
-        assert standard(part) == lucenes("standard", part)
-
-
 # -- stop words -------------------------------------------------------------------------------
 
 
@@ -517,11 +455,6 @@ def test_other_apostrophes_stay() -> None:
 
 
 # -- whitespace and words ---------------------------------------------------------------------
-
-
-@given(st.text("aB .,-\t\n\u3000\u00a0é'", max_size=20))
-def test_whitespace_splits_and_does_no_more(text: str) -> None:
-    assert analyzer("whitespace", "none")(text) == text.lower().split()
 
 
 @given(st.text(max_size=40))

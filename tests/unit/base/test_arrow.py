@@ -50,12 +50,6 @@ def test_numbers_go_to_arrow_and_back(dtype: Any) -> None:
     assert len(arrow.to_numpy(arrow.numbers(values[:0]))) == 0
 
 
-def test_lists_may_be_arrays() -> None:
-    kind = pa.list_(pa.int32())
-    values = [np.arange(3), np.arange(0), None]
-    assert arrow.column(values, kind).equals(pa.array(values, kind))
-
-
 def test_what_a_type_does_not_hold_is_refused() -> None:
     with pytest.raises(OverflowError):
         arrow.column([2**31], pa.int32())

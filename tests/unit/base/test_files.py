@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import os
 import pickle
 import platform
@@ -25,12 +24,10 @@ from irtoolkit.base.files import (
     atomic_text,
     check_writable,
     git_blob_id,
-    is_gzip,
     is_temporary,
     read_lines,
-    sha256,
 )
-from irtoolkit.base.ids import encode, id_array, offsets_of, rank_ids, translate
+from irtoolkit.base.ids import id_array, offsets_of, rank_ids
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import same_place
 from irtoolkit.runs import provenance
@@ -85,15 +82,6 @@ def test_a_finished_file_is_all_that_is_left(tmp_path: Path) -> None:
         assert temporary.parent == tmp_path, "a rename is atomic only within a file system"
     assert target.read_bytes() == b"\x00new"
     assert names(tmp_path) == ["x.bin"]
-
-
-def test_an_old_file_is_replaced_only_at_the_end(tmp_path: Path) -> None:
-    target = tmp_path / "x.txt"
-    target.write_text("old")
-    with atomic_path(str(target)) as temporary:
-        temporary.write_text("new")
-        assert target.read_text() == "old"
-    assert target.read_text() == "new"
 
 
 @pytest.mark.parametrize("exception", [RuntimeError, InputError, KeyboardInterrupt, SystemExit])
@@ -190,19 +178,6 @@ def test_a_file_in_place_of_the_folder_is_an_input_error(tmp_path: Path) -> None
     assert (tmp_path / "file").read_text() == "old"
 
 
-def test_a_name_too_long_for_the_disk_is_an_input_error(tmp_path: Path) -> None:
-    target = tmp_path / ("x" * 300)
-    with pytest.raises(InputError, match="cannot write") as caught:
-        write_text(target)
-    assert caught.value.file == str(target)
-    assert names(tmp_path) == []
-
-
-def test_text_is_utf8_with_plain_line_ends(tmp_path: Path) -> None:
-    write_text(tmp_path / "x", "é\n\U0001f600\n")
-    assert (tmp_path / "x").read_bytes() == b"\xc3\xa9\n\xf0\x9f\x98\x80\n"
-
-
 def test_gzip_bytes_depend_on_the_content_alone(tmp_path: Path) -> None:
     write_text(tmp_path / "one.gz")
     write_text(tmp_path / "a" / "other-name.gz")
@@ -210,14 +185,6 @@ def test_gzip_bytes_depend_on_the_content_alone(tmp_path: Path) -> None:
     assert data == (tmp_path / "a" / "other-name.gz").read_bytes()
     # RFC 1952: magic, method, flags (a name would set bit 3), four bytes of time.
     assert data[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
-
-
-@pytest.mark.parametrize(
-    ("path", "packed"),
-    [("x.gz", True), (Path("a/x.run.gz"), True), ("x", False), ("x.gz.run", False), ("gz", False)],
-)
-def test_only_the_end_of_the_name_says_gzip(path: str | Path, packed: bool) -> None:
-    assert is_gzip(path) is packed
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -318,11 +285,6 @@ def test_a_missing_file_is_an_input_error(tmp_path: Path, name: str) -> None:
 # -- fingerprints --------------------------------------------------------------------------------
 
 
-def test_sha256_of_a_file_longer_than_any_buffer(write: Write) -> None:
-    data = bytes(range(256)) * 5000
-    assert sha256(write("x", data)) == hashlib.sha256(data).hexdigest()
-
-
 @pytest.mark.parametrize(
     ("data", "blob"),
     [  # as `git hash-object` prints them
@@ -339,43 +301,11 @@ def test_git_blob_ids(data: bytes, blob: str) -> None:
 # -- identifiers ---------------------------------------------------------------------------------
 
 
-def test_id_arrays_are_flat_and_hold_str() -> None:
-    array = id_array(["d1", "d2"])
-    assert array.dtype == object
-    assert array.shape == (2,)
-    assert [type(name) for name in array] == [str, str]
-
-
-def test_an_id_array_of_an_id_array() -> None:
-    ids = id_array(["b", "a"])
-    again = id_array(ids)
-    again[0] = "changed"
-    assert ids.tolist() == ["b", "a"]
-
-
-def test_encoding_numbers_ids_by_first_appearance() -> None:
-    ids, codes = encode(iter(["b", "a", "b", "c", "a"]))
-    assert ids.tolist() == ["b", "a", "c"]
-    assert codes.tolist() == [0, 1, 0, 2, 1]
-    assert codes.dtype == np.int64
-
-
 def test_ids_rank_by_code_point() -> None:
     # Upper case before lower, accents after ASCII, and the astral plane after the BMP's end,
     # where UTF-16 order would put it first.
     ids = id_array(["\U00010000", "z", "\uffee", "Z", "é", "10", "9"])
     assert rank_ids(ids).tolist() == [6, 3, 5, 2, 4, 0, 1]
-
-
-def test_translation_between_vocabularies() -> None:
-    found = translate(id_array(["c", "x", "a"]), id_array(["a", "b", "c"]))
-    assert found.tolist() == [2, -1, 0]
-    assert found.dtype == np.int64
-
-
-def test_ids_translate_as_text() -> None:
-    """1, 01 and 1.0 are three documents."""
-    assert translate(id_array(["01", "1.0"]), id_array(["1"])).tolist() == [-1, -1]
 
 
 @pytest.mark.parametrize(
@@ -418,11 +348,6 @@ def test_a_record_says_what_was_run_and_on_what(monkeypatch: pytest.MonkeyPatch)
     ]
     assert content["platform"]["software"]["python"] == platform.python_version()
     assert content["platform"]["hardware"]["cpus"] >= 1
-
-
-def test_libraries_that_are_not_installed_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provenance, "LIBRARIES", ("numpy", "no-such-library-anywhere"))
-    assert provenance.versions.__wrapped__() == {"numpy": np.__version__}
 
 
 def _git(folder: Path, *words: str) -> str:
@@ -485,19 +410,6 @@ def test_a_commit_says_whether_the_package_is_otherwise(
     assert provenance.short_commit() == head[:7] + end
 
 
-def test_a_second_working_tree_has_its_own_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = _checkout(tmp_path / "first", monkeypatch)
-    _git(root, "worktree", "add", "-q", "../second")
-    second = tmp_path / "second"
-    _git(second, "commit", "-q", "--allow-empty", "-m", "more")
-    assert (second / ".git").is_file()
-    monkeypatch.setattr(provenance, "__file__", str(second / "irtoolkit/runs/provenance.py"))
-    found = provenance.commit.__wrapped__()
-    assert found == _git(second, "rev-parse", "HEAD") != _git(root, "rev-parse", "HEAD")
-
-
 def test_an_installed_package_has_not_the_commit_of_a_repository_around_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -507,16 +419,6 @@ def test_an_installed_package_has_not_the_commit_of_a_repository_around_it(
     root = _checkout(tmp_path / "project", monkeypatch)
     inside = root / "venv" / "irtoolkit" / "runs" / "provenance.py"
     monkeypatch.setattr(provenance, "__file__", str(inside))
-    assert provenance.commit.__wrapped__() is None
-
-
-def test_a_repository_that_does_not_have_the_package_gives_no_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A release that was unpacked in it and not added."""
-    root = _checkout(tmp_path / "x", monkeypatch)
-    _git(root, "rm", "-q", "--cached", "irtoolkit/runs/provenance.py")
-    _git(root, "commit", "-qm", "less")
     assert provenance.commit.__wrapped__() is None
 
 
@@ -532,18 +434,6 @@ def test_a_repository_without_our_project_file_gives_no_commit(
     assert provenance.commit.__wrapped__() is None
 
 
-def test_a_broken_repository_has_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = _checkout(tmp_path / "x", monkeypatch)
-    (root / ".git" / "HEAD").unlink()
-    assert provenance.commit.__wrapped__() is None
-
-
-def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _checkout(tmp_path / "x", monkeypatch)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert provenance.commit.__wrapped__() is None
-
-
 def test_a_git_that_does_not_answer_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -555,17 +445,6 @@ def test_a_git_that_does_not_answer_is_not_waited_for(
     monkeypatch.setenv("PATH", str(slow.parent), prepend=os.pathsep)
     monkeypatch.setattr(provenance, "_GIT_SECONDS", 0.2)
     assert provenance.commit.__wrapped__() is None
-
-
-def test_a_record_is_meant_for_people_too(tmp_path: Path) -> None:
-    """Any YAML reader takes it, in the order it was made, letters as letters."""
-    provenance.write_metadata(tmp_path / "x.run", provenance.record(MADE, 2.0))
-    text = (tmp_path / "x.run.ir-metadata.yml").read_text("utf-8")
-    assert text.startswith("tag: bm25\n")
-    assert "naïve" in text
-    assert "!!" not in text, "no Python types"
-    loaded = yaml.safe_load(io.StringIO(text))
-    assert list(loaded)[:3] == ["tag", "platform", "implementation"]
 
 
 def test_a_record_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:

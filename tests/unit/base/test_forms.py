@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from irtoolkit.base.errors import InputError
@@ -108,13 +107,6 @@ def test_what_is_no_text_is_named(tmp_path: Path, data: bytes, said: str) -> Non
     path.write_bytes(data)
     with pytest.raises(InputError, match=said):
         Qrels.read(path)
-
-
-def test_parquet_is_named_where_text_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.tsv"
-    pq.write_table(pa.table({"a": ["x"]}), path)
-    with pytest.raises(InputError, match="the file is Parquet, and text is expected"):
-        list(read_lines(path))
 
 
 def test_damaged_utf16_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -27,13 +27,6 @@ for _ in range(50):
         number = int(open(count).read())
         open(count, "w").write(str(number + 1))
 """
-HOLDS = """
-import sys
-from irtoolkit.base.locks import locked
-with locked(sys.argv[1]):
-    print("held", flush=True)
-    sys.stdin.readline()
-"""
 
 
 def start(code: str, *arguments: object) -> subprocess.Popen[str]:
@@ -60,28 +53,6 @@ def test_one_process_at_a_time(tmp_path: Path, remove: str) -> None:
         process.communicate("go\n", timeout=60)
     assert count.read_text() == "100"
     assert lock.exists() == (remove == "keep")
-
-
-def test_without_waiting_the_block_says_whose_the_lock_is(tmp_path: Path) -> None:
-    path = tmp_path / "x.lock"
-    other = start(HOLDS, path)
-    assert said(other) == "held"
-    with locked(path, wait=False, remove=True) as mine:
-        assert not mine
-    assert path.exists()
-    other.kill()
-    other.communicate()
-    with locked(path, wait=False) as mine:
-        assert mine
-
-
-def test_a_lock_ends_with_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "x.lock"
-    with pytest.raises(KeyError), locked(path, remove=True):
-        raise KeyError
-    assert not path.exists()
-    with locked(path, wait=False) as mine:
-        assert mine
 
 
 def test_a_lock_that_cannot_be_made_is_an_input_error(tmp_path: Path) -> None:
@@ -159,16 +130,6 @@ def test_an_interrupt_at_the_end_leaves_no_lock(
     assert not path.exists()
     with locked(path, wait=False) as mine:
         assert mine
-
-
-def test_an_interrupt_at_the_end_leaves_the_lock_of_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "x.lock"
-    monkeypatch.setattr(locks, "os", Interrupted(True, path.touch))
-    with pytest.raises(KeyboardInterrupt), locked(path, remove=True):
-        pass
-    assert path.exists()
 
 
 def test_a_lock_that_was_left_is_removed_but_not_one_that_is_held(tmp_path: Path) -> None:

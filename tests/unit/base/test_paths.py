@@ -9,13 +9,11 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import (
     beside,
-    call,
     is_url,
     joined,
     on_disk,
     place_of,
     same_place,
-    shown,
     url_of,
     without_credentials,
 )
@@ -37,14 +35,6 @@ def test_a_url_is_known_by_its_protocol(name: str | Path, url: str) -> None:
     assert url_of(name) == url
     assert is_url(name)
     assert place_of(name) == url
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["x.run", "/a/b", "C:/runs/x.run", "C:\\runs", "csfcube/sample", "a:b", "file:///x", "", "-", "s3:x", 7],
-)  # fmt: skip
-def test_other_names_are_of_this_machine(name: object) -> None:
-    assert not is_url(name)
 
 
 def test_a_file_url_is_a_path() -> None:
@@ -85,13 +75,6 @@ def test_no_credentials_are_shown(given: str, said: str) -> None:
     error = InputError(f"found in {given}", file=given, remedy=f"look at {given}")
     for secret in ("SECRET", "RET@", "TOKEN", "abc"):
         assert secret not in str(error)
-
-
-def test_a_copy_is_called_by_its_url() -> None:
-    call(Path("/cache/remote/1234/x.run"), "s3://u:p@b/x.run")
-    error = InputError("bad line", file=Path("/cache/remote/1234/x.run"), line=3)
-    assert str(error) == "s3://b/x.run:3: bad line"
-    assert shown("/cache/remote/1234/x.run") == "s3://b/x.run"
 
 
 @pytest.mark.parametrize(

@@ -88,23 +88,6 @@ def test_what_takes_long_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert "worker" not in stream.getvalue()
 
 
-def test_a_bar_that_is_not_shown_begins_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python would wait for ever for one without memory."""
-    begun = []
-
-    def begin(*given: object) -> SimpleNamespace:
-        begun.append(given)
-        return SimpleNamespace(report=lambda: True, exit=lambda: None)
-
-    monkeypatch.setattr("tqdm.std.TMonitor", begin)
-    monkeypatch.setattr("tqdm.std.tqdm.monitor", None)
-    assert list(tqdm(range(3), disable=True)) == [0, 1, 2]
-    assert list(tqdm(range(3), disable=None, file=io.StringIO())) == [0, 1, 2]
-    assert begun == []
-    assert list(tqdm(range(3), disable=None, file=Terminal())) == [0, 1, 2]
-    assert len(begun) == 1
-
-
 @pytest.fixture
 def kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process looks like the kernel of a notebook."""
@@ -130,14 +113,3 @@ def test_a_notebook_shows_a_widget_for_what_takes_long(monkeypatch: pytest.Monke
     assert shown == [{"desc": "counting", "disable": False, "delay": DELAY}]
     assert list(tqdm(range(3), disable=True)) == [0, 1, 2]
     assert len(shown) == 1
-
-
-@pytest.mark.usefixtures("kernel")
-@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["captured", "terminal"])
-def test_a_notebook_without_widgets_gets_no_lines(
-    stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
-) -> None:
-    monkeypatch.setattr("irtoolkit.base.progress.find_spec", lambda name: None)
-    assert list(tqdm(range(3), file=stream, desc="counting")) == [0, 1, 2]
-    assert stream.getvalue() == ""
-    assert not recwarn

@@ -18,9 +18,6 @@ from irtoolkit.base.files import (
     atomic_text,
     check_writable,
     is_file,
-    is_gzip,
-    is_parquet,
-    local,
     read_chunks,
     read_lines,
     sha256,
@@ -209,20 +206,6 @@ def test_a_target_is_refused_before_the_work() -> None:
     ):  # fmt: skip
         with pytest.raises(InputError, match=found):
             check_writable(url)
-
-
-def test_problems_of_a_copy_name_the_url(memory: Any) -> None:
-    memory.pipe_file(URL, b"good\n\xff\n")
-    with pytest.raises(InputError) as caught:
-        lines(local(URL))
-    assert str(caught.value).startswith(f"{URL}:2: not UTF-8")
-
-
-def test_names_of_urls_have_no_query() -> None:
-    assert is_gzip("https://host/x.run.gz?sig=1")
-    assert is_parquet("s3://b/x.parquet?versionId=1")
-    assert not is_gzip("x.gz?y")
-    assert remote.name_of("https://host/a/x.run?sig=a/b") == "x.run"
 
 
 class NoCredentialsError(Exception):

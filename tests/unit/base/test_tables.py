@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from irtoolkit.base.tables import RENDERERS, TextTable
-from irtoolkit.commands import FORMATS
+from irtoolkit.base.tables import TextTable
 
 # What stands for itself in LaTeX's text is everything but these.
 SPECIAL = {
@@ -32,10 +31,6 @@ def latex_rows(table: TextTable) -> list[str]:
     top, middle, bottom = (lines.index(rf"\{name}rule") for name in ("top", "mid", "bottom"))
     assert middle == top + 2
     return [lines[top + 1], *lines[middle + 1 : bottom]]
-
-
-def test_every_format_but_json_has_a_renderer() -> None:
-    assert {*RENDERERS, "json"} == set(FORMATS)
 
 
 # -- text ----------------------------------------------------------------------------------------
@@ -69,11 +64,6 @@ def test_floats_have_the_places_asked_for(places: int, value: float, shown: str)
     assert latex_rows(table)[1] == rf"{shown} \\"
 
 
-def test_whole_numbers_and_words_are_not_rounded() -> None:
-    table = TextTable(["n", "s"], [[123456, "0.123456"]], places=1)
-    assert lines_of(table)[2].split() == ["123456", "0.123456"]
-
-
 def test_nothing_is_shown_as_a_dash_and_left_empty_in_csv() -> None:
     table = TextTable(["a", "b", "c"], [[None, 1.0, None], ["x", None, None]])
     assert [line.split() for line in lines_of(table)[2:]] == [
@@ -85,17 +75,6 @@ def test_nothing_is_shown_as_a_dash_and_left_empty_in_csv() -> None:
 
 
 # -- CSV -----------------------------------------------------------------------------------------
-
-
-def test_csv_keeps_every_digit_whatever_the_places() -> None:
-    values = [0.1 + 0.2, 1 / 3, 1e-17, 69.995]
-    table = TextTable(["a", "b", "c", "d"], [values], places=1)
-    assert [float(cell) for cell in lines_of(table, "csv")[1].split(",")] == values
-
-
-def test_csv_holds_headers_and_rows_only() -> None:
-    table = TextTable(["x"], [["a"]], "A title", ["a note"])
-    assert lines_of(table, "csv") == ["x", "a"]
 
 
 def test_csv_quotes_what_would_be_taken_apart() -> None:
@@ -126,18 +105,6 @@ def test_latex_is_a_booktabs_table() -> None:
 def test_a_row_of_latex_that_begins_with_a_bracket_is_no_argument_of_the_line_before() -> None:
     table = TextTable(["[x]"], [["[1] first"]])
     assert latex_rows(table) == [r"{}[x] \\", r"{}[1] first \\"]
-
-
-@pytest.mark.parametrize("character", SPECIAL)
-def test_latex_escapes_a_special_character_wherever_it_stands(character: str) -> None:
-    table = TextTable([f"h{character}"], [[f"{character}x{character}{character}"]])
-    escaped = SPECIAL[character]
-    assert latex_rows(table) == [rf"h{escaped} \\", rf"{escaped}x{escaped}{escaped} \\"]
-
-
-def test_latex_escapes_each_character_once() -> None:
-    table = TextTable(["".join(SPECIAL)], [])
-    assert latex_rows(table) == ["".join(SPECIAL.values()) + r" \\"]
 
 
 def test_title_and_notes_are_comments_in_latex() -> None:
