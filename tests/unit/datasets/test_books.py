@@ -6,7 +6,6 @@ What is expected is read from the release's files again, here, with nothing but 
 from __future__ import annotations
 
 import json
-import random
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +16,9 @@ import ir_datasets
 import numpy as np
 import pytest
 
-import irtoolkit as ir
 import irtoolkit.datasets.books as books
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.books import Book, Passages
-from irtoolkit.datasets.relic_release import RelicQuery
 from irtoolkit.retrievers.task import load_task
 
 SAMPLES = Path(books.__file__).parent / "samples"
@@ -160,14 +157,6 @@ def test_relic_views_keep_the_nearest_sentences(relic: Relic, left: int, right: 
     assert dataset.docs_count() == relic.dataset.docs_count()
 
 
-def test_clipping_by_hand() -> None:
-    query = RelicQuery("1", "b", 2, ("a", "b", "c"), ("d", "e"))
-    assert query.clipped(2, 1)[3:] == (("b", "c"), ("d",))
-    assert query.clipped(0, 4)[3:] == ((), ("d", "e"))
-    assert query.clipped(4, 0)[3:] == (("a", "b", "c"), ())
-    assert query.clipped(1, 1).with_mask("[MASK]") == "c [MASK] d"
-
-
 def test_relic_candidates_are_the_releases_lists(relic: Relic) -> None:
     """C(b, n): every query once, with the passages of its length in its book."""
     asked = {query: (book, record[2]) for query, book, record in relic.quotes()}
@@ -195,20 +184,6 @@ def test_relic_qrels(relic: Relic) -> None:
     assert {(row.query_id, row.doc_id): row.relevance for row in rows} == expected
     assert len(rows) == len(expected)
     assert set(relic.dataset.qrels_defs()) == {0, 1}
-
-
-def test_relic_groups_share_their_candidates(relic: Relic) -> None:
-    task = load_task(f"{relic.name}/1-1")
-    kinds: dict[tuple[str, int], list[str]] = {}
-    for query, book, record in relic.quotes():
-        kinds.setdefault((book, record[2]), []).append(query)
-    assert len(task.groups) == len(kinds)
-    for group in task.groups:
-        members = [task.query_ids[q] for q in group.queries]
-        first = task.doc_ids[group.docs[0]]
-        book, length = first.rpartition(":")[0], int(first.rpartition("+")[2])
-        assert members == kinds[book, length]
-        assert len(group.docs) == len(relic.starts(book, length))
 
 
 def test_relic_statistics(relic: Relic) -> None:
@@ -332,22 +307,6 @@ def test_plot_qrels(plot: Plot) -> None:
         rows = list(ir_datasets.load(name).qrels_iter())
         assert len(rows) == len(expected)
         assert {(row.query_id, row.doc_id): row.relevance for row in rows} == expected
-
-
-def test_the_ideal_of_nrodcg_does_not_depend_on_the_depth_of_a_run(plot: Plot) -> None:
-    rng = random.Random(7)
-    whole: dict[str, dict[str, float]] = {}
-    for query in plot.queries:
-        listed = sorted(plot.passages(query["book"]))
-        rng.shuffle(listed)
-        whole[query["query_id"]] = {
-            f"{query['book']}:{start}+{length}": -float(rank)
-            for rank, (start, length) in enumerate(listed)
-        }
-    cut = {query_id: dict(list(docs.items())[:10]) for query_id, docs in whole.items()}
-    found = ir.evaluate(plot.name, {"whole": whole, "cut": cut}, measures="NRODCG@10").figures()
-    assert found["cut"] == found["whole"]
-    assert 0 < found["cut"]["NRODCG@10"] < 1
 
 
 def test_plot_candidates(plot: Plot) -> None:
@@ -547,25 +506,6 @@ def test_shown_gold_in_the_hidden_split(small: Path) -> None:
     edit(hidden, quote(1, None))
     found = "quote 4712 of inn shows the index of its quotation, which this split hides"
     assert_refused("relic/test", hidden, line_with(hidden, '"4712"'), found)
-
-
-def test_truncated_json(small: Path) -> None:
-    """Cut anywhere, it is refused in a line that is there; the cut is in the last."""
-    whole = small.read_text()
-    for part in range(25):
-        cut = small.parent / f"{part}" / "relic" / "val.json"
-        cut.parent.mkdir(parents=True)
-        text = whole[: part * (len(whole) - 1) // 24]
-        cut.write_text(text)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("IRTOOLKIT_DATA", str(cut.parent.parent))
-            for other in ("train.json", "test.json"):
-                shutil.copy(small.with_name(other), cut.parent)
-            error = refused("relic/val")
-        assert error.file == str(cut)
-        assert "not JSON" in error.found
-        # The parser names the end, or the start of what has no end: the last line with anything.
-        assert error.line in (len(text.split("\n")), max(1, len(text.rstrip().split("\n"))))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from irtoolkit.base import stamps as sums
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import cache
 from irtoolkit.datasets.cache import CacheWriter, cache_home, content_hash, parsed
-from irtoolkit.datasets.columns import ColumnTexts, Records, TableRows
+from irtoolkit.datasets.columns import Records, TableRows
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
@@ -159,17 +159,6 @@ def test_damaged_columns_are_parsed_again(home: Path, path: Path, name: str) -> 
         assert target.read_bytes() == whole
 
 
-def test_columns_that_were_cut_are_parsed_again(home: Path, path: Path) -> None:
-    read = Parser(path)
-    read()
-    (folder,) = folders(home)
-    for name in os.listdir(home / folder):
-        (home / folder / name).unlink()
-        (home / folder / name).touch()
-        assert read() == ["one", "two", "three"]
-    assert read.calls == 4
-
-
 # ---- what a killed process leaves ----------------------------------------------------------------
 
 
@@ -204,14 +193,6 @@ def test_what_another_process_still_writes_is_left(home: Path, path: Path) -> No
 
 
 # ---- a release is parsed once --------------------------------------------------------------------
-
-
-def test_tables_outlive_their_files(home: Path, path: Path) -> None:
-    """Another process may clear the cache while this one reads."""
-    for _ in range(2):
-        tables = parsed("kind", [path], SCHEMAS, Parser(path).parse)
-        shutil.rmtree(home)
-        assert tables["lines"]["text"].to_pylist() == ["one", "two", "three"]
 
 
 @pytest.mark.parametrize(
@@ -405,19 +386,6 @@ def test_threads_that_parse_the_same_at_once(home: Path, path: Path) -> None:
     assert read.calls == 0
 
 
-def test_columns_that_another_process_takes_away_at_once(
-    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep = cache._keep
-
-    def meanwhile(scratch: Path, folder: Path) -> None:
-        keep(scratch, folder)
-        shutil.rmtree(folder)
-
-    monkeypatch.setattr(cache, "_keep", meanwhile)
-    assert Parser(path)() == ["one", "two", "three"]
-
-
 # ---- hashes of files -----------------------------------------------------------------------------
 
 
@@ -480,18 +448,6 @@ def test_an_edited_file_has_another_hash(
     assert read.calls == 2  # those columns are still there
 
 
-def test_another_file_put_in_place_with_size_and_time(
-    home: Path, path: Path, settled: None
-) -> None:
-    content_hash(path)
-    other = path.with_name("other")
-    other.write_bytes(b"six\nten\neight\n")
-    times = path.stat()
-    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
-    os.replace(other, path)
-    assert content_hash(path) == digest(path)
-
-
 def test_a_link_is_known_by_what_it_leads_to(
     home: Path, path: Path, hashed: list[Path], settled: None
 ) -> None:
@@ -514,15 +470,6 @@ def test_a_damaged_memo_is_not_believed(home: Path, path: Path, settled: None, m
     file.write_bytes(memo)
     assert content_hash(path) == digest(path)
     assert file.read_text() == digest(path)
-
-
-def test_hashes_that_cannot_be_kept(
-    home: Path, path: Path, hashed: list[Path], settled: None
-) -> None:
-    home.mkdir()
-    (home / "hashes").write_text("a file where a folder should be")
-    assert content_hash(path) == content_hash(path) == digest(path)
-    assert len(hashed) == 2
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -561,36 +508,7 @@ def made(number: int, text: str, length: int) -> tuple[int, str, int]:
     return number, text, length
 
 
-def test_texts_are_read_when_they_are_asked_for() -> None:
-    class Column:
-        slices = 0
-
-        def slice(self, start: int, count: int) -> Any:
-            self.slices += 1
-            return pa.chunked_array([["a", "b", "c"]]).slice(start, count)
-
-    column = Column()
-    texts = ColumnTexts(column, 1, 2)
-    assert (len(texts), column.slices) == (2, 0)
-    assert (texts[0], texts[1], list(texts), texts[-1:]) == ("b", "c", ["b", "c"], ["c"])
-    assert column.slices == 1
-
-
 def records_of(values: Sequence[str], lengths: Sequence[int]) -> Records[tuple[int, str, int]]:
     return Records(
         lambda: [f"d{n}" for n in range(len(values))], TableRows(table_of(values, lengths), made)
     )
-
-
-def test_ids_are_read_once_and_only_for_looking_up() -> None:
-    calls: list[None] = []
-
-    def ids() -> list[str]:
-        calls.append(None)
-        return ["a", "b"]
-
-    records = Records(ids, TableRows(table_of(["x", "y"], [1]), made))
-    assert (len(records), records.values()[1], calls) == (2, (1, "y", 1), [])
-    assert (records["b"], records["a"], "c" in records) == ((1, "y", 1), (0, "x", 1), False)
-    assert list(records) == ["a", "b"]
-    assert len(calls) == 1

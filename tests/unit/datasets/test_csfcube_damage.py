@@ -257,13 +257,6 @@ def test_lists_of_different_lengths(release: Path, key: str, how: str) -> None:
     assert_refused(release, BACKGROUND, 1, f"the lists of {PAPER} differ in length", key)
 
 
-@pytest.mark.parametrize("key", LISTS)
-def test_a_list_left_out(release: Path, key: str) -> None:
-    """Each pair has an adjudicated grade and two annotators' ratings (§4): no list can be spared."""
-    edit(release / BACKGROUND, lambda value: value[PAPER].pop(key))
-    assert_refused(release, BACKGROUND, 1, PAPER)
-
-
 def test_a_query_whose_lists_are_all_empty(release: Path) -> None:
     """It has no judgments, so that it is refused as one that is not judged."""
     edit(release / BACKGROUND, lambda v: v[PAPER].update({key: [] for key in v[PAPER]}))
@@ -425,12 +418,6 @@ def test_folds_that_do_not_split_the_queries(release: Path, facet: str, change: 
     count = 6 if facet == "all" else 2
     found = f"fold1_test and fold2_test of {facet} do not split its {count} queries in two"
     assert_refused(release, SPLITS, line, found)
-
-
-@pytest.mark.parametrize("facet", ["background", "method", "result", "all"])
-def test_folds_of_a_facet_left_out(release: Path, facet: str) -> None:
-    edit(release / SPLITS, lambda value: value.pop(facet), indent=1)
-    assert_refused(release, SPLITS, None, f"of {facet} do not split")
 
 
 # ---- nothing half-loaded -------------------------------------------------------------------------

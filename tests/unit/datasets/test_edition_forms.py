@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
-from pathlib import Path
 
 import pytest
 
-import irtoolkit as ir
-from irtoolkit.apps.serve.limits import Limits
-from irtoolkit.apps.serve.shelf import Shelf
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.relic.build import build_relic
 from irtoolkit.datasets.book_accounts import account_of
 from irtoolkit.datasets.editions.edition import Edition
 from irtoolkit.datasets.editions.reading import read_edition
@@ -203,31 +198,6 @@ def test_deep_trees_and_pictures_do_no_harm() -> None:
         epub({"1.xhtml": XHTML.format(CHAPTER.format(1))}, {"OEBPS/a.jpg": bytes(20 << 20)})
     )
     assert len(novel_of_edition(found, "x").sentences) == 4
-
-
-def test_searching_building_and_serving_an_epub(tmp_path: Path) -> None:
-    prose = "".join(
-        f"<p>The miller of number {n} went to the river at night and counted sacks.</p>"
-        for n in range(60)
-    )
-    data = epub({"1.xhtml": XHTML.format(f"<h2>Chapter 1</h2>{prose}")})
-    (tmp_path / "mill.epub").write_bytes(data)
-    index = ir.index(tmp_path / "mill.epub", "bm25", sentences=1)
-    assert index.search("miller of number 7", 1).doc_ids == ["mill:7+1"]
-    words = (
-        "Much else was said of it by the critic, who had seen the mill himself, and of the river and the sacks. "
-        * 3
-    )
-    quoted = "The miller of number 9 went to the river at night and counted sacks"
-    (tmp_path / "critic.html").write_text(
-        f"<html><body><p>{words} He says \u201c{quoted}\u201d of it. {words}</p></body></html>"
-    )
-    built = build_relic([tmp_path / "mill.epub"], [tmp_path / "critic.html"], tmp_path / "built")
-    assert len(built.windows) == 1
-    shelf = Shelf(tmp_path / "served", None, Limits())
-    entry, is_new = shelf.add_upload(data, "mill.epub")
-    assert is_new
-    assert entry.collection.novels[0].title == "The Mill"
 
 
 def test_footnotes_that_only_links_mark_are_notes() -> None:

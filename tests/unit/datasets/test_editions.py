@@ -110,11 +110,6 @@ def test_titles_of_a_table_of_contents_are_headings() -> None:
     assert len(sentences(found)) == 4
 
 
-def test_a_heading_that_ends_in_a_number_is_kept() -> None:
-    found = edition(f"VOLUME I, CHAPTER 12\n\n{FILLER}\n\nCHAPTER XIII. The Year 1812\n\n{FILLER}")
-    assert headings(found) == ["VOLUME I, CHAPTER 12", "CHAPTER XIII. The Year 1812"]
-
-
 GUTENBERG = (
     "The Project Gutenberg EBook of The Mill, by N. N.\n\nThis eBook is for the use of anyone.\n\nTitle: The Mill\n"
     "Author: N. N.\nLanguage: French\n\n*** START OF THE PROJECT GUTENBERG EBOOK THE MILL ***\n\nProduced by somebody\n\n"

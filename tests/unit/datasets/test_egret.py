@@ -7,14 +7,12 @@ and the real files where there are some, again with nothing but json, and damage
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import ir_datasets
-import ir_measures
 import pytest
 
 import irtoolkit.datasets.egret as egret
@@ -166,11 +164,6 @@ def test_no_example(text: str) -> None:
     assert cut(text) == []
 
 
-def test_a_marker_alone_hides_no_later_example() -> None:
-    text = "Cats sleep (e.g.). For example: Tom does."
-    assert [unit for _, unit, _ in cut(text)] == ["For example: Tom does."]
-
-
 @pytest.mark.parametrize(
     ("text", "units"),
     [
@@ -185,20 +178,6 @@ def test_a_marker_alone_hides_no_later_example() -> None:
 )  # fmt: skip
 def test_several_markers(text: str, units: list[str]) -> None:
     assert [unit for _, unit, _ in cut(text)] == units
-    assert_apart(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        # The sentence of the second marker holds the clause of the first.
-        "Cats (e.g. Tom) are, for example, nice. End.",
-        # The clause of the second marker begins inside the sentence of the first.
-        "Fruit for example (red. Then e.g. green) are. End.",
-    ],
-)
-def test_clauses_and_sentences_do_not_overlap(text: str) -> None:
-    assert cut(text)
     assert_apart(text)
 
 
@@ -283,29 +262,6 @@ def test_documents_are_the_examples_of_train_and_dev(files: Files, split: str) -
     assert len({id(other.docs_handler()) for other in every}) == 1
 
 
-def test_documents_stand_in_their_answers_with_a_marker(files: Files) -> None:
-    # Written without a look at the module's own.
-    marker = re.compile(r"(?i)\bfor\s+example\b|\be\.\s?g\b")
-    for doc in ir_datasets.load(f"{files.name}/train").docs_iter():
-        assert doc.text in files.answer(doc.doc_id)[1]
-        assert marker.search(doc.text)
-        assert doc.text == doc.text.strip()
-    # And no answer without a marker gives one.
-    named = {doc.doc_id.rpartition(".")[0] for doc in ir_datasets.load(f"{files.name}/dev").docs_iter()}  # fmt: skip
-    for split in SPLITS:
-        for key, (_, answers) in files.questions[split].items():
-            for number, answer in enumerate(answers, 1):
-                if not marker.search(answer):
-                    assert f"{key}.{number}" not in named
-
-
-def test_examples_of_an_answer_do_not_overlap(files: Files) -> None:
-    for split in SPLITS:
-        for _, answers in files.questions[split].values():
-            for answer in answers:
-                assert_apart(answer)
-
-
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("view", VIEWS)
 def test_queries_are_the_clipped_contexts(files: Files, split: str, view: str) -> None:
@@ -336,22 +292,6 @@ def test_queries_are_the_clipped_contexts(files: Files, split: str, view: str) -
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_left_only_differs_by_the_right_context(files: Files, split: str) -> None:
-    both = ir_datasets.load(f"{files.name}/{split}").queries_iter()
-    left = ir_datasets.load(f"{files.name}/{split}/left").queries_iter()
-    assert [query._replace(right="") for query in both] == list(left)
-
-
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("view", VIEWS)
-def test_each_query_is_answered_by_its_own_example(files: Files, split: str, view: str) -> None:
-    dataset = ir_datasets.load(f"{files.name}/{split}{view}")
-    ids = files.unit_ids(split)
-    assert [tuple(row) for row in dataset.qrels_iter()] == [(i, i, 1) for i in ids]
-    assert set(dataset.qrels_defs()) == {1}
-
-
-@pytest.mark.parametrize("split", SPLITS)
 def test_statistics_are_those_counted(files: Files, split: str) -> None:
     units = [unit for _, _, unit in files.units(split)]
     rows = {row.name: row.value for row in ir_datasets.load(f"{files.name}/{split}").irtoolkit().statistics_of()}  # fmt: skip
@@ -367,19 +307,6 @@ def test_statistics_are_those_counted(files: Files, split: str) -> None:
             mean(min(256, len(unit.right.split())) for unit in units)
         ),
     }
-
-
-@pytest.mark.parametrize("name", [f"{p}/{s}{v}" for p in ("egret", "egret/sample") for s in SPLITS for v in VIEWS])  # fmt: skip
-def test_classes_language_and_measures(name: str) -> None:
-    dataset = ir_datasets.load(name)
-    assert dataset.docs_lang() == dataset.queries_lang() == "en"
-    assert dataset.docs_namespace() == dataset.queries_namespace() == "egret"
-    assert dataset.queries_cls()._fields == ("query_id", "question", "left", "right")
-    measures = dataset.irtoolkit().protocol_of().measures
-    expected = ["R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank"]  # the paper's Table 4
-    assert list(map(ir_measures.parse_measure, measures)) == list(
-        map(ir_measures.parse_measure, expected)
-    )
 
 
 # ---- a small release by hand ---------------------------------------------------------------------

@@ -23,7 +23,7 @@ import ir_datasets
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets import egret, plotretrieval, quoter, web
+from irtoolkit.datasets import plotretrieval, quoter, web
 
 LONG = 10_000_000
 WAYS = ("docs_count", "queries_count", "docs_iter", "queries_iter", "qrels_iter", "docs_store")
@@ -374,29 +374,6 @@ def test_chunks_of_five_by_hand(home: Path, tmp_path: Path) -> None:
 def test_sizes_that_are_none(size: str) -> None:
     with pytest.raises(KeyError):
         ir_datasets.load(f"plotretrieval/sample/val/m{size}")
-
-
-@pytest.mark.parametrize(
-    ("dataset_id", "parent"),
-    [
-        *((f"quoter{s}/{lang}{low}/{split}{side}", f"quoter{s}/{lang}{low}")
-          for s in ("", "/sample") for lang in LANGUAGES for low in ("", "/lower")
-          for split in quoter.SPLITS for side in ("", "/left", "/right")),
-        *((f"egret{s}/{split}{left}", f"egret{s}")
-          for s in ("", "/sample") for split in egret.SPLITS for left in ("", "/left")),
-        *((f"relic/{split}/{view}", f"relic/{split}")
-          for split in ("train", "val", "test") for view in ("0-1", "4-4")),
-        ("plotretrieval/test/book", "plotretrieval/test"),
-        ("plotretrieval/test/m5/book", "plotretrieval/test/m5"),
-    ],
-)  # fmt: skip
-def test_documents_that_datasets_share_have_one_id(
-    home: Path, dataset_id: str, parent: str
-) -> None:
-    """Which is what tells indexes apart; no file is opened for it."""
-    assert ir_datasets.docs_parent_id(dataset_id) == parent
-    assert ir_datasets.queries_parent_id(dataset_id) == dataset_id
-    assert not home.exists()
 
 
 @pytest.mark.parametrize("name", ["egret/sample", "quoter/sample/en", "quoter/sample/zh/lower"])

@@ -6,8 +6,6 @@ paper prints; or it is counted by hand on files that the test writes.
 
 from __future__ import annotations
 
-import codecs
-import shutil
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,15 +103,6 @@ def query_ids(dataset: Any) -> list[str]:
     return [query.query_id for query in dataset.queries_iter()]
 
 
-def contents(lang: str) -> list[Any]:
-    """Everything that the datasets of a language hold."""
-    return [
-        [tuple(row) for row in getattr(ir_datasets.load(f"quoter/{lang}/{split}"), kind)()]
-        for split in SPLITS
-        for kind in ("docs_iter", "queries_iter", "qrels_iter")
-    ]
-
-
 # ---- documents, queries, judgments ---------------------------------------------------------------
 
 
@@ -126,36 +115,12 @@ def test_docs_are_the_distinct_quotes_in_order_of_first_appearance(files: Files)
     assert dataset.docs_count() == len(docs) == len(set(files.quotes()))
 
 
-@pytest.mark.parametrize("split", SPLITS)
-def test_docs_are_shared_by_the_splits(files: Files, split: str) -> None:
-    handlers = {id(files.dataset(other).docs_handler()) for other in SPLITS}
-    assert handlers == {id(files.dataset(split).docs_handler())}
-
-
-def test_docs_store_finds_every_quote(files: Files) -> None:
-    store = files.dataset("train").docs_store()
-    for number, quote in enumerate(files.quotes(), 1):
-        assert store.get(f"{files.lang}-q{number}").text == quote
-    with pytest.raises(KeyError):
-        store.get(f"{files.lang}-q0")
-
-
 def test_queries_of_the_splits_are_the_lines_in_order(files: Files) -> None:
     found = [query for split in SPLITS for query in files.dataset(split).queries_iter()]
     assert [(query.query_id, query.left, query.right) for query in found] == [
         (f"{files.lang}-{number}", left, right)
         for number, (left, _, right) in enumerate(files.rows, 1)
     ]
-
-
-def test_splits_are_eight_to_one_to_one(files: Files) -> None:
-    sizes = [files.dataset(split).queries_count() for split in SPLITS]
-    assert sum(sizes) == len(files.rows)
-    if len(files.rows) == sum(TABLE_1[files.lang]):
-        assert tuple(sizes) == TABLE_1[files.lang]
-    else:
-        shares = [len(files.rows) * tenths / 10 for tenths in (8, 1, 1)]
-        assert all(abs(size - share) < 1 for size, share in zip(sizes, shares, strict=True))
 
 
 def test_contexts(files: Files) -> None:
@@ -174,17 +139,6 @@ def test_one_judgment_for_each_query(files: Files) -> None:
         (f"{files.lang}-{line}", f"{files.lang}-q{numbers[quote]}", 1)
         for line, (_, quote, _) in enumerate(files.rows, 1)
     ]
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_judged_quotes_are_documents_and_judged_queries_the_splits(
-    files: Files, split: str
-) -> None:
-    dataset = files.dataset(split)
-    judged = list(dataset.qrels_iter())
-    assert [row.query_id for row in judged] == query_ids(dataset)
-    assert {row.doc_id for row in judged} <= {doc.doc_id for doc in dataset.docs_iter()}
-    assert set(dataset.qrels_defs()) == {1}
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -228,52 +182,6 @@ def test_a_file_of_the_published_size_is_split_as_published(folder: Path, lang: 
         ]
         first += size
     quoter._read.cache_clear()
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("more", [-1, 1])
-def test_one_line_more_or_less_than_published(folder: Path, lang: str, more: int) -> None:
-    count = sum(TABLE_1[lang]) + more
-    (folder / NAMES[lang]).write_text(lines(count), encoding="utf-8")
-    sizes = [ir_datasets.load(f"quoter/{lang}/{split}").queries_count() for split in SPLITS]
-    assert sum(sizes) == count
-    assert all(abs(size * 10 - count * n) < 10 for size, n in zip(sizes, (8, 1, 1), strict=True))
-    quoter._read.cache_clear()
-
-
-def test_the_size_that_counts_is_that_of_the_language(folder: Path) -> None:
-    """English text with as many lines as the modern Chinese file is split 8:1:1."""
-    (folder / NAMES["en"]).write_text(lines(sum(TABLE_1["zh"])), encoding="utf-8")
-    count = ir_datasets.load("quoter/en/train").queries_count()
-    assert count != TABLE_1["zh"][0]
-    assert abs(count - 0.8 * sum(TABLE_1["zh"])) < 1
-
-
-# ---- lines by hand -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("lang", NAMES)
-@pytest.mark.parametrize("form", ["bom", "crlf", "both", "no last line end"])
-def test_byte_order_mark_and_crlf_change_nothing(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lang: str, form: str
-) -> None:
-    path = folder / NAMES[lang]
-    shutil.copyfile(SAMPLE / NAMES[lang], path)
-    whole = contents(lang)
-    data = path.read_bytes()
-    assert b"\r" not in data
-    if form in ("crlf", "both"):
-        data = data.replace(b"\n", b"\r\n")
-    if form in ("bom", "both"):
-        data = codecs.BOM_UTF8 + data
-    if form == "no last line end":
-        data = data.removesuffix(b"\n")
-    other = tmp_path / "other" / "quoter" / NAMES[lang]
-    other.parent.mkdir(parents=True)
-    other.write_bytes(data)
-    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "other"))
-    assert contents(lang) == whole
 
 
 # ---- damage --------------------------------------------------------------------------------------

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import NamedTuple, Optional
 
@@ -83,13 +81,6 @@ def test_counts_and_metadata(name: str) -> None:
 def test_datasets_are_pickled_by_id(name: str) -> None:
     dataset = ir_datasets.load(name)
     assert pickle.loads(pickle.dumps(dataset)) is dataset
-
-
-def test_another_process_loads_a_pickled_dataset() -> None:
-    sent = pickle.dumps(ir_datasets.load("quoter/sample/en/test"))
-    code = f"import pickle; print(pickle.loads({sent!r}).queries_count())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == ir_datasets.load("quoter/sample/en/test").queries_count()
 
 
 def test_exported_queries_are_whole(exported: Export) -> None:

@@ -17,7 +17,6 @@ import ir_datasets
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import git_blob_id
 from irtoolkit.datasets import csfcube, github
 from irtoolkit.datasets.source import ReleaseSource
 
@@ -94,10 +93,6 @@ def test_a_failing_network_is_an_input_error(data: Path, home: Path, problem: OS
     assert "bench release is not on this machine and could not be downloaded" in caught.value.found
     assert caught.value.found.endswith("could not be downloaded: no route to host")
     assert caught.value.remedy == HOWTO
-
-
-def test_a_download_may_be_given_a_limit(data: Path, home: Path) -> None:
-    assert source(lambda folder: fill(folder, *NAMES)).folder(limit=60) == home / "bench"
 
 
 @pytest.mark.parametrize("problem", [OSError("no route"), InputError("the content is wrong")])
@@ -223,12 +218,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_an_id_may_come_from_the_listing(repository: Repository, tmp_path: Path) -> None:
-    fetch_into(tmp_path / "bench", pinned("big.jsonl", "a.json"))
-    assert contents(tmp_path / "bench") == CONTENT
-    assert repository.asked.count(TREE) == 1
-
-
 @pytest.mark.parametrize("name", list(CONTENT))
 @pytest.mark.parametrize("how", ["byte", "cut", "longer", "empty", "line ends"])
 @pytest.mark.parametrize("listed", [False, True])
@@ -248,14 +237,6 @@ def test_one_wrong_byte_and_nothing_is_left(
     assert caught.value.file == RAW + name
     assert blob(body) in caught.value.found
     assert blob(repository.content[name]) in caught.value.found
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_the_listing_lacks(repository: Repository, tmp_path: Path) -> None:
-    repository.tree = b'{"tree": []}'
-    with pytest.raises(InputError) as caught:
-        fetch_into(tmp_path / "bench", pinned("b.csv"))
-    assert caught.value.file == RAW + "b.csv"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -321,27 +302,6 @@ def test_a_part_that_a_folder_lacks_is_downloaded(
     assert [path.name for path in home.iterdir()] == ["bench"]
 
 
-def test_another_process_that_finishes_first(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its folder is complete: it stays as it is, and nothing is moved into it."""
-    folder = tmp_path / "bench"
-
-    def meanwhile(url: str) -> bytes:
-        if not folder.exists():
-            folder.mkdir()
-            for name, body in CONTENT.items():
-                (folder / name).write_bytes(body)
-        return repository(url)
-
-    monkeypatch.setattr(github, "fetch", meanwhile)
-    # To be told is as good as to be content with what is there.
-    with contextlib.suppress(OSError, InputError):
-        fetch_into(folder, pinned())
-    assert sorted(path.name for path in folder.iterdir()) == sorted(CONTENT)
-    assert contents(folder) == CONTENT
-
-
 def test_csfcube_is_downloaded_and_read(
     data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,22 +325,3 @@ def test_csfcube_is_downloaded_and_read(
     assert ir_datasets.load("csfcube/method").queries_count() == 2
     assert contents(home / "csfcube") == files
     assert all(url.startswith(("https://raw.github", "https://api.github")) for url in asked)
-
-
-# ---- pinned files --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),  # git's well-known empty blob
-        (b"hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"),
-    ],
-)
-def test_git_blob_id(content: bytes, expected: str) -> None:
-    assert git_blob_id(content) == expected == blob(content)
-
-
-@pytest.mark.parametrize("name", [name for name, pin in csfcube.BLOBS.items() if pin])
-def test_pinned_ids_are_those_of_the_release(real_csfcube: Path, name: str) -> None:
-    assert blob((real_csfcube / name).read_bytes()) == csfcube.BLOBS[name]

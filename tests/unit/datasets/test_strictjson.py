@@ -19,7 +19,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_chunks
 from irtoolkit.datasets import strictjson
-from irtoolkit.datasets.strictjson import read_json_file, read_members
+from irtoolkit.datasets.strictjson import read_members
 
 Write = Callable[..., Path]
 REMEDY = "the release file is damaged: fetch it again"
@@ -53,22 +53,6 @@ def refusal(path: Path) -> InputError:
         list(read_members(path, "an object of things"))
     assert caught.value.file == str(path)
     return caught.value
-
-
-# ---- whole files ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "number",
-    ["0", "-0", "12", "-12", "1.5", "-1.25", "1e5", "1E+5", "1.5e-7", "0.1", "12345678901234567890",
-     "NaN", "Infinity", "-Infinity", "true", "false", "null"],
-)  # fmt: skip
-@pytest.mark.parametrize("space", ["", " ", "\n\n"])
-def test_scalars_are_not_cut(write: Write, size: int, number: str, space: str) -> None:
-    """1 is a number, and so are 1.5 and 1.5e-7, of which it is the beginning."""
-    path = write("x.json", f'{{"a":{space}{number}{space},"b": [{number}]{space}}}')
-    (_, _, one), (_, _, two) = read_members(path, "things")
-    assert [repr(one), repr(two)] == [repr(json.loads(number)), repr([json.loads(number)])]
 
 
 # ---- damage --------------------------------------------------------------------------------------
@@ -163,17 +147,6 @@ def test_damage_and_its_line(write: Write, size: int, text: str, line: int, foun
     error = refusal(write("x.json", text))
     assert found in error.found
     assert (error.line, error.remedy) == (line, REMEDY)
-
-
-def test_read_json_names_the_same_line_for_twins_and_halves(write: Write) -> None:
-    path = write("x.json", '{"a": 1,\n"b": {"c": "\\ud83d\\ude00",\n"d": ["\\udead"]}}')
-    with pytest.raises(InputError, match="half a surrogate pair") as caught:
-        read_json_file(path)
-    assert caught.value.line == 3
-    path = write("y.json", '{"x": 1,\n"x": 2,\n"y": {"z": 1,\n"z": 2}}')
-    with pytest.raises(InputError, match="the key 'x' appears twice") as caught:
-        read_json_file(path)
-    assert caught.value.line == 2
 
 
 def test_a_number_without_end(write: Write, size: int) -> None:

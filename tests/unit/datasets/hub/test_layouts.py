@@ -260,13 +260,6 @@ def test_a_folder_that_has_changed_has_another_key(tmp_path: Path) -> None:
     assert ir.load(f"hf:{folder}").docs_key not in keys
 
 
-def test_the_variable_that_forbids_the_network_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    monkeypatch.setenv("TRANSFORMERS_OFFLINE", "1")
-    with pytest.raises(InputError, match=r"TRANSFORMERS_OFFLINE is set \(unset it, and connect"):
-        ir.load("hf:a/b")
-
-
 def test_brights_judgments_in_ir_datasets_exclude_too() -> None:
     """ir_datasets' BRIGHT has documents of grade -100, defined as excluded."""
     from ir_datasets.formats import GenericDoc, GenericQuery

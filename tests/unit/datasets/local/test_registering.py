@@ -172,13 +172,6 @@ def test_damaged_trec_documents(
     refused(lambda: docs_of(path), path / "docs.trec", said, line=line)
 
 
-@pytest.mark.parametrize("name", formats.DOC_IDS)
-@pytest.mark.parametrize("text", formats.DOC_TEXTS)
-def test_json_field_names(folder: Callable[..., Path], name: str, text: str) -> None:
-    path = folder({"docs.json": json.dumps({name: "1", text: "a"})})
-    assert docs_of(path) == [("1", "a")]
-
-
 @pytest.mark.parametrize(
     ("content", "line", "said"),
     [
@@ -244,15 +237,6 @@ def test_not_utf8(small: Path, name: str) -> None:
     refused(act, path, "not UTF-8: byte 0xe9", "iconv", line=lines)
 
 
-def test_damaged_gzip(folder: Callable[..., Path]) -> None:
-    path = folder({"docs.trec.gz": gzip.compress(DOCS.encode() * 500)[:-20]})
-    with pytest.raises(InputError, match="damaged gzip data") as caught:
-        docs_of(path)
-    assert caught.value.file == str(path / "docs.trec.gz")
-    assert 1 < (caught.value.line or 0) <= 500 * DOCS.count("\n") + 1
-    assert registry.read_registry() == {}
-
-
 def test_ids_of_one_hash_are_not_duplicates(
     folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,15 +246,6 @@ def test_ids_of_one_hash_are_not_duplicates(
         ("2", "b"),
         ("3", "c"),
     ]
-
-
-@pytest.mark.parametrize("opened", ["<!-- ", "<script>", "<DOCHDR>", "<a ", "<", "&lt", "<docno "])
-def test_mark_up_that_is_never_closed_takes_no_time(
-    folder: Callable[..., Path], opened: str
-) -> None:
-    content = f"<DOC><DOCNO>1</DOCNO>text{opened * 200_000}</DOC>"
-    (doc,) = docs_of(folder({"docs.trec": content}))
-    assert doc.text.startswith("text")
 
 
 def test_several_files_and_folders_of_documents(folder: Callable[..., Path]) -> None:
@@ -311,13 +286,6 @@ def test_classic_topics_without_closing_tags(folder: Callable[..., Path]) -> Non
     assert first.default_text() == "International Organized Crime"
     assert second.title == "Poliomyelitis and Post-Polio"
     assert second.narrative == 'Relevant is "control".'
-
-
-def test_a_topic_without_a_title_is_its_description(folder: Callable[..., Path]) -> None:
-    text = "<top>\n<num> Number: 201\n<desc> Description:\nWhat is done?\n</top>"
-    (topic,) = topics_of(folder, text)
-    assert topic == ("201", "", "What is done?", "")
-    assert topic.default_text() == "What is done?"
 
 
 @pytest.mark.parametrize(
@@ -409,11 +377,6 @@ def test_qrels_without_topics(folder: Callable[..., Path]) -> None:
     path = folder({"docs.trec": DOCS, "qrels": QRELS})
     said = ("judgments without topics", "--topics FILE", "--qrels none")
     refused(lambda: register_collection("t/x", path), path / "qrels", *said)
-
-
-def test_topics_without_judgments_are_told(small: Path, irtoolkit: Command) -> None:
-    (small / "topics.txt").write_text(CLOSED + CLASSIC)
-    assert "2 of 3 topics without judgments" in irtoolkit("register", "t/x", small).err
 
 
 # What is taken for what
@@ -565,68 +528,6 @@ def test_the_dataset_is_whole(small: Path) -> None:
     assert dataset.documentation()["pretty_name"] == "t/x"
 
 
-def test_nothing_is_opened_before_it_is_used(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    register_collection("t/x", small)
-    opened: list[str] = []
-    for name in ("part_tables", "file_hash"):
-        make = getattr(collection, name)
-        monkeypatch.setattr(
-            collection, name, lambda *a, n=name, m=make: (opened.append(n), m(*a))[1]
-        )
-    made = collection.collection_dataset("t/y", registry.read_registry()["t/x"])
-    made.docs_store, made.docs_cls(), made.has_queries()
-    assert opened == []
-    assert made.docs_count() == made.docs_count() == 2
-    assert opened == ["file_hash", "part_tables"]
-
-
-@pytest.mark.parametrize("lacking", ["topics", "qrels"])
-def test_topics_and_judgments_may_be_lacking(small: Path, irtoolkit: Command, lacking: str) -> None:
-    (small / "qrels").unlink()
-    if lacking == "topics":
-        (small / "topics.txt").unlink()
-    assert irtoolkit("register", "t/x", small).status == 0
-    dataset = ir_datasets.load("t/x")
-    assert [dataset.has(kind) for kind in ("docs", "queries", "qrels")] == [
-        True,
-        lacking == "qrels",
-        False,
-    ]
-    listed = json.loads(irtoolkit("datasets", "--format", "json").out)
-    (record,) = (r for r in listed if r["id"] == "t/x")
-    assert (record["docs"], record["queries"]) == (2, 1 if lacking == "qrels" else None)
-    assert irtoolkit("datasets", "t/x").status == 0
-    assert "has no qrels" in irtoolkit("eval", "t/x", "some.run").err
-    answer = irtoolkit("retrieve", "t/x", "bm25", "-o", "x.run")
-    assert answer.status == (0 if lacking == "qrels" else 2)
-
-
-def test_every_command_takes_it(small: Path, irtoolkit: Command) -> None:
-    assert irtoolkit("register", "t/x", small, "--lang", "en").status == 0
-    shown = json.loads(irtoolkit("datasets", "t/x", "--format", "json").out)
-    assert shown["where"] == str(small)
-    assert {s["name"]: s["value"] for s in shown["statistics"]} == {
-        "Documents": 2, "Queries": 1, "Judged queries": 1, "Judgments": 2,
-        "Judgments above 0": 1,
-    }  # fmt: skip
-    assert irtoolkit("retrieve", "t/x", "bm25", "-o", "x.run").status == 0
-    scored = json.loads(irtoolkit("eval", "t/x", "x.run", "--format", "json").out)
-    assert set(scored["x.run"]) == {"nDCG@10", "AP", "RR", "P@10", "R@100"}
-    assert irtoolkit("check", "x.run", "--dataset", "t/x").status == 0
-    assert irtoolkit("export", "t/x", "topics").out == "1\tFOXES AND DOGS\n"
-    assert irtoolkit("export", "t/x", "qrels").out == QRELS
-    assert len(irtoolkit("export", "t/x", "docs").out.splitlines()) == 2
-
-
-def test_fields_of_topics_are_views(folder: Callable[..., Path], irtoolkit: Command) -> None:
-    path = folder({"docs.trec": DOCS, "topics": CLASSIC})
-    assert irtoolkit("register", "t/x", path).status == 0
-    view = "query=title+description+narrative"
-    assert irtoolkit("retrieve", "t/x", "bm25", "-o", "x.run", "--set", view).status == 0
-    answer = irtoolkit("retrieve", "t/x", "bm25", "-o", "y.run", "--set", "query=summary")
-    assert "fields are description, narrative, query_id, title" in answer.err
-
-
 # What is remembered
 
 
@@ -667,18 +568,6 @@ def test_changed_files_take_the_place_of_the_old(
         "import ir_datasets, irtoolkit.datasets; print(ir_datasets.load('t/x').docs_count())"
     )
     assert seen.stdout == "3\n"
-
-
-def test_nothing_is_lost_where_the_new_files_are_bad(small: Path, irtoolkit: Command) -> None:
-    register_collection("t/x", small)
-    before = registry.registry_path().read_bytes()
-    (small / "docs.trec").write_text("<DOC>no end")
-    answer = irtoolkit("register", "t/x", "--replace")
-    assert (answer.status, "is not closed" in answer.err) == (2, True)
-    assert registry.registry_path().read_bytes() == before
-    assert registry.record_of("t/x").docs.count == 2
-    (small / "docs.trec").write_text(DOCS)
-    assert ir_datasets.load("t/x").docs_count() == 2
 
 
 def test_what_cannot_be_replaced(small: Path, irtoolkit: Command) -> None:

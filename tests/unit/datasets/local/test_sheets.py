@@ -166,13 +166,6 @@ def test_quotes_between_tabs_are_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", WRITERS)
-def test_documents_with_a_topic_and_a_score_are_documents(tmp_path: Path, end: str) -> None:
-    columns = {"docid": ["d1"], "text": ["a captain"], "topic": ["sea"], "score": [3]}
-    path = WRITERS[end](tmp_path / f"docs{end}", columns)
-    assert texts(ir.load(path)) == {"d1": "a captain"}
-
-
-@pytest.mark.parametrize("end", WRITERS)
 def test_columns_of_one_name_are_refused(tmp_path: Path, end: str) -> None:
     columns = {"id": ["d1"], "Text": ["a"], "text": ["b"]}
     path = WRITERS[end](tmp_path / f"docs{end}", columns)
