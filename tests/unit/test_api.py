@@ -273,36 +273,6 @@ def test_an_index_searches_the_whole_corpus_of_a_dataset_with_pools() -> None:
         assert index.search(doc.title, k=1).doc_ids == [doc.doc_id]
 
 
-def test_documents_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from irtoolkit.indexes.lexical_maker import PostingsMaker
-
-    counted: list[int] = []
-    original = PostingsMaker.add
-
-    def add(self: PostingsMaker, texts: Any) -> None:
-        counted.append(len(texts))
-        original(self, texts)
-
-    monkeypatch.setattr(PostingsMaker, "add", add)
-    index = ir.index(DOCS, "bm25")
-    assert counted == [len(DOCS)]
-    index.search("a cat")
-    index.search("some dogs")
-    assert counted == [len(DOCS)]
-
-
-@pytest.mark.parametrize("system", ["bm25", "tfidf", "ql"])
-def test_many_searches_are_a_run_over_the_corpus(system: str) -> None:
-    queries = {"x": "a cat and a dog", "y": "the sea", "z": "fish swim in the sea"}
-    expected = ir.retrieve(ir.load(DOCS, queries=queries), system)
-    found = ir.index(DOCS, system).search_many(queries, k=10)
-    assert list(found.query_ids) == list(expected.query_ids)
-    for query in queries:
-        ours, theirs = found.ranking(query), expected.ranking(query)
-        assert [row.doc_id for row in ours] == [row.doc_id for row in theirs]
-        assert [row.score for row in ours] == pytest.approx([row.score for row in theirs])
-
-
 # -- bad input -------------------------------------------------------------------------------------
 
 
@@ -317,113 +287,27 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ir.evaluate(QRELS, _used(rows())), "no rows .*a generator can be read once"),
     "documents' generator, used": (
         lambda: ir.index(_used(["a"])), "no documents .*a generator can be read once"),
-    "names": (lambda: ir.evaluate(QRELS, RUN, RUN, names=["x"]), "1 names for 2 runs"),
-    "ids": (lambda: ir.index(["a", "b"], ids=["1"]), "1 ids for 2 documents"),
     "ids twice": (lambda: ir.index(["a", "b"], ids=["1", "1"]), "document 1 occurs twice"),
-    "no documents": (lambda: ir.index([]), "no documents"),
     "no queries": (lambda: ir.retrieve(ir.load(DOCS)), "has no queries"),
     "no judgments": (lambda: ir.evaluate(ir.load(DOCS, queries=QUERIES), RUN), "has no qrels"),
     "a query without text": (lambda: ir.load(DOCS, queries={"1": " "}), "query 1 has no text"),
-    "an empty search": (lambda: ir.index(DOCS).search(" "), "the query has no text"),
-    "a search for two": (lambda: ir.index(DOCS).search(["a", "b"]), "search_many"),  # type: ignore[arg-type]
-    "one string": (lambda: ir.index("just a text"), "is not a dataset id .*list of strings"),
     "columns": (lambda: ir.index(pd.DataFrame({"x": [1]})), "no column doc_id or docno .*its columns are x"),
     "a run's columns": (lambda: ir.evaluate(QRELS, pd.DataFrame({"x": [1]})), "columns? x|column"),
     "no text": (lambda: ir.index(["a", None]), "item 1 of the documents is None"),
     "a missing text": (
         lambda: ir.index(pd.DataFrame({"id": ["1"], "text": [np.nan]})), "text of document 1"),
-    "bytes": (lambda: ir.index([b"x"]), "item 0 of the documents"),
-    "a measure": (lambda: ir.evaluate(QRELS, RUN, measures="nDGC@10"), "did you mean nDCG"),
-    "a system": (lambda: ir.retrieve(ir.load(DOCS, queries=QUERIES), "bm52"), "did you mean bm25"),
-    "capitals": (
-        lambda: ir.retrieve(ir.load(DOCS, queries=QUERIES), "BM25"), "did you mean bm25"),
-    "a dataset": (lambda: ir.load("csfcub"), "did you mean csfcube"),
-    "a setting": (
-        lambda: ir.retrieve("csfcube/sample", "bm25", k7=1), "no setting 'k7' .*it has"),
-    "a value": (lambda: ir.retrieve("csfcube/sample", "bm25", k1="much"), "k1=much is not a number"),
     "settings of a System": (
         lambda: ir.retrieve("csfcube/sample", System.make("x", "bm25", {}), k1=1), "made already"),
-    "k": (lambda: ir.index(DOCS).search("cat", k=0), "k=0 is not at least 1"),
-    "k text": (lambda: ir.index(DOCS).search("cat", k="3"), "k='3' is not a whole number"),  # type: ignore[arg-type]
-    "k None": (lambda: ir.index(DOCS).search("cat", k=None), "k=None is not a whole number"),  # type: ignore[arg-type]
-    "k True": (lambda: ir.index(DOCS).search_many(["cat"], k=True), "k=True is not a whole number"),
-    "depth": (lambda: ir.retrieve("csfcube/sample", depth=0), "depth 0 is not at least 1"),
-    "one run to fuse": (lambda: ir.fuse(RUN), "fuse"),
-    "a fusion method": (lambda: ir.fuse(RUN, RUN, method="best"), "best"),
     "one run to compare": (lambda: ir.compare(QRELS, RUN), "one run cannot be compared"),
     "a baseline": (lambda: ir.compare(QRELS, RUN, RUN, baseline="z"), "baseline z"),
-    "two measures": (lambda: ir.compare(QRELS, RUN, RUN, measure="AP RR"), "one measure, not 2"),
-    "strange queries": (lambda: ir.evaluate(QRELS, {"9": {"a": 1}}), "no judged query"),
     "strange candidates": (
         lambda: ir.load(DOCS, queries=QUERIES, candidates={"1": ["z"]}), "candidate z of query 1"),
-    "candidates of nobody": (
-        lambda: ir.load(DOCS, queries=QUERIES, candidates={"9": ["a"]}), "query 9"),
-    "a file": (lambda: ir.load("no-such.jsonl"), "no-such.jsonl: no such file"),
-    "no runs": (lambda: ir.evaluate(QRELS), "no runs to score"),
-    "a score": (lambda: ir.evaluate(QRELS, {"1": {"a": "high"}}), "score 'high'"),
-    "NaN": (lambda: ir.evaluate(QRELS, {"1": {"a": float("nan")}}), "not a finite"),
-    "a report's file": (lambda: ir.report(QRELS, RUN, output="x.doc"), "not a kind of report"),
     "a report's option": (
         lambda: ir.report(QRELS, RUN, output="x.html", colour="red"), "no option 'colour'"),
 }  # fmt: skip
 
 
 ONE, TWO = {"1": {"a": 2.0, "b": 1.0}}, {"1": {"a": 1}}
-SAMPLE = "csfcube/sample"
-LETTERS = {"a": "x y", "b": "x", "ab": "y x z"}
-OTHER_TYPES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]] = {
-    "load, pool": (ir.load, (LETTERS,), {"queries": {"1": "x"}, "candidates": {"1": "ab"}},
-        "query 1 has no list of candidates"),
-    "load, pools": (ir.load, (LETTERS,), {"queries": {"1": "x"}, "candidates": 5},
-        "candidates that are no run: an int is no run"),
-    "load, id": (ir.load, (["a", "b"],), {"ids": "xy"}, "ids 'xy' is not a list of texts"),
-    "load, ids": (ir.load, (["a"],), {"ids": 5}, "ids 5 is not a list"),
-    "load, name": (ir.load, (["a"],), {"name": 5}, "name 5 is not text"),
-    "load, sentences": (ir.load, ("x.txt",), {"sentences": "3"}, "sentences '3' is not a whole"),
-    "index": (ir.index, (["a b"], "bm25"), {"path": 5}, "path 5 is not a path"),
-    "open_index": (ir.open_index, (5,), {}, "path 5 is not a path"),
-    "retrieve, depth": (ir.retrieve, (SAMPLE,), {"depth": True}, "depth True is not a whole"),
-    "retrieve, output": (ir.retrieve, (SAMPLE,), {"output": 5}, "output 5 is not a path"),
-    "rerank, text": (ir.rerank, (SAMPLE, ONE, "tfidf"), {"depth": "3"}, "depth '3' is not a whole"),
-    "rerank": (ir.rerank, (SAMPLE, ONE, "tfidf"), {"depth": 1.5}, "depth 1.5 is not a whole"),
-    "fuse, method": (ir.fuse, (ONE, TWO), {"method": ["rrf"]}, "is not text"),
-    "fuse, depth": (ir.fuse, (ONE, TWO), {"depth": 2.5}, "depth 2.5 is not a whole number"),
-    "fuse, learned": (ir.fuse, (ONE, TWO), {"learned": {"method": "rrf"}}, "is not a path"),
-    "fuse, tag": (ir.fuse, (ONE, TWO), {"tag": 3}, "tag 3 is not text"),
-    "tune, methods": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"methods": 5}, "methods 5 is not a list"),
-    "tune, method": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"methods": [5]}, "is not text"),
-    "tune, step": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"step": "x"}, "step 'x' is not a number"),
-    "tune, folds": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"folds": "x"}, "folds 'x' is not a whole"),
-    "tune, grid": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"grid": 5}, "grid 5 is not a dict"),
-    "tune, letters": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"grid": {"k": "12"}},
-        r"grid\['k'\] '12' is not a list"),
-    "evaluate, measures": (ir.evaluate, (QRELS, ONE), {"measures": {"AP": 1}}, "is no measure"),
-    "evaluate, none": (ir.evaluate, (QRELS, ONE), {"measures": {}}, "no measures given"),
-    "evaluate, names": (ir.evaluate, (QRELS, ONE), {"names": 5}, "names 5 is not a list"),
-    "evaluate, letters": (ir.evaluate, (QRELS, ONE, TWO), {"names": "ab"}, "names 'ab' is not a"),
-    "evaluate, no name": (ir.evaluate, (QRELS, ONE, TWO), {"names": ["", "b"]}, "name .* is empty"),
-    "report": (ir.report, (QRELS, ONE), {"output": 5}, "output 5 is not a path"),
-    "report, nowhere": (ir.report, (QRELS, ONE), {"output": []}, "nothing to write"),
-    "report, rel": (ir.report, (QRELS, ONE), {"output": "x.md", "rel": "1"}, "rel '1' is not a"),
-    "report, texts": (ir.report, (QRELS, ONE), {"output": "x.md", "texts": -1}, "texts -1 is below"),
-    "report, digits": (ir.report, (QRELS, ONE), {"output": "x.md", "digits": "3"}, "digits '3' is not"),
-    "report, pair": (ir.report, (QRELS, ONE, TWO), {"output": "x.md", "pair": ["run"]}, "1 systems"),
-    "report, letters": (ir.report, (QRELS, ONE), {"output": "x.md", "pair": "ab"}, "pair 'ab' is not"),
-    "export, form": (ir.export, (SAMPLE, 5, "folder"), {}, "form 5 is not text"),
-    "export, folder": (ir.export, (SAMPLE, "beir", 5), {}, "folder 5 is not a path"),
-    "export, split": (ir.export, (SAMPLE, "beir", "folder"), {"split": 5}, "split 5 is not text"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", OTHER_TYPES)
-def test_arguments_of_another_type_are_named(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    call, args, named, message = OTHER_TYPES[name]
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=message):
-        call(*args, **named)
-    assert not list(tmp_path.iterdir())
 
 
 def test_ids_may_be_any_values_that_are_counted_once() -> None:

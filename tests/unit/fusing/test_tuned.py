@@ -11,9 +11,8 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.fusing.log import learned_fusion
-from irtoolkit.fusing.search import FusionBench
 from irtoolkit.runs import Run
-from irtoolkit.runs.parts import joined, judgments, restricted
+from irtoolkit.runs.parts import restricted
 from irtoolkit.scoring.folds import dealt
 
 QUERIES = [f"q{number}" for number in range(12)]
@@ -38,13 +37,6 @@ def tuned(runs: tuple[Run, ...], **options: Any) -> Any:
 # -- folds ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [2, 5, 12])
-def test_folds_divide_the_queries_evenly(count: int) -> None:
-    folds = dealt(QUERIES, count, (7,))
-    assert sorted(q for fold in folds for q in fold) == sorted(QUERIES)
-    assert max(map(len, folds)) - min(map(len, folds)) <= 1
-
-
 def test_folds_depend_on_the_set_of_queries_and_the_seed() -> None:
     assert dealt(QUERIES, 3, (1,)) == dealt(QUERIES[::-1], 3, (1,))
     assert dealt(QUERIES, 3, (1,)) != dealt(QUERIES, 3, (2,))
@@ -59,25 +51,6 @@ def test_the_queries_of_a_book_are_in_one_fold() -> None:
     assert dealt(QUERIES, 4, (1,), books) == dealt(QUERIES[::-1], 4, (1,), books)
     with pytest.raises(ir.InputError, match="5 folds of 4 books"):
         dealt(QUERIES, 5, (1,), books)
-
-
-def test_a_long_book_does_not_share_its_fold_with_others() -> None:
-    books = {query: "long" if place < 8 else f"book {place}" for place, query in enumerate(QUERIES)}
-    assert sorted(map(len, dealt(QUERIES, 2, (0,), books))) == [4, 8]
-
-
-def test_queries_of_one_book_are_dealt_one_by_one() -> None:
-    assert dealt(QUERIES, 5, (1,), dict.fromkeys(QUERIES, "one")) == dealt(QUERIES, 5, (1,))
-
-
-def test_parts_of_runs_and_judgments() -> None:
-    one, _ = runs_of(dict.fromkeys(QUERIES, "one"))
-    parts = [restricted(one, QUERIES[:5]), restricted(one, QUERIES[5:])]
-    assert [part.query_ids.tolist() for part in parts] == [QUERIES[:5], QUERIES[5:]]
-    assert parts[1].as_dict() == dict.fromkeys(QUERIES[5:], GOOD)
-    assert joined(parts, "one", one.query_ids.tolist()) == one
-    qrels = ir.Qrels.of(QRELS)
-    assert judgments(qrels, {"q3", "q4"}).as_dict() == {query: QRELS[query] for query in ("q3", "q4")}  # fmt: skip
 
 
 # -- what decides ---------------------------------------------------------------------------------
@@ -128,13 +101,6 @@ def test_the_run_is_that_of_the_choices() -> None:
     assert found.fuse(*runs) == ir.fuse(*runs, method=found.learned.method, **found.learned.settings)  # fmt: skip
 
 
-def test_a_measure_of_which_less_is_better() -> None:
-    runs = runs_of(dict.fromkeys(QUERIES, "two"))
-    found = tuned(runs, measure="MedianRank", folds=2, step=0.5)
-    assert [one.settings["weights"] for one in found.chosen] == [[0, 1], [0, 1]]
-    assert found.figure == 1
-
-
 def test_queries_without_judgments_are_fused_by_what_is_learned() -> None:
     one, two = runs_of(dict.fromkeys(QUERIES, "one"))
     more = [Run.of({**run.as_dict(), "new": BAD}, tag=run.tag) for run in (one, two)]
@@ -152,44 +118,7 @@ def test_the_datasets_own_folds_are_used() -> None:
     assert [len(fold) for fold in other.bench.folds] == [2, 2, 2]
 
 
-def test_equal_seeds_give_equal_bytes(tmp_path: Path) -> None:
-    right = {q: "one" if place % 4 else "two" for place, q in enumerate(QUERIES)}
-    options = {"methods": ["rrf", "lambdamart"], "grid": {"trees": [4], "leaves": [3]}, "folds": 3}
-    made = []
-    for name in ("a", "b"):
-        found = tuned(runs_of(right), log=tmp_path / f"{name}.json", **options)
-        found.run.write(tmp_path / f"{name}.run")
-        made.append([(tmp_path / f"{name}.{end}").read_bytes() for end in ("json", "run")])
-    assert made[0] == made[1]
-    assert tuned(runs_of(right), seed=1, **options).bench.folds != found.bench.folds
-
-
 # -- the log --------------------------------------------------------------------------------------
-
-
-def test_an_interrupted_search_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, log = runs_of(dict.fromkeys(QUERIES, "one")), tmp_path / "log.json"
-    options = {"folds": 2, "step": 0.25, "log": log}
-    whole = tuned(runs, **{**options, "log": tmp_path / "whole.json"})
-    original, count = FusionBench.tried, 0
-
-    def counted(bench: FusionBench, configuration: Any) -> Any:
-        nonlocal count
-        if count == 3:
-            raise KeyboardInterrupt
-        count += 1
-        return original(bench, configuration)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(FusionBench, "tried", counted)
-        with pytest.raises(KeyboardInterrupt):
-            tuned(runs, **options)
-        with pytest.raises(InputError, match="nothing is learned yet"):
-            learned_fusion(log)
-        count = -len(whole.tried)
-        tuned(runs, **options)
-        assert count == -3
-    assert log.read_bytes() == (tmp_path / "whole.json").read_bytes()
 
 
 def test_a_log_has_everything_that_was_tried(tmp_path: Path) -> None:
@@ -217,21 +146,6 @@ def test_the_log_of_another_search_is_refused(tmp_path: Path, change: dict[str, 
     with pytest.raises(InputError, match="another search"):
         tuned(runs[::-1], **options)
     assert log.read_bytes() == before
-
-
-def test_a_log_of_other_inner_folds_is_refused_if_they_decide_something(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("lightgbm")
-    runs = runs_of(dict.fromkeys(QUERIES, "one"))
-    trees = {"methods": ["lambdamart"], "folds": 3, "grid": {"trees": [2]}}
-    tuned(runs, **trees, log=tmp_path / "trees.json")
-    tuned(runs, **trees, log=tmp_path / "trees.json")
-    tuned(runs, methods=["rrf"], folds=3, log=tmp_path / "rrf.json")
-    monkeypatch.setattr(FusionBench, "inner_folds", lambda bench, fold_index: bench.folds[1:])
-    with pytest.raises(InputError, match="log of another search"):
-        tuned(runs, **trees, log=tmp_path / "trees.json")
-    tuned(runs, methods=["rrf"], folds=3, log=tmp_path / "rrf.json")
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"about": {"dataset": "x"}, "points": {}}', '{"about": {"search": "fusion"}, "tried": 1}'])  # fmt: skip

@@ -84,11 +84,6 @@ def test_gains_are_numbers_of_grades(name: str, gains: str) -> None:
         value(f"{name}(gains={gains})")
 
 
-def test_gains_of_python_are_checked_too() -> None:
-    with pytest.raises(InputError, match=r"gains are numbers of grades from 0 on \(as in"):
-        evaluate(Run.of(RUN), Qrels.of(QRELS), {"G": G(gains={-1: 2})})
-
-
 @pytest.mark.parametrize("name", ["binG", "RnDCG"])
 def test_a_lowest_relevant_grade_of_0_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="rel=1 or more"):

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,7 +18,6 @@ import pytrec_eval
 from ir_measures import AP, P, ParamInfo, nDCG
 from ir_measures.measures.base import Agg, Measure
 
-import irtoolkit
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, id_array
 from irtoolkit.measures.base import ColumnarMeasure, ColumnarProvider
@@ -131,10 +126,6 @@ def test_ndcgp_by_hand(p: int, grades: list[int], expected: float) -> None:
     assert score(nDCGp(p=p), grades) == pytest.approx(expected, abs=1e-15)
 
 
-def test_ndcgp_of_five_documents_is_the_top_one_over_the_best_one() -> None:
-    assert score(nDCGp, [2, 0, 3, 0, 1]) == pytest.approx(2 / 3, abs=1e-15)
-
-
 @pytest.mark.parametrize("grades", [[0] * 10, [None, *[0] * 9], [-1] * 10, [0, -2] * 5])
 @pytest.mark.parametrize("pool", ["run", "qrels"])
 def test_ndcgp_without_a_positive_grade_is_zero(grades: list[int | None], pool: str) -> None:
@@ -186,15 +177,6 @@ def probe(sizes: Sequence[int], cuts: Sequence[int]) -> tuple[JudgedRun, list[fl
     names = id_array([str(i) for i in range(len(sizes))])
     none = np.zeros(len(sizes) + 1, dtype=np.int64)
     return JudgedRun(names, offsets, grades, none, grades[:0]), expected
-
-
-def test_probe_tells_cuts_apart() -> None:
-    """The probe itself, at a cut of 3 in a list of 10, seen by measures cutting at 2, 3 and 4."""
-    judged, expected = probe([10], [3])
-    values = [float(nDCGp(p=p).per_query(judged)[0]) for p in (20, 30, 40)]
-    assert values[1] == pytest.approx(expected[0])
-    assert values[0] == 0.0
-    assert values[2] > 1.5 * values[1]
 
 
 def test_cut_is_the_exact_floor_for_every_percentage() -> None:
@@ -261,45 +243,6 @@ def test_parameters_it_does_not_take_are_refused(measure: Measure) -> None:
         measure.calc_aggregate({"q": {"d": 1}}, {"q": {"d": 1.0}})
     with pytest.raises(AssertionError, match="param"):
         list(measure.iter_calc({"q": {"d": 1}}, {"q": {"d": 1.0}}))
-
-
-def test_each_is_registered_once_by_its_name() -> None:
-    assert ir_measures.measures.registry["nDCGp"] is nDCGp
-    assert ir_measures.measures.registry["RPlast"] is RPlast
-    ours = [p for p in ir_measures.DefaultPipeline.providers if isinstance(p, ColumnarProvider)]
-    assert len(ours) == 1
-    assert ir_measures.providers.registry["irtoolkit"] is ours[0]
-
-
-@pytest.mark.parametrize("name", ["nDCGp", "RPlast"])
-def test_each_says_what_it_is(name: str) -> None:
-    measure = ir_measures.parse_measure(name)
-    assert measure.NAME == measure.__name__ == name
-    assert traits(measure).whole_pool
-    assert measure.PRETTY_NAME
-    assert measure.SHORT_DESC
-    assert measure.__doc__
-
-
-@pytest.mark.parametrize(
-    "imports",
-    ["import irtoolkit.measures, ir_measures", "import ir_measures, irtoolkit.measures"],
-)
-def test_known_to_ir_measures_in_whichever_order_they_are_imported(imports: str) -> None:
-    program = (
-        f"{imports}\nimport ir_measures as m\n"
-        "print(m.parse_measure('nDCGp(p=100)'), m.parse_measure('RPlast'),"
-        " m.calc_aggregate([m.parse_measure('RPlast(rel=1)')], {'q': {'d': 1}}, {'q': {'d': 1.}}))"
-    )
-    root = str(Path(irtoolkit.__file__).resolve().parent.parent)
-    answer = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": root},
-    )
-    assert answer.stdout == "nDCGp(p=100) RPlast(rel=2) {RPlast(rel=1): 1.0}\n"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -394,36 +337,6 @@ def test_one_calc_of_ours_and_built_in_measures(form: Callable[[], tuple[Any, An
     for measure in MIXED:
         mean = sum(v for (name, _), v in expected.items() if name == str(measure)) / len(QRELS)
         assert aggregated[measure] == pytest.approx(mean, abs=1e-12)
-
-
-@forms
-def test_calc_aggregate(form: Callable[[], tuple[Any, Any]]) -> None:
-    qrels, run = form()
-    found = ir_measures.calc_aggregate([RPlast, nDCGp, nDCG @ 5], qrels, run)
-    assert found[nDCGp] == pytest.approx(1 / 9)
-    assert found[RPlast] == pytest.approx(0.7 / 3)
-
-
-TWICE = [ScoredDoc("q1", "a", 2.0), ScoredDoc("q1", "b", 1.5), ScoredDoc("q1", "a", 1.0)]
-
-
-@pytest.mark.parametrize("make", [list, iter, pd.DataFrame], ids=["list", "one-shot", "frame"])
-def test_a_document_listed_twice_is_refused(make: Callable[[Any], Any]) -> None:
-    with pytest.raises(InputError, match="document a is listed twice for query q1"):
-        ir_measures.calc([nDCGp], QRELS, make(TWICE))
-
-
-@pytest.mark.parametrize("make", [list, iter, pd.DataFrame], ids=["list", "one-shot", "frame"])
-def test_a_document_judged_twice_is_refused(make: Callable[[Any], Any]) -> None:
-    qrels = make([Qrel("q1", "a", 2), Qrel("q1", "a", 1)])
-    with pytest.raises(InputError, match="document a is judged twice for query q1"):
-        ir_measures.calc([nDCGp], qrels, RUN)
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e39])
-def test_a_score_that_is_not_finite_is_refused(bad: float) -> None:
-    with pytest.raises(InputError, match=r"score .* of document a for query q1 is not a finite"):
-        ir_measures.calc([RPlast], QRELS, {"q1": {"a": bad, "b": 1.0}})
 
 
 def test_a_grade_may_be_a_fraction() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from irtoolkit.api import retrieve
-from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.measures.rank import MedianRank, Rank, StdRank
 from irtoolkit.ranking.produce import produce
@@ -18,7 +17,6 @@ from irtoolkit.ranking.systems import find_system
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import TiedRank
 from irtoolkit.runs.exact_ranks import read_ranks
-from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.score import score
 
 # Rank 1, 3 and 20 of the one relevant document.
@@ -38,18 +36,6 @@ def test_the_first_rank_may_be_zero() -> None:
     assert (found[Rank], found[Rank(start=0)]) == (8.0, 7.0)
     assert (found[MedianRank], found[MedianRank(start=0)]) == (3.0, 2.0)
     assert found[StdRank] == found[StdRank(start=0)] == pytest.approx(np.std([1, 3, 20]))
-
-
-def test_an_unknown_rank_is_infinite_from_either_start() -> None:
-    run = {**RUN, "q3": {"x1": 1.0}}
-    found = ir_measures.calc_aggregate([Rank, Rank(start=0)], QRELS, run)
-    assert set(found.values()) == {np.inf}
-
-
-@pytest.mark.parametrize("name", ["Rank(start=2)", "Rank(start=-1)"])
-def test_no_other_start(name: str) -> None:
-    with pytest.raises(InputError, match="start"):
-        parse_measures(name)
 
 
 @pytest.mark.parametrize("depth", [None, 3])

@@ -67,13 +67,6 @@ def test_as_many_hits_as_there_are_apart(book: Path) -> None:
         assert len(ir.index(path, system, sentences=3).search("whale", k=12)) == 12
 
 
-def test_the_best_passage_comes_first_whatever_overlaps(book: Path) -> None:
-    apart = ir.index(book, "bm25").search("ship", k=3)
-    every = ir.index(ir.load(book)).search("ship", k=20)
-    assert apart.doc_ids[0] == every.doc_ids[0]
-    assert set(apart.doc_ids) <= set(every.doc_ids)
-
-
 def test_a_book_is_a_dataset(book: Path) -> None:
     data = ir.load(str(book), sentences=2)
     assert [doc.length for doc in data.docs_iter()] == [2] * (len(FIRST) + len(SECOND) - 1)
@@ -201,16 +194,6 @@ def test_what_is_no_book_is_said(irtoolkit: Callable[..., Answer], tmp_path: Pat
     assert 'write a text in quotes: "neural networks"' in answer.err
     answer = irtoolkit("search", "csfcube/sample", "neural", "--sentences", "2")
     assert "--sentences goes with books" in answer.err
-
-
-def test_a_book_has_no_queries_to_retrieve(irtoolkit: Callable[..., Answer], book: Path) -> None:
-    answer = irtoolkit("retrieve", book, "bm25", "-o", book.with_name("a.run"))
-    assert "irtoolkit search" in answer.err
-    topics = book.with_name("topics.tsv")
-    topics.write_text("q1\ta whale\n")
-    answer = irtoolkit("retrieve", book, "bm25", "-o", book.with_name("a.run"), "--topics", topics)
-    assert answer.status == 0, answer.err
-    assert "novel:" in book.with_name("a.run").read_text()
 
 
 def test_a_book_is_registered(

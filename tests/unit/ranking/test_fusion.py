@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,27 +16,20 @@ from irtoolkit.base.ids import id_array
 from irtoolkit.ranking.fusion import fuse
 from irtoolkit.ranking.fusion_files import fuse_files
 from irtoolkit.ranking.fusion_methods import (
-    METHODS,
     CombMNZ,
     CombSUM,
-    Method,
     ReciprocalRank,
     Weighted,
-    method_named,
 )
 from irtoolkit.ranking.normalisation import normalised
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import ranks_path
 
-Write = Callable[..., Path]
 Command = Callable[..., Any]
 NORMALISATIONS = ["minmax", "zscore", "sum", "none"]
 
 # ---------------------------------------------------------------------------------------------
 # The definitions, a document at a time
-# ---------------------------------------------------------------------------------------------
-
-
 # ---------------------------------------------------------------------------------------------
 # By hand
 # ---------------------------------------------------------------------------------------------
@@ -58,12 +50,6 @@ def test_reciprocal_ranks() -> None:
     assert list(figures(fused, "q1")) == ["c", "a", "d", "b"]
     assert figures(fused, "q3") == pytest.approx({"a": 1 / 61}, rel=1e-7)
     assert fused.tag == "rrf"
-
-
-def test_k_of_reciprocal_ranks() -> None:
-    assert figures(fuse([ONE, TWO], k=0), "q1") == pytest.approx(
-        {"c": 1 / 3 + 1, "a": 1, "d": 1 / 2, "b": 1 / 2}
-    )
 
 
 def test_a_weighted_sum() -> None:
@@ -96,26 +82,12 @@ def test_normalisations(how: Any, expected: list[float]) -> None:
     assert normalised(ONE, how).tolist() == pytest.approx(expected + alone, abs=1e-15)
 
 
-@pytest.mark.parametrize("how", ["minmax", "zscore", "sum"])
-def test_equal_scores_are_normalised_to_nothing(how: Any) -> None:
-    """Three times 0.1 divided by three is not 0.1: what is left must not become a score."""
-    run = Run.from_rows([("q", doc, 0.1) for doc in "abcdefg"])
-    assert normalised(run, how).tolist() == [0.0] * 7
-
-
 def test_queries_without_rows_are_kept() -> None:
     ids, docs = id_array(["q1", "none", "q2"]), id_array(["a"])
     run = Run.from_columns(ids, np.array([0, 2]), docs, np.array([0, 0]), [1, 2])
     fused = fuse([run, run], CombSUM("sum"))
     assert fused.query_ids.tolist() == ["q1", "none", "q2"]
     assert fused.offsets.tolist() == [0, 1, 1, 2]
-
-
-def test_runs_are_not_changed() -> None:
-    before = [(run.scores.tolist(), run.docs.tolist(), run.offsets.tolist()) for run in (ONE, TWO)]
-    fuse([ONE, TWO], "weighted", weights=[3, 4], normalise="zscore", depth=1)
-    after = [(run.scores.tolist(), run.docs.tolist(), run.offsets.tolist()) for run in (ONE, TWO)]
-    assert after == before
 
 
 def test_the_order_is_that_of_double_precision() -> None:
@@ -143,17 +115,8 @@ def test_ranks_in_another_order_tie() -> None:
 # ---------------------------------------------------------------------------------------------
 # ranx
 # ---------------------------------------------------------------------------------------------
-
-
-# ---------------------------------------------------------------------------------------------
 # Bad input
 # ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("runs", "expected"), [([], "0 runs to fuse"), ([ONE], "1 run to fuse")])
-def test_fewer_than_two_runs_are_refused(runs: list[Run], expected: str) -> None:
-    with pytest.raises(InputError, match=expected):
-        fuse(runs)
 
 
 @pytest.mark.parametrize("other", ["csfcube/sample", ".", "folder"])
@@ -165,75 +128,6 @@ def test_files_that_are_fused_are_runs(
     Path("a.run").write_text("q1 Q0 d1 1 1.0 a\n")
     with pytest.raises(InputError, match=f"^{other}: not a run, and fuse takes runs only"):
         fuse_files(["a.run", other], "f.run")
-
-
-def test_weights_may_be_read_once() -> None:
-    given = fuse([ONE, TWO], "weighted", weights=iter([0.5, 2]))
-    assert figures(given, "q1") == figures(fuse([ONE, TWO], "weighted", weights=[0.5, 2]), "q1")
-
-
-@pytest.mark.parametrize("weights", [[], [1.0], [1.0, 1.0, 1.0]])
-def test_a_weight_for_each_run(weights: list[float]) -> None:
-    with pytest.raises(InputError, match=f"{len(weights)} weights for 2 runs"):
-        fuse([ONE, TWO], "weighted", weights=weights)
-
-
-@pytest.mark.parametrize("weight", [math.nan, math.inf, -math.inf])
-def test_weights_are_finite(weight: float) -> None:
-    with pytest.raises(InputError, match=f"weight {weight} is not a finite number"):
-        fuse([ONE, TWO], "weighted", weights=[1.0, weight])
-
-
-@pytest.mark.parametrize(
-    ("weights", "said"),
-    [
-        ({1: 0.9, 3: 0.1}, "weights {1: 0.9, 3: 0.1} is not a list of numbers"),
-        ("91", "weights '91' is not a list of numbers"),
-        ({0.9, 0.1}, "is not a list of numbers"),
-        (None, "weights None is not a list of numbers"),
-        (1, "weights 1 is not a list of numbers"),
-        (["a", 1], "weights[0] 'a' is not a number"),
-        ([1, True], "weights[1] True is not a number"),
-        ([1, 10**400], "weight 1000"),
-    ],
-    ids=str,
-)
-def test_weights_are_a_list_of_numbers(weights: Any, said: str) -> None:
-    with pytest.raises(InputError) as error:
-        fuse([ONE, TWO], "weighted", weights=weights)
-    assert said in str(error.value)
-
-
-@pytest.mark.parametrize("name", ["rrf", "rankproduct"])
-@pytest.mark.parametrize("k", [True, "60", None, 10**400], ids=str)
-def test_k_is_a_number_that_a_float_can_hold(name: str, k: Any) -> None:
-    with pytest.raises(InputError, match="is not a finite number of at least 0"):
-        method_named(name, {"k": k})
-
-
-@pytest.mark.parametrize("how", [5, None, ["minmax"], {"a": 1}], ids=str)
-@pytest.mark.parametrize("make", [CombSUM, CombMNZ, lambda how: Weighted((1, 1), how)])
-def test_a_normalisation_is_a_name(make: Callable[[Any], Method], how: Any) -> None:
-    with pytest.raises(InputError, match=r"no normalisation .*there are minmax, zscore, sum"):
-        make(how)
-
-
-@pytest.mark.parametrize("k", [-1, -0.5, math.nan, math.inf])
-def test_k_is_finite_and_not_negative(k: float) -> None:
-    with pytest.raises(InputError, match=f"k={k} is not a finite number of at least 0"):
-        fuse([ONE, TWO], k=k)
-
-
-@pytest.mark.parametrize("depth", [0, -1])
-def test_a_depth_is_at_least_one(depth: int) -> None:
-    with pytest.raises(InputError, match=f"depth {depth} is not at least 1"):
-        fuse([ONE, TWO], depth=depth)
-
-
-@pytest.mark.parametrize("make", [CombSUM, CombMNZ, lambda how: Weighted((1, 1), how)])
-def test_an_unknown_normalisation(make: Callable[[str], Method]) -> None:
-    with pytest.raises(InputError, match=r"no normalisation 'max'.*there are minmax, zscore, sum"):
-        make("max")
 
 
 @pytest.mark.parametrize("weights", [(1e30, 1.0), (1e300, 1.0), (1e300, -1e300)])
@@ -265,33 +159,6 @@ def test_the_product_of_ranks(k: int) -> None:
         # Documents with the same product are in the order of all ties.
         pairs = list(zip(products, (row[1] for row in rows), strict=True))
         assert pairs == sorted(sorted(pairs, key=lambda pair: pair[1], reverse=True), key=lambda pair: pair[0])  # fmt: skip
-
-
-def test_methods_by_name() -> None:
-    assert method_named("rrf", {}) == ReciprocalRank(60)
-    assert method_named("rrf", {"k": 3}) == ReciprocalRank(3)
-    assert method_named("weighted", {"weights": [1, 2]}) == Weighted((1.0, 2.0), "minmax")
-    assert method_named("combmnz", {"normalise": "sum"}) == CombMNZ("sum")
-    assert {name: method.name for name, method in METHODS.items()} == {n: n for n in METHODS}
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "found"),
-    [
-        (
-            "borda",
-            {},
-            "no fusion method 'borda' (there are rrf, weighted, combsum, combmnz, rankproduct, condorcet, w_condorcet)",
-        ),
-        ("rrf", {"weights": [1, 1]}, "method rrf takes no weights (it takes k)"),
-        ("combsum", {"k": 60}, "method combsum takes no k (it takes normalise)"),
-        ("weighted", {}, "method weighted needs weights"),
-    ],
-)
-def test_what_is_no_method(name: str, settings: dict[str, Any], found: str) -> None:
-    with pytest.raises(InputError) as caught:
-        method_named(name, settings)
-    assert str(caught.value) == found
 
 
 def test_a_method_is_named_or_given(tmp_path: Path) -> None:
@@ -483,29 +350,6 @@ def test_z_scores_that_are_multiplied_are_noted(
     answer = irtoolkit("fuse", *files, "-o", output, "--method", *method.split(), *chosen)
     assert answer.status == 0, answer.err
     assert ("note: z-scores below the mean are negative, and combmnz" in answer.err) is noted
-
-
-def test_bad_files_are_refused(irtoolkit: Command, files: list[Path], write: Write) -> None:
-    bad = write("bad.run", "q1 Q0 a 1 0.5 t\nq1 Q0 a 2 0.4 t\n")
-    for runs, found in (
-        ([files[0]], "1 run to fuse"),
-        ([files[0], bad], f"{bad}:2: document a is listed twice"),
-        ([files[0], "missing.run"], "missing.run: no such file"),
-        ([files[0], files[1], files[0]], "a run is given twice"),
-        (
-            [files[0], files[0].parent / ".." / files[0].parent.name / "one.run"],
-            "a run is given twice",
-        ),
-    ):
-        answer = irtoolkit("fuse", *runs, "-o", files[0].parent / "x.run")
-        assert answer.status == 2
-        assert found in answer.err
-        assert not (files[0].parent / "x.run").exists()
-
-
-def test_help_names_every_method(irtoolkit: Command) -> None:
-    shown = irtoolkit("fuse", "--help").out
-    assert all(name in shown for name in [*METHODS, *NORMALISATIONS])
 
 
 def test_a_device_gets_no_record(irtoolkit: Command, files: list[Path]) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking.fusion_files import fuse_files
 from irtoolkit.ranking.fusion_inputs import check_together, datasets_named
 from irtoolkit.runs import Run
 from irtoolkit.runs.provenance import read_metadata, record, write_metadata
@@ -39,17 +38,6 @@ def test_the_front_door_refuses_strangers() -> None:
     with pytest.raises(InputError, match="one: it shares no query with the other runs"):
         ir.fuse(one, other)
     assert len(ir.fuse(one, one.named("two"))) == len(one)
-
-
-def test_runs_without_rows_are_no_strangers() -> None:
-    empty = Run.from_rows([])
-    assert check_together([empty, run(range(3))], ["a", "b"])
-    assert check_together([empty, empty], ["a", "b"]) == []
-
-
-def test_few_shared_queries_are_counted() -> None:
-    (note,) = check_together([run(range(10)), run(range(7, 17))], ["a", "b"])
-    assert note.startswith("only 3 of 17 queries are in all runs;")
 
 
 def test_documents_of_another_collection_are_counted() -> None:
@@ -93,13 +81,3 @@ def test_the_command_says_so(
     assert refused.status == 2
     assert refused.err.startswith(f"irtoolkit: {one}: it shares no query with the other runs")
     assert not (tmp_path / "none.run").exists()
-
-
-def test_one_dataset_is_recorded(tmp_path: Path) -> None:
-    one = made(tmp_path / "one.run", "x", run(range(4)))
-    two = made(tmp_path / "two.run", "x", run(range(3)))
-    said: list[str] = []
-    fuse_files([one, two], tmp_path / "out.run", report=said.append)
-    found = read_metadata(tmp_path / "out.run")
-    assert found is not None
-    assert (found["irtoolkit"]["dataset"], said) == ("x", [])

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import ir_measures
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,58 +19,11 @@ RANKED = [("q1", "b", 2.5), ("q1", "a", 1.0), ("q2", "a", -1.0)]
 GRADED = [("q1", "a", 1), ("q1", "b", 0), ("q2", "a", 3)]
 
 
-class Table:
-    """A data frame that is not pandas': columns by name, each a plain list, as polars iterates."""
-
-    def __init__(self, **columns: list[Any]) -> None:
-        self._columns = columns
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self._columns)
-
-    def __getitem__(self, name: str) -> list[Any]:
-        return self._columns[name]
-
-
-class Record(NamedTuple):
-    query_id: str
-    doc_id: str
-    score: float
-    relevance: int = 0
-
-
 def frame(rows: list[tuple[Any, Any, Any]], *columns: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(columns))
 
 
 # -- runs ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "given_run",
-    [
-        ROWS,
-        tuple(ROWS),
-        [list(row) for row in ROWS],
-        np.array(ROWS, dtype=object),
-        dict.fromkeys(ROWS).keys(),
-        frame(ROWS, "q_id", "doc_id", "score"),
-        frame(ROWS, "qid", "doc_id", "score"),
-        frame(ROWS, "query_id", "doc_id", "score").assign(rank=1, label=0),
-        Table(query_id=["q1", "q1", "q2"], doc_id=["a", "b", "a"], score=[1, 2.5, -1]),
-        [ROWS[0], ir_measures.ScoredDoc(*ROWS[1]), Record(*ROWS[2])],
-        [(q, d, Decimal(s)) for q, d, s in ROWS],
-        [(q, d, np.float32(s)) for q, d, s in ROWS],
-        {"q1": {"a": np.float64(1), "b": Decimal("2.5")}, "q2": {"a": -1}},
-    ],
-    ids=[
-        "tuples", "tuple", "lists", "array", "keys", "ranx", "mixed", "more", "polars",
-        "kinds", "decimals", "singles", "numbers",
-    ],
-)  # fmt: skip
-def test_a_run_of_plain_objects(given_run: Any) -> None:
-    assert list(Run.of(given_run)) == RANKED
 
 
 def test_a_tag_can_be_given() -> None:
@@ -87,22 +37,6 @@ def test_a_tag_can_be_given() -> None:
 
 
 # -- qrels ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "given_qrels",
-    [
-        GRADED,
-        [list(row) for row in GRADED],
-        frame(GRADED, "q_id", "doc_id", "score"),
-        frame(GRADED, "query_id", "doc_id", "grade"),
-        Table(qid=["q1", "q1", "q2"], docno=["a", "b", "a"], label=[1, 0, 3]),
-        [Record(q, d, 0.5, g) for q, d, g in GRADED],
-    ],
-    ids=["tuples", "lists", "ranx", "grade", "polars", "records"],
-)
-def test_qrels_of_plain_objects(given_qrels: Any) -> None:
-    assert list(Qrels.of(given_qrels)) == GRADED
 
 
 @pytest.mark.parametrize("kind", [str, Path])
@@ -125,16 +59,6 @@ def test_a_generator_that_was_read_before_is_refused(kind: Any) -> None:
     assert str(caught.value) == (
         f"no rows in the {kind.__name__.lower()} (a generator can be read once: pass a list)"
     )
-
-
-@both
-@pytest.mark.parametrize(
-    "nothing", [[], (), pd.DataFrame({"qid": [], "docno": [], "score": []})], ids=str
-)
-def test_nothing_is_refused(kind: Any, nothing: Any) -> None:
-    with pytest.raises(InputError, match="no rows in the"):
-        kind.of(nothing)
-    assert len(kind.of(nothing, empty=True)) == 0
 
 
 def test_judgments_have_the_same_columns_in_memory_and_in_files(tmp_path: Path) -> None:
@@ -202,29 +126,6 @@ def test_what_has_no_rows_is_refused(kind: Any, rows: Any, found: str) -> None:
     assert caught.value.remedy is not None
 
 
-@pytest.mark.parametrize("score", ["high", "1.5", b"1", [1.0], (1, 2), {}, object, 1j])
-def test_a_score_that_is_no_number_is_refused(score: Any) -> None:
-    said = f"score {score!r} of document b for query q is not a number"
-    for rows in ({"q": {"a": 1.0, "b": score}}, [("q", "a", 1.0), ("q", "b", score)]):
-        with pytest.raises(InputError) as caught:
-            Run.of(rows)
-        assert caught.value.found == said
-
-
-@pytest.mark.parametrize("score", [float("nan"), None, float("inf"), 10**400, 1e39])
-def test_a_score_that_is_not_finite_is_refused(score: Any) -> None:
-    with pytest.raises(InputError, match="of document d for query q is not a"):
-        Run.of([("q", "d", score)])
-
-
-@both
-def test_a_document_twice_is_refused(kind: Any) -> None:
-    with pytest.raises(InputError, match=r"document d is (listed|judged) twice for query q"):
-        kind.of([("q", "d", 1), ("q", "d", 2)])
-    with pytest.raises(InputError, match=r"document 1 is (listed|judged) twice for query q"):
-        kind.of({"q": {1: 1, "1": 2}})
-
-
 @pytest.mark.parametrize(
     "grade", ["1", None, float("nan"), float("inf"), 2**70, pytest.param(10**5000, id="huge")]
 )
@@ -257,10 +158,3 @@ def test_a_run_in_a_notebook() -> None:
     assert "<td>&lt;q&gt;</td><td>1</td><td>d0</td><td>0</td>" in plain
     assert plain.partition("<tbody>")[2].count("<tr>") == 5
     assert '<table border="1" class="dataframe">' in html
-
-
-def test_an_empty_run_in_a_notebook() -> None:
-    assert "0 queries, 0 rows, depth 0" in Run.of({})._repr_html_()
-    # Equal scores that were separated by the smallest steps are shown as equal.
-    separated = Run.of([("q", doc, 0.0) for doc in "abc"]).untied()._repr_html_()
-    assert "e-4" not in separated

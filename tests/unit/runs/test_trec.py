@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import threading
 from collections.abc import Callable
@@ -13,7 +12,6 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.runs import trec
 from irtoolkit.runs.columns import RunColumns
-from irtoolkit.runs.fast_trec import read_regular
 
 Write = Callable[..., Path]
 # line, query, document, rank, score as a float, tag
@@ -62,16 +60,6 @@ def test_a_pipe_is_opened_once(tmp_path: Path) -> None:
     assert len(report) == 1999  # all but the first are twins
 
 
-def test_rows_stay_in_file_order(write: Write) -> None:
-    """Sorting is the run's business; a checker wants the file as it is."""
-    path = write("x.run", "q2 Q0 b 2 1 t\nq1 Q0 a 1 3 t\nq2 Q0 a 1 2 t\n")
-    assert [row[1:3] for row in rows_of(trec.parse_run(path))] == [
-        ("q2", "b"),
-        ("q1", "a"),
-        ("q2", "a"),
-    ]
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -102,20 +90,6 @@ def test_many_ways_to_write_one_row(write: Write, line: str) -> None:
     path = write("x.run", line)
     row = 1 + line.startswith("\n")
     assert rows_of(trec.parse_run(path)) == [(row, "q1", "d1", 1, 0.5, "t")]
-
-
-@pytest.mark.parametrize("ends", ["\r\n", "\n"])
-@pytest.mark.parametrize("last", [True, False])
-def test_line_ends_are_no_part_of_the_tag(write: Write, ends: str, last: bool) -> None:
-    text = ends.join(["q1 Q0 d1 1 0.5 t", "q1 Q0 d2 2 0.25 t"]) + ends * last
-    columns = trec.parse_run(write("x.run", text))
-    assert columns.tags.tolist() == ["t"]
-    assert columns.doc_ids.tolist() == ["d1", "d2"]
-
-
-def test_an_irregular_gzip_run(write: Write) -> None:
-    path = write("x.run.gz", gzip.compress(b"q1\tQ0 d1 1 0.5 t\r\n\r\nq1 Q0 d2 2 0.25  t", mtime=0))
-    assert [row[:3] for row in rows_of(trec.parse_run(path))] == [(1, "q1", "d1"), (3, "q1", "d2")]
 
 
 @pytest.mark.parametrize(
@@ -175,13 +149,6 @@ def test_a_carriage_return_inside_a_line_is_white_space(write: Write, document: 
     assert "7 fields instead of 6" in refused(write("x.run", f"q1 Q0 {document} 1 2 t\n"), 1).found
 
 
-def test_equal_text_is_one_id(write: Write) -> None:
-    columns = trec.parse_run(write("x.run", "1 Q0 01 1 3 t\n01 Q0 1 1 2 t\n1 Q0 1 2 1 t\n"))
-    assert columns.query_ids.tolist() == ["1", "01"]
-    assert columns.doc_ids.tolist() == ["01", "1"]
-    assert columns.docs.tolist() == [0, 1, 1]
-
-
 def test_a_file_of_several_blocks_has_one_vocabulary(write: Write) -> None:
     names = [str(i) * (1 << 20) for i in range(10)]
     lines = [f"q{n} Q0 {name} {i} {-i} t\n" for n in (1, 2) for i, name in enumerate(names)]
@@ -213,11 +180,6 @@ def test_a_file_of_several_blocks_has_one_vocabulary(write: Write) -> None:
 )
 def test_scores_are_read_in_single_precision(write: Write, text: str, value: float) -> None:
     assert trec.parse_run(write("x.run", f"q1 Q0 d1 1 {text} t\n")).scores.tolist() == [value]
-
-
-def test_scores_that_tie_in_single_precision_contradict_no_rank(write: Write) -> None:
-    path = write("x.run", "q1 Q0 a 1 0.30000000 t\nq1 Q0 b 2 0.300000001 t\n")
-    assert trec.parse_run(path).ranks.tolist() == [1, 2]
 
 
 # -- runs that are refused -----------------------------------------------------------------------
@@ -260,16 +222,6 @@ def test_a_document_twice_names_both_lines(write: Write) -> None:
     error = refused(path, 3)
     assert error.found == "document d1 is listed twice for query q1, first at line 1"
     assert error.remedy == "keep one of the two lines"
-
-
-def test_ids_that_join_alike_are_no_duplicates(write: Write) -> None:
-    path = write("x.run", "1 Q0 12 1 1 t\n11 Q0 2 1 1 t\n1 Q0 1 2 1 t\n")
-    assert len(trec.parse_run(path).lines) == 3
-
-
-def test_a_contradiction_between_distant_lines(write: Write) -> None:
-    path = write("x.run", "q1 Q0 a 3 9 t\nq2 Q0 a 1 1 t\nq1 Q0 b 1 5 t\nq1 Q0 c 2 4 t\n")
-    assert "rank 3 has a higher score than rank 2 in query q1" in refused(path, 1).found
 
 
 def test_a_contradiction_behind_equal_ranks(write: Write) -> None:
@@ -332,35 +284,7 @@ def test_every_problem_is_reported_and_good_rows_are_kept(write: Write) -> None:
     ]
 
 
-def test_a_run_without_one_good_row(write: Write) -> None:
-    found: list[InputError] = []
-    columns = trec.parse_run(write("x.run", "a\nb\n"), found.append)
-    assert [error.line for error in found] == [1, 2, None]
-    assert found[-1].found == "no rows"
-    assert rows_of(columns) == []
-
-
 # -- the two readers of runs ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("line", ["q1  Q0 d1 1 2 t", "q1 Q0 d1 1 2 t ", "", "q1 Q0 d1 x 2 t", "q"])
-def test_the_fast_reader_leaves_irregular_files_alone(write: Write, line: str) -> None:
-    assert read_regular(write("x.run", f"{GOOD}{line}\n")) is None
-
-
-@pytest.mark.parametrize("gap", [" ", "\t"], ids=["space", "tab"])
-def test_regular_gzip_files_are_read_fast_too(write: Write, gap: str) -> None:
-    """What separates the fields must be seen in the text: compressed bytes hold tabs by chance."""
-    slow = []
-    for number in range(60):
-        rows = [[f"q{number}", "Q0", f"d{i}", str(i), str(-i), "t"] for i in range(1, 200)]
-        data = "".join(gap.join(row) + "\n" for row in rows).encode()
-        fast = read_regular(write("x.run.gz", gzip.compress(data, mtime=0)))
-        if fast is None:
-            slow.append(number)
-        else:
-            assert [row[2] for row in rows_of(fast)] == [row[2] for row in rows]
-    assert slow == []
 
 
 # -- qrels ---------------------------------------------------------------------------------------
@@ -408,14 +332,6 @@ def test_many_ways_to_write_one_judgment(write: Write, line: str) -> None:
 @pytest.mark.parametrize("grade", [-1_000_000, -1000, -2, -1, 0, 1, 3, 5000, 1_000_000])
 def test_grades_up_to_a_million_either_way(write: Write, grade: int) -> None:
     assert trec.parse_qrels(write("x.qrels", f"q1 0 d1 {grade}\n")).grades.tolist() == [grade]
-
-
-@pytest.mark.parametrize("line", ["q1 0 d2", "q1 0 d2 1 x", "q1", "q1 Q0 d2 1 0.5 t"])
-def test_qrels_have_four_fields(write: Write, line: str) -> None:
-    """Three, five, or a run by mistake."""
-    error = refused_qrels(write("x.qrels", f"q1 0 d1 1\n{line}\n"), 2)
-    assert error.found == f"{len(line.split(' '))} fields instead of 4"
-    assert error.remedy == "a line is: query iteration document grade"
 
 
 @pytest.mark.parametrize("second", [1, 0], ids=["same-grade", "other-grade"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import urllib.request
 from collections.abc import Callable, Iterable
@@ -79,10 +78,6 @@ def whole(topics: Iterable[str] = TOPICS) -> str:
     return text((topic, doc) for topic in topics for doc in POOLS[topic])
 
 
-def places(problems: list[InputError]) -> list[int | None]:
-    return [problem.line for problem in problems]
-
-
 def only(problems: list[InputError], path: Path, line: int | None) -> InputError:
     """The one problem there is, which names its file and the line asked for."""
     assert [str(problem) for problem in problems[1:]] == []
@@ -100,23 +95,6 @@ def refused(path: Path, dataset: str | None, line: int | None) -> InputError:
 
 
 # -- what is right -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["x.run", "x.run.gz"])
-def test_a_clean_run_has_no_problems(write: Write, name: str) -> None:
-    path = write(name, gzip.compress(whole().encode()) if name.endswith(".gz") else whole())
-    assert check_run(path, ALL) == []
-    assert check_run(path, ALL, depth=1000) == []
-    run = read_run(path, ALL)
-    assert {q: [row.doc_id for row in run.ranking(q)] for q in TOPICS} == POOLS
-
-
-def test_a_clean_parquet_run_has_no_problems(write: Write, tmp_path: Path) -> None:
-    run = Run.read(write("x.run", whole()))
-    run.write(tmp_path / "x.parquet")
-    assert check_run(tmp_path / "x.parquet", ALL, depth=21) == []
-    assert read_run(tmp_path / "x.parquet", ALL) == run
-    assert read_run(tmp_path / "x.parquet", ALL).tag == "t"
 
 
 def test_a_run_of_the_whole_serves_for_a_part(write: Write) -> None:
@@ -138,55 +116,7 @@ def test_a_part_judges_the_pools_of_its_own_topics(write: Write) -> None:
     assert "outside the pool" in refused(path, ALL, len(POOLS[Q1]) + len(POOLS[Q2]) + 1).found
 
 
-def test_missing_topics_are_a_problem_to_check(write: Write) -> None:
-    path = write("x.run", whole(TOPICS[1:-1]))
-    # Where the file ends without them.
-    error = only(check_run(path, ALL), path, len(path.read_text("utf-8").splitlines()))
-    assert error.found.startswith("2 topics of csfcube/sample are missing, the first ")
-    assert error.found.split(" ")[-1] in (TOPICS[0], TOPICS[-1])
-    assert error.remedy == "trec_eval counts a missing topic as zero"
-
-
-def test_an_unknown_dataset(write: Write) -> None:
-    path = write("x.run", whole())
-    for use in (check_run, read_run):
-        with pytest.raises(InputError, match="no dataset 'csfcube/sampel'") as caught:
-            use(path, "csfcube/sampel")
-        assert "csfcube/sample" in (caught.value.remedy or "")
-
-
 # -- what is wrong with the file itself ----------------------------------------------------------
-
-
-def test_a_query_deeper_than_it_may_be(write: Write) -> None:
-    path = write(
-        "x.run", text([("q", "a"), ("r", "a"), ("q", "b"), ("q", "c"), ("r", "b"), ("q", "d")])
-    )
-    error = only(check_run(path, depth=3), path, 6)
-    assert error.found == "query q has 4 documents, more than 3"
-    assert error.remedy == "truncate the ranking"
-    assert places(check_run(path, depth=1)) == [3, 5]
-    assert check_run(path, depth=4) == []
-
-
-def test_faults_of_a_line_come_before_those_of_the_dataset(write: Write) -> None:
-    path = write("x.run", f"{Q1} Q0 nothing 1 1 t\n{Q1} Q0 {D1} 2 0.5\n")
-    assert refused(path, ALL, 2).found == "5 fields instead of 6"
-
-
-@pytest.mark.parametrize("data", [b"", b"\n\n"])
-def test_an_empty_run_has_one_problem(write: Write, data: bytes) -> None:
-    """That every topic is missing goes without saying."""
-    path = write("x.run", data)
-    assert only(check_run(path, ALL), path, 1).found == "no rows"
-    assert refused(path, ALL, None).found == "no rows"
-
-
-def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
-    for name in ("none.run", "none.run.gz", "none.parquet"):
-        problems = check_run(tmp_path / name, ALL)
-        assert [problem.file for problem in problems] == [str(tmp_path / name)]
-        refused(tmp_path / name, ALL, None)
 
 
 def test_many_problems_at_once_are_each_found(write: Write) -> None:
@@ -219,16 +149,6 @@ def test_many_problems_at_once_are_each_found(write: Write) -> None:
     assert {(problem.line, problem.found) for problem in problems} == expected
     assert len(problems) == len(expected)
     assert {problem.file for problem in problems} == {str(path)}
-
-
-def test_problems_of_all_kinds_stand_in_line_order(write: Write) -> None:
-    """Whoever mends a file goes through it once; missing topics stand on its last good line."""
-    path = write(
-        "x.run",
-        f"{Q1} Q0 nothing 1 9 t\n{Q1} Q0 {OUTSIDE} 2 8 t\n{Q1} Q0 {D1} 3 7 t\n"
-        f"{Q1} Q0 {D1} 4 6 u\n{Q1} Q0 {D2} 5 5\n{Q1} Q0 {D3} 6 x t\n",
-    )
-    assert places(check_run(path, METHOD)) == [1, 2, 4, 4, 4, 5, 6]
 
 
 # -- Parquet -------------------------------------------------------------------------------------
@@ -266,34 +186,11 @@ def test_a_bad_parquet_run_is_a_problem(tmp_path: Path, rows: list[tuple[str, st
     assert caught.value.file == str(path)
 
 
-def test_an_empty_id_in_parquet_is_a_problem(tmp_path: Path) -> None:
-    """No line of text can hold it, so that no evaluation of others could read the run."""
-    rows = [(Q1, D1, 3.0), (Q1, "", 2.0), ("", D1, 1.0)]
-    found = check_run(parquet(tmp_path / "x.parquet", rows))
-    assert [str(problem.found) for problem in found] == [
-        "the document is empty",
-        "the topic is empty",
-    ]
-    assert [problem.line for problem in found] == [2, 3]
-
-
-def test_a_parquet_run_without_rows(tmp_path: Path) -> None:
-    """As with text: nothing is no run."""
-    Run.from_rows([]).write(tmp_path / "x.parquet")
-    assert len(check_run(tmp_path / "x.parquet", ALL)) == 1
-    with pytest.raises(InputError):
-        read_run(tmp_path / "x.parquet", ALL)
-
-
 # -- how deep a run is ---------------------------------------------------------------------------
 
 
 def sample() -> Any:
     return ir_datasets.load(ALL)
-
-
-def test_a_run_of_whole_pools_is_not_shallow(write: Write) -> None:
-    assert shallow_queries(Run.read(write("x.run", whole())), sample()) == []
 
 
 def test_queries_with_less_than_their_pool_are_shallow(write: Write) -> None:
@@ -308,11 +205,6 @@ def test_a_query_paper_may_be_left_out_of_its_own_ranking(write: Write) -> None:
     assert own in POOLS[Q2]
     rows = [(t, d) for t in TOPICS for d in POOLS[t] if (t, d) != (Q2, own)]
     assert shallow_queries(Run.read(write("x.run", text(rows))), sample()) == []
-
-
-def test_queries_that_are_not_there_are_shallow(write: Write) -> None:
-    run = Run.read(write("x.run", whole([Q1])))
-    assert set(shallow_queries(run, sample())) == set(TOPICS) - {Q1}
 
 
 # -- datasets of others --------------------------------------------------------------------------

@@ -54,12 +54,6 @@ def test_geometric_means_are_compared_by_logarithms(name: str, test: Any) -> Non
         )
 
 
-def test_one_query_has_no_effect_size() -> None:
-    _, second = both("AP", ([0.2], [0.6]), test="student")
-    assert second.effect is None
-    assert second.difference == pytest.approx(0.4)
-
-
 def test_a_median_has_the_signed_rank_test_and_no_effect_of_means() -> None:
     first, second = both("MedianRank", RANKS, test="wilcoxon")
     assert both("MedianRank", RANKS, test=None) == (first, second)

@@ -61,11 +61,6 @@ def test_runs_of_every_form_are_compared_in_either_precision(
     assert order(Run.read(tmp_path / "again.run")) == DOUBLE
 
 
-def test_scores_that_single_precision_tells_apart_are_kept() -> None:
-    rows = [("q", f"d{i}", i / 7) for i in range(50)]
-    assert Run.of(rows, precision="double").as_dict() == Run.of(rows).as_dict()
-
-
 def test_commands_compare_in_double_precision(
     irtoolkit: Callable[..., Answer], write: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -10,13 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ir_datasets
 import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.word_overlap import missing_words, word_overlap, word_sets
-from irtoolkit.papers.catalogue import find_table
+from irtoolkit.datasets.word_overlap import word_overlap, word_sets
 from irtoolkit.scoring import query_overlap as module
 from irtoolkit.scoring.query_overlap import query_overlap
 from tests.datasets import register
@@ -88,18 +86,6 @@ def test_what_a_dataset_lacks_is_named() -> None:
         query_overlap(Dataset.load(gone), PLAIN)
 
 
-def test_every_dataset_of_the_papers_table_is_known() -> None:
-    table = find_table("plotretrieval-overlap")
-    commands = [row.command or "" for row in table.rows]
-    assert len(commands) == 15
-    for command in commands:
-        assert command.startswith("irtoolkit overlap ")
-        ir_datasets.load(command.split()[-1])
-    reported = [row.reported["test"][0] for row in table.rows]
-    assert reported == sorted(reported, reverse=True)
-    assert (reported[0], reported[-1]) == (61.57, 19.62)
-
-
 def test_the_command_prints_a_table(irtoolkit: Command) -> None:
     line = ["overlap", "egret/sample/dev", "plotretrieval/sample/val", "--words", "sklearn"]
     text = irtoolkit(*line).out
@@ -156,15 +142,3 @@ def test_other_datasets_are_shown_where_one_is_missing(irtoolkit: Command) -> No
     assert "egret/sample/dev" in answer.out
     assert "no-such/one" in answer.err
     assert "no/two" in answer.err
-
-
-def test_nltks_data_are_named_where_they_are_not(
-    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    nltk = pytest.importorskip("nltk")
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-    assert "punkt_tab" in str(missing_words("nltk"))
-    answer = irtoolkit("overlap", "egret/sample/dev")
-    assert answer.status == 2
-    assert "python -m nltk.downloader punkt_tab stopwords" in answer.err
-    assert "Word overlap without NLTK" in irtoolkit("datasets", "plotretrieval/sample/val").out

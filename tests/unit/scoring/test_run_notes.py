@@ -82,16 +82,6 @@ def test_no_shared_query_shows_one_of_each_side(run: Any, found: str) -> None:
         ir.evaluate(QRELS, {"one": run, "two": run}, measures="AP")
 
 
-def test_a_comparison_on_few_queries_has_a_caution() -> None:
-    queries = [str(number) for number in range(26)]
-    qrels = {query: {"a": 1} for query in queries}
-    runs = {name: {query: {name: 2.0} for query in queries} for name in ("a", "b")}
-    assert ir.compare(qrels, runs, measure="AP").caution is None
-    few = {name: dict(list(run.items())[:24]) for name, run in runs.items()}
-    found = ir.compare(dict(list(qrels.items())[:24]), few, measure="AP", test="wilcoxon")
-    assert str(found).endswith("Take significance as a hint. Use 25 queries or more.")
-
-
 def test_queries_without_rows_are_not_said_to_count_as_zero_where_their_ranks_are_known(
     tmp_path: Path,
 ) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-import os
 import re
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -184,10 +182,6 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
 }  # fmt: skip
 
 
-def test_there_are_forty() -> None:
-    assert len(MALFORMED) >= 40
-
-
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_submission_is_refused_with_line_and_remedy(
     irtoolkit: Command, write: Write, name: str
@@ -296,15 +290,6 @@ def test_an_odd_submission_is_accepted(irtoolkit: Command, write: Write, name: s
         assert Run.read(path) == Run.read(write("good.run", text(LINES)))
 
 
-def test_a_tie_in_another_order_is_noted(irtoolkit: Command, write: Write) -> None:
-    """trec_eval reads b before a: allowed, but not what the file seems to say."""
-    answer = irtoolkit("check", write("x.run", pairs("a 1 1", "b 2 1")))
-    assert answer.status == 0
-    assert answer.err.startswith("note: ")
-    assert "x.run:2: documents a and b tie in query q" in answer.err
-    assert irtoolkit("check", write("x.run", pairs("b 1 1", "a 2 1"))).err == ""
-
-
 def test_many_problems_of_one_kind_are_abridged(irtoolkit: Command, write: Write) -> None:
     bad = [f"q{i} Q0 a 1 {score} t" for i, score in enumerate(["x", "inf", "1e99", "nan", "-"])]
     rows = ["q9 Q0 a one 1 t", *bad, "q9 Q0 b 1 1", *(f"q{i} Q0 b {i} 1 t" for i in (7, 8))]
@@ -327,14 +312,6 @@ def test_a_tie_is_noted_once_a_query(write: Write) -> None:
     rows = [f"{q} Q0 d{i:02} {i} 1 t" for q in "ab" for i in range(1, 30)]
     notes = check.check_run(write("x.run", text(rows))).notes
     assert [note.line for note in notes] == [2, 31]
-
-
-def test_strictness_and_pools_must_be_known(write: Write) -> None:
-    path = write("x.run", text(LINES))
-    with pytest.raises(InputError, match="no strictness 'very'"):
-        check_run(path, strictness="very")
-    with pytest.raises(InputError, match="no pools"):
-        check_run(path, whole_pool=True)
 
 
 # -- CSFCube's ranked pools ----------------------------------------------------------------------
@@ -407,14 +384,6 @@ def test_the_order_of_a_ranked_pool_is_the_ranking(
     assert [row.doc_id for row in run.ranking(Q1)] == docs
     assert [row.score for row in run.ranking(Q1)] == scores
     assert run.tag == "mine"
-
-
-def test_equal_distances_stay_in_their_order(write: Write, tmp_path: Path) -> None:
-    """As in the published rankings, where some pairs of papers have one distance."""
-    docs = sorted(FIRST)
-    run = read_ranked_pools(DATASET, [pool_file(write, [[doc, 7.25] for doc in docs])], "x")
-    run.write(tmp_path / "x.run")
-    assert [row.doc_id for row in Run.read(tmp_path / "x.run").ranking(Q1)] == docs
 
 
 def test_the_dataset_may_say_the_facet(write: Write) -> None:
@@ -596,22 +565,6 @@ def test_what_submit_does_not_take(irtoolkit: Command, write: Write, args: list[
     answer = irtoolkit("submit", *[str(path) if arg == "x.run" else arg for arg in args])
     assert answer.status == 2
     assert found in answer.err
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-@pytest.mark.parametrize("form", ["trec", "csfcube"])
-def test_a_run_from_a_pipe(irtoolkit: Command, tmp_path: Path, form: str) -> None:
-    pipe, out = tmp_path / "pipe.run", tmp_path / "out"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(text(LINES),))
-    writer.start()
-    answer = irtoolkit("submit", DATASET, str(pipe), "-o", str(out), "--form", form)
-    writer.join()
-    assert answer.status == 0, answer.err
-    written = (
-        out.read_bytes() if form == "trec" else b"".join(p.read_bytes() for p in out.iterdir())
-    )
-    assert all(doc.encode() in written for doc in FIRST)
 
 
 @pytest.mark.parametrize(
