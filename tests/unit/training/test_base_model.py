@@ -21,11 +21,10 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
 from irtoolkit.models.presets import Preset
-from irtoolkit.retrievers import dense
 from irtoolkit.training.base_model import build_model, freeze_documents
 from irtoolkit.training.losses import make_loss
 from irtoolkit.training.recipes import Recipe, Stage
-from tests.datasets import ASKED, DOCS, paired, register, table
+from tests.datasets import ASKED, DOCS
 from tests.tiny import (
     DIMENSIONS,
     LONGEST,
@@ -105,30 +104,6 @@ def test_one_encoder_of_a_plain_transformer(starts: Any, pooling: Any) -> None:
         assert np.allclose(found, expected[pooling], atol=1e-4)
 
 
-def test_own_pooling_keeps_all_of_a_model(starts: Any) -> None:
-    model, own = build(starts["whole"]), SentenceTransformer(starts["whole"], device="cpu")
-    assert [type(module).__name__ for module in model] == ["Transformer", "Pooling", "Dense", "Normalize"]  # fmt: skip
-    assert same(model, own)
-    assert (model.similarity_fn_name, model.max_seq_length) == ("dot", 20)
-    assert model.prompts == {"query": "the ", "document": "a "}
-    assert np.allclose(model.encode_query(QUERIES), own.encode_query(QUERIES), atol=1e-6)
-
-
-def test_two_encoders_have_nothing_in_common(starts: Any) -> None:
-    model = build(starts["plain"], encoders=2, pooling="cls")
-    routes = model[0].sub_modules
-    query, document = routes["query"], routes["document"]
-    assert same(query, document)
-    places = {value.data_ptr() for value in query.parameters()}
-    assert not places & {value.data_ptr() for value in document.parameters()}
-    vectors = model.encode_document(TEXTS)
-    with torch.no_grad():
-        for value in query.parameters():
-            value += 1
-    assert np.array_equal(model.encode_document(TEXTS), vectors)
-    assert not np.allclose(model.encode_query(TEXTS), vectors)
-
-
 def test_a_query_encoder_with_a_start_of_its_own(starts: Any) -> None:
     model = build(
         starts["plain"], query_start=starts["other"], encoders=2, pooling="cls",
@@ -171,13 +146,6 @@ def test_the_head_of_a_cross_encoder_is_drawn_by_the_seed(starts: Any) -> None:
             head = weights(first)["0.model.classifier.weight"]
             assert head.shape == (labels, DIMENSIONS)
             assert float(head.std()) > 0
-
-
-def test_the_body_of_a_cross_encoder_is_the_starts(starts: Any) -> None:
-    own = transformers.BertModel.from_pretrained(starts["plain"]).state_dict()
-    model = weights(build(starts["plain"], kind="cross"))
-    for name, value in own.items():
-        assert torch.equal(model[f"0.model.bert.{name}"], value), name
 
 
 def test_a_cross_encoder_goes_on_with_its_head(starts: Any) -> None:
@@ -229,20 +197,6 @@ def test_markers_for_a_vocabulary_without(tmp_path: Path) -> None:
     assert [len(tokens) for tokens in again.encode_document(["a cat", "the"])] == [5, 4]
 
 
-def test_late_interaction_goes_on_from_colbert(starts: Any) -> None:
-    model, own = build(starts["colbert"], kind="late"), MultiVectorEncoder(starts["colbert"], device="cpu")  # fmt: skip
-    assert same(model, own)
-    assert (model.prompts, model[0].query_expansion) == (own.prompts, own[0].query_expansion)
-
-
-def test_building_draws_from_nobody_elses_numbers(starts: Any) -> None:
-    torch.manual_seed(9)
-    expected = torch.rand(3)
-    torch.manual_seed(9)
-    build(starts["plain"], kind="late")
-    assert torch.equal(torch.rand(3), expected)
-
-
 def test_a_preset_says_what_is_known_of_it(starts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {
         "tiny": Preset(
@@ -289,13 +243,6 @@ def scores(model: Any, kind: str) -> Any:
     return np.asarray(found)
 
 
-def test_a_length_of_the_users_takes_the_place_of_a_sides_own(starts: Any, tmp_path: Path) -> None:
-    build(starts["plain"], pooling="cls", query_length=6, doc_length=11).save(str(tmp_path / "m"))
-    shorter = build(starts["plain"], pooling="cls", query_length=4, doc_length=5)
-    found = table(register(), dense.Dense(str(tmp_path / "m"), query_length=4, doc_length=5, device="cpu"))  # fmt: skip
-    assert found == pytest.approx(paired(scores(shorter, "dense")), abs=1e-4)
-
-
 # -- frozen documents -------------------------------------------------------------------------
 
 
@@ -320,14 +267,6 @@ def test_a_frozen_document_encoder_stays_as_it_is(starts: Any) -> None:
     freeze_documents(model, False)
     model.train()
     assert all(module.training for module in routes["document"].modules())
-    assert all(value.requires_grad for value in model.parameters())
-
-
-@pytest.mark.parametrize("how", [{"pooling": "cls"}, {"pooling": "cls", "query_pooling": "mean"}])
-def test_an_encoder_that_is_shared_cannot_be_frozen(starts: Any, how: Any) -> None:
-    model = build(starts["plain"], **how)
-    with pytest.raises(InputError, match=r"queries and documents share an encoder \(encoders=2\)"):
-        freeze_documents(model)
     assert all(value.requires_grad for value in model.parameters())
 
 

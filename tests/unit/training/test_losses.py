@@ -13,7 +13,6 @@ from scipy.special import log_softmax, softmax
 from sentence_transformers import CrossEncoder
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.training import loss_modules
 from irtoolkit.training.loss_makers import DOC_FLOPS, QUERY_FLOPS
 from irtoolkit.training.losses import LOSSES, make_loss
 from irtoolkit.training.recipes import Stage
@@ -145,19 +144,6 @@ def test_all_trains_queries_only() -> None:
         make_loss(model, stage("all"), "dense")
 
 
-@pytest.mark.parametrize("name", SIMILARITIES)
-def test_similarities_are_computed_in_single_precision(name: str) -> None:
-    """bf16 cannot tell 200 from 200.5, and mixed precision would compute products in it."""
-    a, b = 10 * torch.randn(5, 64), 10 * torch.randn(5, 64)
-    expected = loss_modules.all_pairs(name)(a, b), loss_modules.row_by_row(name)(a, b)
-    with torch.autocast("cpu", torch.bfloat16):
-        found = loss_modules.all_pairs(name)(a, b), loss_modules.row_by_row(name)(a, b)
-    for one, other in zip(found, expected, strict=True):
-        assert one.dtype == torch.float32
-        assert torch.equal(one, other)
-    assert loss_modules.all_pairs(name)(a.bfloat16(), b.bfloat16()).dtype == torch.float32
-
-
 # -- sparse vectors ---------------------------------------------------------------------------
 
 
@@ -275,13 +261,6 @@ def test_losses_over_lists(readers: Any, name: str, scale: float) -> None:
     labels = [torch.tensor([1.0] + [0.0] * (len(docs) - 1)) for docs in LISTS]
     found = make_loss(readers[1], stage(name, scale=scale), "cross")([QUERIES, LISTS], labels)
     assert float(found.detach()) == pytest.approx(expected, rel=1e-4)
-
-
-def test_the_gold_of_a_list_may_stand_anywhere(readers: Any) -> None:
-    loss = make_loss(readers[1], stage("listwise"), "cross")
-    first = loss([["a cat"], [["the sea", "cats", "a rat"]]], [torch.tensor([1.0, 0, 0])])
-    last = loss([["a cat"], [["cats", "a rat", "the sea"]]], [torch.tensor([0, 0, 1.0])])
-    assert float(first.detach()) == pytest.approx(float(last.detach()), rel=1e-5)
 
 
 # -- what a stage needs -----------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models.opening import load_adapter
 from irtoolkit.models.settings import AdapterSettings
 from irtoolkit.training.base_model import build_model, freeze_documents
-from irtoolkit.training.losses import make_loss
 from irtoolkit.training.lstm import vocabulary
 from irtoolkit.training.recipes import Recipe, Stage
 from tests import planted
@@ -31,12 +29,6 @@ def recipe(**how: Any) -> Recipe:
 
 def build(**how: Any) -> Any:
     return build_model(recipe(**how), 1, "cpu", TEXTS)
-
-
-def test_the_vocabulary_is_words_by_frequency_and_chinese_characters() -> None:
-    words = vocabulary(TEXTS)
-    assert words[:2] == ["cat", "the"]
-    assert words[2:] == sorted([*"學而時習之", "!", ",", "a", "dog", "sat"])
 
 
 def test_a_text_is_the_last_state_of_an_lstm_over_its_words() -> None:
@@ -199,40 +191,9 @@ def test_one_encoder_has_one_length() -> None:
     assert build(encoders=1, query_length=5, doc_length=5)[0].max_seq_length == 5
 
 
-def test_a_trained_network_is_not_pooled_otherwise(tmp_path: Path) -> None:
-    build(encoders=1).save_pretrained(str(tmp_path / "model"), create_model_card=False)
-    start = Recipe("next", "", (Stage(),), start=str(tmp_path / "model"))
-    again = build_model(start, 1, "cpu")
-    assert [type(module).__name__ for module in again] == ["WordVectors", "LSTM", "Pooling"]
-    with pytest.raises(InputError, match="pooling=mean is for the tokens of a transformer"):
-        build_model(replace(start, pooling="mean"), 1, "cpu")
-
-
 def test_texts_without_a_word_are_refused() -> None:
     with pytest.raises(InputError, match="the training texts have no word"):
         build_model(recipe(), 1, "cpu", ["", "  "])
 
 
 # -- training -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("pooling", ["own", "mean", "max"])
-def test_cached_gradients_are_those_of_the_whole_batch(pooling: str) -> None:
-    def gradients(chunk: int | None) -> tuple[float, dict[str, Any]]:
-        model = build(pooling=pooling)
-        stage = Stage(loss="in-batch", chunk=chunk)
-        loss = make_loss(model, stage, "dense")
-        texts = {"query": ["", "the cat sat", "a"], "document": ["a dog", "", "學而時習之"]}
-        features = [
-            {**model.preprocess(texts[side], task=side), "task": side}
-            for side in ("query", "document")
-        ]
-        value = loss(features, None)
-        value.backward()
-        return value.item(), {n: p.grad.numpy() for n, p in model.named_parameters()}
-
-    (one, whole), (other, cached) = gradients(None), gradients(1)
-    assert other == pytest.approx(one, abs=1e-6)
-    assert any(values.any() for values in whole.values())
-    for name, values in whole.items():
-        np.testing.assert_allclose(cached[name], values, atol=1e-6, err_msg=name)

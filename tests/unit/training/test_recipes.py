@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import re
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.texts import view
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.training.losses import check_stage
-from irtoolkit.training.model_paths import RECORD, trained_by, trained_folder
+from irtoolkit.training.model_paths import RECORD, trained_folder
 from irtoolkit.training.recipe_files import find_recipe, recipe_names, recipe_variables
 from irtoolkit.training.recipes import Recipe
 from tests.conftest import Answer
@@ -116,138 +114,6 @@ def test_a_benchmark_with_a_validation_split_stops_on_it() -> None:
                     assert stage.held_out > 0
 
 
-# What the papers print; of Karpukhin, Cohan, and Khattab and Zaharia their own papers.
-PRINTED: list[tuple[str, dict[str, str], dict[str, Any], list[dict[str, Any]]]] = [
-    # RELiC §3.2, its equation, and footnote 14.
-    ("dense-relic", {},
-     {"start": "roberta-base", "encoders": 2, "pooling": "cls", "similarity": "dot"},
-     [{"dataset": "relic/train/4-4", "loss": "in-batch", "grouped": True, "batch": 100,
-       "rate": 1e-5, "epochs": 10, "decay": 0, "evaluate": "relic/val/4-4", "scale": 1}]),
-    ("dense-relic", {"context": "0/1"}, {},
-     [{"dataset": "relic/train/0-1", "evaluate": "relic/val/0-1"}]),
-    # EgRet §3.3.
-    ("egret", {"sides": "L+R"}, {"start": "roberta-base", "encoders": 2},
-     [{"dataset": "egret/train", "loss": "in-batch", "epochs": 10, "decay": 0, "scale": 1}]),
-    ("egret", {"sides": "L"}, {}, [{"dataset": "egret/train/left", "epochs": 10}]),
-    ("egret-books", {}, {"start": "roberta-base", "encoders": 2},
-     [{"source": "examples", "loss": "in-batch", "epochs": 5}]),
-    ("egret-books-eli5", {}, {"start": "roberta-base", "encoders": 2},
-     [{"source": "examples", "epochs": 5}, {"dataset": "egret/train", "epochs": 10}]),
-    # PlotRetrieval §5.1 and §5.2.
-    ("dpr-plotretrieval", {}, {"start": "bert-base-uncased"},
-     [{"dataset": "plotretrieval/train", "batch": 64, "rate": 1e-5, "epochs": 5,
-       "negatives": "mined", "loss": "in-batch", "evaluate": "plotretrieval/val",
-       "pairs": "one"}]),
-    ("dpr-plotretrieval", {"language": "zh"}, {"start": "bert-base-chinese"}, [{}]),
-    ("dpr-relic", {}, {"start": "bert-base-uncased"},
-     [{"dataset": "relic/train", "batch": 64, "rate": 1e-5, "epochs": 5, "negatives": "mined",
-       "loss": "in-batch", "evaluate": "relic/val"}]),
-    # SPECTER §2 and §4, "Training and Implementation".
-    ("specter-id", {},
-     {"start": "allenai/scibert_scivocab_uncased", "encoders": 1, "pooling": "cls",
-      "similarity": "l2"},
-     [{"source": "triples", "loss": "triplet", "margin": 1, "batch": 32, "rate": 2e-5, "epochs": 2,
-       "schedule": "linear", "warmup": 0.1}]),
-    # QuoteR §5.1, §5.2, §6.3 and Appendix C.
-    ("quoter", {},
-     {"start": "bert-base-uncased", "encoders": 2, "pooling": "cls", "query_pooling": "mask",
-      "similarity": "dot", "sememes": "sememes-en.tsv", "alpha": 0.5},
-     [{"dataset": "quoter/en/lower/train", "loss": "sampled", "negatives": "random", "count": 19,
-       "rate": 5e-5, "schedule": "linear", "frozen": "none"},
-      {"dataset": "quoter/en/lower/train", "loss": "all", "frozen": "documents", "rate": 5e-5,
-       "schedule": "linear"}]),
-    ("quoter", {"language": "zh", "side": "left"}, {"start": "bert-base-chinese"},
-     [{"dataset": "quoter/zh/lower/train/left"}, {"evaluate": "quoter/zh/lower/val/left"}]),
-    ("quoter", {"language": "lzh"}, {"start": "bert-base-chinese"},
-     [{"dataset": "quoter/lzh/lower/train"}, {}]),
-    # QuoteR §6.4.
-    ("quoter-no-sememe", {}, {"sememes": None, "query_pooling": "mask"},
-     [{"loss": "sampled", "count": 19}, {"loss": "all", "frozen": "documents"}]),
-    ("quoter-no-retrain", {}, {"sememes": None}, [{"loss": "sampled", "count": 19}]),
-    ("quoter-no-simtrain", {}, {"sememes": None, "query_pooling": "mask"},
-     [{"loss": "all", "frozen": "documents", "rate": 5e-5}]),
-    # QuoteR §5.1 equation 2, §6.1.
-    ("bert-sim", {}, {"query_pooling": "cls", "pooling": "cls"},
-     [{"loss": "all", "frozen": "documents", "query": "masked:[SEP]", "rate": 5e-5}]),
-    ("bert-cls", {}, {"kind": "cross", "labels": 2, "start": "bert-base-uncased"},
-     [{"loss": "classes", "negatives": "random", "rate": 5e-5}]),
-    # ColBERT §3.3 and §4.1.2.
-    ("colbert", {}, {"kind": "late", "start": "bert-base-uncased", "query_length": 32},
-     [{"loss": "sampled", "count": 1, "rate": 3e-6, "batch": 32}]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "chosen", "model", "stages"), PRINTED, ids=str)
-def test_hyper_parameters_are_those_in_print(
-    name: str, chosen: dict[str, str], model: dict[str, Any], stages: list[dict[str, Any]]
-) -> None:
-    recipe = find_recipe(name, chosen)
-    for field, value in model.items():
-        assert getattr(recipe, field) == value, field
-    assert len(recipe.stages) == len(stages)
-    for stage, printed in zip(recipe.stages, stages, strict=True):
-        for field, value in printed.items():
-            assert getattr(stage, field) == value, field
-
-
-@pytest.mark.parametrize(
-    ("language", "batch", "lengths"),
-    [("en", 4, (150, 80)), ("zh", 8, (100, 80)), ("lzh", 8, (100, 60))],
-)
-def test_quoters_batches_and_lengths_are_its_codes(
-    language: str, batch: int, lengths: tuple[int, int]
-) -> None:
-    recipe = find_recipe("quoter", {"language": language})
-    assert [stage.batch for stage in recipe.stages] == [batch, 64]
-    assert (recipe.query_length, recipe.doc_length) == lengths
-
-
-@pytest.mark.parametrize(
-    ("language", "lookup"), [("en", "nltk"), ("zh", "tokens"), ("lzh", "tokens")]
-)
-def test_quoters_sememes_are_looked_up_as_by_its_code(language: str, lookup: str) -> None:
-    assert find_recipe("quoter", {"language": language}).lookup == lookup
-
-
-def test_every_other_document_of_a_batch_is_a_negative_in_the_papers_recipes() -> None:
-    """RELiC §3.2, EgRet equation 1, QuoteR equation 5; the variant of ours is of our own recipes."""
-    ours = ("minilm", "colbert", "splade", "distilled", "reranker")
-    for name, chosen in CHOICES:
-        for stage in find_recipe(name, chosen).stages:
-            variant = name.startswith(ours)
-            assert stage.near == (0.8 if variant else None)
-            assert stage.apart == (variant and stage.loss == "in-batch")
-    given = {"near": 0.8, "apart": True}
-    assert find_recipe("dense-relic", given).stages[0].apart
-
-
-def test_ablations_differ_from_the_whole_in_nothing_else() -> None:
-    """QuoteR §6.4: each takes one thing more away."""
-    whole, no_sememe, no_retrain, no_simtrain = (
-        replace(find_recipe(f"quoter{part}"), name="", title="", paper="", note="")
-        for part in ("", "-no-sememe", "-no-retrain", "-no-simtrain")
-    )
-    assert no_sememe == replace(whole, sememes=None, alpha=no_sememe.alpha, lookup="longest")
-    assert no_retrain == replace(no_sememe, stages=no_sememe.stages[:1])
-    assert no_simtrain == replace(no_sememe, stages=no_sememe.stages[1:])
-    [stage] = no_simtrain.stages
-    similar = replace(
-        no_simtrain, query_pooling="cls", stages=(replace(stage, query="masked:[SEP]"),)
-    )
-    assert replace(find_recipe("bert-sim"), name="", title="", paper="", note="") == similar
-
-
-def test_the_two_stages_of_egret_are_the_recipes_of_each() -> None:
-    for sides in ("L", "L+R"):
-        books, eli5, both = (
-            find_recipe(f"egret{part}", {"sides": sides}) for part in ("-books", "", "-books-eli5")
-        )
-        assert both.stages == (*books.stages, *eli5.stages)
-        assert replace(both, name="egret", title="", paper="", note="", stages=()) == replace(
-            eli5, title="", paper="", note="", stages=()
-        )
-
-
 def test_egret_reads_its_mask_in_both_settings() -> None:
     """§3.1, §3.3: a context is that of a masked example, also where only its left side is shown."""
     rows = {row.system: row for row in find_table("egret").rows if row.train is not None}
@@ -261,27 +127,6 @@ def test_egret_reads_its_mask_in_both_settings() -> None:
         for stage in recipe.stages:  # trained on the text that it is asked with
             assert view(first, stage.query) == (text,)
     assert len(rows) == 6
-
-
-def test_dpr_is_trained_alike_on_both() -> None:
-    """PlotRetrieval §5.3: "fine-tuned with the same method (DPR) and settings"."""
-    plot, relic = (find_recipe(f"dpr-{name}").stages[0] for name in ("plotretrieval", "relic"))
-    data = {"dataset", "evaluate", "measure", "query", "doc"}
-    own = {f: v for f, v in vars(plot).items() if f not in data}
-    assert own == {f: v for f, v in vars(relic).items() if f not in data}
-
-
-@each("name", recipe_names())
-def test_commands_in_a_note_can_be_given(name: str) -> None:
-    for command in re.findall(r"`irtoolkit ([^`]*)`", find_recipe(name).note):
-        words = [word for word in shlex.split(command) if word != "..."]
-        module = import_module(f"irtoolkit.commands.{words[0]}")
-        parser = argparse.ArgumentParser(exit_on_error=False)
-        module.configure(parser)
-        args = parser.parse_args(words[1:])
-        if words[0] == "retrieve":
-            assert find_system(args.system, {}, args.dataset).retriever.name == "bm25"
-            assert args.dataset in {stage.dataset for stage in find_recipe(name).stages}
 
 
 # -- models --------------------------------------------------------------------------------------
@@ -377,15 +222,6 @@ def test_every_recipe_of_a_paper_trains_a_row() -> None:
     assert {name for name in recipe_names() if not name.startswith("minilm")} - general == named
 
 
-@each("name", sorted(presets()))
-def test_recipes_that_presets_name_are_there(name: str) -> None:
-    said = presets()[name].unpublished + presets()[name].converted
-    for command in re.findall(r"`irtoolkit train ([^`]*)`", said):
-        recipe, *rest = command.split()
-        settings = dict(pair.split("=") for pair in rest if "=" in pair)
-        assert find_recipe(recipe, settings).name == recipe
-
-
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home for trained models of the test's own."""
@@ -428,18 +264,6 @@ def test_a_row_is_missing_until_its_model_is_trained(cache: Path, starts: dict[s
     assert system.missing() == UNTRAINED
 
 
-def test_a_model_of_an_earlier_version_is_known(cache: Path) -> None:
-    """Its record lacks settings that did not exist then, and what they say now was done always."""
-    made = find_recipe("minilm").settings()
-    assert (made["stages"][0].pop("apart"), made["stages"][0].pop("pairs")) == (True, "all")
-    assert made.pop("lookup") == "longest"
-    folder = cache / "earlier"
-    folder.mkdir(parents=True)
-    (folder / RECORD).write_text(json.dumps({"plan": {"settings": made}}), "utf-8")
-    assert trained_by(folder, find_recipe("minilm"))
-    assert not trained_by(folder, find_recipe("minilm", {"apart": False}))
-
-
 def test_the_command_trains_to_where_the_row_looks() -> None:
     for table, row, group in TRAINED:
         training = of_row(table, row, {}, table.groups[group]).training
@@ -448,35 +272,6 @@ def test_the_command_trains_to_where_the_row_looks() -> None:
         assert (irtoolkit, train) == ("irtoolkit", "train")
         settings = dict(pair.split("=", 1) for pair in pairs if pair != "--set")
         assert trained_folder(name, settings) == training.folder
-
-
-def test_commands_that_train_on_another_dataset_take_all_its_relevant_documents() -> None:
-    """Of the several that a query of MS MARCO and DuReader has, none is named as the gold one."""
-    texts = [row.command or "" for table in tables().values() for row in table.rows]
-    texts += [preset.converted or "" for preset in presets().values()]
-    commands = [found for text in texts for found in re.findall(r"irtoolkit train [^`;]*", text)]
-    others = 0
-    for command in commands:
-        name, *words = shlex.split(command)[2:]
-        settings = dict(word.split("=", 1) for word in words if "=" in word)
-        if "dataset" in settings:
-            others += 1
-            assert [stage.pairs for stage in find_recipe(name, settings).stages] == ["all"], command
-    assert others == 2
-
-
-def test_other_weights_or_another_model_are_taken_instead(
-    cache: Path, starts: dict[str, str]
-) -> None:
-    put("dense-relic", {"context": "1/1"}, starts)
-    given = find_system("dense-RELiC-1-1", {"weights": starts["plain"]}, DATASET)
-    assert (given.training, given.missing()) == (None, None)
-    assert given.settings()["weights"] == starts["plain"]
-    lost = find_system("dense-RELiC-1-1", {"weights": "./nowhere"}, DATASET)
-    assert lost.missing() == "there is no model in ./nowhere"
-    other = find_system("dense-RELiC-1-1", {"model": starts["plain"]}, DATASET)
-    assert other.training is None
-    assert other.settings()["weights"] is None
 
 
 def test_an_untrained_system_is_refused_with_the_command(cache: Path, irtoolkit: Command) -> None:
@@ -515,26 +310,6 @@ def test_reproduce_says_whether_a_model_is_at_hand(
     answer = irtoolkit("eval", DATASET, "own.run", "--measures", "R@10", "--format", "json")
     [figures] = json.loads(answer.out).values()
     assert row["measured"]["val"]["R@10"] == pytest.approx(100 * figures["R@10"])
-
-
-def test_a_language_may_be_trained_and_others_not(
-    cache: Path, starts: dict[str, str], irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")  # a row in one piece
-    settings = {"side": "left", "language": "en"}
-    folder = put("bert-sim", settings, starts)
-    rows, shown = reproduce(irtoolkit, "quoter-left", "--systems", "BERT-Sim", "BM25")
-    row = rows["BERT-Sim"]
-    assert (row["status"], list(row["measured"]), list(row["p"])) == ("measured", ["en"], ["en"])
-    assert row["trained"] == {"en": str(folder)}
-    told = "not trained here: run `irtoolkit train bert-sim --set side=left language"
-    assert row["absent"] == {code: f"{told}={code}`" for code in ("zh", "lzh")}
-    assert row["settings"]["weights"] == str(folder)
-    assert f"trained BERT-Sim en: {folder}" in shown
-    for code in ("zh", "lzh"):
-        assert f"missing BERT-Sim {code}: {told}={code}`" in shown
-    lines = [line.split()[:2] for line in shown.splitlines() if line.startswith("BERT-Sim")]
-    assert lines == [["BERT-Sim", state] for state in ("measured", "missing", "missing")]
 
 
 # -- several tables of one benchmark -------------------------------------------------------------

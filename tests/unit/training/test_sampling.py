@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -148,18 +147,6 @@ def test_every_promise(rows: TrainingSet, size: int, world: int, how: dict[str, 
     assert epoch_of(again, 1) == epoch_of(processes, 1)
 
 
-@given(st.integers(1, 300), st.integers(1, 60))
-def test_sizes_are_balanced(count: int, size: int) -> None:
-    plan = list(BatchSampler(plain(list(range(count))), size, grouped=False, apart=True, seed=0))
-    assert len(plan) == -(-count // size)
-    assert {len(batch) for batch in plan} <= {count // len(plan), -(-count // len(plan))}
-
-
-def test_101_rows_are_51_and_50() -> None:
-    batches = BatchSampler(plain(list(range(101))), 100, grouped=False, apart=False, seed=3)
-    assert sorted(map(len, batches)) == [50, 51]
-
-
 @pytest.mark.parametrize("golds", [list(range(96)), [i // 4 for i in range(96)]])
 @pytest.mark.parametrize("world", [2, 4])
 def test_processes_together_have_the_batches_of_one(golds: list[int], world: int) -> None:
@@ -167,18 +154,6 @@ def test_processes_together_have_the_batches_of_one(golds: list[int], world: int
     for epoch in range(3):
         one = epoch_of(shared(rows, 8, 1, grouped=True, apart=True, seed=7), epoch)
         assert epoch_of(shared(rows, 8, world, grouped=True, apart=True, seed=7), epoch) == one
-
-
-def test_epochs_and_seeds_differ() -> None:
-    rows = plain(list(range(60)))
-    batches = BatchSampler(rows, 10, grouped=False, apart=True, seed=1)
-    first = list(batches)
-    batches.set_epoch(1)
-    second = list(batches)
-    other = list(BatchSampler(rows, 10, grouped=False, apart=True, seed=2))
-    assert len({str(plan) for plan in (first, second, other)}) == 3
-    # And not only the order of the batches.
-    assert {frozenset(b) for b in first}.isdisjoint({frozenset(b) for b in second})
 
 
 def test_any_two_rows_that_may_meet_do() -> None:
@@ -190,13 +165,6 @@ def test_any_two_rows_that_may_meet_do() -> None:
         batches.set_epoch(epoch)
         met |= {(a, b) for batch in batches for a in batch for b in batch if a < b}
     assert met == {(a, b) for a in range(30) for b in range(a + 1, 30) if a // 3 != b // 3}
-
-
-def test_the_same_gold_in_many_rows_makes_more_batches() -> None:
-    batches = BatchSampler(plain([0] * 7 + [1, 2, 3]), 5, grouped=False, apart=True, seed=0)
-    assert len(batches) == 7
-    assert sorted(map(len, batches)) == [1, 1, 1, 1, 2, 2, 2]
-    assert len(BatchSampler(plain([0] * 7 + [1, 2, 3]), 5, grouped=False, apart=False, seed=0)) == 2
 
 
 def test_rows_that_cannot_be_shared_take_turns() -> None:
@@ -296,19 +264,6 @@ def test_a_placement_that_worked_is_taken_where_others_fail(
     assert {frozenset(b) for b in plans[0]} == {frozenset(b) for b in plans[1]}
 
 
-def test_rows_that_may_meet_nobody_stand_alone() -> None:
-    # Two sides of which each excludes all of the other: two batches are enough, and any number is right.
-    docs = [[i, *range(6, 12)] if i < 6 else [i, *range(6)] for i in range(12)]
-    rows = rows_of(list(range(12)), list(range(12)), Exclusions.of_documents(docs, 12))
-    plan = list(BatchSampler(rows, 6, grouped=False, apart=True, seed=0))
-    assert sorted(row for batch in plan for row in batch) == list(range(12))
-    assert all(len({row // 6 for row in batch}) == 1 for batch in plan)
-    everything = rows_of(list(range(5)), list(range(5)), Exclusions.of_documents([range(5)] * 5, 5))
-    assert [len(b) for b in BatchSampler(everything, 3, grouped=False, apart=True, seed=0)] == [
-        1
-    ] * 5
-
-
 def test_a_batch_must_have_a_row_for_each_process() -> None:
     with pytest.raises(InputError, match="a batch of 3 rows cannot be shared by 4 processes"):
         BatchSampler(
@@ -336,17 +291,3 @@ def test_batches_with_negatives(
     rows = plain(golds, groups=groups)
     batches = BatchSampler(rows, size, grouped=True, apart=apart, seed=0)
     assert batches.have_two_documents(rows) == expected
-
-
-def test_documents_with_the_same_text_are_no_negatives() -> None:
-    rows = replace(plain([0, 1]), docs=["the same", "the same"])
-    batches = BatchSampler(rows, 2, grouped=False, apart=False, seed=0)
-    assert not batches.have_two_documents(rows)
-
-
-def test_rows_that_are_all_apart_have_no_negatives() -> None:
-    """Documents that are all relevant to one query."""
-    rows = rows_of([0, 0, 0], [0, 1, 2], Exclusions.of_documents([[0, 1, 2]], 3))
-    for apart in (True, False):
-        batches = BatchSampler(rows, 4, grouped=False, apart=apart, seed=0)
-        assert batches.have_two_documents(rows) != apart

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -95,18 +94,6 @@ def test_rows_of_a_dataset(dataset_id: str, query: str, doc: str, whole: bool) -
     assert rows.negatives is rows.scores is None
 
 
-@pytest.mark.parametrize(("dataset_id", "query", "doc"), SAMPLES)
-def test_only_relevant_documents_are_barred_unless_near_says_more(
-    dataset_id: str, query: str, doc: str
-) -> None:
-    rows = build_training_set(Stage(dataset=dataset_id, query=query, doc=doc, loss="all"))
-    golds: dict[str, set[str]] = {}
-    for name, gold in relevant(dataset_id):
-        golds.setdefault(name, set()).add(gold)
-    for row, name in enumerate(rows.query_ids):
-        assert {*rows.doc_ids[rows.excluded(row)]} == golds[name]
-
-
 def test_queries_without_a_judged_gold_are_reported(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -185,16 +172,6 @@ def test_what_a_dataset_bars(dataset_id: str, query: str, doc: str) -> None:
         ]
 
 
-def test_segments_are_joined_as_the_model_wants_them() -> None:
-    stage = Stage(dataset="csfcube/sample", query="title+abstract", doc="title+abstract")
-    rows = build_training_set(stage, join="[SEP]")
-    doc = next(
-        iter(ir_datasets.load("csfcube/sample").docs_store().get_many_iter([rows.doc_ids[0]]))
-    )
-    assert rows.docs[0] == f"{doc.title}[SEP]{doc.abstract}"
-    assert rows.fingerprint != build_training_set(stage).fingerprint
-
-
 def test_graded_judgments_are_all_rows() -> None:
     name = register(DOCS, ASKED, qrels=GOLDS)
     rows = build_training_set(Stage(dataset=name))
@@ -266,16 +243,6 @@ def test_what_was_built_is_mapped(cache: Path, monkeypatch: pytest.MonkeyPatch) 
     assert second.docs[0] is not second.docs[0]
 
 
-def test_damaged_columns_are_written_again(cache: Path) -> None:
-    stage = Stage(dataset=RELIC)
-    first = list(build_training_set(stage).docs)
-    for path in (cache / "training").rglob("docs.arrow"):
-        cut = path.read_bytes()[:100]
-        path.unlink()
-        path.write_bytes(cut)
-    assert list(build_training_set(stage).docs) == first
-
-
 def test_everything_that_decides_rows_is_in_the_fingerprint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,13 +269,6 @@ def test_everything_that_decides_rows_is_in_the_fingerprint(
     assert build_training_set(replace(stage, rate=0.1, epochs=9, batch=2)).fingerprint == found[0]
 
 
-def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "file"))
-    with pytest.raises(InputError, match="cannot write"):
-        build_training_set(Stage(dataset=register(DOCS, ASKED, qrels=GOLDS)))
-
-
 # -- using a set ------------------------------------------------------------------------------
 
 
@@ -330,20 +290,6 @@ def test_selected_rows() -> None:
     assert len({rows.fingerprint, some.fingerprint, again.fingerprint}) == 3
     assert rows.select(np.array([2, 0])).fingerprint == some.fingerprint
     assert rows.select(np.array([0, 2])).fingerprint != some.fingerprint
-
-
-def test_texts_are_sequences() -> None:
-    rows = build_training_set(Stage(dataset=RELIC))
-    for texts in (rows.queries, rows.docs):
-        listed = list(texts)
-        assert [texts[i] for i in range(len(texts))] == listed
-        assert texts[-1] == listed[-1]
-        assert list(texts[2:9:3]) == listed[2:9:3]
-        assert list(texts[2:9][1:3]) == listed[3:5]
-        assert list(pickle.loads(pickle.dumps(texts))) == listed
-        assert listed[3] in texts
-        with pytest.raises(IndexError):
-            texts[len(texts)]
 
 
 # -- mined negatives --------------------------------------------------------------------------
@@ -542,16 +488,6 @@ def test_files_without_rows(write: Callable[..., Path]) -> None:
     for source in ("examples", "triples"):
         with pytest.raises(InputError, match=r"empty\.jsonl: no rows to train on"):
             build_training_set(Stage(source=source, file=str(write("empty.jsonl", "\n"))))  # type: ignore[arg-type]
-
-
-def test_an_edited_file_makes_other_rows(write: Callable[..., Path]) -> None:
-    path = write("e.jsonl", json.dumps(EXAMPLE))
-    stage = Stage(source="examples", file=str(path))
-    first = build_training_set(stage)
-    write("e.jsonl", json.dumps({**EXAMPLE, "right": "Later."}))
-    second = build_training_set(stage)
-    assert list(second.queries) == ["Before. Later."]
-    assert first.fingerprint != second.fingerprint
 
 
 # -- triples ----------------------------------------------------------------------------------
