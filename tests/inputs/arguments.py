@@ -129,6 +129,16 @@ LOGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("weights by number", {"method": "weighted", "settings": {"weights": {"0": 1, "1": 2}}}),
     ("weights that are words", {"method": "weighted", "settings": {"weights": ["a", "b"]}}),
     ("one weight", {"method": "weighted", "settings": {"weights": [1.0]}}),
+    ("a weight that is no number", {"method": "weighted", "settings": {"weights": [float("nan"), 1]}}),
+    ("no settings", {"method": "weighted", "settings": {}}),
+    ("a setting of another method", {"method": "weighted", "settings": {"weights": [1, 1], "phi": 1}}),
+    ("an unknown method", {"method": "rff"}),
+    ("runs in a word", {"runs": "ab"}),
+    ("runs that are numbers", {"runs": [1, 2]}),
+    ("no trees", {"method": "lambdamart", "settings": {}}),
+    ("trees of nonsense", {"method": "lambdamart", "settings": {}, "model": "tree\nnonsense"}),
+    ("trees of another type", {"method": "lambdamart", "settings": {}, "model": 5}),
+    ("a number of trees", {"method": "lambdamart", "settings": {"trees": True}}),
 )  # fmt: skip
 
 # A request that is refused, and a word of the message.

@@ -28,18 +28,20 @@ class Case:
     Attributes:
         kind, name: the row of the table that it counts in, and what it is.
         use: a command line, or a function that is given the folder of the files.
-        files: what is in the folder, by name.
+        files: what is in the folder, by name, or a function that makes it.
         refused: a word of the message with which it has to be refused; None where it is accepted.
         right: what is said of the answer, standard output or what `use` returns, and of the folder;
             for inputs that are accepted.
+        resumes: whether a refused command may leave files with which the next one goes on.
     """
 
     kind: str
     name: str
     use: tuple[str, ...] | Callable[[Path], Any]
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes] | Callable[[], Mapping[str, bytes]] = field(default_factory=dict)
     refused: str | None = None
     right: Callable[[Any, Path], bool] | None = None
+    resumes: bool = False
 
 
 class _HangError(BaseException):
@@ -62,7 +64,8 @@ def _in_time() -> Iterator[None]:
 
 def tried(case: Case, folder: Path) -> tuple[Outcome, str]:
     """What comes of an input in an empty folder, and what was said."""
-    for name, data in case.files.items():
+    files = case.files() if callable(case.files) else case.files
+    for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     before, here = set(folder.rglob("*")), Path.cwd()
@@ -84,9 +87,16 @@ def tried(case: Case, folder: Path) -> tuple[Outcome, str]:
     if status == 0:
         return "silent wrong", f"accepted: {answer!r}"[:500]
     new = [path.name for path in set(folder.rglob("*")) - before if path.is_file()]
-    left = [name for name in new if not name.endswith(".lock")] if not callable(case.use) else []
+    left = [name for name in new if _is_result(case, name)]
     good = case.refused.lower() in said.lower() and not left
     return ("refused well" if good else "refused badly"), f"{said} {left or ''}"[:500]
+
+
+def _is_result(case: Case, name: str) -> bool:
+    """Whether a file that a refused command leaves looks like its result."""
+    if callable(case.use):
+        return False
+    return name == "benchmark.json" if case.resumes else not name.endswith(".lock")
 
 
 def _used(case: Case, folder: Path) -> tuple[int, str, Any]:

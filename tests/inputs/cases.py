@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.inputs import arguments, asked, files
+from tests.inputs import arguments, asked, builders, files, lines
 from tests.inputs.case import Case
 
 
@@ -13,3 +13,5 @@ def all_cases() -> Iterator[Case]:
     yield from files.cases()
     yield from asked.cases()
     yield from arguments.cases()
+    yield from lines.cases()
+    yield from builders.cases()

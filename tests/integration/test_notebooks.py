@@ -222,12 +222,6 @@ def test_the_first_cell_installs_what_the_notebook_needs(path: Path) -> None:
     assert set(filter(None, extras.split(","))) <= known["optional-dependencies"].keys()
 
 
-@pytest.mark.parametrize("name", ["scholar_novels", "pyterrier_csfcube", "benchmark_maker"])
-def test_each_audience_has_figures(name: str) -> None:
-    outputs = [out for cell in cells(EXAMPLES / f"{name}.ipynb") for out in cell.get("outputs", ())]
-    assert any("image/png" in output.get("data", {}) for output in outputs)
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_each_cell_was_executed_once_in_order(path: Path) -> None:
     counts = [cell["execution_count"] for cell in cells(path) if cell["cell_type"] == "code"]

@@ -77,7 +77,7 @@ def record(data: bytes) -> dict[str, Any]:
     return dict(content)
 
 
-@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
+@pytest.mark.parametrize("name", ["x.run.gz", "x.parquet"])
 def test_a_run_goes_there_with_what_belongs_beside_it(
     name: str, server: str, bucket: str, tmp_path: Path, irtoolkit: Command
 ) -> None:

@@ -143,8 +143,7 @@ def test_a_key_is_sent_and_not_kept(run: Command, llm: Stub, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "reply",
     [
-        echoed(400), echoed(401), echoed(403), echoed(404), echoed(429, Retry_After="0"), echoed(500),
-        echoed(429, Retry_After="9999"), echoed(302, Location=f"http://x/?key={SECRET}"), not_json, reset,
+        echoed(401), echoed(404), echoed(429, Retry_After="0"), echoed(500), echoed(302, Location=f"http://x/?key={SECRET}"), not_json, reset,
     ],
 )  # fmt: skip
 def test_a_server_that_repeats_the_key_is_not_quoted(
@@ -209,7 +208,7 @@ def test_a_search_server_gets_the_key_and_no_file_does(run: Command, server: Sea
     assert any(leaked(value.encode()) for value in sent)
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+@pytest.mark.parametrize("status", [401, 404, 500])
 def test_a_search_server_that_repeats_the_key_is_not_quoted(
     run: Command, server: SearchServer, status: int
 ) -> None:
@@ -260,15 +259,11 @@ ADDRESS = f"http://{USER}:{SECRET}@127.0.0.1:9/folder/x.run"
     "words",
     [
         ("eval", "csfcube/sample", ADDRESS),
-        ("eval", ADDRESS, "x.run"),
         ("eval", "csfcube/sample", f"https://127.0.0.1:9/x.run?X-Amz-Signature={SECRET}"),
-        ("compare", "csfcube/sample", ADDRESS, "x.run"),
         ("fuse", ADDRESS, "x.run", "-o", "f.run"),
-        ("fuse", "x.run", "y.run", "-o", ADDRESS),
         ("retrieve", "csfcube/sample", "bm25", "-o", ADDRESS),
         ("register", "mine", ADDRESS),
         ("index", ADDRESS, "bm25", "-o", "folder"),
-        ("retrieve", "csfcube/sample", "dense", "-o", "x.run", "--set", "model=no-such/model"),
         ("retrieve", "csfcube/sample", "dense", "-o", "x.run", "--set", f"model={ADDRESS}"),
         ("report", "csfcube/sample", ADDRESS, "-o", "r.html"),
         ("models",),

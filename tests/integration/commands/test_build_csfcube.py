@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,59 +16,30 @@ from irtoolkit.building.csfcube.pooling import Pooling
 from irtoolkit.cli import main
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.scoring.agreement import STATISTICS
-from tests.conftest import SAMPLE
+from tests.inputs.builders import COMMANDS, contents, filled, grade, lay, rows_of
 
-DOCS = SAMPLE / "abstracts-csfcube-preds.jsonl"
-BUILD = [
-    "build", "csfcube", "--documents", str(DOCS), "--queries", "queries.csv", "-o", "mine",
-    "--depth", "4", "--systems", "bm25", "tfidf query=title doc=title", "fabs_tfidf",
-    "--citations", "cites.tsv", "--annotators", "ann", "bob", "cara",
-]  # fmt: skip
+BUILD = [*COMMANDS["csfcube"]]
+DOCS = Path("docs.jsonl")
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with queries.csv and cites.tsv."""
-    shutil.copy(SAMPLE / "queries-release.csv", tmp_path / "queries.csv")
-    cites = "910000057 910000001\n910000057 910000057\n910000057 elsewhere\n"
-    (tmp_path / "cites.tsv").write_text(cites, "utf-8")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def grade(query_id: str, doc_id: str, name: str = "") -> int:
-    """A planted grade: what both annotators see, but for some pairs where bob is one off."""
-    true = (int(doc_id) * 7 + len(query_id)) % 4
-    return min(3, true + 1) if name == "bob" and int(doc_id) % 3 == 0 else true
+    return lay("csfcube", tmp_path)
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    with open(path, encoding="utf-8-sig", newline="") as lines:
-        return list(csv.DictReader(lines, delimiter="\t"))
-
-
-def write(path: Path, rows: list[dict[str, str]]) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as out:
-        writer = csv.DictWriter(out, list(rows[0]), delimiter="\t", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    return rows_of(path.read_bytes())
 
 
 def fill(path: Path, name: str = "") -> None:
     """Writes planted grades into a sheet, as a person does."""
-    rows = read(path)
-    for row in rows:
-        row["grade"] = str(grade(row["query_id"], row["doc_id"], name))
-    write(path, rows)
+    path.write_bytes(filled(path.read_bytes(), name))
 
 
 def fill_sheets() -> None:
     for path in Path("mine/sheets").iterdir():
         fill(path, path.stem)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def test_the_whole_path(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,13 +146,6 @@ def test_runs_in_place_of_systems(here: Path) -> None:
         ("910000001", ("mine",)),
         ("910000006", ("mine",)),
     ]
-    Path("mine.run").write_text("910000057 Q0 12 1 2 x\n", "utf-8")
-    with pytest.raises(InputError, match="document 12 is not among") as caught:
-        build_csfcube([DOCS], "other", "queries.csv", Recipe(Pooling(runs=("mine.run",))))
-    assert caught.value.line == 1
-    Path("mine.run").write_text("910000057 Q0 910000001 1 2 x\n", "utf-8")
-    with pytest.raises(InputError, match="no row of query"):
-        build_csfcube([DOCS], "other", "queries.csv", Recipe(Pooling(runs=("mine.run",))))
 
 
 def test_one_query_has_one_fold(here: Path) -> None:
@@ -244,141 +206,6 @@ def test_grades_are_never_replaced(here: Path, capsys: pytest.CaptureFixture[str
     assert main([*BUILD[:-1], "dora", "--depth", "5", "--replace"]) == 2
     assert "grades of other annotators" in capsys.readouterr().err
     assert contents(Path("mine")) == before
-
-
-def changed(path: str, change: Callable[[list[dict[str, str]]], object]) -> None:
-    rows = read(Path(path))
-    change(rows)
-    write(Path(path), rows)
-
-
-def other_pool() -> None:
-    build = [*BUILD, "--seed", "5"]
-    build[build.index("mine")] = "other"
-    assert main(build) == 0
-    shutil.copy("other/sheets/ann.tsv", "mine/sheets/ann.tsv")
-
-
-def broken() -> None:
-    path = Path("mine/sheets/bob.tsv")
-    lines = path.read_text("utf-8").splitlines(keepends=True)
-    path.write_text("".join([*lines[:3], lines[3][:40] + "\n", *lines[4:]]), "utf-8")
-
-
-SHEET = "mine/sheets/bob.tsv"
-# What is done to the filled sheets, the line that is named, and what is said.
-FAULTS: dict[str, tuple[Callable[[], object], int | None, str]] = {
-    "grade 4": (lambda: changed(SHEET, lambda r: r[1].update(grade="4")), 3, "grade.* is '4'"),
-    "a word": (lambda: changed(SHEET, lambda r: r[1].update(grade="x")), 3, "grade.* is 'x'"),
-    "a row is gone": (lambda: changed(SHEET, lambda r: r.pop(2)), None, "no row of document"),
-    "a row twice": (lambda: changed(SHEET, lambda r: r.append(r[0])), None, "graded twice"),
-    "an edited document": (
-        lambda: changed(SHEET, lambda r: r[0].update(doc_id="91")), 2, "not in the pool"),
-    "an edited query": (
-        lambda: changed(SHEET, lambda r: r[0].update(query_id="91_method")), 2, "no query of this"),
-    "a sheet of another pool": (other_pool, None, "other annotators|another pool"),
-    "a broken line": (broken, 4, "fields, and 10 columns"),
-    "a column is gone": (
-        lambda: changed(SHEET, lambda r: [row.pop("grade") for row in r]), 1, "no column 'grade'"),
-    "somebody else": (
-        lambda: shutil.copy(SHEET, "mine/sheets/bib.tsv"), None, "no annotator bib .did you mean bob"),
-    "not UTF-8": (lambda: Path(SHEET).write_bytes(b"query_id\tdoc_id\xff"), 1, "not UTF-8"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults_of_sheets(here: Path, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
-    import re
-
-    assert main(BUILD) == 0
-    fill_sheets()
-    change, line, said = FAULTS[fault]
-    change()
-    before = contents(Path("mine"))
-    capsys.readouterr()
-    assert main(BUILD) == 2
-    error = capsys.readouterr().err.strip()
-    assert re.search(said, error.splitlines()[-1]), error
-    assert line is None or f".tsv:{line}:" in error
-    assert contents(Path("mine")) == before
-
-
-def test_faults_of_the_adjudicator(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(BUILD) == 0
-    fill_sheets()
-    assert main(BUILD) == 0
-    fill(Path("mine/adjudication.tsv"))
-    whole = Path("mine/adjudication.tsv").read_bytes()
-
-    def refused(change: Callable[[list[dict[str, str]]], object]) -> str:
-        changed("mine/adjudication.tsv", change)
-        assert main(BUILD) == 2
-        Path("mine/adjudication.tsv").write_bytes(whole)
-        return capsys.readouterr().err
-
-    assert "is '-1'" in refused(lambda rows: rows[0].update(grade="-1"))
-    assert "on which annotators differ" in refused(lambda rows: rows.pop())
-    assert "no pair of this" in refused(lambda rows: rows[0].update(doc_id="91"))
-    changed(SHEET, lambda rows: rows[next(i for i, r in enumerate(rows) if int(r["doc_id"]) % 3 == 0)]
-            .update(grade="-1"))  # fmt: skip
-    assert main(BUILD) == 2
-    assert "labels have changed" in capsys.readouterr().err
-    assert not Path("mine/benchmark.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        ({"ann": "910000057_method 0 910000001 1\n"}, "the labels of 1 annotator"),
-        ({"ann": "910000057_method 0 910000001 1\n", "bob": "910000057_method 0 910000001 7\n"},
-         r"bob.qrels:1: the grade of 910000001 for 910000057_method is '7'"),
-        ({"ann": "910000057_method 0 910000001 1\n", "bob": "910000057_method 0 12 1\n"},
-         "'12' is not in the pool"),
-        ({"ann": "910000057_background 0 910000001 1\n", "bob": "910000057_background 0 910000001 1\n"},
-         "ann has graded 1 of 13 candidates"),
-        ({"ann": "910000057_background 0 910000001 1\n", "bob": "910000057_method 0 910000001 1\n"},
-         "graded by 1 annotators: ann"),
-        ({"ann": "910000057_method 0 910000001\n", "bob": ""}, "3 fields instead of 4"),
-        ({"ann": "910000057_method 0 910000001 1\n", "x/ann": "910000057_method 0 910000001 1\n"},
-         "two annotators are called ann"),
-    ],
-)  # fmt: skip
-def test_faults_of_labels(
-    here: Path, files: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import re
-
-    Path("x").mkdir()
-    for name, rows in files.items():
-        Path(f"{name}.qrels").write_text(rows, "utf-8")
-    assert main([*BUILD[:-4], "--labels", *(f"{name}.qrels" for name in files)]) == 2
-    error = capsys.readouterr().err
-    assert re.search(said, error), error
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--annotators", "ann", "ann"], "two annotators are called ann"),
-        (["--systems", "bm52"], "no system 'bm52'"),
-        (["--systems", "bm25", "bm25"], "two systems are called bm25"),
-        (["--systems", "bm25 k1"], "'k1' of the system 'bm25 k1' is not KEY=VALUE"),
-        (["--systems", "bm25 k9=1"], "k9"),
-        (["--pools", "queries.csv"], "leave one of the two out"),
-        (["--sample", "3"], "a file or a sample"),
-        (["--queries", "nowhere.csv"], "no such file"),
-        (["--runs", "nowhere.run"], "nowhere.run: no such file"),
-        (["--citations", "nowhere.tsv"], "nowhere.tsv: no such file"),
-    ],
-)
-def test_faults_of_the_command(
-    here: Path, more: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*BUILD, *more]) == 2
-    error = capsys.readouterr().err.strip()
-    assert said in error
-    assert "\n" not in error
-    assert not Path("mine").exists()
 
 
 def test_the_release_is_built_again(real_csfcube: Path, tmp_path: Path) -> None:

@@ -2,81 +2,37 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.egret import pieces
 from irtoolkit.building.egret.build import Recipe, build_egret
 from irtoolkit.cli import main
 from irtoolkit.datasets import egret
 from irtoolkit.datasets.dataset import Dataset
 from tests import explainer
+from tests.inputs.builders import COMMANDS, contents, lay
 
-BUILD = ["build", "egret", "--books", "books/", "-o", "mine"]
-ANSWERS = ["build", "egret", "--answers", "answers.jsonl", "-o", "mine"]
-NQ = ["build", "egret", "--nq", "nq/", "-o", "mine"]
+BUILD, NQ = [*COMMANDS["egret"]], [*COMMANDS["egret nq"]]
+
+
+@pytest.fixture(autouse=True)
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return lay("egret", tmp_path)
 
 
 def record(number: int, text: str) -> str:
     return json.dumps(explainer.nq_record(number, text)) + "\n"
 
 
-@pytest.fixture
-def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder, which is the current one, with books/, nq/ and answers.jsonl."""
-    made = [explainer.explained(seed).text for seed in range(20)]
-    for folder in ("books", "nq"):
-        (tmp_path / folder).mkdir()
-    for number in range(4):
-        text = explainer.book_text(f"Book {number}", made[4 * number : 4 * number + 4])
-        (tmp_path / "books" / f"book{number}.txt").write_text(text, "utf-8")
-    (tmp_path / "answers.jsonl").write_text(explainer.answer_lines(made), "utf-8")
-    lines = [record(number, text) for number, text in enumerate(made)]
-    (tmp_path / "nq" / "train.jsonl").write_text("".join(lines[:15]), "utf-8")
-    (tmp_path / "nq" / "dev.jsonl.gz").write_bytes(gzip.compress("".join(lines[15:]).encode()))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
 def units(split: str, place: str = "mine") -> list[dict[str, Any]]:
     return [
         json.loads(line) for line in Path(place, f"{split}.jsonl").read_text("utf-8").splitlines()
     ]
-
-
-@pytest.mark.parametrize("command", [BUILD, ANSWERS, NQ], ids=["books", "answers", "nq"])
-def test_the_whole_path(
-    command: list[str], texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(command) == 0
-    said = capsys.readouterr()
-    assert "examples for training" in said.out
-    assert "mine/train, mine/dev" in said.err
-    for run in ("bm25", "random"):
-        assert main(["retrieve", "mine/dev", run, "-o", f"{run}.run"]) == 0
-    assert main(["eval", "mine/dev", "bm25.run", "random.run"]) == 0
-    assert "Rank" in capsys.readouterr().out
-    assert main(["compare", "mine/dev", "bm25.run", "random.run"]) == 0
-    assert main(["report", "mine/dev", "bm25.run", "random.run", "-o", "report.html"]) == 0
-    assert "EgRet" in Path("report.html").read_text("utf-8")
-    assert main(["retrieve", "mine/dev/left", "bm25", "-o", "left.run"]) == 0
-    assert main(["datasets", "mine/dev"]) == 0
-    assert "SOURCES.txt" in capsys.readouterr().out
-    left = Dataset.load("mine/dev/left").queries()[0]
-    whole = Dataset.load("mine/dev").queries()[0]
-    assert (left.left, left.right) == (whole.left, "")
-    assert len(list(Dataset.load("mine/train").docs_iter())) == len([*units("train"), *units("dev")])  # fmt: skip
 
 
 def test_the_dataset_has_what_was_written(texts: Path) -> None:
@@ -89,55 +45,6 @@ def test_the_dataset_has_what_was_written(texts: Path) -> None:
     assert docs == {unit["id"]: unit["text"] for unit in [*units("train"), *written]}
 
 
-# Workers write pieces of both in the same way.
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    "command", [BUILD, pytest.param(NQ, marks=pytest.mark.nightly)], ids=["books", "nq"]
-)
-def test_processes_give_the_same_bytes(command: list[str], texts: Path) -> None:
-    assert main(command) == 0
-    here = contents(texts / "mine")
-    shutil.rmtree("mine")
-    assert main([*command, "--workers", "2"]) == 0
-    assert contents(texts / "mine") == here
-
-
-def test_a_build_that_was_killed_continues_in_the_middle_of_a_file(
-    texts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pieces, "LINES", 4)
-    whole, _ = build_egret("answers", ["answers.jsonl"], "whole")
-    assert (whole.continued, whole.pieces) == (0, 6)
-    made: list[int] = []
-    write = pieces.Finder._write
-
-    def twice(self: Any, source: Any, number: int, *rest: Any) -> None:
-        if len(made) == 2:
-            raise KeyboardInterrupt
-        made.append(number)
-        write(self, source, number, *rest)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(pieces.Finder, "_write", twice)
-        with pytest.raises(KeyboardInterrupt):
-            build_egret("answers", ["answers.jsonl"], "mine")
-    assert not Path("mine/benchmark.json").exists()
-    with pytest.raises(InputError, match="no dataset 'mine/dev'"):
-        Dataset.load("mine/dev")
-    again, _ = build_egret("answers", ["answers.jsonl"], "mine")
-    assert (again.continued, again.pieces) == (2, 6)
-    assert contents(texts / "mine") == contents(texts / "whole")
-    assert build_egret("answers", ["answers.jsonl"], "mine")[0].continued == 6
-
-
-def test_a_damaged_piece_is_made_again(texts: Path) -> None:
-    assert main(BUILD) == 0
-    here = contents(texts / "mine")
-    Path("mine/pieces/book1.00000.jsonl").write_text('{"key"', "utf-8")
-    assert main(BUILD) == 0
-    assert contents(texts / "mine") == here
-
-
 def test_an_edited_file_is_read_again(texts: Path) -> None:
     assert main(BUILD) == 0
     path = texts / "books" / "book2.txt"
@@ -145,16 +52,6 @@ def test_an_edited_file_is_read_again(texts: Path) -> None:
     assert main(BUILD) == 2
     assert main([*BUILD, "--replace"]) == 0
     assert any("One more" in unit["text"] for unit in [*units("train"), *units("dev")])
-
-
-def test_other_settings_need_replace(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(BUILD) == 0
-    before = contents(texts / "mine")
-    assert main([*BUILD, "--tokens", "9"]) == 2
-    assert "--replace" in capsys.readouterr().err
-    assert contents(texts / "mine") == before
-    assert main([*BUILD, "--tokens", "9", "--replace"]) == 0
-    assert max(len(unit["left"].split()) for unit in units("train")) == 9
 
 
 def test_no_piece_of_other_files_stays(texts: Path) -> None:
@@ -252,170 +149,6 @@ def test_two_of_five_annotators_decide(texts: Path) -> None:
                 build_egret("nq", [path], "five", replace=True)
 
 
-def broken(texts: Path) -> None:
-    path = texts / "answers.jsonl"
-    lines = path.read_text("utf-8").splitlines()
-    path.write_text("\n".join([*lines[:6], lines[6][:50], *lines[7:]]), "utf-8")
-
-
-def latin(texts: Path) -> None:
-    path = texts / "answers.jsonl"
-    path.write_bytes(path.read_bytes() + b'{"question": "caf\xe9", "answer": ""}\n')
-
-
-def no_answer(texts: Path) -> None:
-    (texts / "answers.jsonl").write_text('{"question": "what"}\n', "utf-8")
-
-
-def no_question(texts: Path) -> None:
-    (texts / "answers.jsonl").write_text('{"answer": "e.g. this"}\n', "utf-8")
-
-
-def nq_as_answers(texts: Path) -> None:
-    shutil.copy(texts / "nq" / "train.jsonl", texts / "answers.jsonl")
-
-
-def empty(texts: Path) -> None:
-    (texts / "answers.jsonl").write_text("\n", "utf-8")
-
-
-def question_twice(texts: Path) -> None:
-    path = texts / "answers.jsonl"
-    path.write_text(path.read_text("utf-8") + path.read_text("utf-8"), "utf-8")
-
-
-def id_of_two_words(texts: Path) -> None:
-    line = {"id": "a b", "question": "what", "answer": "e.g. this"}
-    (texts / "answers.jsonl").write_text(json.dumps(line), "utf-8")
-
-
-def without_examples(texts: Path) -> None:
-    line = {"id": "a", "question": "what", "answer": "such as this"}
-    (texts / "answers.jsonl").write_text(json.dumps(line), "utf-8")
-
-
-def not_ours(texts: Path) -> None:
-    (texts / "mine").mkdir()
-    (texts / "mine" / "thesis.tex").write_text("mine", "utf-8")
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (broken, "answers.jsonl:7: not JSON"),
-        (latin, "answers.jsonl:21: not UTF-8: byte 0xe9"),
-        (no_answer, "answers.jsonl:1: no field answer, answers or output"),
-        (no_question, "answers.jsonl:1: no field question"),
-        (nq_as_answers, "answers.jsonl:1: a record of Natural Questions, which go to --nq"),
-        (empty, "answers.jsonl: no record in it"),
-        (question_twice, "answers.jsonl:21: question q0 is there already: answers.jsonl:1"),
-        (id_of_two_words, "answers.jsonl:1: question id 'a b' is not one word"),
-        (without_examples, "no example in 1 files"),
-        (not_ours, "mine: the folder is not empty"),
-    ],
-)
-def test_bad_answers(
-    damage: Callable[[Path], None], said: str, texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    damage(texts)
-    assert main(ANSWERS) == 2
-    assert said in capsys.readouterr().err.splitlines()[-1]
-    assert not Path("mine/benchmark.json").exists()
-
-
-def copied(texts: Path) -> None:
-    shutil.copy(texts / "books" / "book1.txt", texts / "books" / "other.md")
-
-
-def edition(texts: Path) -> None:
-    text = (texts / "books" / "book1.txt").read_text("utf-8")
-    (texts / "books" / "other.txt").write_text(f"A new preface.\n\n{text}", "utf-8")
-
-
-def empty_book(texts: Path) -> None:
-    (texts / "books" / "blank.txt").write_text("", "utf-8")
-
-
-def no_text(texts: Path) -> None:
-    (texts / "books" / "blank.txt").write_text("* * *\n", "utf-8")
-
-
-def damaged(texts: Path) -> None:
-    (texts / "books" / "book1.txt").write_bytes("é ü ñ ".encode() * 9 + b"\xe9 and so on")
-
-
-def a_pdf(texts: Path) -> None:
-    (texts / "books" / "book1.txt").write_bytes(b"%PDF-1.4 for example")
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (copied, "books/other.md: the same book as books/book1.txt, byte for byte"),
-        (edition, "books/other.txt: the same book as books/book1.txt: 48 of 48 examples"),
-        (empty_book, "books/blank.txt: an empty file"),
-        (no_text, "books/blank.txt: there is no text in it"),
-        (damaged, "books/book1.txt:1: UTF-8 but for byte 0xe9 at offset 81"),
-        (a_pdf, "books/book1.txt: not a text but a PDF"),
-    ],
-)
-def test_bad_books(
-    damage: Callable[[Path], None], said: str, texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    damage(texts)
-    assert main(BUILD) == 2
-    assert said in capsys.readouterr().err.splitlines()[-1]
-    assert not Path("mine/benchmark.json").exists()
-
-
-NO_SPAN = {"annotations": [{"long_answer": {"start_token": 8}}]}
-FAR = {"annotations": [{"long_answer": {"start_token": 8, "end_token": 99_999}}]}
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"annotations": None}, "no annotations, which say where the answers are"),
-        (NO_SPAN, "an annotation without start_token and end_token"),
-        (FAR, "the long answer [8, 99999) is not in its"),
-        ({"question_text": None}, "no question_text"),
-        ({"example_id": "1 2"}, "example_id '1 2' is not one word"),
-        ({"document_text": 7}, "neither document_text nor document_tokens"),
-    ],
-)
-def test_bad_records_of_natural_questions(
-    changes: dict[str, Any], said: str, texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bad = json.dumps(explainer.nq_record(80, "E.g. this.", **changes))
-    (texts / "nq" / "bad.jsonl").write_text(f"\n{bad}\n", "utf-8")
-    assert main(NQ) == 2
-    assert f"bad.jsonl:2: {said}" in capsys.readouterr().err.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--share", "1.5"], "a share of 1.5 for dev is not between 0 and 1"),
-        (["--dev", "boook1"], "--dev boook1 is none of the files"),
-        (["--dev", "book0", "book1", "book2", "book3"], ""),
-    ],
-)
-def test_bad_arguments(
-    words: list[str], said: str, texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*BUILD, *words]) == (2 if said else 0)
-    assert said in capsys.readouterr().err
-
-
-def test_kinds_of_files_are_not_mixed_up(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["build", "egret", "--books", "answers.jsonl", "-o", "mine"]) == 2
-    assert "not a book by its name" in capsys.readouterr().err
-    assert main(["build", "egret", "--nq", "answers.jsonl", "-o", "mine"]) == 2
-    assert "answers.jsonl:1: not a record of Natural Questions" in capsys.readouterr().err
-    assert main(["build", "egret", "--nq", "books", "-o", "mine"]) == 2
-    assert "no file in it ends in .jsonl" in capsys.readouterr().err
-
-
 def test_forms_of_answers(texts: Path) -> None:
     """Of KILT, of ELI5, and with plain fields."""
     text = "Fish. For example, cods. Birds."
@@ -447,13 +180,6 @@ def test_answers_of_kilt_are_those_of_the_release(texts: Path) -> None:
         assert kept == ours.queries()
     docs = {doc.doc_id: " ".join(doc.text.split()) for doc in theirs.docs_iter()}
     assert all(docs[doc.doc_id] == doc.text for doc in ours.docs_iter())
-
-
-def test_other_encodings_are_said(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = texts / "books" / "book0.txt"
-    path.write_bytes((path.read_text("utf-8") + "\n\nCaf\xe9.\n").encode("cp1252", "replace"))
-    assert main(BUILD) == 0
-    assert "books/book0.txt: not UTF-8, read as windows-1252" in capsys.readouterr().err
 
 
 def test_a_damaged_folder_is_one_line(texts: Path) -> None:

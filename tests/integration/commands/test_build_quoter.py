@@ -5,54 +5,23 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.building.quoter.build import build_quoter
 from irtoolkit.building.quoter.recipe import Recipe
 from irtoolkit.cli import main
 from irtoolkit.datasets.dataset import Dataset
 from tests import quotable
+from tests.inputs.builders import COMMANDS, QUOTES, contents, lay
 
-QUOTES = quotable.western(12)
-BUILD = ["build", "quoter", "--quotes", "quotes.txt", "--corpus", "books/", "-o", "mine"]
+BUILD = [*COMMANDS["quoter"]]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder, which is the current one, with quotes.txt and books/."""
-    (tmp_path / "books").mkdir()
-    (tmp_path / "quotes.txt").write_text("\n".join(QUOTES), "utf-8")
-    for number in range(3):
-        text = quotable.essay(QUOTES, number, 60).text
-        (tmp_path / "books" / f"essay{number}.txt").write_text(text, "utf-8")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-def test_the_whole_path(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(BUILD) == 0
-    said = capsys.readouterr()
-    assert "contexts for training" in said.out
-    assert "mine/train, mine/val, mine/test" in said.err
-    assert "language en; 40 words on each side" in said.err
-    for run in ("CRM", "bm25", "random"):
-        assert main(["retrieve", "mine/val", run, "-o", f"{run}.run"]) == 0
-    assert main(["eval", "mine/val", "CRM.run", "random.run", "--by", "frequency"]) == 0
-    assert "MedianRank" in capsys.readouterr().out
-    assert main(["compare", "mine/val", "CRM.run", "random.run"]) == 0
-    assert main(["report", "mine/val", "CRM.run", "random.run", "-o", "report.html"]) == 0
-    assert "QuoteR" in Path("report.html").read_text("utf-8")
-    for view in ("val/left", "lower/val", "lower/test/right"):
-        assert main(["retrieve", f"mine/{view}", "bm25", "-o", "near.run"]) == 0
-    assert main(["datasets", "mine/val"]) == 0
-    assert "texts" in capsys.readouterr().out
+    return lay("quoter", tmp_path)
 
 
 def test_the_splits_are_those_that_were_drawn(texts: Path) -> None:
@@ -68,63 +37,6 @@ def test_the_splits_are_those_that_were_drawn(texts: Path) -> None:
         texts_of = {doc.doc_id: doc.text for doc in data.docs_iter()}
         assert {query: texts_of[gold] for query, [gold] in data.relevant().items()} == own
         assert len(own) == len(made.splits[split])
-
-
-@pytest.mark.nightly
-def test_processes_give_the_same_bytes(texts: Path) -> None:
-    assert main(BUILD) == 0
-    here = contents(texts / "mine")
-    shutil.rmtree("mine")
-    assert main([*BUILD, "--workers", "2"]) == 0
-    assert contents(texts / "mine") == here
-
-
-def test_an_interrupted_build_continues(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = build_quoter(["quotes.txt"], ["books"], "whole")
-    from irtoolkit.building.quoter import texts as works
-
-    made: list[str] = []
-    find = works.Finder.__call__
-
-    def once(self: Any, text: Any) -> bool:
-        if made:
-            raise KeyboardInterrupt
-        made.append(text.file.name)
-        return find(self, text)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(works.Finder, "__call__", once)
-        with pytest.raises(KeyboardInterrupt):
-            build_quoter(["quotes.txt"], ["books"], "mine")
-    assert not Path("mine/benchmark.json").exists()
-    with pytest.raises(InputError, match="no dataset 'mine/val'"):
-        Dataset.load("mine/val")
-    again = build_quoter(["quotes.txt"], ["books"], "mine")
-    assert (again.continued, whole.continued) == (1, 0)
-    assert contents(texts / "mine") == contents(texts / "whole")
-    assert build_quoter(["quotes.txt"], ["books"], "mine").continued == 3
-
-
-def test_other_settings_need_replace(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(BUILD) == 0
-    before = contents(texts / "mine")
-    assert main([*BUILD, "--context", "9"]) == 2
-    assert "--replace" in capsys.readouterr().err
-    assert contents(texts / "mine") == before
-    assert main([*BUILD, "--context", "9", "--replace"]) == 0
-    assert contents(texts / "mine") != before
-
-
-def test_a_damaged_description_needs_replace(
-    texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(BUILD) == 0
-    whole = contents(texts / "mine")
-    Path("mine/benchmark.json").write_text('{"key": "cut', "utf-8")
-    assert main(BUILD) == 2
-    assert "--replace" in capsys.readouterr().err.splitlines()[-1]
-    assert main([*BUILD, "--replace"]) == 0
-    assert contents(texts / "mine") == whole
 
 
 def test_chinese_data_take_the_settings_of_chinese(
@@ -206,101 +118,6 @@ def test_the_list_may_have_authors_blank_lines_and_duplicates(texts: Path) -> No
     assert (first["author"], first["source"]) == ("A. Author", "Essays, ii")
 
 
-def columns(texts: Path) -> None:
-    (texts / "quotes.txt").write_text(f"{QUOTES[0]}\n{QUOTES[1]}\tA\tB\tC\n", "utf-8")
-
-
-def a_release(texts: Path) -> None:
-    sides = [" ".join(f"{side}{n}" for n in range(40)) for side in ("before", "after")]
-    lines = [f"{sides[0]}\t{quote}\t{sides[1]}\n" for quote in QUOTES]
-    (texts / "quotes.txt").write_text("".join(lines), "utf-8")
-
-
-def no_quote(texts: Path) -> None:
-    (texts / "quotes.txt").write_text(f"{QUOTES[0]}\n\tHe Himself\n", "utf-8")
-
-
-def damaged_list(texts: Path) -> None:
-    (texts / "quotes.txt").write_bytes("é ü ñ ".encode() * 9 + b"\xe9 and so on")
-
-
-def short_quotes(texts: Path) -> None:
-    (texts / "quotes.txt").write_text("Know thyself.\n", "utf-8")
-
-
-def no_list(texts: Path) -> None:
-    (texts / "quotes.txt").write_text("\n\n", "utf-8")
-
-
-def damaged(texts: Path) -> None:
-    (texts / "books" / "essay1.txt").write_bytes("é ü ñ ".encode() * 9 + b"\xe9 and so on")
-
-
-def empty(texts: Path) -> None:
-    (texts / "books" / "essay9.txt").write_text("", "utf-8")
-
-
-def no_text(texts: Path) -> None:
-    (texts / "books" / "essay9.txt").write_text("* * *\n\n", "utf-8")
-
-
-def a_pdf(texts: Path) -> None:
-    (texts / "books" / "essay9.txt").write_bytes(b"%PDF-1.7 and so on")
-
-
-def other_books(texts: Path) -> None:
-    for path in (texts / "books").iterdir():
-        path.write_text("Nothing is quoted here, as far as one can see.", "utf-8")
-
-
-def not_ours(texts: Path) -> None:
-    (texts / "mine").mkdir()
-    (texts / "mine" / "thesis.tex").write_text("mine", "utf-8")
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (columns, "quotes.txt:2: 4 columns: a line is a quote, its author and its source"),
-        (a_release, "quotes.txt: left context, quote and right context, as in a release of QuoteR"),
-        (no_quote, "quotes.txt:2: no quote: a line begins with it"),
-        (damaged_list, "quotes.txt:1: UTF-8 but for byte 0xe9 at offset 81"),
-        (short_quotes, "quotes.txt: none of 1 quotes has 4 words"),
-        (no_list, "quotes.txt: an empty file"),
-        (damaged, "books/essay1.txt:1: UTF-8 but for byte 0xe9 at offset 81"),
-        (empty, "books/essay9.txt: an empty file"),
-        (no_text, "books/essay9.txt: there is no text in it"),
-        (a_pdf, "books/essay9.txt: not a text but a PDF"),
-        (other_books, "no quote has 5 contexts: 0 of 12 quotes are found in 3 texts"),
-        (not_ours, "mine: the folder is not empty"),
-    ],
-)
-def test_bad_input(damage: Any, said: str, texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    damage(texts)
-    assert main(BUILD) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert said in lines[-1]
-    assert not (texts / "mine" / "benchmark.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--least", "1"], "--least 1: a quote with one context cannot be in val and in test"),
-        (["--least", "9", "--most", "7"], "--most 7 is below --least 9"),
-        (["--context", "4"], "--short 10 is more than both sides have with --context 4"),
-        (["--lang", "../quality"], "--lang ../quality is no code of a language"),
-        (["--unseen", "-1"], "--unseen -1 is not at least 0"),
-        (["--corpus", "nowhere"], "nowhere: no such file or folder"),
-    ],
-)
-def test_bad_arguments(
-    words: list[str], said: str, texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*BUILD, *words]) == 2
-    assert said in capsys.readouterr().err
-
-
 def test_a_language_that_is_not_known_is_said(
     texts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -317,15 +134,3 @@ def test_a_language_that_is_not_known_is_said(
     assert main([*BUILD, "--context", "8", "--lang", "ru", "--replace"]) == 0
     assert Path("mine/ru.txt").is_file()
     assert not Path("mine/und.txt").exists()
-
-
-def test_other_encodings_are_said(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = texts / "books" / "essay0.txt"
-    text = path.read_text("utf-8")
-    path.write_bytes(f"Caf\xe9. {text}".encode("cp1252", errors="replace"))
-    other = texts / "books" / "essay1.txt"
-    other.write_bytes(other.read_text("utf-8").encode("utf-16"))
-    assert main(BUILD) == 0
-    said = capsys.readouterr().err
-    assert "books/essay0.txt: not UTF-8, read as windows-1252" in said
-    assert "books/essay1.txt: not UTF-8, read as utf-16" in said

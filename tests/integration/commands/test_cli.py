@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import enum
 import glob
 import gzip
 import io
@@ -20,15 +19,13 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import ir_datasets
 import ir_measures
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 import yaml
-from scipy import stats
 
 import irtoolkit as package
 from irtoolkit import commands
@@ -282,10 +279,6 @@ def test_debug_shows_the_traceback_before_the_same_line(
     assert "Traceback" not in plain.err
 
 
-def test_debug_changes_nothing_where_all_is_well(irtoolkit: Command) -> None:
-    assert irtoolkit("--debug", "datasets") == irtoolkit("datasets")
-
-
 @pytest.mark.parametrize(
     ("interrupt", "status"), [(KeyboardInterrupt(), 130), (Ended(15), 143), (Ended(1), 129)]
 )
@@ -323,12 +316,6 @@ def test_the_module_runs_as_a_program(irtoolkit: Command) -> None:
     inside = irtoolkit("datasets", "csfcube/sample", "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == json.loads(inside.out)
-
-
-def test_the_module_gives_the_exit_status_to_the_shell() -> None:
-    done = shell("datasets", "nothing-like-it")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("args", [["export", "csfcube/sample", "docs"], ["datasets"]])
@@ -389,13 +376,6 @@ def test_the_list_fits_100_columns_and_says_what_is_here(
     assert fetched == []
 
 
-def test_one_dataset_fits_100_columns(irtoolkit: Command) -> None:
-    for name in ("csfcube/sample", "csfcube", "plotretrieval/val", "plotretrieval/sample/val"):
-        answer = irtoolkit("datasets", name)
-        assert answer.status == 0
-        assert max(map(len, answer.out.splitlines())) <= 100
-
-
 def test_a_download_says_where_the_files_are(irtoolkit: Command, release: Path) -> None:
     answer = irtoolkit("datasets", "csfcube", "--download", "--limit", "20")
     assert answer.status == 0
@@ -413,30 +393,6 @@ def test_a_download_that_fails_is_one_line(
             "https://github.com/iesl/CSFCube",
         )
     assert fetched
-    assert listing(tmp_path) == {}
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (["--download"], "--download without ID"),
-        (["csfcube", "--limit", "3"], "--limit without --download"),
-        (["relic/val", "--download"], "irtoolkit cannot download relic/val"),
-        (["vaswani", "--download"], "irtoolkit does not download vaswani"),
-        (["csfcube", "--download", "--limit", "soon"], "invalid float value: 'soon'"),
-    ],
-)
-def test_what_cannot_be_downloaded(irtoolkit: Command, args: list[str], said: str) -> None:
-    refused(irtoolkit("datasets", *args), said)
-
-
-def test_one_dataset_that_is_not_here_says_how_to_get_it_and_fetches_nothing(
-    irtoolkit: Command, fetched: list[str], tmp_path: Path
-) -> None:
-    answer = irtoolkit("datasets", "csfcube")
-    assert answer.status in (0, 2)
-    assert "https://github.com/iesl/CSFCube" in answer.out + answer.err
-    assert fetched == []
     assert listing(tmp_path) == {}
 
 
@@ -469,15 +425,6 @@ def test_an_incomplete_release_is_named(irtoolkit: Command, release: Path, missi
     assert str(release) in line
     assert missing in line
     refused(irtoolkit("datasets", "csfcube"), release, missing)
-
-
-def test_a_damaged_release_is_named_in_the_list(irtoolkit: Command, release: Path) -> None:
-    with open(release / "abstracts-csfcube-preds.jsonl", "a") as out:
-        out.write('{"paper_id": "1", "title"')
-    answer = irtoolkit("datasets", "--format", "json")
-    assert answer.status == 0
-    (record,) = (r for r in json.loads(answer.out) if r["id"] == "csfcube")
-    assert f"abstracts-csfcube-preds.jsonl:{len(sample_papers()) + 1}:" in record["how to get it"]
 
 
 def test_one_dataset_shows_the_statistics_of_the_papers_table(irtoolkit: Command) -> None:
@@ -555,17 +502,6 @@ def test_retrieve_ranks_every_pool_whole(irtoolkit: Command) -> None:
     assert {(row[1], row[5]) for row in rows} == {("Q0", "bm25")}
 
 
-def test_retrieve_writes_one_run_in_three_forms(irtoolkit: Command) -> None:
-    for name in ("x.run", "x.run.gz", "x.parquet"):
-        assert irtoolkit("retrieve", "csfcube/sample", "tfidf", "-o", name).status == 0
-    rows = rows_of("x.run")
-    assert rows_of("x.run.gz") == rows
-    table = pq.read_table("x.parquet").to_pydict()
-    columns = zip(table["query_id"], table["doc_id"], table["rank"], table["score"], strict=True)
-    expected = [(r[0], r[2], int(r[3]), float(np.float32(r[4]))) for r in rows]
-    assert list(columns) == expected
-
-
 @pytest.mark.parametrize("depth", [1, 7, 1000])
 def test_depth_keeps_the_top(irtoolkit: Command, depth: int) -> None:
     irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "all.run")
@@ -574,59 +510,9 @@ def test_depth_keeps_the_top(irtoolkit: Command, depth: int) -> None:
     assert rows_of("top.run") == expected
 
 
-def test_settings_decide_the_ranking_and_stand_in_the_note(irtoolkit: Command) -> None:
-    base = ("retrieve", "csfcube/sample", "bm25", "-o")
-    irtoolkit(*base, "default.run")
-    answer = irtoolkit(*base, "set.run", "--set", "k1=2.5", "b=0", "--set", "form=okapi")
-    assert {"k1=2.5", "b=0.0", "form=okapi"} <= set(answer.err.replace(";", " ").split())
-    assert rows_of("set.run") != rows_of("default.run")
-    irtoolkit(*base, "again.run", "--set", "k1=0.9", "b=0.4", "form=lucene")
-    assert rows_of("again.run") == rows_of("default.run")
-
-
-def test_a_paper_named_in_its_own_pool_is_dropped_on_request(irtoolkit: Command) -> None:
-    pools = sample_pools()
-    own = {(query, query.partition("_")[0]) for query in pools} & {
-        (query, doc) for query in pools for doc in pools[query]
-    }
-    assert own
-    base = ("retrieve", "csfcube/sample", "tfidf", "-o")
-    irtoolkit(*base, "keep.run", "--set", "self=keep")
-    irtoolkit(*base, "drop.run", "--set", "self=drop")
-    keep, drop = ({(r[0], r[2]) for r in rows_of(name)} for name in ("keep.run", "drop.run"))
-    assert keep - drop == own
-
-
 def test_a_system_that_nothing_can_run_says_why(irtoolkit: Command) -> None:
     answer = irtoolkit("retrieve", "quoter/sample/en/lower/test", "N-QRM", "-o", "x.run")
     refused(answer, "N-QRM", "no recipe")
-
-
-UNWRITABLE = {
-    "retrieve": ["retrieve", "csfcube/sample", "random", "-o", "{}"],
-    "export": ["export", "csfcube/sample", "qrels", "-o", "{}"],
-    "per-query": ["eval", "csfcube/sample", "ok.run", "--per-query", "{}"],
-    "reproduce": ["reproduce", "csfcube", "--sample", "--systems", "random", "--out", "{}"],
-}
-
-
-@pytest.mark.parametrize("target", ["file/x.run", "folder"])
-@pytest.mark.parametrize("name", UNWRITABLE)
-def test_output_that_cannot_be_written_is_refused_and_leaves_nothing(
-    irtoolkit: Command, write: Write, tmp_path: Path, name: str, target: str
-) -> None:
-    if (name, target) == ("reproduce", "folder"):
-        target = "file"
-    write("file", "in the way")
-    (tmp_path / "folder").mkdir()
-    irtoolkit("retrieve", "csfcube/sample", "random", "-o", "ok.run")
-    before = listing(tmp_path)
-    answer = irtoolkit(*[word.format(target) for word in UNWRITABLE[name]])
-    assert answer.status == 2
-    last = answer.err.splitlines()[-1]
-    assert last.startswith(f"irtoolkit: {target}")
-    assert "cannot write" in last
-    assert listing(tmp_path) == before
 
 
 def test_the_record_beside_a_run_says_how_it_was_made(irtoolkit: Command) -> None:
@@ -647,21 +533,6 @@ def test_the_record_beside_a_run_says_how_it_was_made(irtoolkit: Command) -> Non
 
 
 # -- datasets of others --------------------------------------------------------------------------
-
-
-class Colour(enum.Enum):
-    RED = "red"
-
-
-class PaintedDoc(NamedTuple):
-    """A document with a field that is no JSON, as ir_datasets' argsme and clueweb have."""
-
-    doc_id: str
-    text: str
-    colour: Colour
-
-    def default_text(self) -> str:
-        return self.text
 
 
 TEXTS = [("d1", "the cat sat on the mat"), ("d2", "dog bites man"), ("d3", "cat and cat\tand dog")]
@@ -724,47 +595,6 @@ def test_another_dataset_is_scored_with_usual_measures_and_plain_means(
     assert figures == pytest.approx(expected)
 
 
-def test_another_dataset_can_be_shown(irtoolkit: Command, toy: str) -> None:
-    shown = json.loads(irtoolkit("datasets", toy, "--format", "json").out)
-    assert shown["id"] == toy
-    assert {"name": "docs", "value": 3, "reported": None} in shown["statistics"]
-
-
-def test_what_a_dataset_lacks_is_named(
-    irtoolkit: Command, register: Callable[..., None], toy: str, write: Write
-) -> None:
-    register("irtk-docs", DOCS)
-    run = write("x.run", "q1 Q0 d1 1 1 t\n")
-    refused(irtoolkit("export", toy, "pools"), toy, "pools")
-    refused(irtoolkit("export", "irtk-docs", "topics"), "irtk-docs", "topics")
-    refused(irtoolkit("retrieve", "irtk-docs", "bm25", "-o", "y.run"), "irtk-docs", "queries")
-    refused(irtoolkit("eval", "irtk-docs", run), "irtk-docs", "qrels")
-    refused(irtoolkit("retrieve", toy, "bm25", "-o", "y.run", "--set", "self=drop"), toy)
-
-
-@pytest.mark.parametrize("lacking", ["queries", "docs"])
-def test_check_takes_a_dataset_that_lacks_something(
-    irtoolkit: Command, register: Callable[..., None], write: Write, lacking: str
-) -> None:
-    handlers = {"docs": DOCS, "queries": Queries({"q1": "cat"})}
-    register("irtk-part", *(handler for kind, handler in handlers.items() if kind != lacking))
-    run = write("x.run", "q1 Q0 d1 1 1 t\n")
-    answer = irtoolkit("check", run, "--dataset", "irtk-part")
-    # There is nothing to hold the topics, or the documents, against: said, or passed over.
-    assert (answer.status == 0) == (answer.err == "")
-
-
-def test_documents_with_fields_that_are_no_json_are_exported_or_refused(
-    irtoolkit: Command, register: Callable[..., None]
-) -> None:
-    register("irtk-painted", Docs([PaintedDoc("d1", "a text", Colour.RED)]))
-    answer = irtoolkit("export", "irtk-painted", "docs")
-    if answer.status:
-        refused(answer, "irtk-painted")
-    else:
-        assert json.loads(answer.out)["text"] == "a text"
-
-
 def test_a_dataset_that_cannot_be_downloaded_is_one_line(
     irtoolkit: Command, register: Callable[..., None]
 ) -> None:
@@ -777,18 +607,6 @@ def test_a_dataset_that_cannot_be_downloaded_is_one_line(
 
 
 # -- eval ----------------------------------------------------------------------------------------
-
-
-def test_eval_prints_the_benchmarks_measures_under_the_names_given(
-    irtoolkit: Command, runs: list[str]
-) -> None:
-    names = [f"./{runs[0]}", runs[1]]
-    answer = irtoolkit("eval", "csfcube/sample", *names, "--format", "json")
-    figures = json.loads(answer.out)
-    assert list(figures) == names
-    for row in figures.values():
-        assert list(row) == DEFAULTS
-        assert all(type(value) is float and 0 <= value <= 1 for value in row.values())
 
 
 def test_per_query_values_are_those_of_ir_measures(irtoolkit: Command, runs: list[str]) -> None:
@@ -811,25 +629,6 @@ def test_per_query_values_are_those_of_ir_measures(irtoolkit: Command, runs: lis
     assert found == pytest.approx(expected, abs=1e-12)
 
 
-QRELS = "q1 0 a 0\nq1 0 b 1\nq1 0 c 2\nq2 0 d 1\nq3 0 e 1\n"
-RANKED = "q1 Q0 b 1 3 t\nq1 Q0 a 2 2 t\nq1 Q0 c 3 1 t\nq2 Q0 x 1 1 t\nq2 Q0 d 2 0.5 t\n"
-
-
-def test_a_qrels_file_stands_in_for_a_dataset(irtoolkit: Command, write: Write) -> None:
-    qrels, run = write("my.qrels", QRELS), write("x.run", RANKED)
-    answer = irtoolkit("eval", qrels, run, "--measures", "RR P@2 AP R(rel=2)@2", "--format", "json")
-    # q3 is judged and not in the run: zero for every measure.
-    expected = {
-        "RR": (1 + 1 / 2) / 3,
-        "P@2": (1 / 2 + 1 / 2) / 3,
-        "AP": ((1 + 2 / 3) / 2 + 1 / 2) / 3,
-        "R(rel=2)@2": 0,
-    }
-    assert json.loads(answer.out) == {str(run): pytest.approx(expected)}
-    default = json.loads(irtoolkit("eval", qrels, run, "--format", "json").out)
-    assert list(default[str(run)]) == ["nDCG@10", "AP", "RR", "P@10", "R@100"]
-
-
 def test_the_sample_does_not_know_the_topics_of_the_real_collection(
     irtoolkit: Command, release: Path, write: Write
 ) -> None:
@@ -842,22 +641,6 @@ def test_the_sample_does_not_know_the_topics_of_the_real_collection(
     assert irtoolkit("eval", "csfcube", run).status == 0
     for dataset in SAMPLE_IDS:
         refused(irtoolkit("eval", dataset, run), f"{run}:1:", "topic 57_method")
-
-
-@pytest.mark.parametrize("form", ["text", "json", "csv", "latex"])
-def test_a_shallow_run_is_noted_beside_the_output_and_not_in_it(
-    irtoolkit: Command, form: str
-) -> None:
-    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "deep.run")
-    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "shallow.run", "--depth", 5)
-    answer = irtoolkit("eval", "csfcube/sample", "deep.run", "shallow.run", "--format", form)
-    assert answer.status == 0
-    (line,) = answer.err.splitlines()
-    assert line.startswith("note: shallow.run")
-    assert "6 queries" in line
-    assert "note" not in answer.out
-    quiet = ("--measures", "P@5 AP")
-    assert irtoolkit("eval", "csfcube/sample", "shallow.run", *quiet).err == ""
 
 
 def test_infinite_ranks_are_noted_where_no_exact_ranks_are_beside_the_run(
@@ -892,14 +675,6 @@ def test_infinite_ranks_are_noted_where_no_exact_ranks_are_beside_the_run(
     assert irtoolkit("eval", data, "fused.run", "-m", "R@1").err == ""
 
 
-def test_one_candidate_left_out_is_noted(irtoolkit: Command, runs: list[str], write: Write) -> None:
-    *lines, last = Path(runs[0]).read_text("utf-8").splitlines(keepends=True)
-    answer = irtoolkit("eval", "csfcube/sample", write("x.run", "".join(lines)))
-    assert answer.status == 0
-    assert f"1 queries, the first {last.split()[0]}" in answer.err
-    assert irtoolkit("eval", "csfcube/sample", runs[0]).err == ""
-
-
 def test_csv_holds_what_json_holds(irtoolkit: Command, runs: list[str]) -> None:
     figures = json.loads(irtoolkit("eval", "csfcube/sample", *runs, "--format", "json").out)
     header, *rows = csv_rows(irtoolkit("eval", "csfcube/sample", *runs, "--format", "csv").out)
@@ -909,49 +684,10 @@ def test_csv_holds_what_json_holds(irtoolkit: Command, runs: list[str]) -> None:
     }
 
 
-def test_text_rounds_and_says_how_it_was_averaged(irtoolkit: Command, runs: list[str]) -> None:
-    figures = json.loads(irtoolkit("eval", "csfcube/sample", *runs, "--format", "json").out)
-    title, header, _, *lines = irtoolkit("eval", "csfcube/sample", *runs).out.splitlines()
-    assert "csfcube/sample" in title
-    assert "fold" in title
-    assert header.split() == ["run", *DEFAULTS]
-    expected = [[name, *(f"{v:.4f}" for v in row.values())] for name, row in figures.items()]
-    assert [line.split() for line in lines] == expected
-
-
-def test_the_same_run_twice_is_refused(irtoolkit: Command, runs: list[str]) -> None:
-    refused(irtoolkit("eval", "csfcube/sample", runs[0], runs[1], runs[0]), "twice")
-    args = ("compare", "csfcube/sample", runs[0], runs[0], "--measure", "AP")
-    refused(irtoolkit(*args), "twice")
-
-
 # -- bad files -----------------------------------------------------------------------------------
-
-QUERY = "910000057_method"
-POOL = list(sample_pools()[QUERY])
-FIRST = f"{QUERY} Q0 {POOL[0]} 1 3.0 t"
-
-
-def test_files_that_cannot_be_read_are_refused(irtoolkit: Command, write: Write) -> None:
-    (Path() / "folder").mkdir()
-    write("text.parquet", "no parquet")
-    write("cut.run.gz", gzip.compress(FIRST.encode() * 100)[:-9])
-    for name in ("missing.run", "missing.parquet", "folder", "text.parquet", "cut.run.gz"):
-        refused(irtoolkit("eval", "csfcube/sample", name), name)
 
 
 # -- compare -------------------------------------------------------------------------------------
-
-
-def p_value(a: np.ndarray, b: np.ndarray, test: str) -> float:
-    """The p that scipy, or counting all sign patterns, gives."""
-    if test == "student":
-        return float(stats.ttest_rel(a, b).pvalue)
-    if test == "wilcoxon":
-        return float(stats.wilcoxon(a, b).pvalue)
-    d = a - b
-    sums = [abs(np.dot(d, signs)) for signs in itertools.product((1, -1), repeat=len(d))]
-    return sum(bool(s >= abs(d.sum()) - 1e-12) for s in sums) / len(sums)
 
 
 def test_the_baseline_is_the_first_run_or_the_one_that_is_named(
@@ -973,51 +709,6 @@ def test_the_baseline_is_the_first_run_or_the_one_that_is_named(
     assert compared(b, "--baseline", a)[b]["p_value"] == first[b]["p_value"]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--alpha", "5"), "--alpha 5 is not between 0 and 1"),
-        (("--alpha", "0"), "--alpha 0 is not between 0 and 1"),
-        (("--alpha", "nan"), "--alpha nan is not between 0 and 1"),
-        (("--engine", "ranx", "--alpha", "5"), "--alpha 5 is not between 0 and 1"),
-        (("--engine", "ranx", "--max-p", "-1"), "--max-p -1.0 is not a probability"),
-        (("--engine", "ranx", "--max-p", "0.05", "--alpha", "0.01"), "--alpha and --max-p are both given"),
-        (("--max-p", "0.05", "--alpha", "0.01"), "--max-p is ranx's"),
-    ],
-)  # fmt: skip
-def test_compare_checks_levels_before_anything_is_read(
-    irtoolkit: Command, words: tuple[str, ...], said: str
-) -> None:
-    answer = irtoolkit("compare", "absent.qrels", "absent.run", "other.run", *words)
-    assert (answer.status, said in answer.err) == (2, True), answer.err
-
-
-def test_compare_in_every_format(irtoolkit: Command, runs: list[str]) -> None:
-    base = ("compare", "csfcube/sample", *runs, "--measure", "AP", "--format")
-    systems = json.loads(irtoolkit(*base, "json").out)["systems"]
-    header, *rows = csv_rows(irtoolkit(*base, "csv").out)
-    assert header[:2] == ["run", "AP"]
-    assert [[float(v) if v else None for v in row[1:]] for row in rows] == [
-        list(system.values())[1:] for system in systems
-    ]
-    title, heads, _, *lines = irtoolkit(*base, "text").out.splitlines()
-    assert f"baseline {runs[0]}" in title
-    assert "p(student)" in heads
-    assert [line.split()[0] for line in lines] == runs
-    assert lines[0].split().count("-") == 6
-    latex = irtoolkit(*base, "latex").out
-    assert len(re.findall(r" \\\\$", latex, re.MULTILINE)) == 1 + len(runs)
-
-
-def test_compare_refuses_what_is_no_comparison(irtoolkit: Command, runs: list[str]) -> None:
-    base = ("compare", "csfcube/sample")
-    refused(irtoolkit(*base, runs[0], "--measure", "AP"), "one run")
-    refused(irtoolkit(*base, runs[0], "--measure", "AP", "--baseline", runs[0]), "one run")
-    refused(irtoolkit(*base, *runs, "--measure", "AP P@5"), "one measure", "2")
-    refused(irtoolkit(*base, *runs, "--measure", ""), "no measures")
-    refused(irtoolkit(*base, *runs, "--measure", "AP", "--baseline", "no.run"), "no.run")
-
-
 def test_json_is_json_where_the_effect_has_no_bound(irtoolkit: Command, write: Write) -> None:
     """The same gap on every query makes Cohen's d infinite; JSON has no word for that."""
     qrels = write("my.qrels", "q1 0 a 1\nq2 0 a 1\nq3 0 a 1\n")
@@ -1034,16 +725,6 @@ def test_json_is_json_where_the_effect_has_no_bound(irtoolkit: Command, write: W
 
 
 # -- check ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
-def test_check_counts_a_clean_run(irtoolkit: Command, name: str) -> None:
-    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", name)
-    rows = sum(map(len, sample_pools().values()))
-    for more in ([], ["--dataset", "csfcube/sample"], ["--depth", "21"]):
-        answer = irtoolkit("check", name, *more)
-        assert (answer.status, answer.err) == (0, "")
-        assert answer.out == f"{name}: 6 topics, {rows} rows, no problems\n"
 
 
 # -- export --------------------------------------------------------------------------------------
@@ -1102,10 +783,3 @@ def test_a_file_holds_what_is_printed_and_the_same_bytes_each_time(
     assert Path("new/plain").read_text("utf-8") == printed
     assert gzip.decompress(Path("new/a.gz").read_bytes()).decode("utf-8") == printed
     assert Path("new/a.gz").read_bytes() == Path("new/b.gz").read_bytes()
-
-
-def test_each_command_is_on_the_line_of_its_description(irtoolkit: Callable[..., Any]) -> None:
-    lines = irtoolkit("--help").out.splitlines()
-    names = [line.split() for line in lines if line.startswith("    ") and line[4] != " "]
-    assert [words[0] for words in names if len(words) == 1] == []
-    assert {"completion", "reproduce", "search"} <= {words[0] for words in names}

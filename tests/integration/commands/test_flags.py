@@ -13,7 +13,6 @@ import pytest
 import pytrec_eval
 import yaml
 
-import irtoolkit as package
 from irtoolkit.papers.catalogue import find_table
 from irtoolkit.runs import Qrels, Run
 from tests.conftest import Answer
@@ -49,43 +48,9 @@ def settings_of(run: str) -> dict[str, object]:
 # -- help ----------------------------------------------------------------------------------------
 
 
-def test_without_a_command_help_is_printed(irtoolkit: Command) -> None:
-    assert made(irtoolkit()).out == irtoolkit("--help").out == irtoolkit("help").out
-
-
 def test_help_of_a_command(irtoolkit: Command) -> None:
     assert made(irtoolkit("help", "fuse")).out == irtoolkit("fuse", "--help").out
     refused(irtoolkit("help", "fues"), "no command 'fues'", "did you mean fuse?")
-
-
-def test_every_command_says_the_version(irtoolkit: Command) -> None:
-    for command in ("retrieve", "eval", "datasets"):
-        assert made(irtoolkit(command, "--version")).out == f"irtoolkit {package.__version__}\n"
-
-
-@pytest.mark.parametrize(
-    ("args", "parts"),
-    [
-        (["retreive", SAMPLE], ["no command 'retreive'", "did you mean retrieve"]),
-        (["eval", SAMPLE, "x.run", "--mesures", "AP"], ["--mesures", "did you mean --measures"]),
-        (["datasets", SAMPLE, "more"], ["one argument too many: 'more'"]),
-        (
-            ["eval", SAMPLE, "x.run", "-m", "R@1", "Rank"],
-            ["one argument too many: 'Rank' (-m takes one measure, --measures several)"],
-        ),
-        (
-            ["check", SAMPLE, "b.run"],
-            ["many: 'b.run'; it takes one run, and --dataset names the dataset"],
-        ),
-        (["help", "models", "more"], ["one argument too many: 'more'; name one command"]),
-        (["retrieve", SAMPLE, "bm25", "-o", "x.run", "-k", "5"], ["did you mean --hits?"]),
-        (["retrieve", SAMPLE, "bm25", "-o", "x.run", "--hits", "0"], ["--hits 0 is not at least"]),
-    ],
-)
-def test_near_misses_of_commands_and_flags(
-    irtoolkit: Command, args: list[str], parts: list[str]
-) -> None:
-    refused(irtoolkit(*args), *parts)
 
 
 # -- settings as flags ---------------------------------------------------------------------------
@@ -115,33 +80,6 @@ def test_a_hyphen_in_a_flag_is_an_underscore_in_a_setting_and_numbers_may_be_neg
     )  # fmt: skip
     made(irtoolkit("retrieve", SAMPLE, "random", "-o", "x.run", "--seed", "-1"))
     assert settings_of("x.run")["seed"] == -1
-
-
-@pytest.mark.parametrize(
-    ("args", "parts"),
-    [
-        (["--depht", "10"], ["no flag --depht", "did you mean --depth"]),
-        (["--ki=1.2"], ["no flag --ki", "did you mean --k1"]),
-        (["--loud"], ["no flag --loud"]),
-        (["--dept"], ["no flag --dept", "did you mean --depth"]),
-        (["--k1", "--b"], ["no flag --k1"]),
-        (["--k1", "1", "--set", "k1=2"], ["setting k1 is given twice"]),
-        (["--k1", "high"], ["k1=high is not a number"]),
-    ],
-)
-def test_a_misspelled_flag_does_not_become_a_setting(
-    irtoolkit: Command, args: list[str], parts: list[str], tmp_path: Path
-) -> None:
-    refused(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "x.run", *args), *parts)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_misspelled_flag_of_fuse(irtoolkit: Command) -> None:
-    for name in ("bm25", "ql"):
-        made(irtoolkit("retrieve", SAMPLE, name, "-o", f"{name}.run"))
-    fuse = ("fuse", "bm25.run", "ql.run", "-o", "x.run")
-    refused(irtoolkit(*fuse, "--methd", "rrf"), "no flag --methd", "did you mean --method")
-    refused(irtoolkit(*fuse, "--method", "rff"), "no fusion method 'rff'", "did you mean rrf")
 
 
 def test_a_misspelled_flag_of_train(irtoolkit: Command) -> None:
@@ -322,14 +260,6 @@ def test_one_flag_for_measures_in_every_spelling(irtoolkit: Command) -> None:
     )
 
 
-def test_what_trec_evals_groups_lack_is_said(irtoolkit: Command) -> None:
-    made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "a.run"))
-    answer = made(irtoolkit("eval", SAMPLE, "a.run", "-m", "all_trec"))
-    assert answer.err == "note: all_trec is shown without relstring; not computed here\n"
-    for group in ("official", "set"):
-        assert made(irtoolkit("eval", SAMPLE, "a.run", "-m", group)).err == ""
-
-
 def test_counts_are_whole_numbers_as_in_trec_eval(irtoolkit: Command) -> None:
     Path("a.qrels").write_text("q1 0 d1 1\nq2 0 d1 1\n")
     Path("a.run").write_text("q1 Q0 d1 1 2.0 a\nq2 Q0 d2 1 2.0 a\n")
@@ -386,16 +316,6 @@ def test_a_dash_is_no_output(irtoolkit: Command, line: str, said: str) -> None:
             irtoolkit(*[name if word == "-" else word for word in line.split()]), "is no name of a"
         )
     assert not list(Path().iterdir())
-
-
-def test_a_file_may_be_named_by_a_dash(irtoolkit: Command) -> None:
-    made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "./-"))
-    assert len(Run.read("-")) > 0
-
-
-def test_a_pipe_is_written_to(irtoolkit: Command) -> None:
-    answer = made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "/dev/null"))
-    assert answer.err.splitlines()[1].startswith("/dev/null: 6 queries, 120 rows; bm25")
 
 
 def test_a_file_in_place_of_a_folder_is_refused_before_the_work(irtoolkit: Command) -> None:
@@ -456,9 +376,3 @@ def test_bash_completes(irtoolkit: Command, words: list[str], found: set[str]) -
         ["bash", "-c", asked, "x", "irtoolkit", *words], capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) == found
-
-
-@pytest.mark.parametrize("command", [("train", "recipe"), ("convert", "colbert", "folder")])
-def test_models_are_not_written_to_urls(irtoolkit: Command, command: tuple[str, ...]) -> None:
-    refused(irtoolkit(*command, "-o", "s3://bucket/model"), "s3://bucket/model is a URL")
-    assert not list(Path().iterdir())

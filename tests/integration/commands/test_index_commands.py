@@ -69,76 +69,6 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
     assert irtoolkit("search", "ix", "boat").out == "no document matches 'boat'\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["index", "docs.jsonl", "--memory", "0"], "--memory 0 is not at least 1"),
-        (["index", "docs.jsonl", "--add"], "--add needs the index (name it with --output FOLDER)"),
-        (["index", "docs.jsonl", "--merge", "--verify"], "not allowed with argument"),
-        (
-            ["index", "docs.jsonl", "dense", "-o", "iy", "--set", "query_prompt={kind}: "],
-            "the query prompt has {kind}, and the queries of an index have no fields",
-        ),
-        (["index", "docs.jsonl", "random", "-o", "iy"], "random keeps no index"),
-        (["index", "ix"], "ix is an index already (name a dataset; or use --info"),
-        (["index", "more.jsonl", "dense", "-o", "ix", "--add"], "ix is for bm25, not dense"),
-        (
-            ["index", "more.jsonl", "bm25", "-o", "ix", "--add", "--tokenizer", "cjk"],
-            "concerns the",
-        ),
-        (
-            ["index", "more.jsonl", "bm25", "-o", "ix", "--add", "--doc", "title"],
-            "with doc=default",
-        ),
-        (["index", "more.jsonl", "-o", "iy", "--add"], "iy is not an index"),
-        (["index", "ix", "dense", "--delete", "a"], "the index ix is for bm25, not dense"),
-        (["index", "nothing"], "no dataset 'nothing'"),
-        (["index", "more.jsonl", "-o", "ix"], "holds other documents: docs.jsonl"),
-        (["index", "ix", "--delete", "zz"], "document zz is not in the index ix"),
-        (["index", "csfcube/sample", "--info"], "irtoolkit index csfcube/sample bm25"),
-        (["index", ".", "-o", "iy"], "several files may be its docs: "),
-        (["index", "more.jsonl", "--merge", "-o", "ix"], "irtoolkit index ix --info"),
-        (
-            ["index", "docs.txt", "-o", "iy"],
-            "documents are .jsonl, .csv, .tsv, .trec or .parquet files",
-        ),
-        (["index", "twice.jsonl"], "twice.jsonl:3: document a occurs twice, first on line 1"),
-        (["index", "empty.jsonl"], "empty.jsonl: there are no documents (give another file)"),
-        (["search", "iy", "whale"], "no dataset 'iy', and no index at iy"),
-        (["search", "ix", "whale", "--set", "k1=1.5,b=0.3"], "by spaces: k1=1.5 b=0.3)"),
-        (["search", "ix", "whale", "--system", "all-MiniLM-L6-v2"], "bm25, not all-MiniLM-L6-v2"),
-        (["index", "docs.jsonl", "--stem", "none", "-o", "ix"], "or this one again with --replace"),
-        (["search", "ix", ""], "the query has no text"),
-        (["search", "ix", "whale", "-k", "0"], "-k 0 is not at least 1"),
-        (["search", "ix", "whale", "--hits", "0"], "--hits 0 is not at least 1"),
-        (["search", "ix", "a", "whale"], "write a text in quotes"),
-        (["search", "ix", "a whale", "tfidf"], 'with its flag: "a whale" --system tfidf'),
-        (["search", "ix", "bm25", "a whale"], 'with its flag: "a whale" --system bm25'),
-        (["search", "ix", "whale", "--retriever=tfidf"], "did you mean --system tfidf?"),
-        (
-            ["search", "docs.jsonl", "whale", "--model", "all-MiniLM-L6-v2"],
-            "did you mean --system all-MiniLM-L6-v2?",
-        ),
-        (["search", "nowhere/", "whale"], "nowhere/: no such folder"),
-        (["search", "ix", "whale", "--system", "dense"], "the index ix is for bm25, not dense"),
-        (["search", "ix", "whale", "--system", "random"], "the retriever random keeps no index"),
-        (["search", "ix", "whale", "--tokenizer", "cjk"], "which concerns the documents"),
-        (["search", "ix", "whale", "--k1", "-1"], "k1"),
-    ],
-)
-def test_bad_input_is_one_line(irtoolkit: Command, words: list[str], said: str) -> None:
-    assert irtoolkit("index", "docs.jsonl", "-o", "ix").status == 0
-    rows = [json.dumps({"id": name, "text": "a boat"}) for name in "aba"]
-    for name in ("docs.txt", "twice.jsonl"):
-        Path(name).write_text("\n".join(rows))
-    Path("empty.jsonl").touch()
-    answer = irtoolkit(*words)
-    assert (answer.status, answer.out) == (2, "")
-    assert said in answer.err
-    assert len(answer.err.splitlines()) == 1
-    assert "  3 documents in 1 shard, " in irtoolkit("index", "ix", "--info").out
-
-
 def test_the_index_of_a_dataset_holds_its_documents(irtoolkit: Command) -> None:
     assert irtoolkit("index", "docs.jsonl").status == 0
     folder = next(Path("cache/indexes").iterdir())
@@ -168,27 +98,6 @@ def test_topics_are_ranked_with_a_folder(irtoolkit: Command, index: list[str]) -
     )
     assert irtoolkit("retrieve", "docs.jsonl", "bm25", "-o", "of.run", *more).status == 0
     assert Path("own.run").read_bytes() == Path("of.run").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["ix"], "the index ix has no queries (--topics FILE gives some)"),
-        (["ix", "dense", "--topics", "t.tsv"], "the index ix is for bm25, not dense"),
-        (["ix", "--topics", "t.tsv", "--query", "title"], "setting query is not one of a search"),
-        (["ix", "--topics", "t.tsv", "--hits", "0"], "--hits 0 is not at least 1"),
-        (["--index", "nothing", "--topics", "t.tsv"], "nothing is not an index"),
-        (["docs.jsonl", "--topics", "t.tsv"], "SYSTEM is missing"),
-        (["--topics", "t.tsv"], "DATASET is missing"),
-    ],
-)
-def test_topics_that_a_folder_cannot_rank(irtoolkit: Command, words: list[str], said: str) -> None:
-    Path("t.tsv").write_text("q1\twhale\n")
-    assert irtoolkit("index", "docs.jsonl", "-o", "ix").status == 0
-    answer = irtoolkit("retrieve", "-o", "x.run", *words)
-    assert (answer.status, len(answer.err.splitlines())) == (2, 1)
-    assert said in answer.err
-    assert not Path("x.run").exists()
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -237,14 +146,6 @@ def test_search_builds_what_is_not_there(irtoolkit: Command) -> None:
         assert (answer.status, answer.err) == (0, "")
         assert answer.out.splitlines()[1] == "     a whale swims at sea"
     assert len(os.listdir("cache/indexes")) == 1
-
-
-def test_lines_fit_a_hundred_columns(irtoolkit: Command) -> None:
-    from irtoolkit.base.textwidth import text_width
-
-    lines = irtoolkit("search", "docs.jsonl", "whale").out.splitlines()
-    assert all(text_width(line) <= 100 for line in lines)
-    assert any("whale" in line for line in lines[2:])
 
 
 def test_marks_take_no_width_and_words_stay_whole(irtoolkit: Command) -> None:
@@ -330,13 +231,6 @@ def test_queries_without_a_term_of_the_documents_are_named(irtoolkit: Command) -
         Path("none.tsv").write_text("q2\twhale\n")
         told = irtoolkit("retrieve", "docs.jsonl", system, "--topics", "none.tsv", "-o", "x.run")
         assert "warning" not in told.err
-
-
-def test_a_file_of_documents_is_refused_for_an_id_that_no_run_can_hold(irtoolkit: Command) -> None:
-    Path("spaced.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "b c", "text": "two"}\n')
-    answer = irtoolkit("index", "spaced.jsonl", "-o", "ix")
-    assert (answer.status, answer.out) == (2, "")
-    assert answer.err.startswith("irtoolkit: spaced.jsonl:2: the document id 'b c' is not one word")
 
 
 def test_a_header_of_a_tsv_file_is_noticed(

@@ -39,18 +39,6 @@ def test_what_is_here_comes_first(irtoolkit: Command, monkeypatch: pytest.Monkey
     ]  # fmt: skip
 
 
-def test_one_model_fits_a_terminal(irtoolkit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = irtoolkit("models", "ColBERTv2").out.splitlines()
-    assert lines[:2] == ["ColBERTv2", "  id            colbert-ir/colbertv2.0"]
-    assert max(map(len, lines)) <= 80
-
-
-def test_a_misspelled_model_gets_a_suggestion(irtoolkit: Command) -> None:
-    assert "did you mean gte-small" in irtoolkit("models", "gte-smal").err
-    assert "did you mean gte-small" in irtoolkit("models", "--fetch", "gte-smal").err
-
-
 def test_an_adapter_is_fetched_with_its_base_model(
     irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,34 +48,10 @@ def test_an_adapter_is_fetched_with_its_base_model(
     assert lines[1:] == [f"  allenai/{name}: cache/allenai/{name}" for name in names]
 
 
-def test_what_is_not_on_the_hub_is_not_fetched(irtoolkit: Command) -> None:
-    answer = irtoolkit("models", "--fetch", "SIM", "gte-small")
-    assert (answer.status, answer.out) == (2, "")
-    assert "SIM cannot be fetched: take sim.pt" in answer.err
-
-
 def test_json_keeps_everything(irtoolkit: Command) -> None:
     found = json.loads(irtoolkit("models", "--format", "json").out)
     assert list(found) == list(known.presets())
     assert {"id", "licence", "missing", "unpublished", "source"} <= set(found["SIM"])
-
-
-def test_datasets_fit_a_terminal(irtoolkit: Command) -> None:
-    out = irtoolkit("datasets").out
-    assert max(map(len, out.splitlines())) <= 100
-    assert "variants of these, such as relic/" in out
-
-
-@pytest.mark.parametrize(
-    "name", ["../../nowhere", "a/b/c", "nope", "http://x", "a/", "./x", "a/.x", ""]
-)
-def test_what_is_no_name_of_a_model_is_refused(
-    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    answer = irtoolkit("models", name)
-    assert (answer.status, answer.out) == (2, "")
-    assert f"no model {name!r}" in answer.err
 
 
 @pytest.mark.parametrize("name", [".", "~", "..", "folder/of/mine"])
@@ -112,11 +76,3 @@ def test_hub_ids_and_folders_of_models_are_described(
     (tmp_path / "mine" / "encoder" / "config.json").write_text("{}")
     for name in ("mine", "./mine", str(tmp_path / "mine")):
         assert irtoolkit("models", name).out.startswith(f"{name}\n")
-
-
-@pytest.mark.parametrize("name", ["../x", "a/b/c", "http://x"])
-def test_what_is_no_hub_id_is_not_fetched(irtoolkit: Command, name: str) -> None:
-    answer = irtoolkit("models", "--fetch", name)
-    assert (answer.status, answer.out) == (2, "")
-    assert f"{name!r} is no hub id" in answer.err
-    assert len(answer.err.splitlines()) == 1

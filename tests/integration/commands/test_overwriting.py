@@ -125,11 +125,6 @@ def test_two_results_do_not_share_a_file(run: Path, irtoolkit: Command) -> None:
     assert (answer.status, "is written twice" in answer.err) == (2, True)
 
 
-def test_an_old_result_is_replaced(run: Path, irtoolkit: Command) -> None:
-    words = ("eval", SAMPLE, run, "--per-query", "values.tsv")
-    assert [irtoolkit(*words).status for _ in range(2)] == [0, 0]
-
-
 def test_the_arguments_of_every_command_that_name_files_are_known() -> None:
     """An argument with a new word for its file would not be protected."""
     files = {
@@ -148,9 +143,3 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
                 yield from commands(command)
-
-
-def test_a_build_does_not_read_what_it_writes() -> None:
-    words = ["build", "quoter", "--quotes", "q", "--corpus", "a", "b", "-o", "mine"]
-    args = build_parser().parse_args(words)
-    assert args.files_read == ("quotes", "corpus")

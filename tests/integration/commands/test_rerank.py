@@ -158,16 +158,6 @@ def test_a_cross_encoder_ranks_the_best_again(
     assert moved == (depth > 1)
 
 
-def test_by_default_a_hundred_are_ranked_and_no_others(irtoolkit: Command, first: Path) -> None:
-    assert irtoolkit("rerank", SAMPLE, first, "bm25", "-o", "a.run").status == 0
-    assert yaml.safe_load(Path("a.run.ir-metadata.yml").read_text())["irtoolkit"]["among"] == {
-        "tag": "bm25",
-        "sha256": digest(first),
-        "depth": 100,
-        "rest": False,
-    }
-
-
 def test_the_record_says_what_was_ranked_again(
     irtoolkit: Command, folders: dict[str, str], first: Path
 ) -> None:
@@ -211,14 +201,6 @@ def test_any_system_ranks_again(
     }
 
 
-def test_the_whole_pool_again_is_the_systems_own_ranking(irtoolkit: Command, first: Path) -> None:
-    assert (
-        irtoolkit("rerank", SAMPLE, first, "random", "-o", "a.run", "--set", "seed=1").status == 0
-    )
-    assert irtoolkit("retrieve", SAMPLE, "random", "-o", "b.run", "--set", "seed=1").status == 0
-    assert rankings(Path("a.run")) == rankings(Path("b.run")) != rankings(first)
-
-
 def test_ties_may_keep_the_order_of_the_run(irtoolkit: Command, tmp_path: Path) -> None:
     """Under ties=pool equals stay as the run has them."""
     query, docs = next(iter(rankings(_random(tmp_path)).items()))
@@ -243,29 +225,6 @@ def _random(folder: Path) -> Path:
     path = folder / "random.run"
     produce(SAMPLE, find_system("random", {}), path, progress=False)
     return path
-
-
-def test_it_is_what_pyterrier_does(
-    irtoolkit: Command, folders: dict[str, str], first: Path
-) -> None:
-    pt = pytest.importorskip("pyterrier")
-    pd = pytest.importorskip("pandas")
-    rows = [(row.query_id, row.doc_id, row.score) for row in Run.read(first)]
-    frame = pd.DataFrame(rows, columns=["qid", "docno", "score"])
-    frame["rank"] = frame.groupby("qid").cumcount()
-    frame["query"] = ""
-    scores = logits(folders["cross"])
-    pipeline = pt.Transformer.from_df(frame) % 7 >> pt.apply.doc_score(
-        lambda row: scores[row["qid"], row["docno"]]
-    )
-    theirs = pipeline(frame[["qid", "query"]].drop_duplicates())
-    ours = ("-o", "ce.run", "--depth", 7, "--set", "device=cpu")
-    assert irtoolkit("rerank", SAMPLE, first, folders["cross"], *ours).status == 0
-    found = rankings(Path("ce.run"))
-    assert found == {
-        qid: list(group.sort_values("rank")["docno"]) for qid, group in theirs.groupby("qid")
-    }
-    assert {len(docs) for docs in found.values()} == {7}
 
 
 def test_a_query_that_the_run_does_not_have_is_left_out(irtoolkit: Command, first: Path) -> None:
@@ -351,17 +310,6 @@ def test_what_cannot_be_run_leaves_what_was_there(
         assert len(errors) == 1
         assert "Error" not in answer.err
     assert {path: path.read_bytes() for path in Path.cwd().glob("out*")} == before
-
-
-@pytest.mark.parametrize("name", ["a.run.gz", "a.parquet"])
-def test_runs_are_read_and_written_in_every_form(
-    irtoolkit: Command, first: Path, name: str
-) -> None:
-    Run.read(first).write(name)
-    options = ("--depth", 4, "--rest", "keep")
-    assert irtoolkit("rerank", SAMPLE, name, "random", "-o", f"again-{name}", *options).status == 0
-    assert irtoolkit("rerank", SAMPLE, first, "random", "-o", "again.run", *options).status == 0
-    assert Run.read(f"again-{name}") == Run.read("again.run")
 
 
 # -- candidates of another run ----------------------------------------------------------------
@@ -546,13 +494,6 @@ def hub(folders: dict[str, str], tmp_path: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(("folder", "retriever"), FOUND.items())
-def test_a_cached_hub_id_says_what_it_is(hub: dict[str, str], folder: str, retriever: str) -> None:
-    found = find_reranker(hub[folder], {})
-    assert (found.name, found.retriever.name) == (folder, retriever)
-    assert found.missing() is None
-
-
 def test_a_cached_hub_id_ranks_again(
     irtoolkit: Command, hub: dict[str, str], folders: dict[str, str], first: Path
 ) -> None:
@@ -575,14 +516,6 @@ def test_every_preset_is_found_as_what_it_is() -> None:
         for find in (find_system, find_reranker):
             expected = preset.retriever or applies[preset.kind]
             assert find(name, {}).retriever.name == expected, name
-
-
-def test_a_model_that_ranks_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = next(iter(presets().values()))
-    monkeypatch.setattr("irtoolkit.models.presets.presets", lambda: {"scribe": writer})
-    monkeypatch.setattr("irtoolkit.ranking.systems.kind_of", lambda name, kind: "voice")
-    with pytest.raises(InputError, match="scribe is a model of kind voice"):
-        find_system("scribe", {})
 
 
 def test_settings_may_name_another_model(folders: dict[str, str]) -> None:
@@ -666,15 +599,6 @@ def expected(table: Table, folders: dict[str, str]) -> dict[str, Rankings]:
     }
 
 
-@pytest.mark.parametrize("system", ["floor", "ranked-again", "some"])
-def test_a_row_ranks_the_best_of_its_first_system(
-    irtoolkit: Command, expected: dict[str, Rankings], system: str
-) -> None:
-    answer = irtoolkit("retrieve", SAMPLE, system, "-o", "x.run")
-    assert answer.status == 0, answer.err
-    assert rankings(Path("x.run")) == expected[system]
-
-
 def test_a_row_is_what_two_commands_give(
     irtoolkit: Command, expected: dict[str, Rankings], folders: dict[str, str]
 ) -> None:
@@ -700,17 +624,6 @@ def test_stages_may_follow_each_other(table: Table, tmp_path: Path) -> None:
 def test_a_row_on_nothing_says_so(table: Table) -> None:
     with pytest.raises(InputError, match="lost cannot be run: it is lost"):
         find_system("on-lost", {})
-
-
-def test_rerank_takes_a_row_without_its_first_system(
-    irtoolkit: Command, expected: dict[str, Rankings], folders: dict[str, str], first: Path
-) -> None:
-    answer = irtoolkit("rerank", SAMPLE, first, "ranked-again", "-o", "x.run", "--depth", 4)
-    assert answer.status == 0, answer.err
-    scores = logits(folders["cross"])
-    assert rankings(Path("x.run")) == {
-        query: by(scores, query, docs[:4]) for query, docs in rankings(first).items()
-    }
 
 
 def test_reproduce_runs_both_systems(

@@ -84,15 +84,6 @@ def test_a_result_that_has_nowhere_to_go_is_an_error(
     assert all(line.startswith("note: ") for line in notes)
 
 
-def test_a_file_that_is_written_does_not_take_the_number_of_a_closed_stream(folder: Path) -> None:
-    done = shell("irt fuse r.run s.run -o new.run >&- 2>&-", folder)
-    assert done.returncode == 0
-    assert [line.split()[2] for line in (folder / "new.run").read_text().splitlines()] == [
-        "d1",
-        "d2",
-    ]
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
 @pytest.mark.parametrize("words", ["eval q.txt r.run", "--version", "datasets"])
 def test_output_to_a_full_device_is_one_line(folder: Path, words: str) -> None:
@@ -117,12 +108,6 @@ def test_a_full_device_is_named(folder: Path, line: str, file: str) -> None:
     done = shell(line, folder)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == f"irtoolkit: {file}: No space left on device"
-
-
-def test_unbuffered_output_arrives_line_by_line(folder: Path) -> None:
-    done = shell("PYTHONUNBUFFERED=1 irt eval q.txt r.run --measures AP", folder)
-    assert done.returncode == 0
-    assert done.stdout.split()[-2:] == ["r.run", "0.5000"]
 
 
 def test_unbuffered_output_of_a_caller_is_left_alone(

@@ -39,15 +39,12 @@ def test_a_long_line_is_read_in_a_window(tmp_path: Path) -> None:
     [
         ('{"a": "%s"', "the file ends where a comma"),
         ('{"a": "%s', "Unterminated string"),
-        ('{"a": ["%s", nul]}', "Expecting value"),
-        ('{"a": {"b": "%s", "c": 1, "c": 2}}', "the key 'c' appears twice"),
         ('{"a": {"b": "%s\\ud800"}}', "half a surrogate pair"),
         ('{"a": "%s"} x', "not the end of the file"),
     ],
 )
-@pytest.mark.parametrize("filler", ["x", "é\\n", "\\\\"])
-def test_damage_to_a_long_line(write: Write, text: str, found: str, filler: str) -> None:
-    path = write("x.json", "\n" + text % (filler * (10_000_000 // len(filler))))
+def test_damage_to_a_long_line(write: Write, text: str, found: str) -> None:
+    path = write("x.json", "\n" + text % ("é\\n\\\\" * 2_000_000))
     error = refusal(path)
     assert (error.line, found in error.found) == (2, True)
 

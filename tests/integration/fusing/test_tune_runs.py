@@ -106,58 +106,6 @@ def test_workers_give_the_same_bytes(irtoolkit: Command) -> None:
         assert Path(f"a.{end}").read_bytes() == Path(f"b.{end}").read_bytes()
 
 
-WRONG: dict[str, tuple[list[str], str]] = {
-    "no system and no runs": ([], "no SYSTEM to tune"),
-    "no grid": (["bm25"], "no --grid to tune"),
-    "a system and runs": (["bm25", "--runs", "a.run", "b.run"], "a system bm25 and --runs"),
-    "one run": (["--runs", "bm25.run"], "one run to fuse"),
-    "a run twice": (["--runs", "bm25.run", "./bm25.run"], "given twice"),
-    "settings": (["--runs", "a.run", "b.run", "--set", "k1=1"], "--set is for systems"),
-    "a flag of fusions": (["bm25", "--grid", "k1=1", "--inner", "2"], "--inner is for fusions"),
-    "a method": (["--runs", "bm25.run", "tfidf.run", "--methods", "rff"], "did you mean rrf"),
-    "folds": (["--runs", "bm25.run", "tfidf.run", "--folds", "7"], "7 folds of 6 queries"),
-    "a seed of a fusion": (
-        ["--runs", "bm25.run", "tfidf.run", "--seed", "-1"],
-        "--seed -1 is not at",
-    ),
-    "a seed": (["bm25", "--grid", "k1=1,2", "--seed", "-1"], "--seed -1 is not at least 0"),
-    "a run that is not there": (["--runs", "bm25.run", "none.run"], "none.run"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_tuned_is_one_line(irtoolkit: Command, name: str) -> None:
-    rank(SAMPLE, "bm25", "tfidf")
-    args, said = WRONG[name]
-    answer = irtoolkit("tune", SAMPLE, *args)
-    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1), answer.err
-    assert said in answer.err
-
-
-TREES = {"method": "lambdamart", "settings": {}}
-DAMAGE: dict[str, tuple[dict[str, Any], str]] = {
-    "settings": ({"settings": [1]}, "settings [1] is not a dict"),
-    "a setting": ({"settings": {"phi": 1}}, "method weighted takes no phi"),
-    "no settings": ({"settings": {}}, "method weighted needs weights"),
-    "a method": ({"method": ["rrf"]}, "method ['rrf'] is not text"),
-    "an unknown method": ({"method": "rff"}, "no fusion method 'rff'"),
-    "a huge k": ({"method": "rrf", "settings": {"k": 10**400}}, "is not a finite number"),
-    "k": ({"method": "rrf", "settings": {"k": True}}, "k=True is not a finite number"),
-    "a normalisation": ({"method": "combsum", "settings": {"normalise": {"a": 1}}}, "no normalisation"),
-    "weights": ({"settings": {"weights": ["a", "b"]}}, "weights[0] 'a' is not a number"),
-    "a dict of weights": ({"settings": {"weights": {"0": 1, "1": 2}}}, "is not a list of numbers"),
-    "NaN": ({"settings": {"weights": [float("nan"), 1]}}, "weight nan is not a finite number"),
-    "one weight": ({"settings": {"weights": [1.0]}}, "1 weights for 2 runs"),
-    "letters": ({"runs": "ab"}, "runs 'ab' is not a list of texts"),
-    "numbers": ({"runs": [1, 2]}, "runs[0] 1 is not text"),
-    "no trees": (TREES, "LightGBM cannot read the trees"),
-    "trees": ({**TREES, "model": "tree\nnonsense"}, "LightGBM cannot read the trees"),
-    "trees of another type": ({**TREES, "model": 5}, "model 5 is not text"),
-    "a setting of trees": ({**TREES, "settings": {"k": 1}}, "method lambdamart takes no k"),
-    "a number of trees": ({**TREES, "settings": {"trees": True}}, "trees=True is not a whole number"),
-}  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The log of a search."""
@@ -166,22 +114,6 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     ir.tune_fusion(SAMPLE, *runs, methods="weighted", step=0.5, log=log, progress=False)
     found: dict[str, Any] = json.loads(log.read_text())
     return found
-
-
-@pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_log_is_one_line_that_names_it(
-    learned: dict[str, Any], irtoolkit: Command, name: str
-) -> None:
-    changed, said = DAMAGE[name]
-    runs = rank(SAMPLE, "bm25", "tfidf")
-    log = {**learned, "learned": {**learned["learned"], **changed}}
-    Path("tried.json").write_text(json.dumps(log))
-    answer = irtoolkit("fuse", *runs, "-o", "x.run", "--learned", "tried.json")
-    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1), answer.err
-    assert answer.err.startswith("irtoolkit: tried.json: what is learned is damaged: ")
-    assert said in answer.err
-    assert answer.err.endswith("(tune again, with another log)\n")
-    assert not Path("x.run").exists()
 
 
 @pytest.mark.parametrize("key", ["method", "settings", "runs"])
@@ -193,10 +125,3 @@ def test_a_log_that_lacks_something_says_what(learned: dict[str, Any], key: str)
     Path("tried.json").write_text(json.dumps(learned))
     fused = ir.fuse(*rank(SAMPLE, "bm25", "tfidf"), learned="tried.json")
     assert fused.tag == "weighted"
-
-
-def test_settings_beside_what_is_learned_are_refused(irtoolkit: Command) -> None:
-    answer = irtoolkit("fuse", "a", "b", "-o", "x.run", "--learned", "none.json", "--k", "3")
-    assert (answer.status, "leave out --method" in answer.err) == (2, True)
-    answer = irtoolkit("fuse", "a", "b", "-o", "x.run", "--learned", "none.json")
-    assert (answer.status, "none.json: no such file" in answer.err) == (2, True)

@@ -233,18 +233,6 @@ def test_changed_texts_are_refused(folder: Path) -> None:
     assert content(folder) == before
 
 
-def test_a_changed_file_is_refused(tmp_path: Path, irtoolkit: Callable[..., Answer]) -> None:
-    docs, folder = tmp_path / "docs.jsonl", tmp_path / "index"
-    docs.write_text('{"id": "a", "text": "a whale"}\n')
-    assert irtoolkit("index", docs, "-o", folder).status == 0
-    docs.write_text('{"id": "a", "text": "a boat"}\n')
-    answer = irtoolkit("index", docs, "-o", folder)
-    assert answer.status == 2
-    assert "the documents of docs.jsonl have changed" in answer.err
-    assert irtoolkit("index", docs, "-o", folder, "--replace").status == 0
-    assert "a boat" in irtoolkit("search", folder, "boat").out
-
-
 def test_a_changed_collection_has_another_index(
     tmp_path: Path, irtoolkit: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,34 +104,6 @@ def test_an_index_of_a_kind(case: str, models: dict[str, dict[str, Any]], tmp_pa
         assert rows(again) == before
 
 
-@pytest.mark.parametrize(
-    ("name", "searching", "preparing"),
-    [
-        ("faiss", {"hits": 3}, {"index": "hnsw"}),
-        ("plaid", {"hits": 3, "probes": 1, "candidates": 9}, {"nbits": 1}),
-    ],
-)
-def test_settings_of_the_search_build_nothing(
-    name: str, searching: dict[str, Any], preparing: dict[str, Any],
-    models: dict[str, dict[str, Any]], tmp_path: Path,
-) -> None:  # fmt: skip
-    data = ir.load(DOCS, name="first")
-    built = ir.index(data, name, tmp_path / "index", progress=False, **models[name])
-    found = ir.open_index(tmp_path / "index", **searching)
-    assert [len(own) for own in rows(found)] == [3] * len(QUERIES)
-    assert rows(built)[0][:2]
-    with pytest.raises(InputError, match="which concerns the documents"):
-        ir.open_index(tmp_path / "index", **preparing)
-
-
-def test_a_compression_that_does_not_fit_is_refused_at_once(
-    models: dict[str, dict[str, Any]], tmp_path: Path
-) -> None:
-    settings = {**models["faiss"], "index": "ivfpq", "subvectors": 7}
-    with pytest.raises(InputError, match="subvectors=7 does not divide the 32 dimensions"):
-        ir.index(ir.load(DOCS), "faiss", tmp_path / "index", progress=False, **settings)
-
-
 def test_an_index_of_faiss_that_is_damaged_says_so(
     models: dict[str, dict[str, Any]], tmp_path: Path
 ) -> None:

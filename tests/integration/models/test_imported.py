@@ -210,15 +210,6 @@ def test_what_stands_behind_the_transformer_is_kept(exported: Path, tmp_path: Pa
     assert not list((tmp_path / "again").rglob("*.onnx"))
 
 
-def test_it_can_be_trained(exported: Path, tmp_path: Path) -> None:
-    from irtoolkit.training.trainer import train
-    from tests import planted
-
-    import_onnx(str(exported / "onnx"), tmp_path / "again")
-    recipe = planted.recipe(planted.task(topics=4)[0], str(tmp_path / "again"), epochs=1)
-    assert train(recipe, tmp_path / "model", device="cpu").record["stages"][0]["steps"] > 0
-
-
 def test_what_has_no_weights_to_take(both: Path, irtoolkit: Command) -> None:
     tmp_path, first = both, both / "torch"
     file = both / "onnx" / "model.onnx"
@@ -276,13 +267,3 @@ def test_weights_beside_the_file_and_outside_its_folder(both: Path) -> None:
     file.write_bytes(graph.SerializeToString())
     with pytest.raises(InputError, match="no ONNX file that can be read"):
         import_onnx(str(both / "onnx"), both / "new")
-
-
-def test_the_command(exported: Path, tmp_path: Path, irtoolkit: Command) -> None:
-    answer = irtoolkit("convert", "torch", exported / "onnx", "-o", tmp_path / "new")
-    assert answer.status == 0
-    assert "of those of the ONNX file" in answer.out
-    refused = irtoolkit(
-        "convert", "torch", exported / "onnx", "-o", tmp_path / "x", "--base", "b"
-    )  # fmt: skip
-    assert "--base is for published checkpoints" in refused.err

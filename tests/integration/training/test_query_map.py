@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.runs import Run
-from irtoolkit.training.model_checks import check_recipe
 from irtoolkit.training.recipes import Recipe
 from irtoolkit.training.trainer import train
 from tests import planted, tiny
@@ -123,21 +121,3 @@ def test_a_training_that_was_killed_resumes(
     again = train(recipe, tmp_path / "again", device="cpu", save_every=5)
     assert same(whole.folder, again.folder)
     assert figures(whole) == figures(again)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"encoders": 2}, "encoders=2"),
-        ({"kind": "late", "similarity": None, "pooling": "own"}, "kind=late"),
-        ({"start": "lstm", "pooling": "own"}, "start=lstm"),
-        ({"lora": 4}, "lora=4"),
-    ],
-)
-def test_what_has_no_map_is_refused(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
-    recipe = replace(mapped(tmp_path, pooling="mean"), **settings)
-    with pytest.raises(InputError, match=f"query_map=true with {said}"):
-        check_recipe(recipe)
-    two = mapped(tmp_path / "two")
-    with pytest.raises(InputError, match="2 stages"):
-        check_recipe(replace(two, stages=two.stages * 2))

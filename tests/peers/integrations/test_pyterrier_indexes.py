@@ -25,7 +25,7 @@ from tests.tiny import save
 
 pt = pytest.importorskip("pyterrier", reason="pyterrier is not installed")
 
-from irtoolkit.pyterrier import Dataset, Index, IndexRetriever, Reranker  # noqa: E402
+from irtoolkit.pyterrier import Dataset, Index, Reranker  # noqa: E402
 
 CORPUS = "plotretrieval/sample/val"
 ENTRY_POINTS = """\
@@ -158,23 +158,6 @@ def test_pipelines(folder: Path) -> None:
     copy = pickle.loads(pickle.dumps(bm25))
     assert copy == bm25
     assert rows(copy(topics())) == rows(bm25(topics()))
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda _: Index("no/such/folder"), "no/such/folder is not an index"),
-        (lambda folder: Index(folder).retriever(k2=1), "has no setting 'k2'"),
-        (lambda folder: Index(folder).retriever(tokenizer="whitespace"), "concerns the documents"),
-        (lambda folder: Index(folder).retriever(num_results=0), "num_results=0 is not at least 1"),
-        (lambda folder: IndexRetriever(folder).search(" "), "query 1 has no text"),
-        (lambda folder: Index(folder).text_loader()(pd.DataFrame({"docno": ["x"]})),
-         "document x is not in the index"),
-    ],
-)  # fmt: skip
-def test_bad_arguments_are_refused(make: Callable[[Path], Any], message: str, folder: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        make(folder)
 
 
 def test_pyterrier_loads_the_folder(folder: Path, tmp_path: Path) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numba
 import numpy as np
 import pytest
@@ -69,12 +66,6 @@ def test_ranx_ranks_as_we_do_where_scores_tie() -> None:
     # Its own sort again changes nothing.
     theirs.sort()
     assert {query: list(docs) for query, docs in theirs.to_dict().items()} == order(run)
-
-
-def test_ranx_by_itself_does_not() -> None:
-    run = coarse("mine", 1)
-    theirs = ranx.Run.from_dict(run.as_dict())
-    assert {query: list(docs) for query, docs in theirs.to_dict().items()} != order(run)
 
 
 ROWS = st.dictionaries(
@@ -181,12 +172,7 @@ def test_ranx_computes_what_we_do() -> None:
         np.testing.assert_allclose(found[theirs], mine.per_query(name), rtol=0, atol=1e-12)
 
 
-def test_names_of_ranx_are_taken_as_they_are() -> None:
-    for name in ("ndcg@10", "map", "mrr@5-l2", "rbp.95", "hit_rate@1", "bpref"):
-        assert ranx_name(name) == name
-
-
-@pytest.mark.parametrize("name", ["RBP(rel=1)", "Bpref", "nDCGp(p=20)", "NRODCG@10", "ERR@5"])
+@pytest.mark.parametrize("name", ["RBP(rel=1)", "nDCGp(p=20)"])
 def test_measures_that_ranx_lacks_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="ranx does not have"):
         ranx_name(name)
@@ -204,8 +190,7 @@ def compared() -> tuple[Qrels, dict[str, Run]]:
     }
 
 
-@pytest.mark.parametrize("test", ["student", "fisher"])
-@pytest.mark.parametrize("correction", ["none", "holm"])
+@pytest.mark.parametrize(("test", "correction"), [("student", "holm"), ("fisher", "none")])
 def test_p_values_are_ours(
     compared: tuple[Qrels, dict[str, Run]], test: str, correction: str
 ) -> None:
@@ -234,53 +219,6 @@ def test_p_values_are_ours(
             assert report[two]["win_tie_loss"][one][theirs]["L"] == wins
         for system in runs:
             assert report[system]["scores"][theirs] == pytest.approx(values[system].mean())
-
-
-def test_plain_objects_are_compared_evaluated_and_fused(
-    compared: tuple[Qrels, dict[str, Run]],
-) -> None:
-    qrels, runs = compared
-    plain = {
-        name: make(run)
-        for (name, run), make in zip(
-            runs.items(),
-            (Run.as_dict, lambda run: [tuple(row) for row in run], to_ranx),
-            strict=False,
-        )
-    }
-    assert len(plain) >= 2
-    kept = {name: runs[name] for name in plain}
-    judged = [tuple(row) for row in qrels]
-    expected = compare_with_ranx(qrels, kept, ["nDCG@10", "map"])
-    assert compare_with_ranx(judged, plain, "nDCG@10 map").to_dict() == expected.to_dict()
-    for name, run in plain.items():
-        found = evaluate_with_ranx(judged, run, ["map"])["map"]
-        assert found.tolist() == evaluate_with_ranx(qrels, runs[name], "map")["map"].tolist()
-    assert fuse_with_ranx(plain.values(), "sum") == fuse_with_ranx(kept.values(), "sum")
-
-
-def test_a_table_is_neither_a_run_nor_qrels() -> None:
-    with pytest.raises(InputError, match="dict is neither a Run nor Qrels"):
-        to_ranx({"q1": {"d1": 1.0}})  # type: ignore[arg-type]
-
-
-def test_ranx_itself_gives_our_p_values(compared: tuple[Qrels, dict[str, Run]]) -> None:
-    """Its own compare, on what `to_ranx` gives it; of the t test only, for its other one samples."""
-    qrels, runs = compared
-    theirs = [to_ranx(run, qrels.query_ids) for run in runs.values()]
-    for run, name in zip(theirs, runs, strict=True):
-        run.name = name
-    threads = numba.get_num_threads()
-    stock = ranx.compare(to_ranx(qrels), theirs, ["ndcg@10", "map"], stat_test="student").to_dict()
-    numba.set_num_threads(threads)
-    mine = compare_with_ranx(qrels, runs, ["ndcg@10", "map"]).to_dict()
-    for one in runs:
-        for two in runs:
-            if one != two:
-                assert mine[one]["comparisons"][two] == pytest.approx(
-                    stock[one]["comparisons"][two], abs=1e-12
-                )
-                assert mine[one]["win_tie_loss"][two] == stock[one]["win_tie_loss"][two]
 
 
 def test_runs_of_one_name_stay_apart(compared: tuple[Qrels, dict[str, Run]]) -> None:
@@ -347,16 +285,6 @@ def test_fusion_of_ranx_is_a_run_of_ours() -> None:
             assert row.score == pytest.approx(scores[row.query_id, row.doc_id], abs=2e-5)
 
 
-def test_fusion_takes_parameters_and_a_tag() -> None:
-    one, two = coarse("one", 1, range(2)), coarse("two", 2, range(2))
-    fused = fuse_with_ranx([one, two], "wsum", "max", {"weights": (1.0, 0.0)}, tag="mine")
-    assert fused.tag == "mine"
-    # Without weight the second run adds documents and no points.
-    for query in one.query_ids:
-        best = one.ranking(query)[0].score
-        assert fused.ranking(query)[0].score == pytest.approx(best / best)
-
-
 def test_what_cannot_be_fused_is_refused() -> None:
     one, two = coarse("one", 1, range(2)), coarse("two", 2, range(2))
     with pytest.raises(InputError, match="1 run to fuse"):
@@ -367,20 +295,3 @@ def test_what_cannot_be_fused_is_refused() -> None:
         fuse_with_ranx([one, two], "condorcet")
     with pytest.raises(InputError, match="after no-norm"):
         fuse_with_ranx([one, two], "sum", "no-norm")
-
-
-def test_pandas_is_not_ours_to_import() -> None:
-    """Nor is ranx, before it is asked for."""
-    code = (
-        "import sys, irtoolkit.integrations.ranx\n"
-        "assert not {'ranx', 'pandas', 'torch'} & set(sys.modules), 'imported'\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_without_ranx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ranx", None)
-    with pytest.raises(InputError, match="ranx is not installed") as caught:
-        to_ranx(coarse("x", 1, range(1)))
-    assert ".[ranx]" in (caught.value.remedy or "")

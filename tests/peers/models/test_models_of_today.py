@@ -182,7 +182,11 @@ def ours(retriever: Dense, texts: Sequence[str], side: Any) -> Any:
 # -- dense ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+# One of each layout with its own prompts.
+DENSE = {(id(layout), PROMPTS[name]): name for name, layout in LAYOUTS.items()}.values()
+
+
+@pytest.mark.parametrize("name", DENSE)
 def test_dense(name: str, publish: Any, tmp_path: Path) -> None:
     layout, texts = LAYOUTS[name], [*QUERIES.values()]
     folder = published(tmp_path, layout)
@@ -200,7 +204,7 @@ def test_dense(name: str, publish: Any, tmp_path: Path) -> None:
         assert np.abs(ours(on, texts, "query") - ours(off, texts, "query")).max() > 1e-3
 
 
-@pytest.mark.parametrize("name", [name for name, layout in LAYOUTS.items() if layout.own])
+@pytest.mark.parametrize("name", ["nomic-embed-1.5"])
 def test_code_runs_only_if_it_is_trusted(name: str, publish: Any, tmp_path: Path) -> None:
     publish(name, published(tmp_path, LAYOUTS[name]))
     with pytest.raises(InputError, match="trust_remote_code=true"):
@@ -222,14 +226,6 @@ def test_instructions(name: str, prompt: str, publish: Any, tmp_path: Path) -> N
     retriever = Dense(name, device="cpu", instruction="find cats", **own)
     assert retriever.missing() is None
     assert ours(retriever, texts, "query") == near(theirs(folder, texts, prompt))
-
-
-@pytest.mark.parametrize("name", ["E5-base", "bge-m3", "nomic-embed-1.5", "Arctic-Embed-2-large"])
-def test_models_without_instructions_refuse_one(name: str, publish: Any, tmp_path: Path) -> None:
-    publish(name, published(tmp_path, LAYOUTS[name]))
-    said = Dense(name, instruction="find cats").missing()
-    assert said is not None
-    assert f"the model {name} takes none" in said
 
 
 def test_embeddinggemma(publish: Any, tmp_path: Path) -> None:
@@ -386,7 +382,7 @@ def predicted(folder: Path, **how: Any) -> list[float]:
     return model.predict(pairs, activation_fn=torch.nn.Identity(), **how).tolist()  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("name", [f"Qwen3-Reranker-{size}" for size in ("0.6B", "4B", "8B")])
+@pytest.mark.parametrize("name", ["Qwen3-Reranker-0.6B"])
 def test_qwen3_reranker(name: str, publish: Any, tmp_path: Path) -> None:
     prompts = {"prompts": {"query": WEB}, "default_prompt_name": "query"}
     folder = writer(tmp_path, "Qwen3ForCausalLM", ("yes", "no"), **prompts)
@@ -401,7 +397,7 @@ def test_qwen3_reranker(name: str, publish: Any, tmp_path: Path) -> None:
     assert np.ptp([off, scores(CrossEncoder(name, device="cpu"))], axis=0).max() > 1e-3
 
 
-@pytest.mark.parametrize("name", ["mxbai-rerank-2-base", "mxbai-rerank-2-large"])
+@pytest.mark.parametrize("name", ["mxbai-rerank-2-base"])
 def test_mxbai(name: str, publish: Any, tmp_path: Path) -> None:
     folder = writer(tmp_path, "Qwen2ForCausalLM", ("1", "0"))
     publish(name, folder)
@@ -484,7 +480,7 @@ def generated(
     return float(made.logits[0][0, yes] - made.logits[0][0, no])
 
 
-@pytest.mark.parametrize("name", ["otAspire", "tsAspire", "otAspire-biomed", "tsAspire-biomed"])
+@pytest.mark.parametrize("name", ["otAspire", "tsAspire"])
 def test_aspire(name: str, publish: Any, tmp_path: Path) -> None:
     """A preset's name gives the retriever with its settings."""
     folder = save(tmp_path / "model", longest=LONG)
@@ -523,7 +519,7 @@ def test_rerankers_that_write(name: str, publish: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answers", [("true", "false"), ("yes", "no")])
-@pytest.mark.parametrize("name", ["MonoT5", "MonoT5-large", "MonoT5-3B"])
+@pytest.mark.parametrize("name", ["MonoT5"])
 def test_monot5(name: str, answers: tuple[str, str], publish: Any, tmp_path: Path) -> None:
     folder = save_monot5(tmp_path / "t5", answers)
     publish(name, folder)
@@ -535,12 +531,6 @@ def test_monot5(name: str, answers: tuple[str, str], publish: Any, tmp_path: Pat
     }  # fmt: skip
     retriever = CrossEncoder(name, device="cpu", length=24)
     assert table(dataset, retriever) == pytest.approx(expected, rel=1e-5, abs=1e-5)
-
-
-def test_a_t5_without_the_words(publish: Any, tmp_path: Path) -> None:
-    publish("MonoT5", save_monot5(tmp_path / "t5", ("good", "bad")))
-    with pytest.raises(InputError, match="neither true and false nor yes and no"):
-        scores(CrossEncoder("MonoT5", device="cpu", length=24))
 
 
 # -- adapters ---------------------------------------------------------------------------------

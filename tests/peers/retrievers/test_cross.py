@@ -121,14 +121,6 @@ def test_a_pair_is_cut_at_the_length_given(folders: dict[str, str], length: int)
     assert found(folders["one"]) == plain != cut
 
 
-def test_the_longer_text_of_a_pair_is_cut_first(folders: dict[str, str]) -> None:
-    docs = {"long": "the cat " * 40, "other": "the cat " * 40 + "sun"}
-    scores = table(register(docs, {"q": "a dog"}), CrossEncoder(folders["one"], device="cpu"))
-    assert scores["q", "long"] == pytest.approx(scores["q", "other"], abs=1e-6)
-    other = table(register(docs, {"q": "a rat"}), CrossEncoder(folders["one"], device="cpu"))
-    assert abs(other["q", "long"] - scores["q", "long"]) > 1e-3, "the query is still read"
-
-
 @pytest.mark.parametrize("name", ["bert", "masked", "sentence"])
 def test_a_model_without_a_classifier_is_refused(folders: dict[str, str], name: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -160,11 +152,6 @@ def test_blocks_change_no_score(folders: dict[str, str], monkeypatch: pytest.Mon
     assert len(run) == len(expected)
     for row in run:
         assert row.score == pytest.approx(expected[row.query_id, row.doc_id], abs=1e-6)
-
-
-def test_nothing_to_rank_is_said(folders: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="no candidates"):
-        rank(load_task(register(pools={})), CrossEncoder(folders["one"]), progress=False)
 
 
 # -- kept scores ------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ir_datasets
 import numpy as np
 import pytest
 import torch
@@ -23,11 +22,8 @@ from irtoolkit.models.presets import Preset
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.dense import Dense, SentenceMax
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.vectors import _product_on_gpu, prepared
-from irtoolkit.runs import Qrels
-from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests import datasets
 from tests.tiny import DIMENSIONS, LONGEST, save, sentence_model
 
@@ -156,23 +152,6 @@ def test_a_dense_preset_joins_by_the_separator(preset: Callable[..., str], folde
         assert score == pytest.approx(util.cos_sim(*pair).item(), abs=1e-5)
 
 
-@pytest.mark.parametrize(("function", "similarity"), [("dot", "dot"), ("euclidean", "l2"), (None, "cosine")])  # fmt: skip
-def test_the_model_says_how_it_is_compared(
-    folders: dict[str, Path], tmp_path: Path, dataset_id: str, function: Any, similarity: Any
-) -> None:
-    modules = [Transformer(str(folders["plain"])), Pooling(DIMENSIONS)]
-    folder = sentence_model(tmp_path / "model", *modules, similarity_fn_name=function)
-    found = table(dataset_id, Dense(str(folder)))
-    assert found == table(dataset_id, Dense(str(folder), similarity=similarity))
-    for other in {"cosine", "dot", "l2"} - {similarity}:
-        assert table(dataset_id, Dense(str(folder), similarity=other)) != found
-
-
-def test_a_similarity_that_there_is_not(folders: dict[str, Path], dataset_id: str) -> None:
-    with pytest.raises(InputError, match=r"no similarity 'manhattan' \(cosine, dot, l2\)"):
-        table(dataset_id, Dense(str(folders["mean"]), similarity="manhattan"))  # type: ignore[arg-type]
-
-
 def test_a_preset_with_two_encoders(
     folders: dict[str, Path], preset: Callable[..., str], tmp_path: Path, dataset_id: str
 ) -> None:
@@ -244,35 +223,6 @@ def test_blocks_change_no_score(
 
 
 @pytest.mark.parametrize("system", [Dense, SentenceMax])
-def test_a_query_without_candidates_stands_beside_others(
-    system: Any, folders: dict[str, Path]
-) -> None:
-    task = load_task(register({"q2": ["d1", "d3"]}), query="sentences", doc="sentences")
-    run = rank(task, system(str(folders["mean"])), progress=False)
-    assert [len(run.ranking(query)) for query in ASKED] == [0, 2, 0, 0]
-
-
-@pytest.mark.parametrize("name", ["no/such", "SPECTER"])
-@pytest.mark.parametrize("system", [Dense, SentenceMax])
-def test_weights_that_are_not_here(
-    system: Any, name: str, dataset_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    said = system(name).missing()
-    assert said == presets.missing_weights(presets.find_preset(name))
-    assert "are not here" in said
-    with pytest.raises(InputError) as caught:
-        system(name).scorer(load_task(dataset_id))
-    assert str(caught.value) == said
-
-
-@pytest.mark.parametrize("system", [Dense, SentenceMax])
-def test_a_folder_lacks_nothing(system: Any, folders: dict[str, Path], dataset_id: str) -> None:
-    assert system(str(folders["mean"])).missing() is None
-    assert system(str(folders["mean"])).fingerprint() is not None
-
-
-@pytest.mark.parametrize("system", [Dense, SentenceMax])
 def test_documents_are_encoded_once_for_all_systems(
     system: Any, folders: dict[str, Path], dataset_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,22 +277,7 @@ def test_the_packaged_minilm_is_the_preset() -> None:
     assert found.vectors() == pytest.approx(model.encode(texts), abs=1e-5)
 
 
-@REAL
-def test_a_real_encoder_beats_chance_on_the_sample() -> None:
-    qrels = Qrels.of(ir_datasets.load("csfcube/sample"))
-    measures = parse_measures("nDCGp(p=100)")
-
-    def quality(retriever: Retriever) -> float:
-        task = load_task("csfcube/sample", query="title+abstract", doc="title+abstract")
-        run = rank(task, retriever, progress=False)
-        return evaluate(run, qrels, measures).figures()["nDCGp(p=100)"]
-
-    chance = [quality(Random(seed)) for seed in range(5)]
-    assert quality(Dense(device="cpu", similarity="l2")) > np.mean(chance) + 0.05
-
-
-@pytest.mark.parametrize("most", [1, 4, 9])
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize(("most", "dtype"), [(1, np.float32), (4, np.float16)])
 def test_products_on_a_gpu_of_little_memory_are_done_in_halves(
     monkeypatch: pytest.MonkeyPatch, most: int, dtype: Any
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.session import Session
@@ -22,7 +21,7 @@ from irtoolkit.retrievers._late_chunks import chunks
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.dense_surroundings import DenseSurroundings
 from irtoolkit.retrievers.task import load_task
-from tests.datasets import register, scores_of
+from tests.datasets import scores_of
 from tests.tiny import DIMENSIONS, save, sentence_model
 
 RELIC = "relic/sample/train"
@@ -109,13 +108,6 @@ def test_texts_that_are_typed_are_taken_as_they_are(model: str) -> None:
     assert whole.scores.tolist() == faded.scores.tolist()
 
 
-def test_only_books_have_surroundings(model: str) -> None:
-    with pytest.raises(InputError, match="are not passages of books"):
-        scores_of(register(), DenseSurroundings(model))
-    with pytest.raises(InputError, match="around=x is not numbers of sentences"):
-        DenseSurroundings(model, around="x")
-
-
 def test_sentences_are_read_together_with_those_around_them(model: str) -> None:
     """Against a loop over chunks, of whose tokens a passage has the mean."""
     passages = Dataset.load(RELIC).passages()
@@ -157,10 +149,3 @@ def test_every_sentence_is_kept_once_and_read_in_its_chunk(context: int) -> None
     for chunk in found:
         assert chunk.first <= chunk.begin < chunk.end <= chunk.last
         assert chunk.last - chunk.first == 1 or lengths[chunk.first : chunk.last].sum() <= context
-
-
-def test_a_context_that_cannot_be(model: str) -> None:
-    with pytest.raises(InputError, match="context=3 is neither 0 nor from 16"):
-        DenseSurroundings(model, context=3)
-    with pytest.raises(InputError, match="context=4000 is more than the model reads"):
-        scores_of(RELIC, DenseSurroundings(model, device="cpu", context=4000))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -17,9 +16,8 @@ import transformers
 from sentence_transformers import CrossEncoder
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers import create_retriever, expansion
+from irtoolkit.retrievers import expansion
 from irtoolkit.retrievers.expansion import DeepCT, DocT5Query
 from irtoolkit.retrievers.lexical import BM25
 from tests.datasets import register, scores_of
@@ -193,15 +191,7 @@ def test_sampling_leaves_the_random_state_alone(t5: DocT5Query) -> None:
     assert torch.rand(1).item() == expected
 
 
-def test_top_k_of_one_is_greedy(t5: DocT5Query) -> None:
-    found = rewritten(replace(t5, top_k=1, queries=2))
-    for doc, text in DOCS.items():
-        [expected] = generated(Path(t5.model), text, max_length=9)
-        assert found[doc] == (text, expected, expected)
-
-
-@pytest.mark.parametrize("form", ["lucene", "okapi"])
-@pytest.mark.parametrize("statistics", ["corpus", "candidates"])
+@pytest.mark.parametrize(("form", "statistics"), [("lucene", "corpus"), ("okapi", "candidates")])
 def test_the_index_is_bm25_over_texts_with_their_queries(
     t5: DocT5Query, form: Any, statistics: Any
 ) -> None:
@@ -244,17 +234,6 @@ def test_other_settings_are_other_queries(t5: DocT5Query, cache: Path, change: A
     assert len(list(cache.glob("doct5query-*.jsonl"))) == 2
 
 
-def test_equal_texts_are_asked_about_once(t5: DocT5Query, cache: Path) -> None:
-    rewritten(t5)
-    assert len(kept(cache)) == len(set(DOCS.values()))
-
-
-def test_segments_are_joined(t5: DocT5Query) -> None:
-    [found] = t5.rewritten([("the cat sat", "on the mat")])
-    assert found[0] == DOCS["d1"]
-    assert found == rewritten(t5)["d1"]
-
-
 def test_a_changed_model_is_another(t5: DocT5Query, tmp_path: Path) -> None:
     import shutil
 
@@ -266,7 +245,7 @@ def test_a_changed_model_is_another(t5: DocT5Query, tmp_path: Path) -> None:
     assert replace(t5, model=str(copy)).fingerprint() != before
 
 
-@pytest.mark.parametrize("keep", [0.25, 0.5, 0.6, 0.01, 1.0])
+@pytest.mark.parametrize("keep", [0.5, 0.01])
 def test_only_the_queries_that_a_judge_finds_best_are_kept(
     t5: DocT5Query, folders: dict[str, Path], keep: float
 ) -> None:
@@ -286,45 +265,6 @@ def test_only_the_queries_that_a_judge_finds_best_are_kept(
         assert min(own) >= least - 1e-5
 
 
-def test_a_judge_is_loaded_once(
-    t5: DocT5Query, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not for every document of millions."""
-    loaded = []
-    original = CrossEncoder.__init__
-
-    def counted(self: Any, *args: Any, **kwargs: Any) -> None:
-        loaded.append(args)
-        original(self, *args, **kwargs)
-
-    monkeypatch.setattr(CrossEncoder, "__init__", counted)
-    expansion._load_judge.cache_clear()
-    rewritten(replace(t5, keep=0.5, judge=str(folders["judge"])))
-    assert len(loaded) == 1
-
-
-@pytest.mark.parametrize("change", [{"queries": 0}, {"keep": 1.5}, {"keep": -0.1}, {"keep": 0.0}])
-def test_settings_that_keep_nothing_are_refused(
-    t5: DocT5Query, folders: dict[str, Path], change: dict[str, Any]
-) -> None:
-    with pytest.raises(InputError, match="keep some of at least one"):
-        rewritten(replace(t5, judge=str(folders["judge"]), **change))
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [("doct5query", {}), ("deepct", {}), ("doct5query", {"model": "no/such-model"})],
-)
-def test_missing_weights_are_named(name: str, settings: dict[str, Any]) -> None:
-    retriever = create_retriever(name, settings)
-    lacking = retriever.missing()
-    if lacking is None:
-        pytest.skip("the weights are here")
-    assert re.search("the weights of .* are not here|not on the hub", lacking)
-    with pytest.raises(InputError, match=re.escape(lacking.split(":")[0])):
-        scores_of(register(DOCS, ASKED), retriever)
-
-
 @pytest.mark.parametrize(("name", "folder"), [("docT5query", "t5"), ("DeepCT", "deepct")])
 def test_a_folder_takes_the_place_of_the_presets_weights(
     folders: dict[str, Path], name: str, folder: str
@@ -334,23 +274,6 @@ def test_a_folder_takes_the_place_of_the_presets_weights(
     assert (found.missing(), found.fingerprint()) == (None, own.fingerprint())
     text = (("a captain pays a debt",),)
     assert list(found.rewritten(text)) == list(own.rewritten(text))
-
-
-def test_a_missing_judge_is_named(t5: DocT5Query) -> None:
-    assert t5.missing() is None
-    lacking = replace(t5, keep=0.5, judge="no/such-judge").missing()
-    assert lacking is not None
-    assert "no/such-judge" in lacking
-
-
-def test_damaged_weights_are_refused(t5: DocT5Query, tmp_path: Path) -> None:
-    import shutil
-
-    copy = tmp_path / "copy"
-    shutil.copytree(t5.model, copy)
-    (copy / "model.safetensors").write_bytes(b"junk")
-    with pytest.raises(InputError, match="cannot load the model"):
-        rewritten(replace(t5, model=str(copy)))
 
 
 # -- DeepCT -----------------------------------------------------------------------------------
@@ -401,7 +324,7 @@ def test_a_terms_weight_is_the_greatest_of_its_first_pieces(deepct: DeepCT) -> N
     assert any(len(own) < len(text.split()) for own, text in zip(found, texts, strict=True))
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 100])
+@pytest.mark.parametrize("batch_size", [2, 100])
 def test_batches_change_no_weight(deepct: DeepCT, batch_size: int) -> None:
     texts = [*DOCS.values(), " ".join(WORDS * 12)]
     one = replace(deepct, batch_size=1).ask(texts)
@@ -416,17 +339,6 @@ def test_long_texts_are_read_in_parts(words: list[str], deepct: DeepCT) -> None:
     assert near(found, counted(text, Path(deepct.model)))
 
 
-def test_a_text_of_nothing_weighs_nothing(deepct: DeepCT) -> None:
-    assert deepct.ask(["", "  \n"]) == [[], []]
-    assert deepct.ask([]) == []
-
-
-def test_no_weight_is_zero_or_less(deepct: DeepCT) -> None:
-    for scale in (1, 100):
-        for own in replace(deepct, scale=scale).ask(list(DOCS.values())):
-            assert all(n > 0 for _, n in own)
-
-
 def test_the_index_is_bm25_over_repeated_words(deepct: DeepCT) -> None:
     retriever = replace(deepct, stop="none")
     repeated = {
@@ -438,12 +350,6 @@ def test_the_index_is_bm25_over_repeated_words(deepct: DeepCT) -> None:
     for query, row in found.items():
         assert row == pytest.approx(expected[query], rel=1e-2, abs=1e-2)
     assert any(score > 0 for row in found.values() for score in row.values())
-
-
-def test_answers_are_kept_as_words_and_frequencies(deepct: DeepCT, cache: Path) -> None:
-    rewritten(deepct)
-    for answer in kept(cache):
-        assert all(isinstance(word, str) and isinstance(n, int) for word, n in answer)
 
 
 def test_an_interruption_costs_one_batch(
@@ -464,12 +370,3 @@ def test_an_interruption_costs_one_batch(
     assert len(kept(cache)) == 4
     rewritten(retriever)
     assert len(kept(cache)) == len(set(DOCS.values()))
-
-
-def test_settings_reach_both() -> None:
-    made = create_retriever(
-        "doct5query", {"queries": "5", "k1": "0.5", "keep": "0.3", "tokenizer": "standard"}
-    )
-    assert (made.queries, made.k1, made.keep, made.tokenizer) == (5, 0.5, 0.3, "standard")  # type: ignore[attr-defined]
-    assert create_retriever("doct5query", {"keep": "none"}).keep is None  # type: ignore[attr-defined]
-    assert create_retriever("deepct", {"scale": "10"}).settings()["scale"] == 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import string
 from collections.abc import Callable
 from itertools import pairwise
@@ -114,17 +113,6 @@ def test_scores_are_sentence_transformers(
     )
 
 
-def test_the_published_layout_is_read_as_colbert_means_it(folders: dict[str, str]) -> None:
-    """What must be the case for the test above to say anything of ColBERT."""
-    model = theirs(folders["colbert"])
-    assert model.prompts == {"query": "[unused0] ", "document": "[unused1] "}
-    asked = model.encode_query(["cat"])[0]
-    assert asked.shape == (QUERY_TOKENS, DIMENSIONS), "filled with mask tokens"
-    bare, marked = model.encode_document(["the cat sat", "the, cat - sat."])
-    assert len(bare) == len(marked) == len(["[CLS]", "[unused1]", "the", "cat", "sat", "[SEP]"])
-    assert np.linalg.norm(asked.numpy(), axis=1) == pytest.approx(1)
-
-
 OPTIONS: dict[str, tuple[dict[str, Any], Callable[[Any], None]]] = {
     "expansion": ({"expansion": False}, _unexpanded),
     "skiplist": ({"skiplist": False}, _without_skiplist),
@@ -135,8 +123,9 @@ OPTIONS: dict[str, tuple[dict[str, Any], Callable[[Any], None]]] = {
 }
 
 
-@pytest.mark.parametrize("case", OPTIONS)
-@pytest.mark.parametrize("name", ["colbert", "saved"])
+@pytest.mark.parametrize(
+    ("case", "name"), [("both", "colbert"), ("expansion", "saved"), ("skiplist", "saved")]
+)
 def test_options_switch_off_what_colbert_does(
     folders: dict[str, str], name: str, case: str
 ) -> None:
@@ -146,22 +135,6 @@ def test_options_switch_off_what_colbert_does(
     change(model)
     assert found(folders[name], **options) == pytest.approx(expected(model), abs=1e-5)
     assert gap(plain, expected(model)) > 1e-3, "it does something"
-
-
-def test_what_a_model_already_does_may_be_asked_for(folders: dict[str, str]) -> None:
-    plain = found(folders["colbert"])
-    assert found(folders["colbert"], expansion=True, skiplist=True) == plain
-
-
-@pytest.mark.parametrize(("name", "option"), [("unexpanded", "expansion"), ("other", "skiplist")])
-def test_an_option_is_never_passed_over(folders: dict[str, str], name: str, option: str) -> None:
-    """What a model does not do when it is asked to is either done, or refused."""
-    plain = found(folders[name])
-    try:
-        asked = found(folders[name], **{option: True})
-    except InputError:
-        return
-    assert gap(asked, plain) > 1e-3
 
 
 def test_lengths_are_those_given(folders: dict[str, str]) -> None:
@@ -174,12 +147,6 @@ def test_lengths_are_those_given(folders: dict[str, str]) -> None:
     assert cut == pytest.approx(expected(model), abs=1e-5)
     assert found(folders["colbert"]) == plain
     assert gap(cut, plain) > 1e-3
-
-
-def test_an_unexpanded_query_is_cut_where_it_is_told(folders: dict[str, str]) -> None:
-    model = theirs(folders["unexpanded"])
-    model[0].query_length = 5
-    assert found(folders["unexpanded"], query_length=5) == pytest.approx(expected(model), abs=1e-5)
 
 
 def test_half_precision_moves_a_product_by_its_rounding(folders: dict[str, str]) -> None:
@@ -267,16 +234,6 @@ def test_prompts_of_a_dense_model_have_no_vectors(
 # -- files ------------------------------------------------------------------------------------
 
 
-def test_a_colbert_without_its_projection_is_refused(
-    folders: dict[str, str], tmp_path: Path
-) -> None:
-    folder = save(tmp_path / "bert")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "architectures": ["HF_ColBERT"]}))
-    with pytest.raises(InputError, match="cannot load the model"):
-        found(str(folder))
-
-
 def test_a_second_run_encodes_nothing(
     folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,12 +246,6 @@ def test_a_second_run_encodes_nothing(
     assert found(folders["colbert"], stored="int8") == first
     with pytest.raises(AssertionError, match="the model was asked"):
         found(folders["colbert"], stored="int8", doc_length=8)
-
-
-def test_a_query_without_candidates_stands_beside_others(folders: dict[str, str]) -> None:
-    task = load_task(register(pools={"q2": ["d1", "d3"]}))
-    run = rank(task, Late(folders["colbert"], device="cpu"), progress=False)
-    assert [len(run.ranking(query)) for query in ASKED] == [0, 2, 0, 0]
 
 
 @pytest.mark.parametrize("stored", ["fp32", "fp16", "int8"])
@@ -458,21 +409,6 @@ def test_a_query_without_a_token_is_refused(tmp_path: Path, counts: list[int]) -
     shard = VectorShard.of([(np.ones((1, 3)), np.array([1]))])
     with pytest.raises(InputError, match="a query without a token cannot be compared"):
         how.scores(QueryVectors.of(vectors, starts, how), shard)
-
-
-def test_eight_bit_vectors_come_back_with_their_scales(tmp_path: Path) -> None:
-    store = Store(tmp_path / "vectors")
-    keys = [key_of("one"), key_of("none"), key_of("two")]
-    outputs = [
-        (np.array([[127, -127]], np.int8), np.array([0.5], np.float32)),
-        (np.empty((0, 2), np.int8), np.empty(0, np.float32)),
-        (np.array([[1, 0], [0, 2]], np.int8), np.array([2.0, 0.25], np.float32)),
-    ]
-    store.add(write_shard(store.folder, keys, np.ones(3, np.int64), outputs))
-    vectors, starts = tokens(store.rows([keys[2], keys[1], keys[0]]))
-    assert vectors.dtype == np.float32
-    assert vectors.tolist() == [[2, 0], [0, 0.5], [63.5, -63.5]]
-    assert starts.tolist() == [0, 2, 2, 3]
 
 
 def test_a_document_without_tokens_is_below_all_others(

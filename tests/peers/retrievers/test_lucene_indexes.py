@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 
 from irtoolkit.base.errors import InputError
@@ -97,18 +96,6 @@ def test_a_pool_and_a_larger_index(own: str) -> None:
 
 
 @with_java
-def test_ids_are_read_in_blocks(own: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, _ = given._open(Path(own), "")
-    expected = [reader.storedFields().document(number).get("id") for number in range(4)]
-    assert sorted(expected) == sorted(set(DOCS) - {"d3"})
-    for block in (1, 2, 4, 50):
-        monkeypatch.setattr(given, "_BLOCK", block)
-        given._open.cache_clear()
-        _, ids = given._open(Path(own), "")
-        assert ids.tolist() == expected
-
-
-@with_java
 def test_impacts_are_those_of_pyserini(impacts: str) -> None:
     queries = {"q1": {"cat": 3, "bird": 7}, "q2": {"##s": 100, "unknown": 2}, "q3": {"fish": 2}}
 
@@ -134,36 +121,6 @@ def test_impacts_are_those_of_pyserini(impacts: str) -> None:
         assert ours[name] == expected
         hits = {hit.docid: hit.score for hit in theirs.search(name, k=10)}
         assert {doc: score for doc, score in expected.items() if score} == pytest.approx(hits)
-
-
-@with_java
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ('{"cat": 1', "query q is not a JSON object of terms and weights"),
-        ('{"cat": "much"}', "query q is not a JSON object of terms and weights"),
-        ('{"cat": -1}', "query q gives 'cat' the weight -1.0"),
-        ('{"cat": NaN}', "query q gives 'cat' the weight nan"),
-    ],
-)
-def test_broken_weights_are_refused(query: str, message: str, impacts: str) -> None:
-    with pytest.raises(InputError, match=message):
-        scores_of(register({"d1": "x"}, {"q": query}), Lucene(index=impacts, model="impact"))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"rm3": True, "rocchio": True}, "rm3 and rocchio both expand"),
-        ({"model": "impact"}, "model=impact needs an index"),
-        ({"model": "impact", "index": "x", "rm3": True}, "model=impact takes queries as they are"),
-        ({"alpha": -1.0}, "alpha=-1.0 is out of range"),
-        ({"beta": np.inf}, "beta=inf is out of range"),
-    ],
-)
-def test_settings_that_do_not_go_together(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Lucene(**settings)
 
 
 @with_java

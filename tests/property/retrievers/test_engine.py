@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -18,7 +16,6 @@ from tests.unit.retrievers.test_engine import (
     TIES,
     TINIEST,
     Case,
-    Probe,
     Table,
     lowered,
     order,
@@ -162,36 +159,3 @@ def test_rows_in_order_are_left_alone(rows: tuple[list[float], list[int]]) -> No
     by_trec = np.lexsort((-names, -single))
     single, names = single[by_trec], names[by_trec]
     assert separate(single, names).tolist() == single.tolist()
-
-
-@pytest.mark.parametrize(
-    ("key", "given_", "expected"),
-    [
-        ("whole", "7", 7),
-        ("whole", "-7", -7),
-        ("whole", 7, 7),
-        ("part", "0.25", 0.25),
-        ("part", "1e-3", 0.001),
-        ("part", "3", 3.0),
-        ("part", 3, 3.0),
-        ("flag", "true", True),
-        ("flag", "True", True),
-        ("flag", "FALSE", False),
-        ("flag", True, True),
-        ("kind", "two", "two"),
-        ("text", "a b=c", "a b=c"),
-        ("text", "none", "none"),
-        ("text", "", ""),
-        ("maybe", "3", 3),
-        ("maybe", "none", None),
-        ("maybe", None, None),
-        ("perhaps", "0.5", 0.5),
-        ("perhaps", "none", None),
-        ("folder", "some/where", "some/where"),
-        ("folder", "none", None),
-    ],
-)
-def test_settings_become_what_the_fields_are(key: str, given_: Any, expected: Any) -> None:
-    value = getattr(Probe.with_settings({key: given_}), key)
-    assert value == expected
-    assert type(value) is type(expected)

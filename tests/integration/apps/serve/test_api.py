@@ -277,20 +277,6 @@ def test_judgments_of_no_collection_are_not_there_but_outlive_their_book(
     assert "lamp" in kept.text or book["id"] in kept.text
 
 
-@pytest.mark.parametrize("value", [True, "1", 1.5])
-def test_whole_numbers_in_bodies_are_numbers(client: TestClient, value: Any) -> None:
-    book = added(client)
-    for key in ("length", "depth", "context"):
-        answer = asked(client, book, query="lamp", **{key: value})
-        assert (answer.status_code, key in answer.text) == (422, True)
-    body = {"collection": book["id"], "query": "lamp", "passage": f"{book['id']}:0+1", "grade": 1}
-    for key in ("grade", "rank"):
-        answer = client.post("/judgments", json={**body, key: value})
-        assert (answer.status_code, key in answer.text) == (422, True)
-    url = f"/passages/{book['id']}/{book['id']}:1+2"
-    assert client.get(url, params={"before": "1"}).status_code == 200
-
-
 def test_a_book_is_one_however_it_comes(tmp_path: Path, write: Any) -> None:
     path = write("lamp.txt", BOOK)
     library = Library(tmp_path / "library", None)
@@ -332,24 +318,6 @@ def test_a_book_that_is_ready_has_been_searched(
     monkeypatch.setattr(Collection, "answer", answer)
     book = added(client)
     assert searched == [(book["id"], "words")]
-
-
-def test_a_server_answers_once_its_search_is_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loaded = []
-    monkeypatch.setattr("irtoolkit.apps.serve.library.load_search", lambda: loaded.append(1))
-    library = Library(tmp_path / "library", None)
-    with TestClient(application(library, Access.local(8801)), base_url=HOST):
-        assert loaded == [1]
-
-
-def test_books_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    library = Library(tmp_path / "library", None, Limits(books=1))
-    with TestClient(application(library, Access.local(8801)), base_url=HOST) as client:
-        assert client.post("/collections", content="One lamp.").status_code == 202
-        assert client.post("/collections", content="Two lamps.").status_code == 409
 
 
 def test_measured_shares_are_told_of_passages_of_the_measured_length_alone(

@@ -204,28 +204,6 @@ def test_scripts_stay_text(library: Library) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "status"),
-    [
-        ({"query": "x" * 1_000_000}, 413),
-        ({"query": "x" * 4001}, 422),
-        ({"depth": 101}, 422), ({"depth": 0}, 422), ({"length": 21}, 422), ({"length": "3; ls"}, 422),
-        ({"systems": ["sql"]}, 422), ({"systems": []}, 422), ({"systems": ["meaning"]}, 400),
-        ({"collection": "../x"}, 422), ({"collection": "none"}, 404), ({"more": 1}, 422),
-    ],
-)  # fmt: skip
-def test_bounds_of_a_search(library: Library, change: dict[str, Any], status: int) -> None:
-    with client_of(library) as client:
-        book = added(client)
-        answer = asked(
-            client, {"id": change.pop("collection", book["id"])}, **{"query": "lamp", **change}
-        )
-        assert answer.status_code == status
-        # What was sent is not sent back.
-        assert len(answer.text) < 500
-        assert asked(client, book, query="lamp").status_code == 200
-
-
-@pytest.mark.parametrize(
     ("headers", "status"),
     [
         ({"Origin": "https://evil.example"}, 403),
@@ -386,20 +364,3 @@ def test_a_server_ends_when_it_is_told_to(tmp_path: Path, write: Any) -> None:
     assert running.end() == 0
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", int(running.address.rpartition(":")[2]))).close()
-
-
-def test_an_address_of_another_machine_is_not_said_to_be_a_port_that_is_taken(
-    irtoolkit: Any, tmp_path: Path
-) -> None:
-    answer = irtoolkit("serve", "--host", "192.0.2.1", "--port", "0", "--model", "none", "--folder", str(tmp_path))  # fmt: skip
-    assert (answer.status, len(answer.err.splitlines())) == (2, 1)
-    assert "--host" in answer.err
-    assert "another port" not in answer.err
-
-
-def test_a_novel_has_nothing_to_measure(irtoolkit: Any, tmp_path: Path) -> None:
-    novel = tmp_path / "emma.txt"
-    novel.write_text("Emma was ashamed of an insult. She said so.\n", "utf-8")
-    answer = irtoolkit("serve", str(novel), "--measure", "--model", "none", "--folder", str(tmp_path))  # fmt: skip
-    assert answer.status == 2
-    assert "emma.txt has no judged queries" in answer.err

@@ -148,11 +148,3 @@ def test_what_is_measured_is_kept_for_the_page(
     assert f"{words.found:,} of {words.of:,}" in said.out
     # The same by hand: a judged passage that shares a sentence with one of the first 20.
     assert 0 < words.found <= words.of
-
-
-@pytest.mark.parametrize("what", ["csfcube/sample", "no/such", "none.txt"])
-def test_what_cannot_be_served_is_one_line(tmp_path: Path, what: str, irtoolkit: Any) -> None:
-    said = irtoolkit("serve", what, "--model", "none", "--folder", tmp_path / "x", "--port", "0")
-    assert said.status == 2
-    assert len(said.err.strip().splitlines()) == 1
-    assert not (tmp_path / "x").exists()
