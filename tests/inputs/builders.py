@@ -325,7 +325,7 @@ SHEETS: tuple[tuple[str, str, Change, str], ...] = (
         (_edited(BOB, lambda rows: rows[0].update(doc_id="91")), "bob.tsv:2: "),
         (_edited(BOB, lambda rows: rows[0].update(query_id="91_method")), "no query of this"),
         (_cut_line(BOB, 4, 40), "fields, and 10 columns"),
-        (_edited(BOB, lambda rows: [row.pop("grade") for row in rows]), "bob.tsv:1: no column grade"),
+        (_edited(BOB, lambda rows: [row.pop("grade") for row in rows]), "bob.tsv:1: no column 'grade'"),
         ({"mine/sheets/bib.tsv": lambda files: files[BOB]}, "no annotator bib (did you mean bob"),
         ({BOB: b"query_id\tdoc_id\xff"}, "bob.tsv:1: not UTF-8"),
     )),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.place import alone
+from irtoolkit.building.pipeline import Build
 from irtoolkit.building.plotretrieval import pieces
 from irtoolkit.cli import main
 from irtoolkit.datasets.dataset import Dataset
@@ -172,7 +172,7 @@ def test_other_encodings_are_said(name: str, file: str, encoding: str, capsys: E
 @pytest.mark.parametrize("name", [*SOURCES, "csfcube"])
 def test_a_second_build_at_the_same_time_is_refused(name: str, capsys: Err) -> None:
     lay(name, Path())
-    with alone(Path("mine"), ()):
+    with Build.locked("mine", ()):
         before = sorted(Path("mine").rglob("*"))
         assert main([*COMMANDS[name]]) == 2
         (line,) = capsys.readouterr().err.splitlines()
@@ -184,7 +184,7 @@ def test_a_second_build_at_the_same_time_is_refused(name: str, capsys: Err) -> N
 def test_a_killed_build_leaves_a_lock_that_nobody_has() -> None:
     Path("mine").mkdir()
     Path("mine/.lock").touch()
-    with alone(Path("mine"), ()):
+    with Build.locked("mine", ()):
         pass
     assert list(Path("mine").iterdir()) == []
 
