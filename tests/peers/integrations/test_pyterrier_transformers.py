@@ -105,9 +105,7 @@ def rows_of(run: Run) -> Rows:
 @pytest.mark.parametrize(
     ("name", "system", "given"),
     [
-        (POOLED, "bm25", {}),
         (POOLED, "tfidf", {"query": "facet_sentences", "self": "drop"}),
-        (POOLED, "random", {"ties": "pool"}),
         (BOOKS, "ql", {"doc": "sentences"}),
         (CORPUS, "bm25", {"form": "bm25+", "k1": "1.2"}),
     ],
@@ -132,7 +130,7 @@ def test_a_retriever_gives_the_rows_of_retrieve(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [POOLED, CORPUS])
+@pytest.mark.parametrize("name", [CORPUS])
 def test_reranking_in_a_pipeline_is_that_of_our_commands(
     name: str, models: dict[str, str], tmp_path: Path, irtoolkit: Callable[..., Any]
 ) -> None:
@@ -212,7 +210,7 @@ def test_a_query_that_is_not_the_datasets_is_searched_in_the_corpus() -> None:
     assert rows(Retriever(name).search("rat")) == expected_of({"1": "rat"}, DOCS)
 
 
-@pytest.mark.parametrize("name", [POOLED, BOOKS, "plotretrieval/sample/val/book"])
+@pytest.mark.parametrize("name", [POOLED, BOOKS])
 def test_a_free_text_ranks_all_candidates_with_a_warning(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -583,7 +581,7 @@ def test_an_experiment_is_our_evaluation(
 # -- datasets --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [POOLED, BOOKS, "quoter/sample/zh/val"])
+@pytest.mark.parametrize("name", [POOLED, "quoter/sample/zh/val"])
 def test_datasets(name: str) -> None:
     dataset, source = Provider().get_dataset(name), ir_datasets.load(name)
     queries, docs = list(source.queries_iter()), list(source.docs_iter())

@@ -208,17 +208,6 @@ def test_every_average_is_that_of_trec_eval(name: str) -> None:
         assert figure == pytest.approx(wanted, abs=1e-12), measure
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_the_plain_definitions_are_all_of_trec_evals_numbers(name: str) -> None:
-    run, qrels = made(name)
-    plain = plainly(run, qrels, SHAPES[name].rel)
-    theirs = by_pytrec_eval(run, qrels, SHAPES[name].rel)
-    listed = {key for key in plain if key[1] in run}
-    assert theirs.keys() - {(one, q) for one in ("runid", "relstring") for q in qrels} == listed
-    assert differences(theirs, plain) == {}
-    assert plain.keys() == {(one, query) for one in MEASURES for query in qrels}
-
-
 def test_the_shapes_are_what_they_are_called() -> None:
     """Else the cases above would prove less than they say."""
     drawn = {name: made(name) for name in SHAPES}
