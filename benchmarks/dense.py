@@ -31,7 +31,7 @@ import numpy as np
 
 from irtoolkit.base.ids import id_array
 from irtoolkit.base.tables import TextTable
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.nearest import Searched, ShardSearch
 from irtoolkit.indexes.rounding import rounded
 from irtoolkit.indexes.vectors import VectorShard
@@ -59,7 +59,7 @@ class Given(Retriever):
         return True
 
     def prepare(self, task: Task) -> Any:
-        search, how = self.ready or searching(self.docs), Comparison("dot")
+        search, how = self.ready or searching(self.docs), VectorComparison("dot")
 
         def block(query: Any) -> Searched:
             return Searched(

@@ -78,7 +78,7 @@ def _free_blocks() -> int:
 
 def maxsim(setting: Setting) -> dict[str, Any]:
     """A block of MaxSim is computed in halves."""
-    from irtoolkit.indexes.comparison import Comparison, QueryVectors
+    from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
     from irtoolkit.indexes.vectors import VectorShard
     from irtoolkit.retrievers import late
 
@@ -90,7 +90,7 @@ def maxsim(setting: Setting) -> dict[str, Any]:
     scores = np.empty((2, count), np.float32)
     with _little_memory(setting, 1 << 27), _sizes(setting, late) as sizes:
         late.maxsim_on_gpu(docs, starts, queries, bounds, setting.device, scores)
-    how = Comparison("dot", total=True)
+    how = VectorComparison("dot", total=True)
     shard = VectorShard.of([(docs, np.diff(starts))])
     exact = how.scores(QueryVectors.of(queries, bounds, how), shard)
     np.testing.assert_allclose(scores, exact, rtol=1e-3, atol=1e-2)

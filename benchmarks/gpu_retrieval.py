@@ -179,7 +179,7 @@ def maxsim(setting: Setting) -> dict[str, Any]:
     import torch
     from sentence_transformers.util import maxsim as theirs_of
 
-    from irtoolkit.indexes.comparison import Comparison, QueryVectors
+    from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
     from irtoolkit.indexes.vectors import VectorShard
     from irtoolkit.retrievers.gpu_maxsim import GpuTokens
 
@@ -202,7 +202,7 @@ def maxsim(setting: Setting) -> dict[str, Any]:
     asking = [torch.from_numpy(queries[a : a + 32]).to(setting.device) for a in part[:-1]]
     theirs_of(asking[:1], shown)
     theirs, _ = setting.timed(lambda: theirs_of(asking, shown), 3)
-    how = Comparison("dot", total=True)
+    how = VectorComparison("dot", total=True)
     shard = VectorShard.of([(flat[: few[-1]], np.diff(few))])
     exact = how.scores(QueryVectors.of(queries[:64], bounds[:3], how), shard)
     difference = float(np.abs(scores[:2, : len(few) - 1] - exact).max())

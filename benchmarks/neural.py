@@ -33,7 +33,7 @@ import numpy as np
 
 from irtoolkit.base.ids import id_array
 from irtoolkit.base.tables import TextTable
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.nearest import Searched, ShardSearch
 from irtoolkit.indexes.rounding import rounded
 from irtoolkit.indexes.vectors import VectorShard
@@ -193,7 +193,7 @@ class Vectors(Retriever):
     def scorer(self, task: Any) -> Scorer:
         def candidates(doc: Any) -> Any:
             shard = VectorShard.of([(self.docs, np.ones(len(self.docs), np.int64))])
-            search, how = ShardSearch(shard), Comparison("dot")
+            search, how = ShardSearch(shard), VectorComparison("dot")
             return lambda query: Searched(
                 search, QueryVectors.of(self.queries[query], np.arange(len(query) + 1), how)
             )
@@ -251,7 +251,7 @@ def maxsim(scale: float) -> dict[str, Any]:
     starts = np.concatenate([[0], np.cumsum([len(doc) for doc in docs])])
     tensors = [torch.from_numpy(doc) for doc in docs]
 
-    how = Comparison("dot", total=True)
+    how = VectorComparison("dot", total=True)
     shard = VectorShard.of([(flat, np.diff(starts))])
 
     def ours() -> Any:

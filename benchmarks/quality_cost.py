@@ -15,7 +15,7 @@ from quality_rows import NAMED, Row, Table, model_of, runs_of
 
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import check_runnable
-from irtoolkit.ranking.session import Session
+from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.runs import Run
@@ -98,7 +98,7 @@ def stage(line: str) -> Stage | None:
 def milliseconds(table: Table, stage: Stage) -> float:
     """The median over some queries; texts are changed so that nothing is kept of them."""
     dataset, system = ranking(table, stage)
-    session = Session(system, dataset)
+    session = SystemSession(system, dataset)
     if stage.first:  # a reranker keeps what it has made of the documents that others ask for
         session.rank(_asked(system, dataset, table, stage))
     else:

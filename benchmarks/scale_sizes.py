@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit.indexes.comparison import Comparison
+from irtoolkit.indexes.comparison import VectorComparison
 from irtoolkit.models.encoder import Stored, pack
 from irtoolkit.models.shards import key_of, write_shard
 from irtoolkit.retrievers.faiss import Faiss
@@ -51,7 +51,7 @@ def sides(dimensions: int, tokens: int) -> Sides:
         counts = np.full(len(texts), tokens)
         return clustered(len(texts) * tokens, dimensions, int(texts[0][0])), counts
 
-    return Sides(encode, encode, lambda: Comparison("cosine" if tokens == 1 else "dot"))
+    return Sides(encode, encode, lambda: VectorComparison("cosine" if tokens == 1 else "dot"))
 
 
 def indexed(form: Any, count: int) -> dict[str, float]:

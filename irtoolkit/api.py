@@ -62,7 +62,7 @@ def load(
     from irtoolkit.datasets.replaced import with_parts
     from irtoolkit.datasets.text_file import is_text_file
     from irtoolkit.indexes.remote import is_index
-    from irtoolkit.ranking.index_dataset import index_dataset
+    from irtoolkit.ranking.build_index import index_dataset
 
     if isinstance(data, PathLike):
         data = str(data)
@@ -209,25 +209,15 @@ def retrieve(
     """
     from irtoolkit.datasets.replaced import with_candidates
     from irtoolkit.ranking.candidates import usual_depth
-    from irtoolkit.ranking.defaults import for_dataset
-    from irtoolkit.ranking.from_index import can_rank, rank_corpus
+    from irtoolkit.ranking.from_index import retrieve
     from irtoolkit.ranking.order import dataset_then_system
-    from irtoolkit.ranking.produce import produce, rank_dataset, ranks_wanted
-    from irtoolkit.ranking.systems import system_of
+    from irtoolkit.ranking.systems import for_dataset, system_of
 
     data, system = dataset_then_system(data, system)
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
     resolved = for_dataset(system_of(system, settings, dataset.parts), dataset)
-    final_depth = usual_depth(dataset, depth)
-    if final_depth is not None and can_rank(dataset, resolved, final_depth):
-        return rank_corpus(dataset, resolved, final_depth, output, progress=progress)
-    if output is not None:
-        return produce(dataset, resolved, output, depth=final_depth, progress=progress)[0]
-    relevant = ranks_wanted(dataset, resolved, final_depth)
-    return rank_dataset(
-        dataset, resolved, depth=final_depth, relevant=relevant, progress=progress
-    ).run
+    return retrieve(dataset, resolved, usual_depth(dataset, depth), output, progress=progress)
 
 
 def _divided(

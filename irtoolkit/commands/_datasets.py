@@ -88,7 +88,7 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
     from irtoolkit.datasets.replaced import with_candidates, with_qrels, with_topics
     from irtoolkit.datasets.text_file import is_text_file
     from irtoolkit.indexes.remote import is_index
-    from irtoolkit.ranking.index_dataset import index_dataset
+    from irtoolkit.ranking.build_index import index_dataset
 
     if is_book(args.dataset):
         dataset = dataset_of_books([args.dataset])

@@ -138,7 +138,7 @@ def execute(args: argparse.Namespace) -> None:
 
 def _build_lucene(data: Dataset, system: System, args: argparse.Namespace) -> None:
     """Writes a Lucene index, which Lucene's own programs read too."""
-    from irtoolkit.ranking.lucene_index import build_lucene
+    from irtoolkit.ranking.build_index import build_lucene
 
     if args.replace:
         raise InputError("--replace is for indexes of ours", remedy="name another folder")

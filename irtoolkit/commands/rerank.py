@@ -62,10 +62,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
-    from irtoolkit.ranking.defaults import for_dataset
     from irtoolkit.ranking.order import in_reranking_order
-    from irtoolkit.ranking.produce import Among, Output, has_nothing_to_do, produce
-    from irtoolkit.ranking.systems import find_reranker
+    from irtoolkit.ranking.produce import Among, RunOutput, has_nothing_to_do, produce
+    from irtoolkit.ranking.systems import find_reranker, for_dataset
 
     args.dataset, args.run, args.system = in_reranking_order(
         args.dataset, args.run, args.system, note_order
@@ -77,7 +76,7 @@ def execute(args: argparse.Namespace) -> None:
         return
     keep = args.rest == "keep"
     candidates = Among.read(args.run, keep_rest=keep)
-    output = Output(args.output, args.output_format, say=note)
+    output = RunOutput(args.output, args.output_format, say=note)
     dataset = ranked_dataset(args)
     run, _ = produce(dataset, system, output, candidates=candidates)
     if launch().helps:

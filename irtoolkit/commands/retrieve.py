@@ -89,10 +89,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.candidates import usual_depth
-    from irtoolkit.ranking.defaults import for_dataset
-    from irtoolkit.ranking.from_index import can_rank, rank_corpus
-    from irtoolkit.ranking.produce import Output, has_nothing_to_do, produce
-    from irtoolkit.ranking.systems import find_system
+    from irtoolkit.ranking.from_index import retrieve
+    from irtoolkit.ranking.produce import RunOutput, has_nothing_to_do
+    from irtoolkit.ranking.systems import find_system, for_dataset
 
     settings = parse_pairs(args.settings)
     if args.dataset is not None and args.system is not None:
@@ -114,12 +113,8 @@ def execute(args: argparse.Namespace) -> None:
     if has_nothing_to_do(system):
         note(nothing_to_do(launch()))
         return
-    output = Output(args.output, args.output_format, say=note)
-    depth = usual_depth(dataset, args.depth)
-    if depth is not None and can_rank(dataset, system, depth):
-        run = rank_corpus(dataset, system, depth, output)
-    else:
-        run, _ = produce(dataset, system, output, depth=depth)
+    output = RunOutput(args.output, args.output_format, say=note)
+    run = retrieve(dataset, system, usual_depth(dataset, args.depth), output)
     if launch().helps:
         return
     _tell(args.output, run, system, settings)
@@ -136,7 +131,7 @@ def _names_index(argument: str) -> bool:
 def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     from irtoolkit.datasets.replaced import queries_of_files
     from irtoolkit.ranking.from_index import rank_index
-    from irtoolkit.ranking.produce import Output
+    from irtoolkit.ranking.produce import RunOutput
 
     if args.topics is None:
         raise InputError(
@@ -148,7 +143,7 @@ def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
         note(nothing_to_do(launch()))
         return
     queries = queries_of_files(shown(args.dataset), args.topics, args.qrels)
-    output = Output(args.output, args.output_format, say=note)
+    output = RunOutput(args.output, args.output_format, say=note)
     run, system = rank_index(
         args.dataset, args.system, settings, queries, depth=args.depth, output=output
     )

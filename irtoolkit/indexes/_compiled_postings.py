@@ -1,10 +1,15 @@
-"""The compiled loops that make and merge postings."""
+"""The compiled loops that make, merge and restrict postings, of terms and of weights of their own."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numba
+
+from irtoolkit.indexes._compiled_search import reach
+
+# Where a term has so many times more postings than there are documents, each document is looked up.
+_LOOKED_UP = 16
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -93,5 +98,89 @@ def copy_postings(
             if doc >= 0:
                 new_docs[cursor] = doc
                 new_classes[cursor] = numbers[classes[posting]]
+                cursor += 1
+        cursors[target] = cursor
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def restrict(postings: Any, chosen: Any, places: Any, selected: Any, out: Any) -> int:
+    """Copies the postings that some documents have of some terms; returns how many there are.
+
+    Args:
+        postings: (starts, documents, values).
+        chosen: (c,) numbers of the documents, ascending.
+        places: the place among the chosen of each document from the first to the last of them, or -1.
+        selected: (t,) whether the postings of each term are copied.
+        out: (starts, documents, values), to be filled; documents are their places among the chosen.
+    """
+    starts, docs, values = postings
+    out_starts, out_docs, out_values = out
+    first, last, count = chosen[0], chosen[-1], 0
+    for term in range(len(starts) - 1):
+        out_starts[term] = count
+        if not selected[term]:
+            continue
+        end = starts[term + 1]
+        posting = reach(docs, starts[term], end, first)
+        if end - posting > _LOOKED_UP * len(chosen):
+            for target in range(len(chosen)):
+                posting = reach(docs, posting, end, chosen[target])
+                # A term may have a document more than once.
+                while posting < end and docs[posting] == chosen[target]:
+                    out_docs[count], out_values[count] = target, values[posting]
+                    count, posting = count + 1, posting + 1
+            continue
+        while posting < end and docs[posting] <= last:
+            target = places[docs[posting] - first] if docs[posting] >= first else -1
+            if target >= 0:
+                out_docs[count], out_values[count] = target, values[posting]
+                count += 1
+            posting += 1
+    out_starts[len(starts) - 1] = count
+    return count
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def append_impacts(first: int, terms: Any, weights: Any, ends: Any, cursors: Any, out: Any) -> None:
+    """Appends the weights of documents, whose numbers begin at `first`, to those of their terms.
+
+    Args:
+        terms, weights: place of each term and its weight, of all documents end to end.
+        ends: where those of each document end.
+        cursors: where each term's next posting goes.
+        out: (documents, weights).
+    """
+    docs, values = out
+    posting = 0
+    for doc in range(len(ends)):
+        while posting < ends[doc]:
+            cursor = cursors[terms[posting]]
+            docs[cursor], values[cursor] = first + doc, weights[posting]
+            cursors[terms[posting]] = cursor + 1
+            posting += 1
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def copy_impacts(shard: Any, places: Any, targets: Any, cursors: Any, out: Any) -> None:
+    """Appends the postings of a shard to those of their terms among the terms of all shards.
+
+    Args:
+        shard: (starts, documents, weights).
+        places: the new number of each document, or -1.
+        targets: the place of each term among all, or -1.
+        cursors: where each term's next posting goes.
+        out: (documents, weights).
+    """
+    starts, docs, values = shard
+    new_docs, new_values = out
+    for term in range(len(starts) - 1):
+        target = targets[term]
+        if target < 0:
+            continue
+        cursor = cursors[target]
+        for posting in range(starts[term], starts[term + 1]):
+            doc = places[docs[posting]]
+            if doc >= 0:
+                new_docs[cursor], new_values[cursor] = doc, values[posting]
                 cursor += 1
         cursors[target] = cursor

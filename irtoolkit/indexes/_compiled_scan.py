@@ -21,13 +21,13 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.indexes import scored
+from irtoolkit.indexes import few
 from irtoolkit.indexes._compiled_search import MASK, WINDOW, reach
-from irtoolkit.indexes.scored import CLASS, WEIGHT
+from irtoolkit.indexes.few import CLASS, WEIGHT
 from irtoolkit.runs._order_kernels import best_of, drop_last_ties, is_before
 
-whole_score = numba.njit(nogil=True, cache=True, inline="always")(scored.whole_score)
-square_sums = numba.njit(nogil=True, cache=True)(scored.square_sums)
+whole_score = numba.njit(nogil=True, cache=True, inline="always")(few.whole_score)
+square_sums = numba.njit(nogil=True, cache=True)(few.square_sums)
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
@@ -162,3 +162,20 @@ def count_before(
             score = whole_score(total, doc, formula, query)
             for i in range(len(scores)):
                 out[i] += is_before(score, keys[doc], scores[i], least_keys[i])
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def score_all(shard: Any, formula: Any, query: Any, scores: Any, shared: Any) -> None:
+    """Fills in one query's score of every document of a shard, and whether they share a term.
+
+    `scores` are zeros and `shared` is false, to be filled.
+    """
+    starts, docs, values, _ = shard
+    kind, table = formula[0], formula[1]
+    terms, scales, rates = query[0], query[1], query[2]
+    for t in range(len(terms)):
+        for posting in range(starts[terms[t]], starts[terms[t] + 1]):
+            scores[docs[posting]] += summand(values[posting], kind, table, scales[t], rates[t])
+            shared[docs[posting]] = True
+    for doc in range(len(scores)):
+        scores[doc] = whole_score(scores[doc], doc, formula, query)

@@ -16,6 +16,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from irtoolkit.indexes import weighing
 from irtoolkit.runs._order_kernels import best_of, drop_last_ties, from_least, put_in_order
 
 # Documents whose scores are added up at once; they stay in the processor's cache. Of queries with many
@@ -291,3 +292,7 @@ def search(
         counts[number] = count
         docs[number, :count] = found_docs[:count]
         scores[number, :count] = values[:count]
+
+
+weigh = numba.njit(nogil=True, cache=True)(weighing.weigh)
+place = numba.njit(nogil=True, cache=True)(weighing.place)

@@ -72,3 +72,13 @@ def score_of(shard: Any, table: Any, query: Any, doc: int) -> Any:
         if posting < end and docs[posting] == doc:
             total += part_of(table[classes[posting]], scales[t])
     return total
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def add_all(shard: Any, table: Any, query: Any, sums: Any) -> None:
+    """Adds up one query's score of every document of a shard; `sums` are zeros."""
+    starts, docs, classes, _ = shard
+    terms, scales, _ = query
+    for t in range(len(terms)):
+        for posting in range(starts[terms[t]], starts[terms[t] + 1]):
+            sums[docs[posting]] += part_of(table[classes[posting]], scales[t])

@@ -7,12 +7,26 @@ of documents, terms and classes that there are.
 
 from __future__ import annotations
 
+from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.base.errors import InputError
+
+
+class DamagedIndexError(InputError):
+    """Files of an index that are missing, damaged or of another format; to be built again."""
+
+    def __init__(self, found: str, *, file: str | PathLike[str]) -> None:
+        super().__init__(found, file=file, remedy="build the index again with --replace")
+
+    def __reduce__(self) -> Any:
+        # Workers send it to the driver.
+        return partial(DamagedIndexError, file=self.file or ""), (self.found,)
+
 
 # Columns of more numbers are not read whole when an index is opened, but in evenly spread pieces.
 _WHOLE, _PIECES, _PIECE = 1 << 24, 64, 1 << 14

@@ -16,7 +16,7 @@ from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.base.threads import one_thread_each, pool
-from irtoolkit.indexes.maxsim import Matching
+from irtoolkit.indexes.maxsim import MaxSimQueries
 from irtoolkit.indexes.rounding import Packed, packed
 from irtoolkit.indexes.vectors import VectorShard
 
@@ -29,7 +29,7 @@ _HALF_STEP = 2.0**-24
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VectorComparison:
     """How documents are scored by their vectors.
 
     A vector of the query counts with its most similar vector of the document.
@@ -75,7 +75,7 @@ class Comparison:
             return scores
         scores = np.empty((queries.size, len(shard)))
         cosine = self.similarity == "cosine"
-        matching = Matching(queries.rows, queries.starts, cosine, self.total, self.without)
+        matching = MaxSimQueries(queries.rows, queries.starts, cosine, self.total, self.without)
         if shard.has_one_each and queries.has_one_each:
             for first, last in shard.blocks():
                 docs = shard.rows(first, last).astype(np.float64)
@@ -90,7 +90,7 @@ class Comparison:
         return scores
 
     def _match(self, queries: QueryVectors, shard: VectorShard, scores: Floats) -> None:
-        from irtoolkit.indexes._compiled_vectors import matched
+        from irtoolkit.indexes._compiled_exact import matched
 
         many = max(1, min(_VECTORS, _CELLS // len(queries.vectors)))
         vectors = np.ascontiguousarray(queries.doubles.T)
@@ -195,10 +195,10 @@ class QueryVectors:
     vectors: Singles
     squares: Floats
     starts: Ints
-    comparison: Comparison
+    comparison: VectorComparison
 
     @classmethod
-    def of(cls, vectors: Any, starts: Ints, comparison: Comparison) -> QueryVectors:
+    def of(cls, vectors: Any, starts: Ints, comparison: VectorComparison) -> QueryVectors:
         """Returns queries with vectors as a model makes them."""
         rows = packed(vectors)
         return cls(rows.vectors, rows.squares, starts, comparison)

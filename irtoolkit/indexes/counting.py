@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.contents import DocumentTerms, terms_of
-from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.indexes.searched_shard import SearchedShard
 from irtoolkit.indexes.sharded import Sharded
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.weighted import Statistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,24 +56,73 @@ class Vocabulary:
         return np.where(places < 0, 0, self.counts[places]) if len(self.terms) else 0 * places
 
 
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of terms in some shards; those of more shards are their sum.
+
+    Attributes:
+        size: number of documents.
+        tokens: terms of all documents, with repetitions.
+        count: the greatest count of a term in a document, or 0.
+        length: the shortest length of a document that has a term, or 0.
+        found: (t,) number of documents that have each term.
+        empty: number of documents without a term.
+    """
+
+    size: int
+    tokens: int
+    count: int
+    length: int
+    found: Ints
+    empty: int = 0
+
+    @classmethod
+    def total(cls, parts: Iterable[Statistics]) -> Statistics:
+        """Returns the statistics of several shards or sets of shards together."""
+        listed = list(parts)
+        return cls(
+            sum(part.size for part in listed),
+            sum(part.tokens for part in listed),
+            max((part.count for part in listed), default=0),
+            min((part.length for part in listed if part.length), default=0),
+            np.sum([part.found for part in listed], axis=0),
+            sum(part.empty for part in listed),
+        )
+
+    @property
+    def average(self) -> float:
+        """Mean length of a document, in terms."""
+        return self.tokens / self.size if self.size else 0.0
+
+
+class Counting(Protocol):
+    """Shards that count terms."""
+
+    def statistics(self, terms: Strings) -> Statistics:
+        """Returns the statistics of terms."""
+        ...
+
+    def all_frequencies(self) -> Ints:
+        """Number of documents of every term, in the order of the terms."""
+        ...
+
+
 class Postings(Sharded):
     """Shards of postings whose terms are counted as one.
 
     Args:
-        shards: the postings of each shard, and its documents.
+        shards: the postings of each shard.
         first: see `Sharded`.
     """
 
-    def __init__(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> None:
-        super().__init__(
-            [docs for _, docs in shards], [len(postings) for postings, _ in shards], first
-        )
-        self.parts: Sequence[SearchedShard] = [SearchedShard(shard, docs) for shard, docs in shards]
+    def __init__(self, shards: Sequence[PostingsShard], first: int = 0) -> None:
+        super().__init__([shard.docs for shard in shards], list(map(len, shards)), first)
+        self.parts = shards
 
     @classmethod
     def of(cls, shards: Sequence[OpenShard], first: int = 0) -> Self:
         """Shards of postings that are open."""
-        return cls([(PostingsShard.load(shard.documents.folder), shard) for shard in shards], first)
+        return cls(list(map(PostingsShard.load, shards)), first)
 
     def subset(self, documents: Ints, terms: Strings | None = None) -> Self:
         """Returns some documents as shards of their own, whose documents are numbered from 0.
@@ -88,62 +134,48 @@ class Postings(Sharded):
         parts = []
         for number, _, places in self.split(documents):
             part = self.parts[number]
-            shard = part.shard.subset(places, None if terms is None else part.places(terms))
-            ids = part.docs.documents.ids.taken(places)
-            parts.append((shard, OpenShard(MemoryDocuments(ids), np.empty(0, np.int64))))
+            kept_terms = None if terms is None else part.terms.places(terms)
+            parts.append(part.subset(places, kept_terms))
         return type(self)(parts)
-
-    @cached_property
-    def tokens(self) -> int:
-        """Terms of all documents, with repetitions."""
-        return sum(part.tokens for part in self.parts)
-
-    @property
-    def average(self) -> float:
-        """Mean length of a document, in terms."""
-        return self.tokens / self.size if self.size else 0.0
 
     def frequencies(self, terms: Strings) -> Ints:
         """(t,) number of documents that have each term."""
         if len(self.parts) == 1:
-            return self.parts[0].frequencies(self.parts[0].places(terms))
+            return self.parts[0].frequencies(self.parts[0].terms.places(terms))
         total = np.zeros(len(terms), np.int64)
         for part in self.parts:
-            total += part.frequencies(part.places(terms))
+            total += part.frequencies(part.terms.places(terms))
         return total
 
     def contents(self, documents: Ints) -> DocumentTerms:
         """The terms of some documents, each of which is named once."""
         parts = self.split(documents)
         return DocumentTerms.together(
-            [terms_of(self.parts[number].shard, places) for number, _, places in parts],
+            [terms_of(self.parts[number], places) for number, _, places in parts],
             [rows for _, rows, _ in parts],
         )
 
     def statistics(self, terms: Strings) -> Statistics:
         """Returns the statistics of terms in these shards."""
-        return Statistics(
-            self.size, self.tokens, *self._extremes, self.frequencies(terms), self.empty
-        )
+        tokens, count, length, empty = self.totals
+        return Statistics(self.size, tokens, count, length, self.frequencies(terms), empty)
 
     @cached_property
-    def _extremes(self) -> tuple[int, int]:
-        """The greatest count of a term in a document, and the shortest length of one with a term; or 0."""
-        filled = [part.shard for part in self.parts if len(part.shard.documents)]
+    def totals(self) -> tuple[int, int, int, int]:
+        """Tokens, greatest count, shortest length and empty documents; see `Statistics`."""
+        parts = [part.totals() for part in self.parts]
+        tokens, counts, lengths, empty = zip(*parts, strict=True) if parts else ((), (), (), ())
         return (
-            max((int(shard.class_counts.max()) for shard in filled), default=0),
-            min((int(shard.class_lengths.min()) for shard in filled), default=0),
+            sum(tokens),
+            max(counts, default=0),
+            min(filter(None, lengths), default=0),
+            sum(empty),
         )
-
-    @cached_property
-    def empty(self) -> int:
-        """Number of documents without a term."""
-        return sum(part.empty for part in self.parts)
 
     def vocabulary(self) -> Vocabulary:
         """Every term, and the number of documents that have it."""
         return Vocabulary.total(
-            Vocabulary(part.shard.terms, part.all_frequencies()) for part in self.parts
+            Vocabulary(part.terms, part.all_frequencies()) for part in self.parts
         )
 
     def all_frequencies(self) -> Ints:

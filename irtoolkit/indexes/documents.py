@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.indexes.bounds import check_length, check_places
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError, check_length, check_places
 from irtoolkit.indexes.strings import Strings, StringsWriter, encoded, mapped
 from irtoolkit.runs.order import id_keys
 

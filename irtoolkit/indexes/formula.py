@@ -64,7 +64,7 @@ class Weighting(ABC):
         """
 
 
-def check_finite(weighting: Weighting, values: Floats, least: float = -np.inf) -> None:
+def check_weights(weighting: Weighting, values: Floats, least: float = -np.inf) -> None:
     """Raises InputError for a weight that is not finite, or below the least."""
     wrong = ~np.isfinite(values) | (values < least)
     if wrong.any():

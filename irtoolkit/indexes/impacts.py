@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, Singles
-from irtoolkit.indexes.bounds import check_finite, check_numbers, check_starts
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError, check_finite, check_numbers, check_starts
 from irtoolkit.indexes.strings import mapped, reserved
 
 # Bytes that a weight takes while its shard is made.
@@ -76,7 +75,7 @@ class ImpactsWriter:
 
     def close(self) -> None:
         """Writes the arrays."""
-        from irtoolkit.indexes._compiled_impacts import append_impacts
+        from irtoolkit.indexes._compiled_postings import append_impacts
 
         term_numbers = np.concatenate([np.empty(0, np.int64), *(part[0] for part in self._parts)])
         terms, frequencies = np.unique(term_numbers, return_counts=True)
@@ -92,8 +91,7 @@ class ImpactsWriter:
 
 def merge_impacts(shards: Sequence[ImpactShard], places: Sequence[Ints], folder: Path) -> None:
     """Writes the term weights of all documents as one shard; `places` are their new numbers, or -1."""
-    from irtoolkit.indexes._compiled_impacts import copy_impacts
-    from irtoolkit.indexes._compiled_postings import live_postings
+    from irtoolkit.indexes._compiled_postings import copy_impacts, live_postings
 
     lives = [np.empty(len(shard.terms), np.int64) for shard in shards]
     for shard, numbers, live in zip(shards, places, lives, strict=True):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.indexes.sharded import ShardSet
@@ -39,61 +41,42 @@ class Searcher(Protocol):
         ...
 
 
-class LocalFormat:
-    """A form whose shards are searched in the process that opens them; a base of forms.
+class IndexFormat(ABC):
+    """How a retriever keeps its prepared documents.
 
     Attributes:
-        is_exact: see `IndexFormat`.
+        kind: the kind of its shards.
+        is_exact: whether rankings do not depend on how documents are split into shards.
     """
 
+    kind: ClassVar[str]
     is_exact = True
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that was done to the documents; a change needs another index."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def maker(self, memory: int) -> ShardMaker:
+        """Makes shards of documents that come in blocks, each in so many bytes of memory."""
 
     def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> ShardSet | None:
         """Returns documents as shards in memory; None for a form that has none."""
         return None
 
-    def open(self, shards: Sequence[OpenShard]) -> Searcher:
-        """Searches shards."""
-        index_format = cast(IndexFormat, self)
-        return index_format.searcher(index_format.shards(shards))
-
-
-class IndexFormat(Protocol):
-    """How a retriever keeps its prepared documents.
-
-    Attributes:
-        kind: the kind of its shards.
-        settings: everything that was done to the documents; a change needs another index.
-        is_exact: whether rankings do not depend on how documents are split into shards.
-    """
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def is_exact(self) -> bool: ...
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-
-    def maker(self, memory: int) -> ShardMaker:
-        """Makes shards of documents that come in blocks, each in so many bytes of memory."""
-        ...
-
-    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> ShardSet | None:
-        """Returns documents as shards in memory; None for a form that has none."""
-        ...
-
+    @abstractmethod
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> ShardSet:
         """Shards as one; `first` is the number of their first document."""
-        ...
 
+    @abstractmethod
     def searcher(self, shards: Any) -> Searcher:
         """Searches a set of shards, wherever it is open."""
-        ...
 
     def open(self, shards: Sequence[OpenShard]) -> Searcher:
         """Searches shards."""
-        ...
+        return self.searcher(self.shards(shards))
 
+    @abstractmethod
     def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
         """Writes the arrays of one shard of all documents; `places` are their new numbers, or -1."""
-        ...

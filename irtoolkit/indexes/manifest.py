@@ -13,7 +13,7 @@ from typing import Any, get_origin, get_type_hints
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, sha256
 from irtoolkit.base.jsons import load_json
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError
 
 # Raised by hand when the files of an index mean something else.
 FORMAT = 3
@@ -25,7 +25,7 @@ LISTING = "shard.json"
 
 
 @dataclass(frozen=True)
-class Source:
+class DocumentSource:
     """Documents that were put into an index.
 
     Attributes:
@@ -40,7 +40,7 @@ class Source:
     documents: int = 0
     complete: bool = False
 
-    def is_same(self, other: Source) -> bool:
+    def is_same(self, other: DocumentSource) -> bool:
         """Whether these are known to be the same documents."""
         is_identified = self.content is not None
         return is_identified and (self.name, self.content) == (other.name, other.content)
@@ -85,7 +85,7 @@ class Manifest:
     parameters: Mapping[str, Any]
     view: str
     settings: Mapping[str, Any]
-    sources: tuple[Source, ...] = ()
+    sources: tuple[DocumentSource, ...] = ()
     shards: tuple[ShardEntry, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
     retriever_format: int = 0
@@ -124,9 +124,13 @@ class Manifest:
                 if digest not in (None, _digest(content)):
                     raise ValueError("its bytes are not what was written")
                 shards = tuple(ShardEntry(**entry) for entry in content.pop("shards"))
-                sources = tuple(Source(**entry) for entry in content.pop("sources"))
+                sources = tuple(DocumentSource(**entry) for entry in content.pop("sources"))
                 manifest = cls(**content, shards=shards, sources=sources)
-                records: list[Source | ShardEntry | Manifest] = [manifest, *shards, *sources]
+                records: list[DocumentSource | ShardEntry | Manifest] = [
+                    manifest,
+                    *shards,
+                    *sources,
+                ]
                 for record in records:
                     _check_types(record)
                 return manifest
@@ -146,7 +150,7 @@ class Manifest:
             json.dump(content, out, indent=1)
             out.write("\n")
 
-    def with_source(self, source: Source) -> Manifest:
+    def with_source(self, source: DocumentSource) -> Manifest:
         """The same with another last source."""
         return replace(self, sources=(*self.sources[:-1], source))
 
@@ -171,10 +175,10 @@ def _kinds(record: type) -> list[tuple[str, Any]]:
     return [(n, h if isinstance(h, UnionType) else get_origin(h) or h) for n, h in hints.items()]
 
 
-_FIELDS = {record: _kinds(record) for record in (Source, ShardEntry, Manifest)}
+_FIELDS = {record: _kinds(record) for record in (DocumentSource, ShardEntry, Manifest)}
 
 
-def _check_types(record: Source | ShardEntry | Manifest) -> None:
+def _check_types(record: DocumentSource | ShardEntry | Manifest) -> None:
     """Raises TypeError for a field that holds something of another type."""
     for name, kind in _FIELDS[type(record)]:
         value = getattr(record, name)

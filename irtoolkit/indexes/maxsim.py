@@ -9,7 +9,7 @@ import numpy as np
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.base.rows import by_rows
 from irtoolkit.base.threads import one_thread_each
-from irtoolkit.indexes.proposals import LONGEST, Block, Proposals
+from irtoolkit.indexes.proposals import LONGEST, ProductBlock, Proposals
 from irtoolkit.indexes.rounding import Packed
 from irtoolkit.indexes.vectors import VectorShard
 
@@ -20,7 +20,7 @@ _WORTH = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Matching:
+class MaxSimQueries:
     """Queries that score documents by the most similar vector for each of theirs.
 
     Attributes:
@@ -58,7 +58,7 @@ class Matching:
             by_rows(part, shard.vectors, len(bounds))
 
     def _fill_block(
-        self, shard: VectorShard, bounds: tuple[int, int], block: Block, scores: Floats
+        self, shard: VectorShard, bounds: tuple[int, int], block: ProductBlock, scores: Floats
     ) -> None:
         """Fills in the scores of some documents, given the products of their vectors."""
         from irtoolkit.indexes._compiled_exact import COSINE, DOT

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.base.rows import by_rows
 from irtoolkit.base.threads import one_thread_each
 from irtoolkit.indexes.comparison import QueryVectors
-from irtoolkit.indexes.proposals import LONGEST, Block, Proposals
+from irtoolkit.indexes.proposals import LONGEST, ProductBlock, Proposals
 from irtoolkit.indexes.vectors import VectorShard
+from irtoolkit.runs.order import Ties
 from irtoolkit.runs.top_k import TieOrder, before, first_unwritable, top_k, top_k_of_some
 
 # Queries that are searched at once, and bytes of what all cores keep of them.
@@ -27,11 +28,11 @@ _CELLS = 1 << 25
 _EVERY = np.empty(0, np.uint8)
 
 
-class Best(NamedTuple):
+class BestDocuments(NamedTuple):
     """The result of a search.
 
     Attributes:
-        places: (q, k) places of the best documents, the best first.
+        places: (q, k) places of the best documents, the best first; -1 where there are fewer.
         scores: (q, k) their scores, as they are written.
         ranks: (w,) of wanted documents, from 1; equal scores by the order of ties.
         above: (w,) how many documents have greater scores.
@@ -58,7 +59,7 @@ class ShardSearch:
 
     def best(
         self, queries: QueryVectors, tied: TieOrder, depth: int, pairs: tuple[Ints, Ints]
-    ) -> Best:
+    ) -> BestDocuments:
         """Returns the best documents of each query, and the ranks of `pairs`.
 
         Args:
@@ -83,7 +84,7 @@ class ShardSearch:
             else:
                 scores = block.comparison.scores(block, self.shard)
                 parts.append(_best_of_all(scores, tied, depth, targets))
-        return Best(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return BestDocuments(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _proposals(self, cosine: bool) -> Proposals:
         """Returns what multiplies the vectors of the shard, and stays with this search."""
@@ -104,17 +105,22 @@ class Searched:
     search: ShardSearch
     queries: QueryVectors
 
-    @property
-    def scores(self) -> Floats:
-        """(q, c) of all documents."""
+    ties: ClassVar[Sequence[Ties]] = ("trec", "best")
+
+    def every(self) -> Floats:
+        """Returns the (q, c) scores of all documents."""
         return self.queries.comparison.scores(self.queries, self.search.shard)
 
-    def best(self, tied: TieOrder, depth: int, rows: Ints, places: Ints) -> Best:
+    def best(
+        self, tied: TieOrder, depth: int, rows: Ints, places: Ints, fill: bool = True
+    ) -> BestDocuments:
         """Returns the best documents of each query, and the ranks of `pairs`; see `ShardSearch`."""
         return self.search.best(self.queries, tied, depth, (rows, places))
 
 
-def _best_of_all(scores: Floats, tied: TieOrder, depth: int, pairs: tuple[Ints, Ints]) -> Best:
+def _best_of_all(
+    scores: Floats, tied: TieOrder, depth: int, pairs: tuple[Ints, Ints]
+) -> BestDocuments:
     """Returns the best of documents that all have their scores; of a row with one that is not
     finite, that one comes first."""
     bad = first_unwritable(scores)
@@ -126,7 +132,7 @@ def _best_of_all(scores: Floats, tied: TieOrder, depth: int, pairs: tuple[Ints, 
     else:
         places, written = top_k(scores, tied, depth)
     counts, greater = before(scores, tied, *pairs)
-    return Best(places, written, counts + 1, greater)
+    return BestDocuments(places, written, counts + 1, greater)
 
 
 class _Search:
@@ -143,7 +149,9 @@ class _Search:
         cosine = queries.comparison.similarity == "cosine"
         self._kind = compiled.COSINE if cosine else compiled.DOT
 
-    def run(self, proposals: Proposals, pairs: tuple[Ints, Ints], guessed: bool = True) -> Best:
+    def run(
+        self, proposals: Proposals, pairs: tuple[Ints, Ints], guessed: bool = True
+    ) -> BestDocuments:
         """Returns the best documents, and the ranks of `pairs`."""
         targets = _Targets(pairs, self._tied, self._exact)
         candidates, (before, greater) = self._propose(proposals, targets, guessed)
@@ -152,11 +160,11 @@ class _Search:
         exact = self._exact(slice(None), documents, counts)
         places, scores = top_k_of_some(exact, documents, counts, self._tied, self._depth)
         self._again(proposals, candidates, places, scores)
-        return Best(places, scores, before + 1, greater)
+        return BestDocuments(places, scores, before + 1, greater)
 
     def _propose(
         self, proposals: Proposals, targets: _Targets, guessed: bool
-    ) -> tuple[Kept, tuple[Ints, Ints]]:
+    ) -> tuple[PossibleBest, tuple[Ints, Ints]]:
         """Returns what may be among the best, and how many documents come before each target and how
         many have greater scores.
 
@@ -167,8 +175,11 @@ class _Search:
             nothing = np.full(self._queries.size, -np.inf)
             guess = proposals.guess(factors, self._depth) if guessed else nothing
 
-            def part(docs: slice) -> tuple[Kept, Ints]:
-                candidates, counts = Kept(guess, self._depth), np.zeros((2, targets.size), np.int64)
+            def part(docs: slice) -> tuple[PossibleBest, Ints]:
+                candidates, counts = (
+                    PossibleBest(guess, self._depth),
+                    np.zeros((2, targets.size), np.int64),
+                )
                 for block in proposals.blocks(factors, docs):
                     candidates.take(block)
                     if targets.size:
@@ -198,14 +209,16 @@ class _Search:
         by_rows(part, out, len(self._shard))
         return out
 
-    def _count(self, block: Block, targets: _Targets) -> Any:
+    def _count(self, block: ProductBlock, targets: _Targets) -> Any:
         """Counts the documents before each target."""
         from irtoolkit.indexes._compiled_nearest import count_before
 
         exact = self._asked, self._docs, self._kind
         return count_before(block.bits, block.first, block.off, exact, targets.arrays)
 
-    def _again(self, proposals: Proposals, candidates: Kept, places: Ints, scores: Singles) -> None:
+    def _again(
+        self, proposals: Proposals, candidates: PossibleBest, places: Ints, scores: Singles
+    ) -> None:
         """Fills in the best of queries whose guess was too high, or of which too many documents tie."""
         wrong = np.flatnonzero(candidates.counts < 0)
         if len(wrong):
@@ -219,7 +232,7 @@ class _Search:
             (places[row],), (scores[row],) = top_k(whole, self._tied, self._depth)
 
 
-class Kept:
+class PossibleBest:
     """The documents that may be among the best of some queries.
 
     Args:
@@ -235,7 +248,7 @@ class Kept:
         self.counts = np.zeros(len(guess), np.int64)
         self._least = guess.copy()
 
-    def take(self, block: Block, base: int = 0, live: NDArray[np.uint8] = _EVERY) -> None:
+    def take(self, block: ProductBlock, base: int = 0, live: NDArray[np.uint8] = _EVERY) -> None:
         """Keeps what may be among the best of a block of products.
 
         Args:
@@ -251,7 +264,7 @@ class Kept:
 
         by_rows(part, block.bits)
 
-    def merge(self, later: Kept) -> None:
+    def merge(self, later: PossibleBest) -> None:
         """Keeps what another has kept of later documents, too."""
         from irtoolkit.indexes._compiled_nearest import merge
 

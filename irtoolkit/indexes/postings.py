@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.compiled import is_worth_loading
-from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes import small
 from irtoolkit.indexes.bounds import check_finite, check_length, check_numbers, check_starts
+from irtoolkit.indexes.formula import Weighting, check_weights
+from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings, mapped
-from irtoolkit.indexes.tokens import Counted
 
 ARRAYS = ("starts", "documents", "classes", "class-counts", "class-lengths", "lengths", "bounds")
-# Steps that it takes numpy to copy a posting, to invert one, and to bound a term by one; see `is_worth_loading`.
-_COPIED, _INVERTED, _BOUNDED = 2, 10, 5
-# Cells of the grid in which pairs of count and length are numbered.
-_GRID = 1 << 27
+# Steps that it takes numpy to copy a posting; see `is_worth_loading`.
+_COPIED = 2
+
+# The terms of a shard and its arrays by name; see `PostingsShard`.
+PostingsArrays = tuple[Strings, Mapping[str, NDArray[Any]]]
+
+
+class _Weights(NamedTuple):
+    """The weights of a shard's postings under a formula and an average length.
+
+    Attributes:
+        table: the weight of each class.
+        most: (t,) the greatest weight of each term in a document; NaN until it is wanted.
+    """
+
+    weighting: Weighting
+    average: float
+    table: Floats
+    most: Floats
 
 
 class PostingsShard:
     """The postings of some documents, in memory or mapped from a folder.
 
     Attributes:
+        docs: the documents.
         terms: the terms that occur, in byte order.
         starts: (t+1,) where the postings of each term begin.
         documents: (p,) numbers of documents, ascending for each term.
@@ -39,8 +56,9 @@ class PostingsShard:
             once, twice, more often, or 0; and its greatest count.
     """
 
-    def __init__(self, terms: Strings, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.terms = terms
+    def __init__(self, postings: PostingsArrays, docs: OpenShard) -> None:
+        self.docs = docs
+        self.terms, arrays = postings
         self.starts: Ints = arrays["starts"]
         self.documents: NDArray[np.int32] = arrays["documents"]
         self.classes: NDArray[np.unsignedinteger[Any]] = arrays["classes"]
@@ -48,27 +66,38 @@ class PostingsShard:
         self.class_lengths: Ints = arrays["class-lengths"]
         self.lengths: NDArray[np.int32] = arrays["lengths"]
         self.bounds: NDArray[np.int32] = arrays["bounds"]
+        self._weighed: _Weights | None = None
 
     @classmethod
-    def load(cls, folder: Path) -> PostingsShard:
-        """The shard of a folder, mapped.
+    def load(cls, docs: OpenShard) -> PostingsShard:
+        """The postings of an open shard, mapped from its folder.
 
         Raises:
             DamagedIndexError: a column does not fit the others.
         """
+        folder = docs.documents.folder
         arrays = {name: mapped(folder / f"{name}.npy") for name in ARRAYS}
         terms = Strings.load(folder, "terms")
         _check(arrays, len(terms), folder)
-        return cls(terms, arrays)
-
-    def save(self, folder: Path) -> None:
-        """Writes the arrays to a folder."""
-        self.terms.save(folder, "terms")
-        for name in ARRAYS:
-            np.save(folder / f"{name}.npy", getattr(self, name.replace("-", "_")))
+        return cls((terms, arrays), docs)
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    @cached_property
+    def live(self) -> NDArray[np.uint8]:
+        """(d,) 1 for documents that were not deleted."""
+        return self.docs.live
+
+    @property
+    def keys(self) -> NDArray[np.int32]:
+        """(d,) keys of the documents: of equal scores the greater comes first."""
+        return self.docs.documents.keys
+
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """The postings as the compiled loops take them."""
+        return self.starts, self.documents, self.classes, self.live
 
     def subset(self, documents: Ints, terms: Ints | None = None) -> PostingsShard:
         """Returns the postings of some documents, which are numbered from 0.
@@ -77,9 +106,8 @@ class PostingsShard:
             documents: (c,) their numbers, ascending.
             terms: (n,) numbers of the terms whose postings are kept, -1 for none; by default all.
         """
-        starts, documents_of, classes = subset_of(
-            (self.starts, self.documents, self.classes), documents, terms
-        )
+        postings = self.starts, self.documents, self.classes
+        starts, documents_of, classes = subset_of(postings, documents, terms)
         arrays = {
             "starts": starts,
             "documents": documents_of,
@@ -89,7 +117,87 @@ class PostingsShard:
             "lengths": np.asarray(self.lengths[documents]),
             "bounds": self.bounds,
         }
-        return PostingsShard(self.terms, arrays)
+        docs = OpenShard.in_memory(self.docs.documents.ids.taken(documents))
+        return PostingsShard((self.terms, arrays), docs)
+
+    def weights(self, places: Ints, weighting: Weighting, average: float) -> tuple[Floats, Floats]:
+        """Returns the weight of each class, and (t,) the greatest weight of each term in a document.
+
+        Args:
+            places: (t,) the numbers of the terms; the weight of one that is not there is any number.
+            weighting: the formula.
+            average: mean length of a document, in terms.
+        """
+        table, known = self._weights(weighting, average)[2:]
+        if not len(self.bounds):
+            return table, np.zeros(len(places))
+        unknown = places[np.isnan(known[places])]
+        if len(unknown):
+            bounds = self.bounds[unknown].astype(np.int64)
+            known[unknown] = _greatest(bounds, weighting, average)
+        return table, known[places]
+
+    def _weights(self, weighting: Weighting, average: float) -> _Weights:
+        cached = self._weighed
+        if cached is None or cached[:2] != (weighting, average):
+            # As many as the numbers of classes can say, so that damage does not lead out of them.
+            table = np.zeros(max(len(self.class_counts), 1 << 16))
+            table[: len(self.class_counts)] = weighting.weights(
+                self.class_counts, self.class_lengths, average
+            )
+            check_weights(weighting, table, least=0.0)
+            most = np.full(len(self.bounds), np.nan)
+            self._weighed = cached = _Weights(weighting, average, table, most)
+        return cached
+
+    def frequencies(self, places: Ints) -> Ints:
+        """(t,) number of documents that have each term, given its number."""
+        starts = self.starts
+        counts: Ints = np.where(places >= 0, starts[places + 1] - starts[places], 0)
+        if len(self.docs.deleted):
+            for row in np.flatnonzero(counts).tolist():
+                documents = self.documents[starts[places[row]] : starts[places[row] + 1]]
+                counts[row] = int(self.live[documents].sum())
+        return counts
+
+    def live_documents(self, terms: Ints) -> Ints:
+        """Returns the documents that have one of some terms, ascending."""
+        rows = [
+            self.documents[self.starts[term] : self.starts[term + 1]] for term in terms.tolist()
+        ]
+        documents = np.unique(np.concatenate([np.empty(0, np.int32), *rows])).astype(np.int64)
+        live: Ints = documents[self.live[documents] == 1]
+        return live
+
+    def all_frequencies(self) -> Ints:
+        """(t,) number of documents that have each of the shard's terms."""
+        if not len(self.docs.deleted):
+            return np.diff(self.starts)
+        from irtoolkit.indexes._compiled_postings import live_postings
+
+        counts = np.empty(len(self.terms), np.int64)
+        live_postings(self.starts, self.documents, np.asarray(self.live, np.int64) - 1, counts)
+        return counts
+
+    def totals(self) -> tuple[int, int, int, int]:
+        """Returns tokens, greatest count, shortest length and empty documents; see `Statistics`."""
+        lengths, deleted = self.lengths, self.lengths[self.docs.deleted]
+        tokens = int(lengths.sum(dtype=np.int64) - deleted.sum(dtype=np.int64))
+        empty = int((lengths == 0).sum() - (deleted == 0).sum())
+        if not len(self.documents):
+            return tokens, 0, 0, empty
+        return tokens, int(self.class_counts.max()), int(self.class_lengths.min()), empty
+
+
+def _greatest(bounds: Ints, weighting: Weighting, average: float) -> Floats:
+    """Returns (t,) the greatest weights of terms, given their rows of `PostingsShard.bounds`."""
+    # What a term has once, twice or more often, of the shortest document each.
+    counts, lengths = np.full((len(bounds), 3), (1, 2, 0)), bounds[:, :3]
+    counts[:, 2] = np.maximum(bounds[:, 3], 1)
+    shortest = np.maximum(lengths, 1).ravel()
+    weights = weighting.weights(counts.ravel(), shortest, average)
+    greatest: Floats = np.where(lengths > 0, weights.reshape(-1, 3), 0.0).max(axis=1, initial=0.0)
+    return greatest
 
 
 def subset_of(
@@ -108,7 +216,7 @@ def subset_of(
     if not is_worth_loading(_COPIED * len(docs)):
         return small.restrict(postings, int(documents[0]), places, selected)
     room = int(np.diff(starts)[selected].sum())
-    from irtoolkit.indexes._compiled_subset import restrict
+    from irtoolkit.indexes._compiled_postings import restrict
 
     out = np.empty(len(starts), np.int64), np.empty(room, docs.dtype), np.empty(room, values.dtype)
     count = restrict(postings, documents, places, selected, out)
@@ -129,98 +237,9 @@ def _check(arrays: Mapping[str, NDArray[Any]], terms: int, folder: Path) -> None
     check_numbers(arrays["bounds"].ravel(), 0, 1 << 31, files["bounds"])
 
 
-class PostingsBuilder:
-    """Term counts of documents as they come, and the shard that they make."""
-
-    def __init__(self) -> None:
-        self._parts: list[Counted] = []
-        self.postings = 0
-
-    def add(self, counted: Counted) -> None:
-        """Takes in the counts of the next documents."""
-        self._parts.append(counted)
-        self.postings += len(counted.terms)
-
-    def made(self, terms: Sequence[str]) -> PostingsShard:
-        """The shard of all that was added; `terms` are the terms by number."""
-        frequencies = np.zeros(len(terms), np.int64)
-        for part in self._parts:
-            frequencies += np.bincount(part.terms, minlength=len(terms))
-        present = np.flatnonzero(frequencies).tolist()
-        present.sort(key=terms.__getitem__)
-        order = np.full(len(terms), -1, np.int64)
-        order[present] = np.arange(len(present))
-        starts = np.concatenate([[0], np.cumsum(frequencies[present])]).astype(np.int64)
-        lengths = np.concatenate([np.empty(0, np.int32), *(part.lengths for part in self._parts)])
-        classes = _Classes(self._parts, lengths)
-        inverted = self._inverted(starts, order, classes)
-        self._parts.clear()
-        bounds = _bounds(starts, inverted[1], classes)
-        return PostingsShard(
-            Strings.of([terms[number] for number in present]),
-            {
-                "starts": starts,
-                "documents": inverted[0],
-                "classes": inverted[1],
-                "lengths": lengths,
-                "class-counts": classes.counts,
-                "class-lengths": classes.lengths,
-                "bounds": bounds,
-            },
-        )
-
-    def _inverted(self, starts: Ints, order: Ints, classes: _Classes) -> tuple[Any, Any]:
-        """The documents and classes of all postings; `order` is the place of each term."""
-        codes = classes.count_codes, classes.length_codes, classes.grid
-        if not is_worth_loading(_INVERTED * self.postings):
-            return small.invert(self._parts, order, codes, classes.kind)
-        from irtoolkit.indexes._compiled_postings import invert
-
-        out = np.empty(self.postings, np.int32), np.empty(self.postings, classes.kind)
-        cursors, first = starts[:-1].copy(), 0
-        for part in self._parts:
-            last = first + len(part.ends)
-            codes = classes.count_codes, classes.length_codes[first:last], classes.grid
-            invert(first, part[:3], order, codes, cursors, out)
-            first = last
-        return out
-
-
-def _bounds(starts: Ints, classes: Any, values: _Classes) -> NDArray[np.int32]:
-    """(t, 4) what bounds the weight of each term; see `PostingsShard`."""
-    if not is_worth_loading(_BOUNDED * len(classes)):
-        return small.extremes(starts, values.counts[classes], values.lengths[classes])
-    from irtoolkit.indexes._compiled_postings import extremes
-
-    bounds = np.empty((len(starts) - 1, 4), np.int32)
-    extremes(starts, classes, values.counts, values.lengths, bounds)
-    return bounds
-
-
-class _Classes:
-    """Numbers for the pairs of count and length that occur, in ascending order."""
-
-    def __init__(self, parts: Sequence[Counted], lengths: NDArray[np.int32]) -> None:
-        greatest = max((int(part.counts.max(initial=0)) for part in parts), default=0)
-        is_used = np.zeros(greatest + 1, bool)
-        for part in parts:
-            is_used[part.counts] = True
-        counts = np.flatnonzero(is_used)
-        self.count_codes = np.cumsum(is_used) - 1
-        values, self.length_codes = np.unique(lengths, return_inverse=True)
-        if len(counts) * len(values) > _GRID:
-            raise InputError(
-                f"documents of {len(values)} lengths with {len(counts)} counts are too many at once",
-                remedy="index with less memory, which makes smaller shards",
-            )
-        self.grid = np.zeros((len(counts), len(values)), np.int32)
-        first = 0
-        for part in parts:
-            last = first + len(part.ends)
-            lengths_of = np.repeat(self.length_codes[first:last], np.diff(part.ends, prepend=0))
-            self.grid[self.count_codes[part.counts], lengths_of] = 1
-            first = last
-        rows, columns = np.nonzero(self.grid)
-        self.grid[rows, columns] = np.arange(len(rows))
-        self.counts, self.lengths = counts[rows], values[columns].astype(np.int64)
-        self.kind = np.uint16 if len(rows) <= 1 << 16 else np.uint32
+def save_postings(folder: Path, postings: PostingsArrays) -> None:
+    """Writes postings to a folder."""
+    terms, arrays = postings
+    terms.save(folder, "terms")
+    for name in ARRAYS:
+        np.save(folder / f"{name}.npy", arrays[name])

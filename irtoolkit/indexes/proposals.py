@@ -34,7 +34,7 @@ _MARGIN = 3.5
 LONGEST = 1e15
 
 
-class Block(NamedTuple):
+class ProductBlock(NamedTuple):
     """Products of queries and some documents.
 
     Attributes:
@@ -84,7 +84,7 @@ class Proposals:
         """Whether vectors are held in bf16."""
         return self._half is not None
 
-    def blocks(self, factors: Factors, docs: slice) -> Iterator[Block]:
+    def blocks(self, factors: Factors, docs: slice) -> Iterator[ProductBlock]:
         """Yields the products with some documents that follow each other.
 
         A block is overwritten by the next: memory that is there already is filled faster.
@@ -94,13 +94,13 @@ class Proposals:
         room = _memory(factors.vectors, step)
         for first in range(docs.start, docs.stop, step):
             others = self._others(first, min(docs.stop, first + step))
-            yield Block(first, _bits(factors.vectors, others, room), factors.off)
+            yield ProductBlock(first, _bits(factors.vectors, others, room), factors.off)
 
-    def transposed(self, factors: Factors, first: int, last: int) -> Block:
+    def transposed(self, factors: Factors, first: int, last: int) -> ProductBlock:
         """Returns the (b, r) products of some vectors with all of the queries."""
         others = self._others(first, last)
         room = _memory(others, len(factors.vectors))
-        return Block(first, _bits(others, factors.vectors, room), factors.off)
+        return ProductBlock(first, _bits(others, factors.vectors, room), factors.off)
 
     def guess(self, factors: Factors, depth: int) -> Floats:
         """Returns (q,) scores that somewhat more than `depth` documents should reach."""
@@ -169,7 +169,7 @@ def _halve(vectors: Singles, scales: Singles, halves: Any) -> Floats:
     """Fills in vectors, each times a scale, in bf16; returns (n,) the lengths of what that changes."""
     import torch
 
-    from irtoolkit.indexes._compiled_vectors import halve_rows
+    from irtoolkit.indexes._compiled_exact import halve_rows
 
     bits, changed = halves.view(torch.int16).numpy().view(np.uint16), np.empty(len(vectors))
     by_rows(

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.cores import cores
-from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.ids import Ints
 from irtoolkit.base.threads import pool
-from irtoolkit.indexes.searched_shard import SearchedShard
+from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.weighted import QueryBatch
 from irtoolkit.runs.top_k import settle
 
@@ -48,9 +48,8 @@ _memory = _Memory()
 
 
 def best(
-    part: SearchedShard,
+    part: PostingsShard,
     batch: QueryBatch,
-    table: Floats,
     queries: Ints,
     least: Ints,
     out: tuple[Ints, Ints, Ints],
@@ -59,7 +58,7 @@ def best(
     nothing.
 
     Args:
-        part, batch, table: the shard, all queries and the weights of the shard's classes.
+        part, batch: the shard and all queries.
         queries: the numbers of the queries.
         least: (q,) what a document must score at least.
         out: (q,) counts, (q, depth) documents and (q, depth) scores, to be filled in; scores
@@ -76,7 +75,8 @@ def best(
         step = max(1, _CELLS // depth)
         for first in range(0, len(numbers), step):
             some_queries = numbers[first : first + step]
-            search(part.arrays, table, batch.arrays, some_queries, part.keys, memory, least, out)
+            arrays = part.arrays, batch.table, batch.arrays
+            search(*arrays, some_queries, part.keys, memory, least, out)
             if depth > IN_ORDER:
                 settle(part.keys, some_queries, out)
 

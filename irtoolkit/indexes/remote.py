@@ -22,7 +22,7 @@ from irtoolkit.base.files import StrPath, atomic_text, is_file, sha256
 from irtoolkit.base.filesystems import reaching
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import call, joined, on_disk, url_of
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.manifest import LISTING, NAME, Manifest, ShardEntry, check_shard
 from irtoolkit.indexes.shards import DELETED, SHARDS, deleted
 

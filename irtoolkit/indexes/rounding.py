@@ -16,8 +16,8 @@ import numpy as np
 from irtoolkit.base.ids import Floats, Singles
 from irtoolkit.base.rows import by_rows
 
-Stored = Literal["fp32", "fp16", "int8"]
-KINDS: dict[Stored, Any] = {"fp32": np.float32, "fp16": np.float16, "int8": np.int8}
+VectorPrecision = Literal["fp32", "fp16", "int8"]
+KINDS: dict[VectorPrecision, Any] = {"fp32": np.float32, "fp16": np.float16, "int8": np.int8}
 # Bits of a double, and of the scale of int8 codes: times the 7 bits of a code they are few enough.
 _BITS, _BITS_OF_SCALE = 53, 11
 # Numbers that are rounded at once.
@@ -38,7 +38,7 @@ class Packed(NamedTuple):
     squares: Floats
 
 
-def packed(vectors: Any, stored: Stored = "fp32") -> Packed:
+def packed(vectors: Any, stored: VectorPrecision = "fp32") -> Packed:
     """Returns (n, dimensions) vectors rounded and in the precision in which they are stored."""
     single = np.ascontiguousarray(vectors, np.float32)
     if stored == "int8":
@@ -56,7 +56,7 @@ def rounded(vectors: Any) -> Singles:
 
 def _rounded(single: Singles) -> tuple[Singles, Floats]:
     """Returns vectors rounded, and their squared lengths."""
-    from irtoolkit.indexes._compiled_vectors import round_rows
+    from irtoolkit.indexes._compiled_exact import round_rows
 
     bits = (_BITS - max(0, single.shape[1] - 1).bit_length()) // 2
     rounded, squares = np.empty_like(single), np.empty(len(single))

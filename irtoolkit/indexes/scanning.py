@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.indexes import few, scored
-from irtoolkit.indexes.scored import How
+from irtoolkit.indexes import few
+from irtoolkit.indexes.few import How
 from irtoolkit.indexes.sharded import Sharded, ShardSet, Targets, in_threads, least_keys
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.runs.order import TopDocuments, best_first, merge
@@ -98,7 +98,7 @@ class PostingsScan(Sharded):
     def _best(
         self, by_numpy: bool, query: ScannedQuery, depth: int, fill: bool
     ) -> tuple[Ints, Floats]:
-        best = scored.best if by_numpy else _compiled_best(depth)
+        best = few.best_of_all if by_numpy else _compiled_best(depth)
         docs, scores, keys = [], [], []
         for base, shard in zip(self.bases.tolist(), self._scanned, strict=False):
             found, values = best(shard.docs, self._search(query, shard), depth, fill)
@@ -126,9 +126,9 @@ class PostingsScan(Sharded):
         for low, high, shard in zip(self.bases, self.bases[1:], self._scanned, strict=False):
             search = self._search(query, shard)
             if by_numpy:
-                scores[low:high], shared[low:high] = scored.score_all(shard.docs, search)
+                scores[low:high], shared[low:high] = few.score_all(shard.docs, search)
                 continue
-            from irtoolkit.indexes._compiled_subset import score_all
+            from irtoolkit.indexes._compiled_scan import score_all
 
             score_all(*search, scores[low:high], shared[low:high])
 
@@ -143,7 +143,7 @@ class PostingsScan(Sharded):
             shard = self._scanned[number]
             search = self._search(query, shard)
             if by_numpy:
-                scores[rows] = scored.score_all(shard.docs, search)[0][places]
+                scores[rows] = few.score_all(shard.docs, search)[0][places]
                 continue
             from irtoolkit.indexes._compiled_scan import score_of
 
@@ -162,7 +162,7 @@ class PostingsScan(Sharded):
             scores_and_keys = target.scores, least_keys(shard.docs, target.ids)
             search = self._search(query, shard)
             if by_numpy:
-                scores, _ = scored.score_all(shard.docs, search)
+                scores, _ = few.score_all(shard.docs, search)
                 before += few.standing(scores, shard.docs, scores_and_keys)
                 continue
             from irtoolkit.indexes._compiled_scan import count_before
@@ -182,7 +182,7 @@ class PostingsScan(Sharded):
 
     def _search(self, query: ScannedQuery, shard: ScannedShard) -> tuple[Any, ...]:
         """Returns the shard, the formula and the query as the compiled loops take them."""
-        formula = scored.KINDS[self._how], shard.table, shard.own, self._divided
+        formula = few.KINDS[self._how], shard.table, shard.own, self._divided
         return shard.arrays, formula, self._asked(query, shard)
 
     def _asked(self, query: ScannedQuery, shard: ScannedShard) -> tuple[Any, ...]:
@@ -205,7 +205,7 @@ class PostingsScan(Sharded):
 
 
 def _compiled_best(depth: int) -> Callable[..., tuple[Ints, Floats]]:
-    """Returns what `scored.best` does by compiled loops, with memory for so many documents."""
+    """Returns what `few.best_of_all` does by compiled loops, with memory for so many documents."""
     from irtoolkit.indexes._compiled_scan import scan
     from irtoolkit.indexes._compiled_search import WINDOW
 

@@ -13,8 +13,8 @@ from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes import few, pruned
 from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.formula import Weighting
+from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
-from irtoolkit.indexes.searched_shard import SearchedShard
 from irtoolkit.indexes.sharded import Targets, in_threads, least_keys
 from irtoolkit.indexes.weighted import QueryBatch, WeightedQueries
 from irtoolkit.runs.order import TopDocuments, greatest, merge
@@ -29,17 +29,6 @@ class PostingsSearch(Postings):
     Scores do not depend on how documents are split into shards: they are sums of whole numbers, and
     statistics are sums over shards.
     """
-
-    def search(self, queries: CountedQueries, weighting: Weighting, depth: int) -> TopDocuments:
-        """The best documents of each query, among those that share a term with it.
-
-        Args:
-            queries: the terms of each query.
-            weighting: the formula.
-            depth: documents of each query, at most.
-        """
-        weighted = weighed(self, queries, weighting)
-        return valued(weighted, self.best(weighted, depth))
 
     def best(
         self, weighted: Sequence[WeightedQueries], depth: int, fill: bool = False
@@ -62,11 +51,10 @@ class PostingsSearch(Postings):
         is_added_up = queries.negative | by_numpy
         added_up, rest = np.flatnonzero(is_added_up), np.flatnonzero(~is_added_up)
         for number, (part, batch) in enumerate(zip(self.parts, batches, strict=True)):
-            table = queries.table(part)
             out = np.zeros(count, np.int64), *np.zeros((2, count, depth), np.int64)
-            few.best(part, batch, table, added_up, out)
+            few.best(part, batch, added_up, out)
             if len(rest):
-                pruned.best(part, batch, table, rest, least, out)
+                pruned.best(part, batch, rest, least, out)
             scores = out[2]
             hits.append(_filled(out, int(self.bases[number])))
             if several:
@@ -110,14 +98,14 @@ class PostingsSearch(Postings):
     def _scores(self, query: _Query, documents: Ints) -> Ints:
         scores = np.zeros(len(documents), np.int64)
         for number, rows, places in self.split(documents):
-            part, terms, table = self.parts[number], query.terms[number], query.tables[number]
+            part, batch = self.parts[number], query.batches[number]
             if query.by_numpy:
-                scores[rows] = few.added_up(part, terms, table)[places]
+                scores[rows] = few.added_up(part, batch, query.number)[places]
                 continue
             from irtoolkit.indexes._compiled_sums import score_of
 
-            values = [score_of(part.arrays, table, terms, position) for position in places.tolist()]
-            scores[rows] = values
+            search = part.arrays, batch.table, batch.query(query.number)
+            scores[rows] = [score_of(*search, position) for position in places.tolist()]
         return scores
 
     def every(self, weighted: Sequence[WeightedQueries]) -> tuple[Floats, NDArray[np.bool_]]:
@@ -130,7 +118,7 @@ class PostingsSearch(Postings):
             for low, high, part, batch in zip(
                 self.bases, self.bases[1:], self.parts, batches, strict=False
             ):
-                self._add_up(part, batch, queries.table(part), sums[:, low:high], by_numpy)
+                self._add_up(part, batch, sums[:, low:high], by_numpy)
             met = sums != 0
             for low, part in zip(self.bases, self.parts, strict=False):
                 for row, terms in queries.weightless(part).items():
@@ -140,18 +128,17 @@ class PostingsSearch(Postings):
         return np.concatenate(scores), np.concatenate(shared)
 
     @staticmethod
-    def _add_up(
-        part: SearchedShard, batch: QueryBatch, table: Floats, sums: Ints, by_numpy: bool
-    ) -> None:
+    def _add_up(part: PostingsShard, batch: QueryBatch, sums: Ints, by_numpy: bool) -> None:
         """Adds up the score of every document of a shard for each query."""
         if by_numpy:
             for row, row_sums in enumerate(sums):
-                row_sums += few.added_up(part, batch.query(row), table)
+                row_sums += few.added_up(part, batch, row)
             return
-        from irtoolkit.indexes._compiled_subset import add_all
+        from irtoolkit.indexes._compiled_sums import add_all
 
         rows = [
-            (part.arrays, table, batch.query(row), row_sums) for row, row_sums in enumerate(sums)
+            (part.arrays, batch.table, batch.query(row), row_sums)
+            for row, row_sums in enumerate(sums)
         ]
         in_threads(lambda row: add_all(*row), rows)
 
@@ -163,16 +150,17 @@ class PostingsSearch(Postings):
         before = np.zeros(len(target.scores), np.int64)
         for number, part in enumerate(self.parts if len(before) else ()):
             scores_and_keys = target.scores, least_keys(part.docs, target.ids)
-            terms, table = query.terms[number], query.tables[number]
+            batch = query.batches[number]
             if query.by_numpy:
-                sums = few.added_up(part, terms, table)
+                sums = few.added_up(part, batch, query.number)
                 before += few.standing(sums, part.docs, scores_and_keys)
                 continue
             from irtoolkit.indexes._compiled_search import WINDOW
             from irtoolkit.indexes._compiled_sums import standing
 
+            terms = batch.query(query.number)
             room = np.zeros(WINDOW, np.int64), np.zeros(len(terms[0]), np.int64)
-            standing(part.arrays, table, terms, scores_and_keys, part.keys, room, before)
+            standing(part.arrays, batch.table, terms, scores_and_keys, part.keys, room, before)
         return before
 
     def _each(
@@ -185,53 +173,27 @@ class PostingsSearch(Postings):
             part_rows = rows[first : first + len(queries)]
             first += len(queries)
             if not any(len(row[0] if isinstance(row, Targets) else row) for row in part_rows):
-                pairs += [(_Query([], [], False), row) for row in part_rows]
+                pairs += [(_Query([], 0, False), row) for row in part_rows]
                 continue
             batches = [queries.batch(part) for part in self.parts]
-            tables = [queries.table(part) for part in self.parts]
             by_numpy = self._by_numpy(batches)
-            for number, row in enumerate(part_rows):
-                terms = [batch.query(number) for batch in batches]
-                pairs.append((_Query(terms, tables, by_numpy), row))
+            pairs += [
+                (_Query(batches, number, by_numpy), row) for number, row in enumerate(part_rows)
+            ]
         return pairs
-
-    def sums(self, query: CountedQueries, weighting: Weighting) -> Floats:
-        """(d,) one query's score of every document, deleted ones too, by adding up all postings."""
-        from irtoolkit.indexes._compiled_search import WINDOW
-        from irtoolkit.indexes._compiled_sums import add_up
-
-        weighted = WeightedQueries(self, query, weighting)
-        sums: list[Ints] = [np.zeros(0, np.int64)]
-        for part in self.parts:
-            terms, scales, bounds = weighted.batch(part).query(0)
-            cursors, size = part.shard.starts[terms].astype(np.int64), len(part.shard)
-            for low in range(0, size, WINDOW):
-                window, high = np.zeros(WINDOW, np.int64), min(size, low + WINDOW)
-                add_up(
-                    part.arrays,
-                    weighted.table(part),
-                    (terms, scales, bounds),
-                    low,
-                    high,
-                    cursors,
-                    window,
-                )
-                sums.append(window[: high - low])
-        total: Floats = np.concatenate(sums) * weighted.unit[0] + weighted.everywhere[0]
-        return total
 
 
 class _Query(NamedTuple):
     """A query as each shard takes it.
 
     Attributes:
-        terms: its terms as each shard knows them; see `QueryBatch.query`.
-        tables: the weights of each shard's classes.
+        batches: of each shard, the queries that are searched at once.
+        number: which of them it is.
         by_numpy: whether it is added up by numpy.
     """
 
-    terms: Sequence[tuple[Any, Any, Any]]
-    tables: Sequence[Floats]
+    batches: Sequence[QueryBatch]
+    number: int
     by_numpy: bool
 
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from irtoolkit.base.cores import cores
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, distinct_numbers
 from irtoolkit.base.threads import pool
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.documents import keys_of
+from irtoolkit.indexes.merged import ShardHits
 from irtoolkit.indexes.shards import OpenShard, find
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.runs.order import TopDocuments, best_first, key_order, least_key, tie_order
@@ -176,6 +177,17 @@ class Sharded:
             documents = documents[key_order(self.keys(documents))]
         return documents[:count]
 
+    def first_hits(self, count: int) -> tuple[Ints, Strings]:
+        """Returns the documents that come first where all scores are equal, and their ids."""
+        documents = self.first_of_equals(count)
+        return documents, self.column(documents)
+
+    def hits(self, queries: Any, depth: int, fill: bool) -> ShardHits:
+        """Returns the best documents of each query with their ids."""
+        hits = self.best(queries, depth, fill)
+        numbers = distinct_numbers(hits.documents - self.bases[0])[0] + self.bases[0]
+        return ShardHits(hits, numbers, self.column(numbers))
+
     def keys(self, documents: Ints) -> Ints:
         """Returns the keys of some documents: of equal scores the greater comes first."""
         return keys_of(self.column(documents))
@@ -197,6 +209,10 @@ class Sharded:
             Targets(scores, self.column(numbers))
             for scores, numbers in zip(self.scores(queries, rows), rows, strict=True)
         ]
+
+    def best(self, queries: Any, depth: int, fill: bool = False) -> TopDocuments:
+        """Returns the best documents of each query; `fill` adds some that share no term with it."""
+        raise NotImplementedError
 
     def contents(self, documents: Ints) -> Any:
         """Returns the terms or vectors of documents, for searches that need them."""

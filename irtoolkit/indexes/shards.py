@@ -17,9 +17,8 @@ from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.paths import is_copy
 from irtoolkit.base.stamps import content_hash
-from irtoolkit.indexes.bounds import check_length, check_numbers
-from irtoolkit.indexes.damage import DamagedIndexError
-from irtoolkit.indexes.documents import Documents, RepeatedDocumentError, hashes
+from irtoolkit.indexes.bounds import DamagedIndexError, check_length, check_numbers
+from irtoolkit.indexes.documents import Documents, MemoryDocuments, RepeatedDocumentError, hashes
 from irtoolkit.indexes.manifest import (
     REPLACEMENT,
     FileHash,
@@ -28,7 +27,7 @@ from irtoolkit.indexes.manifest import (
     check_shard,
     seal,
 )
-from irtoolkit.indexes.strings import mapped
+from irtoolkit.indexes.strings import Strings, mapped
 
 SHARDS, DELETED = "shards", "deleted"
 # The shard that is being written.
@@ -45,6 +44,11 @@ class OpenShard(NamedTuple):
 
     documents: Documents
     deleted: Ints
+
+    @classmethod
+    def in_memory(cls, ids: Strings) -> OpenShard:
+        """Returns documents in memory, none of which is deleted."""
+        return cls(MemoryDocuments(ids), np.empty(0, np.int64))
 
     @property
     def live(self) -> NDArray[np.uint8]:

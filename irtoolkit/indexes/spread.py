@@ -7,7 +7,7 @@ worker has found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -15,12 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, distinct_numbers, id_array
+from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.base.paths import StrPath, on_disk, url_of
 from irtoolkit.engines.engine import current
 from irtoolkit.indexes.documents import keys_of
 from irtoolkit.indexes.manifest import Manifest, ShardEntry
-from irtoolkit.indexes.merged import ShardHits, merged
+from irtoolkit.indexes.merged import merged
 from irtoolkit.indexes.remote import is_index, local_index
 from irtoolkit.indexes.sharded import Sharded, Targets
 from irtoolkit.indexes.shards import OpenShard, deleted, opened_shards
@@ -99,21 +99,21 @@ def _opened(opener: Opener, bundle: Bundle) -> Sharded:
 
 @dataclass(frozen=True, eq=False)
 class _Call:
-    """A piece of work on the shards of a bundle.
+    """A call of a method of the shards of a bundle.
 
     Attributes:
         opener: opens them.
-        work: takes the shards, what is given to all, and what is given to each.
-        given: what is given to all.
+        method: the name of the method of `Sharded`.
+        shared: its first arguments, which are those of all bundles.
     """
 
     opener: Opener
-    work: Callable[..., Any]
-    given: tuple[Any, ...]
+    method: str
+    shared: tuple[Any, ...]
 
     def __call__(self, item: tuple[Bundle, tuple[Any, ...]]) -> Any:
-        bundle, own_arguments = item
-        return self.work(_opened(self.opener, bundle), *self.given, *own_arguments)
+        bundle, separate = item
+        return getattr(_opened(self.opener, bundle), self.method)(*self.shared, *separate)
 
 
 class SpreadShards:
@@ -135,23 +135,20 @@ class SpreadShards:
         self.size = sum(entry.documents for entry in manifest.shards) - gone
 
     def _each(
-        self,
-        work: Callable[..., Any],
-        *shared: Any,
-        separate: Sequence[tuple[Any, ...]] | None = None,
+        self, method: str, *shared: Any, separate: Sequence[tuple[Any, ...]] | None = None
     ) -> Iterator[Any]:
-        """Yields the result of some work for each bundle."""
+        """Yields the result of a method of `Sharded` for each bundle; see `_Call`."""
         items = zip(self._bundles, separate or [()] * len(self._bundles), strict=True)
-        return current().map(_Call(self._opener, work, shared), list(items))
+        return current().map(_Call(self._opener, method, shared), list(items))
 
     def statistics(self, terms: Strings) -> Any:
         """Returns the statistics of terms in all shards."""
-        parts = list(self._each(_statistics, terms))
+        parts = list(self._each("statistics", terms))
         return type(parts[0]).total(parts)
 
     def vocabulary(self) -> Any:
         """Returns all terms of all shards with their frequencies."""
-        parts = list(self._each(_vocabulary))
+        parts = list(self._each("vocabulary"))
         return type(parts[0]).total(parts)
 
     def all_frequencies(self) -> Ints:
@@ -161,23 +158,23 @@ class SpreadShards:
 
     def frequencies(self, terms: Strings) -> Ints:
         """(t,) number of documents that have each term."""
-        frequencies: Ints = np.sum(list(self._each(_frequencies, terms)), axis=0)
+        frequencies: Ints = np.sum(list(self._each("frequencies", terms)), axis=0)
         return frequencies
 
     def contents(self, documents: Ints) -> Any:
         """Returns the terms or vectors of documents, each of which is named once."""
         masks = [bundle.holds(documents) for bundle in self._bundles]
-        parts = list(self._each(_contents, separate=[(documents[mask],) for mask in masks]))
+        parts = list(self._each("contents", separate=[(documents[mask],) for mask in masks]))
         return type(parts[0]).together(parts, [np.flatnonzero(mask) for mask in masks])
 
     def best(self, queries: Any, depth: int, fill: bool = False) -> TopDocuments:
         """Returns the best documents of each query; `fill` adds some that share no term with it."""
         depth = max(1, min(depth, self.size))
-        return merged(self._each(_best, queries, depth, fill), depth)
+        return merged(self._each("hits", queries, depth, fill), depth)
 
     def first_of_equals(self, count: int) -> Ints:
         """Returns the documents that come first where all scores are equal, at most so many."""
-        numbers, ids = zip(*self._each(_first_of_equals, count), strict=True)
+        numbers, ids = zip(*self._each("first_hits", count), strict=True)
         documents: Ints = np.concatenate(numbers)
         return documents[order.key_order(keys_of(Strings.joined(ids)))][:count]
 
@@ -189,7 +186,7 @@ class SpreadShards:
         """The ids of some documents."""
         masks = [bundle.holds(documents) for bundle in self._bundles]
         ids = id_array([""] * len(documents))
-        parts = self._each(_column, separate=[(documents[mask],) for mask in masks])
+        parts = self._each("column", separate=[(documents[mask],) for mask in masks])
         for mask, column in zip(masks, parts, strict=True):
             ids[mask] = id_array(column.chosen(np.arange(len(column))))
         names: list[str] = ids.tolist()
@@ -197,7 +194,7 @@ class SpreadShards:
 
     def places(self, doc_ids: Sequence[str]) -> Ints:
         """The numbers of documents that were not deleted; -1 for one that is not there."""
-        places: Ints = np.max(list(self._each(_places, list(doc_ids))), axis=0)
+        places: Ints = np.max(list(self._each("places", list(doc_ids))), axis=0)
         return places
 
     def ranks(self, queries: Any, documents: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -205,7 +202,7 @@ class SpreadShards:
         rows = [np.array(row, np.int64) for row in documents]
         split = [[row[bundle.holds(row)] for row in rows] for bundle in self._bundles]
         parts = list(
-            self._each(_targets, queries, separate=[(part_documents,) for part_documents in split])
+            self._each("targets", queries, separate=[(part_documents,) for part_documents in split])
         )
         targets = []
         for number, row in enumerate(rows):
@@ -215,55 +212,7 @@ class SpreadShards:
             ids = Strings.joined(part[number].ids for part in parts)
             targets.append(Targets(scores, ids.taken(back)))
         before = [np.zeros(len(row), np.int64) for row in rows]
-        for part in self._each(_before, queries, targets):
+        for part in self._each("before", queries, targets):
             for total, counts in zip(before, part, strict=True):
                 total += counts
         return [(total + 1).tolist() for total in before]
-
-
-# What a worker does. These are functions of the module, so that they can be sent.
-
-
-def _statistics(shards: Any, terms: Strings) -> Any:
-    return shards.statistics(terms)
-
-
-def _vocabulary(shards: Any) -> Any:
-    return shards.vocabulary()
-
-
-def _frequencies(shards: Any, terms: Strings) -> Ints:
-    frequencies: Ints = shards.frequencies(terms)
-    return frequencies
-
-
-def _contents(shards: Any, documents: Ints) -> Any:
-    return shards.contents(documents)
-
-
-def _best(shards: Any, queries: Any, depth: int, fill: bool) -> ShardHits:
-    hits = shards.best(queries, depth, fill)
-    first = int(shards.bases[0])
-    numbers = distinct_numbers(hits.documents - first)[0] + first
-    return ShardHits(hits, numbers, shards.column(numbers))
-
-
-def _first_of_equals(shards: Sharded, count: int) -> tuple[Ints, Strings]:
-    numbers = shards.first_of_equals(count)
-    return numbers, shards.column(numbers)
-
-
-def _column(shards: Sharded, documents: Ints) -> Strings:
-    return shards.column(documents)
-
-
-def _places(shards: Sharded, doc_ids: Sequence[str]) -> Ints:
-    return shards.places(doc_ids)
-
-
-def _targets(shards: Sharded, queries: Any, documents: Sequence[Ints]) -> list[Targets]:
-    return shards.targets(queries, [row.tolist() for row in documents])
-
-
-def _before(shards: Sharded, queries: Any, targets: Sequence[Targets]) -> list[Ints]:
-    return shards.before(queries, targets)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.indexes.bounds import check_starts
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError, check_starts
 
 Bytes = NDArray[np.uint8]
 SortingOrder = NDArray[np.integer[Any]]
@@ -127,7 +126,7 @@ class Strings(Sequence[str]):
         if not is_worth_loading(_COPIED * len(places)):
             texts = [self.at(position) for position in places.tolist()]
             return Strings(np.frombuffer(b"".join(texts), np.uint8), starts, self.file)
-        from irtoolkit.indexes._compiled_strings import copy_each
+        from irtoolkit.indexes._compiled_tokens import copy_each
 
         data = np.empty(int(starts[-1]), np.uint8)
         copy_each(self.data, self.starts, places, data, starts)
@@ -143,7 +142,7 @@ class Strings(Sequence[str]):
         if last is not None and last[0] is texts:
             return last[1]
         if is_worth_loading(_LOOKED_UP * len(texts)):
-            from irtoolkit.indexes._compiled_strings import find_each
+            from irtoolkit.indexes._compiled_tokens import find_each
 
             places = np.empty(len(texts), np.int64)
             find_each(self.data, self.starts, texts.data, texts.starts, places)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.contents import DocumentVectors
-from irtoolkit.indexes.nearest import Kept
-from irtoolkit.indexes.proposals import LONGEST, Block, Proposals
+from irtoolkit.indexes.nearest import PossibleBest
+from irtoolkit.indexes.proposals import LONGEST, ProductBlock, Proposals
 from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, least_keys
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.vectors import VectorShard
@@ -94,7 +94,7 @@ class VectorSearch(Sharded):
         live_rows = np.concatenate([np.empty(0, np.int64), *live])
         if not depth or max(self._longest, np.sqrt(queries.squares.max(initial=0))) >= LONGEST:
             return [live_rows] * queries.size
-        candidates = Kept(np.full(queries.size, -np.inf), depth)
+        candidates = PossibleBest(np.full(queries.size, -np.inf), depth)
         for number, shard in enumerate(self.vectors):
             live_part = self._live[number]
             for block in self._proposed(queries, shard):
@@ -109,7 +109,7 @@ class VectorSearch(Sharded):
             for row in range(queries.size)
         ]
 
-    def _proposed(self, queries: QueryVectors, shard: VectorShard) -> Iterator[Block]:
+    def _proposed(self, queries: QueryVectors, shard: VectorShard) -> Iterator[ProductBlock]:
         """Yields products with the documents of a shard, in single precision."""
         comparison = queries.comparison
         if comparison.similarity != "l2" and shard.has_one_each and queries.has_one_each:
@@ -119,7 +119,7 @@ class VectorSearch(Sharded):
         for first, last in shard.blocks():
             scores, off = comparison.proposed(queries, shard, (first, last), self._longest)
             single = np.ascontiguousarray(scores, np.float32)
-            yield Block(first, single.view(np.int32), (off, np.zeros(len(off))))
+            yield ProductBlock(first, single.view(np.int32), (off, np.zeros(len(off))))
 
     def _scores(
         self, queries: QueryVectors, shard: VectorShard, number: int, first: int, last: int

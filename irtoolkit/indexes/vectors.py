@@ -12,7 +12,7 @@ from numpy.lib.format import open_memmap
 
 from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.indexes.bounds import check_finite, check_starts
-from irtoolkit.indexes.rounding import KINDS, Packed, Stored, packed
+from irtoolkit.indexes.rounding import KINDS, Packed, VectorPrecision, packed
 from irtoolkit.indexes.strings import mapped
 
 # What int8 vectors are multiplied by at most, so that they are finite.
@@ -64,7 +64,9 @@ class VectorShard:
         return shard
 
     @classmethod
-    def of(cls, blocks: Iterable[tuple[Any, Ints]], stored: Stored = "fp32") -> VectorShard:
+    def of(
+        cls, blocks: Iterable[tuple[Any, Ints]], stored: VectorPrecision = "fp32"
+    ) -> VectorShard:
         """Returns a shard in memory.
 
         Args:
@@ -132,7 +134,7 @@ class VectorShard:
 class VectorsWriter:
     """Writes vectors to a folder as they come."""
 
-    def __init__(self, folder: Path, stored: Stored) -> None:
+    def __init__(self, folder: Path, stored: VectorPrecision) -> None:
         self._folder, self._stored = folder, stored
         self._file = open(folder / "vectors.raw", "wb")  # noqa: SIM115 closed by close
         self._scales: list[Singles] = []
@@ -194,7 +196,7 @@ def _joined(parts: Sequence[Packed]) -> Packed:
 
 def merge_vectors(shards: Sequence[VectorShard], places: Sequence[Ints], folder: Path) -> None:
     """Writes the vectors of all documents as one shard; `places` are their new numbers, or -1."""
-    kinds: dict[Any, Stored] = {np.dtype(kind): name for name, kind in KINDS.items()}
+    kinds: dict[Any, VectorPrecision] = {np.dtype(kind): name for name, kind in KINDS.items()}
     stored = kinds[shards[0].vectors.dtype]
     # Codes are copied as they are: to scale and round them again would change them.
     writer = VectorsWriter(folder, stored)

@@ -13,7 +13,7 @@ from irtoolkit.base.ids import Segments
 from irtoolkit.base.locks import locked
 from irtoolkit.base.progress import tqdm
 from irtoolkit.indexes.documents import DocumentsWriter, RepeatedDocumentError
-from irtoolkit.indexes.manifest import NAME, Manifest, ShardEntry, Source
+from irtoolkit.indexes.manifest import NAME, DocumentSource, Manifest, ShardEntry
 from irtoolkit.indexes.shards import (
     SHARDS,
     begun,
@@ -66,7 +66,7 @@ class Reading(NamedTuple):
         block: documents of a block.
     """
 
-    source: Source
+    source: DocumentSource
     blocks: Callable[[int], Iterable[DocumentBlock]]
     total: int | None = None
     block: int = 1
@@ -176,7 +176,7 @@ def put(
     return manifest
 
 
-def _begun(target: Target, source: Source) -> Manifest:
+def _begun(target: Target, source: DocumentSource) -> Manifest:
     """The manifest with a source as its last, begun or continued."""
     manifest = target.read()
     if not manifest.is_complete:

@@ -11,8 +11,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
 from irtoolkit.engines.work import WorkerKilledError
+from irtoolkit.ranking.decided import SentSystem
 from irtoolkit.ranking.produce import MakeRanking, rank_dataset, ranks_wanted
-from irtoolkit.ranking.sent import SentSystem
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.engine import Ranking
 

@@ -20,8 +20,7 @@ from irtoolkit.base.search_logs import LogKind, alone, write_log
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
 from irtoolkit.measures.traits import traits
-from irtoolkit.ranking.decided import fingerprint, made_of
-from irtoolkit.ranking.sent import SentSystem
+from irtoolkit.ranking.decided import SentSystem, fingerprint, made_of
 from irtoolkit.ranking.systems import System, TaskSettings, find_system
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.scoring.evaluation import Evaluation, parse_measures, places_of

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints, id_array
-from irtoolkit.ranking.book_layout import running_sums
 from irtoolkit.ranking.book_system import BookSystemName
-from irtoolkit.ranking.book_words import BookWords
+from irtoolkit.ranking.book_words import BookWords, running_sums
 from irtoolkit.runs.order import best_first, keys
 
 

@@ -6,6 +6,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +14,78 @@ import numpy as np
 from irtoolkit.base.analysis import analysis_of, analyzer, is_function_word
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.datasets.book_files import novel_dataset
-from irtoolkit.datasets.novels import Novel
+from irtoolkit.datasets.novels import LONGEST, Novel
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.ranking.book_layout import BookLayout, running_sums
 from irtoolkit.ranking.book_system import BOOKS, Around, BookSystem
 from irtoolkit.ranking.build_index import build
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.stored_index import StoredIndex
+
+
+class BookLayout:
+    """The places of the sentences and passages of some books.
+
+    Args:
+        novels: with distinct names.
+        margin: sentences that a window may reach beyond its passage.
+
+    Attributes:
+        size: places, gaps included.
+        sentences: (n,) the place of each sentence.
+    """
+
+    def __init__(self, novels: Sequence[Novel], margin: int) -> None:
+        self.novels, self.margin = tuple(novels), margin
+        self.lengths = np.array([len(novel.sentences) for novel in novels], np.int64)
+        gap = margin + LONGEST
+        self.begins = gap + np.array([0, *accumulate(self.lengths + gap)], np.int64)[:-1]
+        self.size = int(self.begins[-1] + self.lengths[-1]) + gap
+        self.sentences = self._joined(self.lengths)
+
+    def _joined(self, counts: Ints) -> Ints:
+        parts = [np.arange(a, a + n) for a, n in zip(self.begins, counts, strict=True)]
+        return np.concatenate(parts)
+
+    def spread(self, values: Any, absent: float = 0.0) -> Floats:
+        """Returns (size,) a value of each sentence at its place; what is `absent` in the gaps."""
+        placed = np.full(self.size, absent)
+        placed[self.sentences] = values
+        return placed
+
+    def sizes(self, length: int) -> Ints:
+        """Returns (books,) the sentences of a passage: as many as there are in a shorter book."""
+        return np.minimum(length, self.lengths)
+
+    def starts(self, length: int) -> Ints:
+        """Returns (p,) the places of the first sentences of all passages."""
+        return self._joined(self.lengths - self.sizes(length) + 1)
+
+    def window_sums(self, sums: Floats, length: int, around: int) -> Floats:
+        """Returns sums over the window around each place, from those of `running_sums`."""
+        width = length + 2 * around
+        windows: Floats = sums[width:] - sums[:-width]
+        first = self.begins[0] - around
+        return windows[first:]
+
+    def passages(self, numbers: Ints, length: int) -> list[tuple[int, int, int]]:
+        """Returns book, first sentence and number of sentences of the passages of some numbers."""
+        sizes = self.sizes(length)
+        counts = self.lengths - sizes + 1
+        ends = np.cumsum(counts)
+        books = np.searchsorted(ends, numbers, side="right")
+        starts = numbers - ends[books] + counts[books]
+        return list(zip(books.tolist(), starts.tolist(), sizes[books].tolist(), strict=True))
+
+    def ids(self, numbers: Ints, length: int) -> list[str]:
+        """Returns the ids of the passages of some numbers."""
+        passages = self.passages(numbers, length)
+        return [f"{self.novels[book].name}:{start}+{size}" for book, start, size in passages]
+
+
+def running_sums(values: Floats) -> Floats:
+    """Returns (n + 1,) the sums of the first 0 to n values."""
+    return np.concatenate([np.zeros(1), np.cumsum(values)])
+
 
 # The share of sentences from which on a word is a function word, in languages that have no list.
 _EVERYWHERE, _FEWEST = 0.2, 20
@@ -72,7 +138,7 @@ class BookWords:
 
     @cached_property
     def _shards(self) -> list[PostingsShard]:
-        return [PostingsShard.load(shard.documents.folder) for shard in self.index.open_shards]
+        return [PostingsShard.load(shard) for shard in self.index.open_shards]
 
     @cached_property
     def _lengths(self) -> Floats:

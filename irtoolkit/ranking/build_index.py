@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import ir_datasets
+from ir_datasets.formats import GenericDoc
+
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.paths import StrPath, is_url
+from irtoolkit.base.paths import StrPath, is_url, on_disk
 from irtoolkit.base.shared import shared_place
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.local.unregistered import holds_documents
 from irtoolkit.datasets.text_file import is_text_file
@@ -23,8 +28,10 @@ from irtoolkit.retrievers import build_index
 from irtoolkit.retrievers.build_index import given
 from irtoolkit.retrievers.index_folder import other_documents
 from irtoolkit.retrievers.index_sources import dataset_with
+from irtoolkit.retrievers.lucene.indexing import lucene_analyzer, write_index
+from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.stored_index import StoredIndex
-from irtoolkit.retrievers.texts import DEFAULT_VIEW
+from irtoolkit.retrievers.texts import DEFAULT_VIEW, text_batches
 
 # What searches documents that are no books, unless another system is named.
 DEFAULT = "bm25"
@@ -124,3 +131,68 @@ def build(
 def kept_folder(data: Dataset, system: System) -> Path:
     """Where the index of a dataset is kept unless another place is named."""
     return build_index.kept_folder(data, system.retriever, system.task.doc)
+
+
+def index_dataset(folder: StrPath) -> Dataset:
+    """Returns the documents of an index, which has neither queries nor judgments.
+
+    Raises:
+        InputError: there is no index, it is damaged, or stores no texts.
+    """
+    index = StoredIndex(folder)
+    if any(shard.documents.texts is None for shard in index.open_shards):
+        raise InputError(
+            "this index stores no texts",
+            file=folder,
+            remedy="name the dataset that it was built of",
+        )
+    docs: Any = DocsHandler(cache(lambda: index_texts(index)), GenericDoc, index.name, None)
+    return Dataset(index.name, ir_datasets.Dataset(docs), in_memory=True)
+
+
+def index_texts(index: StoredIndex) -> Mapping[str, GenericDoc]:
+    """Returns the documents of an index by id, without deleted ones."""
+    documents: dict[str, GenericDoc] = {}
+    for shard in index.open_shards:
+        ids, texts = shard.documents.ids, shard.documents.texts
+        if texts is None:
+            continue
+        for position in shard.live.nonzero()[0].tolist():
+            documents[ids[position]] = GenericDoc(ids[position], texts[position])
+    return documents
+
+
+def build_lucene(data: Dataset, system: System, folder: StrPath | None) -> tuple[Path, int]:
+    """Writes the documents of a dataset to a Lucene index, with document vectors.
+
+    Args:
+        data: the documents.
+        system: of the retriever `lucene`, whose analyzer is used.
+        folder: a folder that is new or empty.
+
+    Returns:
+        The folder, and the number of documents that have text.
+
+    Raises:
+        InputError: there is no folder to write to, or Java is missing.
+    """
+    retriever = system.retriever
+    assert isinstance(retriever, Lucene)
+    if folder is None:
+        raise InputError("a Lucene index needs a folder", remedy="name it with --output FOLDER")
+    if retriever.index is not None:
+        raise InputError("index= names an index to search", remedy="leave it out")
+    check_runnable(system)
+    path = on_disk(folder)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"there is something in {path}", remedy="name another folder")
+    texts = _texts(data, system.task.doc)
+    return path, write_index(
+        path.absolute(), texts, data.docs_count(), lucene_analyzer(retriever.analyzer)
+    )
+
+
+def _texts(data: Dataset, view: str) -> Iterator[tuple[str, str]]:
+    for doc_ids, texts in text_batches(data, view):
+        for doc_id, segments in zip(doc_ids, texts, strict=True):
+            yield doc_id, " ".join(segments)

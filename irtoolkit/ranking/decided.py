@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from irtoolkit.base import analysis
 from irtoolkit.base.ids import Segments
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.sent import Sent
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import order, provenance
 from irtoolkit.version import __version__
@@ -19,16 +21,24 @@ def made_of(system: System, task: Task, data: str | None = None) -> dict[str, An
     """Everything that decides a full ranking; `data` is the task's fingerprint where it is known."""
     more = "\x1f".join(system.retriever.also_reads(task))
     server = system.retriever.server(task)
+    data = data or fingerprint(task, corpus=system.retriever.reads_corpus())
     return {
-        "dataset": task.dataset_id,
-        "data": data or fingerprint(task, corpus=system.retriever.reads_corpus()),
+        **made_with(system.on(task.lang), task.dataset_id, data),
         "training": digest(more) if more else None,
+        **({"server": server} if server else {}),
+    }
+
+
+def made_with(system: System, dataset_id: str, data: str) -> dict[str, Any]:
+    """What decides a ranking by a system of data with some hash."""
+    return {
+        "dataset": dataset_id,
+        "data": data,
         "system": system.name,
         "retriever": system.retriever.name,
-        "settings": system.on(task.lang).settings(),
+        "settings": system.settings(),
         "inputs": system.retriever.fingerprint(),
         "computed": system.retriever.computed(),
-        **({"server": server} if server else {}),
         "version": __version__,
         "formats": formats(system.retriever),
         "libraries": provenance.versions(),
@@ -72,3 +82,33 @@ def fingerprint(task: Task, *, corpus: bool = False) -> str:
 def _add_texts(digest: Any, ids: Iterable[str], texts: Iterable[Segments]) -> None:
     for name, segments in zip(ids, texts, strict=True):
         digest.update("\x1f".join((name, *segments, "\x1e")).encode())
+
+
+@dataclass(frozen=True)
+class SentSystem:
+    """A system, and what the files of its stages are where it was sent from."""
+
+    system: System
+    stages: tuple[Sent, ...]
+
+    @classmethod
+    def of(cls, system: System) -> SentSystem:
+        """Packs a system in the process that sends it."""
+        sent = Sent.of(system.retriever)
+        first = None if system.first is None else cls.of(system.first)
+        return cls(
+            replace(
+                system, retriever=sent.retriever, first=None if first is None else first.system
+            ),
+            (sent, *(() if first is None else first.stages)),
+        )
+
+    def here(self) -> System:
+        """The system, in a worker.
+
+        Raises:
+            InputError: the files that decide its scores are others here.
+        """
+        for stage in self.stages:
+            stage.here()
+        return self.system

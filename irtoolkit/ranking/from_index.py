@@ -15,16 +15,42 @@ from irtoolkit.base.launch import launch
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.build_index import build, folder_index
 from irtoolkit.ranking.candidates import CORPUS_DEPTH, corpus_line
-from irtoolkit.ranking.decided import formats
-from irtoolkit.ranking.defaults import for_dataset
-from irtoolkit.ranking.produce import Output, is_shared
-from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
+from irtoolkit.ranking.decided import made_with
+from irtoolkit.ranking.produce import RunOutput, is_shared, produce, rank_dataset, ranks_wanted
+from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system, for_dataset
 from irtoolkit.retrievers.settings import parse_settings
 from irtoolkit.retrievers.stored_index import StoredIndex
 from irtoolkit.retrievers.texts import view
-from irtoolkit.runs import Run, provenance
+from irtoolkit.runs import Run
 from irtoolkit.runs.publish import publish
-from irtoolkit.version import __version__
+
+
+def retrieve(
+    dataset: Dataset,
+    system: System,
+    depth: int | None,
+    output: StrPath | RunOutput | None = None,
+    *,
+    progress: bool = True,
+) -> Run:
+    """Ranks a dataset with a system: its corpus with a kept index if that gives the same ranking.
+
+    Args:
+        dataset: with queries.
+        system: with its settings for the dataset.
+        depth: rows kept for each query; None keeps all.
+        output: where the run is also written to, with its record.
+        progress: whether to show a bar on a terminal.
+
+    Raises:
+        InputError: see `rank_dataset` and `rank_corpus`.
+    """
+    if depth is not None and can_rank(dataset, system, depth):
+        return rank_corpus(dataset, system, depth, output, progress=progress)
+    if output is not None:
+        return produce(dataset, system, output, depth=depth, progress=progress)[0]
+    relevant = ranks_wanted(dataset, system, depth)
+    return rank_dataset(dataset, system, depth=depth, relevant=relevant, progress=progress).run
 
 
 def can_rank(dataset: Dataset, system: System, depth: int | None) -> bool:
@@ -46,7 +72,7 @@ def rank_corpus(
     dataset: Dataset,
     system: System,
     depth: int,
-    output: StrPath | Output | None = None,
+    output: StrPath | RunOutput | None = None,
     *,
     progress: bool = True,
 ) -> Run:
@@ -68,10 +94,9 @@ def rank_corpus(
         raise InputError(f"depth {depth} is not at least 1")
     system = for_dataset(system, dataset)
     queries = _queries(dataset, system)
-    target = output if output is None or isinstance(output, Output) else Output(output)
     index = build(dataset, system, progress=progress)
     key = f"{dataset.docs_key}\x1f{system.task.doc}\x1c"
-    return _ranked(dataset, queries, system, _Kept(index, key), depth, target)
+    return _ranked(dataset, queries, system, _Documents(index, key), depth, output)
 
 
 def rank_index(
@@ -81,7 +106,7 @@ def rank_index(
     queries: Dataset,
     *,
     depth: int | None = None,
-    output: StrPath | Output | None = None,
+    output: StrPath | RunOutput | None = None,
 ) -> tuple[Run, System]:
     """The best documents of the index of a folder for every query, and the system that ranked them.
 
@@ -111,19 +136,17 @@ def rank_index(
     index = folder_index(folder, system, settings)
     name = index.searched_by if system is None else find_system(system, settings).name
     index_system = System(name, index.retriever, TaskSettings(doc=index.manifest.view, **shared))
-    target = output if output is None or isinstance(output, Output) else Output(output)
     shards = "\x1f".join(f"{shard.sha256} {shard.deleted}" for shard in index.manifest.shards)
-    stored = _Kept(index, f"{shards}\x1c")
-    final_depth = CORPUS_DEPTH if depth is None else depth
+    documents = _Documents(index, f"{shards}\x1c")
     texts = _queries(queries, index_system)
-    run = _ranked(queries, texts, index_system, stored, final_depth, target)
-    return run, index_system
+    depth = CORPUS_DEPTH if depth is None else depth
+    return _ranked(queries, texts, index_system, documents, depth, output), index_system
 
 
-class _Kept(NamedTuple):
+class _Documents(NamedTuple):
     """An index, and what tells its documents from others."""
 
-    opened: StoredIndex
+    stored: StoredIndex
     key: str
 
 
@@ -131,11 +154,12 @@ def _ranked(
     dataset: Dataset,
     queries: Mapping[str, Segments],
     system: System,
-    stored: _Kept,
+    documents: _Documents,
     depth: int,
-    target: Output | None,
+    output: StrPath | RunOutput | None,
 ) -> Run:
-    index = stored.opened
+    index = documents.stored
+    target = output if output is None or isinstance(output, RunOutput) else RunOutput(output)
     if target is not None and target.say is not None:
         target.say(corpus_line(len(index), depth))
     relevant: Mapping[str, list[str]] = dataset.relevant() if dataset.judgments_are_here else {}
@@ -146,7 +170,7 @@ def _ranked(
     ranks = index.exact_ranks(list(queries), texts, relevant) if relevant else {}
     run = replace(run, exact_ranks=ranks or None)
     if target is not None:
-        record = {**_made(dataset.id, stored.key, system, queries, depth), **dataset.decides}
+        record = {**_made(dataset.id, documents.key, system, queries, depth), **dataset.decides}
         seconds = time.monotonic() - started
         publish(run, target.path, record, seconds, ranks if relevant else None, form=target.form)
     return run
@@ -172,17 +196,4 @@ def _made(
     digest = hashlib.sha256(key.encode())
     for query_id, segments in queries.items():
         digest.update("\x1f".join((query_id, *segments, "\x1e")).encode())
-    return {
-        "dataset": name,
-        "data": digest.hexdigest(),
-        "system": system.name,
-        "retriever": system.retriever.name,
-        "settings": system.settings(),
-        "inputs": system.retriever.fingerprint(),
-        "computed": system.retriever.computed(),
-        "index": True,
-        "depth": depth,
-        "version": __version__,
-        "formats": formats(system.retriever),
-        "libraries": provenance.versions(),
-    }
+    return {**made_with(system, name, digest.hexdigest()), "index": True, "depth": depth}

@@ -11,7 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import check_runnable
-from irtoolkit.ranking.session import Session
+from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers.hits import MatchedPlaces
@@ -41,10 +41,10 @@ class MemoryIndex(Index):
         self.system, self.name, self.searched_by = system, data.id, system.name
         self._store = data.docs_store()
         self._searcher = _searcher(data, system.on(data.lang))
-        self._session: Session | None = None
+        self._session: SystemSession | None = None
         if self._searcher is None:
             corpus = ir_datasets.Dataset(data.docs_handler())
-            self._session = Session(system, Dataset(data.id, corpus, in_memory=True))
+            self._session = SystemSession(system, Dataset(data.id, corpus, in_memory=True))
             self._session.prepare()
 
     def __len__(self) -> int:

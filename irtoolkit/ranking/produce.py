@@ -15,8 +15,7 @@ from irtoolkit.base.stamps import unchanged
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
 from irtoolkit.ranking.decided import digest, made_of
-from irtoolkit.ranking.defaults import for_dataset
-from irtoolkit.ranking.systems import System
+from irtoolkit.ranking.systems import System, for_dataset
 from irtoolkit.retrievers.engine import Ranking, rank, rank_and_locate
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run, provenance
@@ -53,7 +52,7 @@ class Among:
 
 
 @dataclass(frozen=True)
-class Output:
+class RunOutput:
     """Where a run goes, and in which form.
 
     Attributes:
@@ -140,7 +139,7 @@ def check_runnable(system: System) -> None:
 def produce(
     data: Dataset | str,
     system: System,
-    output: StrPath | Output,
+    output: StrPath | RunOutput,
     *,
     depth: int | None = None,
     progress: bool = True,
@@ -153,7 +152,7 @@ def produce(
     Args:
         data: a Dataset, or an ir_datasets id.
         system: what ranks.
-        output: where the run goes; see `Output`.
+        output: where the run goes; see `RunOutput`.
         depth, among, progress: see `rank_dataset`.
         reuse: whether to take the run that is already there when its record says that it came
             from the same data, system, settings and version, and its content is still what was written.
@@ -165,7 +164,7 @@ def produce(
         documents; see `irtoolkit.runs.exact_ranks`.
     """
     dataset = Dataset.of(data)
-    target = output if isinstance(output, Output) else Output(output)
+    target = output if isinstance(output, RunOutput) else RunOutput(output)
     path = target.path
     if not is_url(path):
         check_writable(path)

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 _SPARING = (CrossEncoder, Asking)
 
 
-class Session:
+class SystemSession:
     """A system on a collection.
 
     A query that is the dataset's by its id ranks the candidates that the dataset has for it. Where
@@ -49,7 +49,7 @@ class Session:
 
     def __init__(self, system: System, data: Dataset | str) -> None:
         self._system, self._dataset = system, Dataset.of(data)
-        self._first = None if system.first is None else Session(system.first, self._dataset)
+        self._first = None if system.first is None else SystemSession(system.first, self._dataset)
         self._task = task = _load(system, self._dataset)
         self._records = self._dataset.queries()
         self._place = {query_id: position for position, query_id in enumerate(task.query_ids)}

@@ -23,10 +23,9 @@ from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.models.presets import Kind, Preset, aliases, kind_of, preset_name, presets
 from irtoolkit.retrievers import create_retriever, retrievers
 from irtoolkit.retrievers.base import Retriever
-from irtoolkit.retrievers.settings import UnknownSettingError, parse_settings
+from irtoolkit.retrievers.settings import UnknownSettingError, check_settings_used, parse_settings
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, NoFieldError
-from irtoolkit.retrievers.unread import check_settings_used
 from irtoolkit.runs.order import Ties
 
 # Documents of a first system that a second one ranks again, unless the system says otherwise.
@@ -323,3 +322,10 @@ def with_first(system: System, first: System | None, depth: int | None) -> Syste
         return system
     first = first.filled() if system.task.fill else first
     return replace(system, first=first, depth=depth or RERANKED)
+
+
+def for_dataset(system: System, dataset: Dataset) -> System:
+    """Returns the system with the settings that it takes by default for a dataset."""
+    first = None if system.first is None else for_dataset(system.first, dataset)
+    retriever = system.retriever.on(dataset.lang).fitted(dataset)
+    return replace(system, retriever=retriever, first=first)

@@ -15,14 +15,11 @@ import numpy as np
 from irtoolkit.base.analysis import Analysis, analysis_of
 from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.indexes.contents import DocumentTerms
-from irtoolkit.indexes.index_format import OpenShard
-from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
-from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.retrievers.base import Matches
 from irtoolkit.retrievers.lexical import Lexical
-from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher
+from irtoolkit.retrievers.postings_index import PostingsSearcher
 from irtoolkit.runs.order import TopDocuments
 
 _FORMS = {"latin": re.compile("[a-z0-9]{2,20}"), "length": re.compile(".{2,20}", re.DOTALL)}
@@ -95,8 +92,8 @@ class Feedback(Lexical, ABC):
             ranking: the documents that are read, best first; see `read`.
         """
 
-    def postings_format(self) -> PostingsIndex:
-        return FeedbackIndex(self, super().postings_format())
+    def searcher(self, shards: Any, counting: Any = None) -> FeedbackSearcher:
+        return FeedbackSearcher(self, super().searcher(shards, counting))
 
     def is_common(self, count: Any, size: int) -> Any:
         """Whether a term in `count` of `size` documents is too common; numbers or arrays."""
@@ -109,27 +106,6 @@ class Feedback(Lexical, ABC):
             is_english = analysis.stop != "none" or analysis.stem == "porter"
             form = self.english if is_english else "length"
         return (lambda term: True) if form == "none" else _FORMS[form].fullmatch
-
-
-class FeedbackIndex(PostingsIndex):
-    """How a retriever with feedback keeps its documents: as the one that searches; an `IndexFormat`.
-
-    Args:
-        feedback: the retriever.
-        searched: the form of what searches.
-    """
-
-    def __init__(self, feedback: Feedback, searched: PostingsIndex) -> None:
-        super().__init__(feedback)
-        self._feedback, self._searched = feedback, searched
-
-    def of(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> Any:
-        """Shards of postings as one."""
-        return self._searched.of(shards, first)
-
-    def searcher(self, shards: CountedShardSet, counting: Any = None) -> FeedbackSearcher:
-        """Searches shards of postings."""
-        return FeedbackSearcher(self._feedback, self._searched.searcher(shards, counting))
 
 
 class FeedbackSearcher:

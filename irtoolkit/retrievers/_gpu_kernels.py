@@ -107,7 +107,7 @@ def propose(queries: Any, docs: Any, first: int, least: Any, parts: Any, targets
         queries, docs: (q, width) and (c, width) in half precision.
         first: the first of the documents.
         least: (q,) the least product that is kept.
-        parts: takes parts of rows of products with what is kept; a `Parts`.
+        parts: takes parts of rows of products with what is kept; a `ProductParts`.
         targets: takes what is above or near wanted documents; a `Wanted`.
     """
     count, width = queries.shape

@@ -19,7 +19,7 @@ from irtoolkit.retrievers.late import tokens
 _SPECIAL = 2
 
 
-class Chunk(NamedTuple):
+class SentenceChunk(NamedTuple):
     """Sentences that a model reads at once, and those of them whose vectors are kept.
 
     Attributes:
@@ -33,7 +33,7 @@ class Chunk(NamedTuple):
     end: int
 
 
-def chunks(lengths: Ints, context: int) -> Iterator[Chunk]:
+def chunks(lengths: Ints, context: int) -> Iterator[SentenceChunk]:
     """Yields chunks of one book that overlap by half: each sentence is kept where it is most central.
 
     Args:
@@ -46,14 +46,14 @@ def chunks(lengths: Ints, context: int) -> Iterator[Chunk]:
     while begin < len(lengths):
         last = max(first + 1, int(np.searchsorted(ends, starts[first] + context, side="right")))
         if last == len(lengths):
-            yield Chunk(first, last, begin, last)
+            yield SentenceChunk(first, last, begin, last)
             return
         following = int(np.searchsorted(starts, starts[first] + context / 2))
         following = min(max(following, first + 1), last)
         middle = (starts[following] + ends[last - 1]) / 2 if following < last else ends[last - 1]
         end = int(np.searchsorted((starts + ends) / 2, middle))
         end = min(max(end, following, begin + 1), last)
-        yield Chunk(first, last, begin, end)
+        yield SentenceChunk(first, last, begin, end)
         first, begin = following, end
 
 

@@ -10,6 +10,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._qdrant import QdrantCollection
 from irtoolkit.retrievers._qdrant_points import IdFilter
+from irtoolkit.retrievers._search_client import no_such_index
 from irtoolkit.retrievers._server_candidates import (
     CHUNK,
     ServerCandidates,
@@ -22,7 +23,6 @@ from irtoolkit.retrievers._server_contents import (
     ServerSettings,
     in_chunks,
 )
-from irtoolkit.retrievers._server_errors import no_such_index
 from irtoolkit.retrievers.task import Task
 
 # Queries in one request.

@@ -10,9 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers._search_client import Client, RefusedError, reason_of
+from irtoolkit.retrievers._search_client import Client, RefusedError, no_such_index, reason_of
 from irtoolkit.retrievers._server_candidates import ServerHits
-from irtoolkit.retrievers._server_errors import no_such_index
 
 # Queries in one request.
 AT_ONCE = 32

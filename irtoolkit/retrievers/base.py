@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.indexes.index_format import IndexFormat
+from irtoolkit.indexes.nearest import BestDocuments
 from irtoolkit.retrievers.settings import parse_settings
-from irtoolkit.runs.order import TopDocuments
+from irtoolkit.runs.order import Ties
 from irtoolkit.runs.top_k import TieOrder
 
 if TYPE_CHECKING:
@@ -64,81 +65,51 @@ class Matches:
     shared: Callable[[], NDArray[np.bool_]]
 
 
-class ListedBlock(Protocol):
-    """Queries whose best documents are found by their terms, without the scores of all candidates.
+class SearchedBlock(Protocol):
+    """Queries whose best documents are searched for, without the scores of all candidates.
 
-    See `irtoolkit.retrievers.term_index`.
+    See `irtoolkit.retrievers.term_index`, `irtoolkit.indexes.nearest` and
+    `irtoolkit.retrievers.gpu_search`.
 
     Attributes:
-        scores: (q, c) of all candidates, computed when they are read.
+        ties: the orders of ties under which it can search.
     """
 
     @property
-    def scores(self) -> ScoreMatrix: ...
+    def ties(self) -> Sequence[Ties]: ...
 
-    def every(self) -> Matches:
+    def every(self) -> ScoreMatrix | Matches:
         """Returns the scores of all candidates."""
         ...
 
-    def first(self, depth: int, fill: bool) -> TopDocuments:
-        """Returns the places of the best candidates of each query.
-
-        Args:
-            depth: how many of each query, at most.
-            fill: whether such as share no term with the query are listed, too.
-        """
-        ...
-
-    def ranks(self, rows: Ints, places: Ints) -> Ints:
-        """Returns the exact ranks of wanted candidates, from 1.
-
-        Args:
-            rows, places: (w,) query, ascending, and place of each.
-        """
-        ...
-
-
-def is_listed(block: Any) -> TypeGuard[ListedBlock]:
-    """Returns whether a block lists the best candidates by itself; no score is computed for that."""
-    return hasattr(type(block), "first")
-
-
-class SearchedBlock(Protocol):
-    """Queries whose best documents are found when they are wanted, on a GPU or a CPU.
-
-    See `irtoolkit.retrievers.gpu_search` and `irtoolkit.indexes.nearest`.
-
-    Attributes:
-        scores: (q, c) of all candidates, computed when they are read.
-    """
-
-    @property
-    def scores(self) -> ScoreMatrix: ...
-
-    def best(self, tied: TieOrder, depth: int, rows: Ints, places: Ints) -> Any:
-        """Returns the best documents of each query, and the ranks of wanted ones, as a `Best`.
+    def best(
+        self, tied: TieOrder, depth: int, rows: Ints, places: Ints, fill: bool = True
+    ) -> BestDocuments:
+        """Returns the best documents of each query, and the ranks of wanted ones.
 
         Args:
             tied: order of equally scored documents.
             depth: how many of each query; no more than there are.
             rows, places: (w,) query, ascending, and place of each wanted document.
+            fill: whether documents that share no term with the query are listed, too.
         """
         ...
 
 
 def is_searched(block: Any) -> TypeGuard[SearchedBlock]:
-    """Returns whether a block is one of a search; its scores are not computed for that."""
+    """Returns whether a block searches for the best candidates; no score is computed for that."""
     return hasattr(type(block), "best")
 
 
 def scores_of(block: Any) -> Any:
     """Returns the scores or hits of a block without its matches."""
-    return block if isinstance(block, np.ndarray | Hits) else block.scores
+    scored = block.every() if is_searched(block) else block
+    return scored.scores if isinstance(scored, Matches) else scored
 
 
 # (q, c) finite scores, higher is better, perhaps with the matches among them; the hits of an
 # approximate search; or what searches for the best.
-Scored: TypeAlias = "ScoreMatrix | Matches | Hits | ListedBlock | SearchedBlock"
+Scored: TypeAlias = "ScoreMatrix | Matches | Hits | SearchedBlock"
 # Scores a block of queries against prepared candidates: called with (q,) indices into the task's
 # queries.
 Block = Callable[[Ints], Scored]

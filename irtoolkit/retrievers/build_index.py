@@ -19,9 +19,9 @@ from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import writer
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat
-from irtoolkit.indexes.manifest import Manifest, Source
+from irtoolkit.indexes.manifest import DocumentSource, Manifest
 from irtoolkit.indexes.remote import copy_of, is_index, local_index, manifest_at
 from irtoolkit.indexes.remote_writer import share_index, uploaded
 from irtoolkit.indexes.shards import clean, opened, written
@@ -101,7 +101,7 @@ def build(
 
 
 def _existing(
-    location: Path, form: IndexFormat, source: Source, retriever: Retriever, shared: bool
+    location: Path, form: IndexFormat, source: DocumentSource, retriever: Retriever, shared: bool
 ) -> StoredIndex | None:
     """Returns the complete index of a folder; if that is in the cache, or in a cache at a URL.
 
@@ -168,7 +168,7 @@ def opened_for(location: StrPath, retriever: Retriever) -> StoredIndex:
     return StoredIndex(location, searched_with(manifest, retriever), retriever.name)
 
 
-def _is_built(path: Path, form: IndexFormat, source: Source) -> bool:
+def _is_built(path: Path, form: IndexFormat, source: DocumentSource) -> bool:
     """Whether all documents of a source are in an index that was made so."""
     if not (path / manifests.NAME).is_file():
         return False
@@ -178,7 +178,7 @@ def _is_built(path: Path, form: IndexFormat, source: Source) -> bool:
     return any(recorded.complete and recorded.is_same(source) for recorded in manifest.sources)
 
 
-def _begin(path: Path, manifest: Manifest, source: Source) -> None:
+def _begin(path: Path, manifest: Manifest, source: DocumentSource) -> None:
     """Makes the manifest of a folder where there is none, or one without documents."""
     if (path / manifests.NAME).is_file():
         current = Manifest.read(path)
@@ -189,7 +189,7 @@ def _begin(path: Path, manifest: Manifest, source: Source) -> None:
 
 
 @contextmanager
-def _replacing(path: Path, manifest: Manifest, source: Source) -> Iterator[writer.Target]:
+def _replacing(path: Path, manifest: Manifest, source: DocumentSource) -> Iterator[writer.Target]:
     """Where another index is built in a folder; until it is complete, the one that is there stays."""
     target = writer.Target(path, manifests.REPLACEMENT)
     if not _is_begun(path, manifests.REPLACEMENT, manifest, source):
@@ -200,7 +200,7 @@ def _replacing(path: Path, manifest: Manifest, source: Source) -> Iterator[write
     clean(path, Manifest.read(path))
 
 
-def _is_begun(path: Path, name: str, manifest: Manifest, source: Source) -> bool:
+def _is_begun(path: Path, name: str, manifest: Manifest, source: DocumentSource) -> bool:
     """Whether a folder holds the first documents of a source, or all, in an index that was made so.
 
     Args:

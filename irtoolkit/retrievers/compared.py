@@ -13,10 +13,10 @@ from weakref import finalize
 import numpy as np
 
 from irtoolkit.base.ids import Ids, Ints, Segments, Singles
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.nearest import Searched, ShardSearch
-from irtoolkit.indexes.rounding import Stored
+from irtoolkit.indexes.rounding import VectorPrecision
 from irtoolkit.indexes.vectors import VectorShard, VectorsWriter
 from irtoolkit.models.presets import Side
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scored, Scorer, keep_last
@@ -56,16 +56,16 @@ class BiEncoder(Retriever):
         encodings = self.vectors(texts, encoder)
         return lambda chosen: (encodings[chosen], np.ones(len(chosen), np.int64))
 
-    def comparison(self, encoder: Any) -> Comparison:
+    def comparison(self, encoder: Any) -> VectorComparison:
         """Returns how vectors are compared, given the encoder of queries."""
-        return Comparison("cosine")
+        return VectorComparison("cosine")
 
     def asked(self, task: Task) -> list[Segments]:
         """(Q,) the text of each query."""
         return task.queries
 
     @property
-    def precision_stored(self) -> Stored:
+    def precision_stored(self) -> VectorPrecision:
         """The precision of the vectors of documents."""
         return "fp32"
 
@@ -75,7 +75,9 @@ class BiEncoder(Retriever):
         settings = {"retriever": self.name, **self.settings()}
         return VectorIndex(self.sides(), self.precision_stored, settings)
 
-    def compared(self, read: Read, doc: Ints, doc_ids: Ids, comparison: Comparison) -> Compare:
+    def compared(
+        self, read: Read, doc: Ints, doc_ids: Ids, comparison: VectorComparison
+    ) -> Compare:
         """Returns what compares queries with a candidate set.
 
         Args:
@@ -129,10 +131,10 @@ class BiEncoder(Retriever):
 class ModelBiEncoder(TwoSided, BiEncoder):
     """A retriever that compares what a model makes of queries and documents."""
 
-    stored: Stored = "fp32"
+    stored: VectorPrecision = "fp32"
 
     @property
-    def precision_stored(self) -> Stored:
+    def precision_stored(self) -> VectorPrecision:
         return self.stored
 
     def index_format(self) -> IndexFormat | None:
@@ -144,7 +146,7 @@ def starts_of(counts: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def _shard(read: Read, doc: Ints, stored: Stored) -> VectorShard:
+def _shard(read: Read, doc: Ints, stored: VectorPrecision) -> VectorShard:
     """Returns the vectors of a candidate set: in memory, or of very many in a temporary folder."""
     blocks = (read(doc[first : first + DOCS]) for first in range(0, len(doc), DOCS))
     first, rest = next(blocks, None), blocks

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 
 from irtoolkit.base.ids import Ids, Ints, Segments, Singles
-from irtoolkit.indexes.comparison import Comparison
+from irtoolkit.indexes.comparison import VectorComparison
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.vectors import gathered
 from irtoolkit.models.encoder import Encoder
@@ -80,8 +80,8 @@ class Dense(VectorRetriever, ModelBiEncoder):
         encodings = encode_texts(encoder, texts, what)
         return lambda chosen: (encodings[chosen].vectors(), np.ones(len(chosen), np.int64))
 
-    def comparison(self, encoder: Encoder) -> Comparison:
-        return Comparison(cast(Similarity, self.similarity or encoder.similarity))
+    def comparison(self, encoder: Encoder) -> VectorComparison:
+        return VectorComparison(cast(Similarity, self.similarity or encoder.similarity))
 
     def searches(self, candidates: int) -> bool:
         if candidates < SEARCHED or not self.scores_as(Dense):
@@ -91,7 +91,9 @@ class Dense(VectorRetriever, ModelBiEncoder):
             or (self.similarity or self.encoder("document").similarity) != "l2"
         )
 
-    def compared(self, read: Read, doc: Ints, doc_ids: Ids, comparison: Comparison) -> Compare:
+    def compared(
+        self, read: Read, doc: Ints, doc_ids: Ids, comparison: VectorComparison
+    ) -> Compare:
         if torch_device(self.device) == "cpu":
             return super().compared(read, doc, doc_ids, comparison)
         vectors, _ = read(doc)
@@ -131,8 +133,8 @@ class SentenceMax(VectorRetriever, ModelBiEncoder):
 
         return chosen
 
-    def comparison(self, encoder: Encoder) -> Comparison:
-        return Comparison("cosine")
+    def comparison(self, encoder: Encoder) -> VectorComparison:
+        return VectorComparison("cosine")
 
 
 def text_sides(retriever: TwoSided, similarity: Callable[[], Similarity]) -> Sides:
@@ -145,7 +147,7 @@ def text_sides(retriever: TwoSided, similarity: Callable[[], Similarity]) -> Sid
 
         return encode
 
-    return Sides(side("query"), side("document"), lambda: Comparison(similarity()))
+    return Sides(side("query"), side("document"), lambda: VectorComparison(similarity()))
 
 
 def encode_texts(encoder: Encoder, texts: Sequence[Segments], what: str) -> Encodings:

@@ -11,7 +11,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Segments, Singles
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.rounding import packed
 from irtoolkit.indexes.sharded import ShardSet
@@ -85,7 +85,9 @@ class DensePRF(Dense):
             moved = self.alpha * vector + self.beta * best.mean(axis=0)
         return cast(Singles, moved.astype(np.float32))
 
-    def compared(self, read: Read, doc: Ints, doc_ids: Ids, comparison: Comparison) -> Compare:
+    def compared(
+        self, read: Read, doc: Ints, doc_ids: Ids, comparison: VectorComparison
+    ) -> Compare:
         match = super().compared(read, doc, doc_ids, comparison)
         if self.is_off:
             return match

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers._search_client import Client, RefusedError
+from irtoolkit.retrievers._search_client import Client, RefusedError, secret, unanswered
 from irtoolkit.retrievers._search_server import SearchServer
-from irtoolkit.retrievers._server_errors import secret, unanswered
 
 # Elasticsearch's names of similarities, and the scripts that compute their scores.
 _SIMILARITIES = {"cosine": "cosine", "dot": "max_inner_product", "l2": "l2_norm"}

@@ -11,9 +11,8 @@ from irtoolkit.base.progress import tqdm
 from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.gpu_search import QUERIES
-from irtoolkit.retrievers.listing import Listing, Locator
-from irtoolkit.retrievers.parts import QueryPart, Ranker
-from irtoolkit.retrievers.spread import RankParts, spread
+from irtoolkit.retrievers.listing import Listing, RankedAs
+from irtoolkit.retrievers.parts import QueryPart, Ranker, RankParts, spread
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import DEFAULT_TAG, Run
 from irtoolkit.runs.order import Ties, keys
@@ -97,19 +96,16 @@ def rank_and_locate(
     most = retriever.most()
     if most is not None:
         depth = min(depth or most, most)
-    fill = fill or task.pooled
-    id_keys = keys(task.doc_ids)
-    listing = Listing(task, id_keys, ties, depth)
-    locate = Locator(task, relevant, id_keys, ties)
+    ranked = RankedAs(keys(task.doc_ids), relevant, ties, depth, fill or task.pooled)
+    listing = Listing(task, ranked)
     parts = _parts(task, retriever, listing)
     rank_all: Callable[..., None]
     if current().workers > 1 and len(parts) > 1 and not retriever.stays_here():
         if retriever.stores() != "nothing":
             retriever.scorer(task)  # once, and not in each worker
-        work = RankParts(task, retriever, relevant, id_keys, ties, depth, fill)
-        rank_all = partial(spread, work)
+        rank_all = partial(spread, RankParts(task, retriever, ranked))
     else:
-        rank_all = Ranker(task, retriever.scorer(task), fill).rank
+        rank_all = Ranker(task, retriever.scorer(task), ranked.fill).rank
     with tqdm(
         total=len(task.query_ids),
         desc=retriever.name or "ranking",
@@ -117,9 +113,9 @@ def rank_and_locate(
         disable=None if progress else True,
         leave=None,  # a bar under another one is removed when it is done
     ) as bar:
-        rank_all(parts, listing, locate, bar.update)
+        rank_all(parts, listing, bar.update)
     run = listing.run(retriever.name or DEFAULT_TAG)
-    ranks = locate.ranks
+    ranks = listing.locator.ranks
     return Ranking(replace(run, exact_ranks=ranks or None), ranks)
 
 

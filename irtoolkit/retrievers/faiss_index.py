@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from irtoolkit.base.ids import Ints, Segments, Singles
+from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.comparison import QueryVectors
-from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import VectorShard

@@ -23,7 +23,7 @@ _NEAR, _ALL_NEAR = 1 << 16, 1 << 27
 _PASSES = 3
 
 
-class Parts(NamedTuple):
+class ProductParts(NamedTuple):
     """Parts of rows of products: (q, room) first documents, (q, room, size) products, (q,) how many."""
 
     docs: Any
@@ -169,7 +169,7 @@ class SearchPass:
             return torch.empty(shape, dtype=kind, device=device)
 
         count = len(rows)
-        parts = Parts(
+        parts = ProductParts(
             empty(torch.int32, count, room), empty(torch.float16, count, room, _PART), zeros(count)
         )
         targets, target_rows = self._targets[numbers], self._rows[numbers]

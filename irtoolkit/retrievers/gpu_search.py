@@ -8,43 +8,28 @@ double precision, rounded to fp32 and ordered on the GPU by score and tie: ids, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.nearest import BestDocuments
 from irtoolkit.models.halving import in_halves
 from irtoolkit.models.loading import torch_device
 from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.gpu_pass import SearchPass
 from irtoolkit.retrievers.gpu_vectors import GpuVectors
 from irtoolkit.retrievers.vectors import Vectors, unit
+from irtoolkit.runs.order import Ties
 from irtoolkit.runs.top_k import TieOrder
 
 # Fewer candidates are not worth a search: their scores are copied from the GPU.
 SEARCHED = 1 << 14
 # Queries that are searched in one pass over the documents.
 QUERIES = 1 << 12
-
-
-class Best(NamedTuple):
-    """The result of a search.
-
-    Attributes:
-        places: (q, k) places of the best documents, the best first.
-        scores: (q, k) their scores.
-        ranks: (w,) of wanted documents, from 1; equal scores by the order of ties.
-        above: (w,) how many documents have greater scores.
-    """
-
-    places: NDArray[np.int32]
-    scores: Singles
-    ranks: Ints
-    above: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,40 +46,43 @@ class GpuSearch:
     queries: Vectors
     score: Callable[[], ScoreMatrix]
 
-    @property
-    def scores(self) -> ScoreMatrix:
-        """(q, c) of all documents, as a matrix."""
+    ties: ClassVar[Sequence[Ties]] = ("trec", "best")
+
+    def every(self) -> ScoreMatrix:
+        """Returns the (q, c) scores of all documents."""
         return self.score()
 
-    def best(self, tied: TieOrder, depth: int, rows: Ints, places: Ints) -> Best:
+    def best(
+        self, tied: TieOrder, depth: int, rows: Ints, places: Ints, fill: bool = True
+    ) -> BestDocuments:
         """The best documents of each query, and the ranks of wanted ones.
 
         Args:
             tied: order of equally scored documents.
             depth: how many of each query; no more than there are.
             rows, places: (w,) query, ascending, and place of each wanted document.
+            fill: not read: all documents have a score.
 
         Raises:
             InputError: the GPU's memory does not suffice for one query.
         """
         count = len(self.queries)
         docs = self.docs()
-        best = Best(
-            docs.empty((count, depth), np.int32), docs.empty((count, depth), np.float32),
-            np.empty(len(rows), np.int64), np.empty(len(rows), np.int64),
-        )  # fmt: skip
+        documents: Any = docs.empty((count, depth), np.int32)
+        scores = docs.empty((count, depth), np.float32)
+        ranks, above = np.empty((2, len(rows)), np.int64)
         order = docs.tied(tied)
 
         def part(first: int, last: int) -> None:
             begin, end = np.searchsorted(rows, [first, last])
             block_pairs = rows[begin:end] - first, places[begin:end]
             search = SearchPass(docs, self.queries[first:last], order, depth, *block_pairs)
-            search.best(best.places[first:last], best.scores[first:last])
-            best.ranks[begin:end], best.above[begin:end] = search.ranks()
+            search.best(documents[first:last], scores[first:last])
+            ranks[begin:end], above[begin:end] = search.ranks()
 
         for first in range(0, count, QUERIES):
             in_halves(part, first, min(count, first + QUERIES), "the queries of a search")
-        return best
+        return BestDocuments(documents, scores, ranks, above)
 
 
 def searching(

@@ -27,7 +27,7 @@ _PAIRS = 1 << 16
 _DEEP = 64
 
 
-class Asked(NamedTuple):
+class GpuQueries(NamedTuple):
     """Queries on the GPU.
 
     Attributes:
@@ -103,7 +103,7 @@ class GpuVectors:
         for first in range(0, len(self._full), _ROWS):
             yield first, self._full[first : first + _ROWS].to(self.device).double()
 
-    def ask(self, queries: Vectors) -> Asked:
+    def ask(self, queries: Vectors) -> GpuQueries:
         """Queries that are to be compared."""
         import torch
 
@@ -124,7 +124,7 @@ class GpuVectors:
         scales = scales * self._scale
         # A score so small that it has few digits is rounded by up to half the least of them.
         wrong = wrong + scales * 2.0**-149
-        return Asked(full, half, scales, wrong.float() * (1 + 2**-20))
+        return GpuQueries(full, half, scales, wrong.float() * (1 + 2**-20))
 
     def sample(self, count: int) -> Any:
         """(n, dimensions) halves of some documents from everywhere."""
@@ -170,7 +170,7 @@ class GpuVectors:
             yield first, buffers[number % 2][: min(rows, len(self) - first)]
             used.append(current.record_event())
 
-    def exact(self, queries: Asked, rows: Any, places: Any) -> Any:
+    def exact(self, queries: GpuQueries, rows: Any, places: Any) -> Any:
         """(n,) scores of pairs in single precision, computed in double precision."""
         import torch
 

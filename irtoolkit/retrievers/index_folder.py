@@ -13,9 +13,9 @@ from irtoolkit.base.files import sha256
 from irtoolkit.base.locks import locked
 from irtoolkit.base.remote import files_under
 from irtoolkit.indexes import manifest as manifests
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat
-from irtoolkit.indexes.manifest import Manifest, Source
+from irtoolkit.indexes.manifest import DocumentSource, Manifest
 from irtoolkit.indexes.shards import DELETED, SHARDS, OpenShard, deleted, opened
 
 # Where irtoolkit's cache keeps indexes.
@@ -175,7 +175,7 @@ def _is_own(name: str) -> bool:
     return name in _OWN or (name.startswith(f".{manifests.NAME}.") and name.endswith(".tmp"))
 
 
-def check_unchanged(manifest: Manifest, source: Source, folder: Path) -> None:
+def check_unchanged(manifest: Manifest, source: DocumentSource, folder: Path) -> None:
     """Raises InputError for an index of other documents than those of a source."""
     if not manifest.sources or any(recorded.is_same(source) for recorded in manifest.sources):
         return

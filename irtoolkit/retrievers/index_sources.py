@@ -19,7 +19,7 @@ from irtoolkit.datasets.novels import LENGTH
 from irtoolkit.datasets.text_file import is_text_file
 from irtoolkit.engines.engine import current
 from irtoolkit.indexes import writer
-from irtoolkit.indexes.manifest import Source
+from irtoolkit.indexes.manifest import DocumentSource
 from irtoolkit.indexes.parallel import by_workers
 from irtoolkit.retrievers.sent import Sent
 from irtoolkit.retrievers.texts import BLOCK_DOCS, text_batches
@@ -61,7 +61,7 @@ class DatasetBlocks:
             yield writer.DocumentBlock(ids, texts)
 
 
-def reading_of(data: Dataset, source: Source, view: str) -> writer.Reading:
+def reading_of(data: Dataset, source: DocumentSource, view: str) -> writer.Reading:
     """The documents of a dataset, to be put into an index."""
     blocks = DatasetBlocks(data, view, _READ_DOCS, BLOCK_DOCS)
     count: Callable[[], int] | None = getattr(data, "docs_count", None)
@@ -108,7 +108,7 @@ def put_documents(
     writer.put(target, reading, make, progress=progress, entries=entries)
 
 
-def source_of(data: Dataset, view: str) -> Source:
+def source_of(data: Dataset, view: str) -> DocumentSource:
     """Where documents come from, with a hash of what they are.
 
     They are read for it where nothing else tells whether they have changed.
@@ -127,7 +127,7 @@ def source_of(data: Dataset, view: str) -> Source:
                 line = "\x1f".join((doc_id, *segments, "\x1e"))
                 digest.update(line.encode(errors="surrogatepass"))
         key = f"texts-{digest.hexdigest()[:40]}"
-    return Source(data.id, key)
+    return DocumentSource(data.id, key)
 
 
 def dataset_with(data: Any, sentences: int | None = None) -> Dataset:

@@ -10,7 +10,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Segments, Singles
-from irtoolkit.indexes.comparison import Comparison
+from irtoolkit.indexes.comparison import VectorComparison
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.vectors import runs_of_texts
 from irtoolkit.models.encoder import Encoder
@@ -110,10 +110,14 @@ class Late(ModelBiEncoder):
 
         return chosen
 
-    def comparison(self, encoder: Encoder) -> Comparison:
-        return Comparison("dot", total=True, average=encoder.similarity_of_model == "meanmaxsim")
+    def comparison(self, encoder: Encoder) -> VectorComparison:
+        return VectorComparison(
+            "dot", total=True, average=encoder.similarity_of_model == "meanmaxsim"
+        )
 
-    def compared(self, read: Read, doc: Ints, doc_ids: Ids, comparison: Comparison) -> Compare:
+    def compared(
+        self, read: Read, doc: Ints, doc_ids: Ids, comparison: VectorComparison
+    ) -> Compare:
         device = torch_device(self.device)
         if device == "cpu":
             return super().compared(read, doc, doc_ids, comparison)
@@ -140,7 +144,7 @@ class TokensOnGpu:
     """
 
     def __init__(
-        self, read: Read, doc: Ints, comparison: Comparison, device: str, half: bool
+        self, read: Read, doc: Ints, comparison: VectorComparison, device: str, half: bool
     ) -> None:
         self._read, self._how, self._device, self._half = read, comparison, device, half
         self._parts = [doc[first : first + DOCS] for first in range(0, len(doc), DOCS)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,13 +20,15 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Segments
 from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.index_format import IndexFormat
+from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.search import PostingsSearch
 from irtoolkit.retrievers.base import Ask, Retriever, Scorer
 from irtoolkit.retrievers.bm25_forms import FORMS, BM25Weighting, Lengths
 from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.term_index import term_index
-from irtoolkit.retrievers.weighted_postings import WeightedIndex
+from irtoolkit.retrievers.weighted_postings import WeightedSearcher
 
 # The settings that say how texts become terms.
 ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
@@ -95,17 +97,26 @@ class Lexical(Retriever):
         return terms
 
     def weighting(self) -> Weighting:
-        """Returns the formula, where scores are sums of term weights; else see `postings_format`."""
+        """Returns the formula, where scores are sums of term weights; else see `postings`."""
         raise NotImplementedError
 
-    def postings_format(self) -> PostingsIndex:
-        """Returns how its documents become postings, and what searches them."""
-        return WeightedIndex(self)
+    def postings(self, shards: Sequence[PostingsShard], first: int = 0) -> Any:
+        """Returns shards of postings as one; `first` is the number of their first document."""
+        return PostingsSearch(shards, first)
+
+    def searcher(self, shards: Any, counting: Any = None) -> Any:
+        """Returns what searches shards of postings.
+
+        Args:
+            shards: as `postings` gives them, here or in workers.
+            counting: what counts the terms that weigh them; by default the shards.
+        """
+        return WeightedSearcher(self.settings(), self.weighting(), shards, counting)
 
     def index_format(self) -> IndexFormat | None:
         cls = type(self)
         is_indexed = cls.scorer is Lexical.scorer and cls.prepare is Lexical.prepare
-        return self.postings_format() if is_indexed else None
+        return PostingsIndex(self) if is_indexed else None
 
     def indexed(self) -> Lexical:
         """A retriever that keeps an index, in the cache, of the same terms."""
@@ -114,10 +125,6 @@ class Lexical(Retriever):
             if self.index_format()
             else BM25(**{name: getattr(self, name) for name in ANALYSIS})
         )
-
-    def outside(self, task: Task) -> Any:
-        """Statistics of other texts than the documents', which then weigh the terms."""
-        return None
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterable[Segments]:
         """The documents as they are indexed."""
@@ -204,7 +211,12 @@ class QueryLikelihood(Lexical):
     mu: float = 1000.0
     lam: float = 0.1
 
-    def postings_format(self) -> PostingsIndex:
-        from irtoolkit.retrievers.scanned_postings import LikelihoodIndex
+    def postings(self, shards: Sequence[PostingsShard], first: int = 0) -> Any:
+        from irtoolkit.retrievers.scanned_postings import LikelihoodShards
 
-        return LikelihoodIndex(self)
+        return LikelihoodShards(shards, first, self.mu if self.smoothing == "dirichlet" else None)
+
+    def searcher(self, shards: Any, counting: Any = None) -> Any:
+        from irtoolkit.retrievers.scanned_postings import LikelihoodSearcher
+
+        return LikelihoodSearcher(self.settings(), shards, counting)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, Singles, id_array
-from irtoolkit.indexes.nearest import Best
+from irtoolkit.indexes.nearest import BestDocuments
 from irtoolkit.retrievers.base import ScoreMatrix, SearchedBlock
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
-from irtoolkit.runs.order import Ties, TopDocuments, by_id, separate
+from irtoolkit.runs.order import Ties, by_id
 from irtoolkit.runs.top_k import TieOrder, before, top_k
 
 # Ids that are read in the time of one search among sorted ids.
@@ -28,6 +27,20 @@ _FEW = 8
 LocatedRank = tuple[int, int, int, int]
 
 
+class RankedAs(NamedTuple):
+    """How a task is ranked; see `irtoolkit.retrievers.engine.rank_and_locate`.
+
+    Attributes:
+        id_keys: (D,) keys of the task's documents.
+    """
+
+    id_keys: Ints
+    relevant: Mapping[str, Collection[str]]
+    ties: Ties
+    depth: int | None
+    fill: bool
+
+
 class RankingRows(NamedTuple):
     """The rows of some queries.
 
@@ -35,12 +48,14 @@ class RankingRows(NamedTuple):
         queries: (q,) places of the queries in ascending order.
         counts: (q,) how many rows each has.
         docs, scores: the rows of one query after those of another.
+        located: the ranks of wanted documents.
     """
 
     queries: Ints
     counts: Ints
     docs: NDArray[np.int32]
     scores: Singles
+    located: list[LocatedRank]
 
 
 class CandidateSet:
@@ -70,11 +85,20 @@ class CandidateSet:
 
 
 class Listing:
-    """The rows of a run, which are filled in block by block."""
+    """The rows of a run and exact ranks, which are filled in block by block.
 
-    def __init__(self, task: Task, id_keys: Ints, ties: Ties, depth: int | None) -> None:
-        """`id_keys` are the keys of the task's documents."""
-        self._task, self._keys, self._ties, self._depth = task, id_keys, ties, depth
+    Args:
+        task: its queries and documents.
+        ranked: how they are ranked.
+
+    Attributes:
+        locator: the exact ranks.
+    """
+
+    def __init__(self, task: Task, ranked: RankedAs) -> None:
+        self._task, self._keys, self._ties = task, ranked.id_keys, ranked.ties
+        self._depth = depth = ranked.depth
+        self.locator = Locator(task, ranked)
         self._counts = np.zeros(len(task.query_ids), dtype=np.int64)
         for group in task.groups:
             self._counts[group.queries] = min(len(group.docs), depth or len(group.docs))
@@ -92,31 +116,29 @@ class Listing:
         self.place(queries, candidates, *top_k(scores, candidates.tied, self._depth))
 
     def search(
-        self,
-        queries: Ints,
-        candidates: CandidateSet,
-        searched: SearchedBlock,
-        targets: tuple[Ints, Ints],
-    ) -> Best:
-        """Lists the best documents of some queries by a search, and returns them with the target ranks."""
-        best: Best = searched.best(candidates.tied, self.depth(candidates), *targets)
-        self.place(queries, candidates, best.places.astype(np.int64), best.scores)
+        self, queries: Ints, candidates: CandidateSet, searched: SearchedBlock, fill: bool
+    ) -> BestDocuments:
+        """Lists and locates documents of some queries by a search, and returns what it found."""
+        rows, wanted = self.locator.targets(queries, candidates)
+        best = searched.best(candidates.tied, self.depth(candidates), rows, wanted, fill)
+        if (best.places >= 0).all():
+            self.place(queries, candidates, best.places.astype(np.int64), best.scores)
+        else:
+            for row, places in enumerate(best.places):
+                filled = places[None, places >= 0]
+                scores = best.scores[row : row + 1, : filled.shape[1]]
+                self.place(queries[row : row + 1], candidates, filled, scores)
+        ranks, above = best.ranks, best.above
+        self.locator.located += _located(queries[rows], candidates.docs[wanted], ranks, above + 1)
         return best
 
     def depth(self, candidates: CandidateSet) -> int:
         """How many of some candidates are listed, at most."""
         return min(len(candidates), self._depth or len(candidates))
 
-    def takes_first(self, candidates: int) -> bool:
-        """Whether the best of so many candidates may be listed without the scores of all."""
-        return self._ties == "trec" and self.is_short(candidates)
-
-    def first(self, queries: Ints, candidates: CandidateSet, best: TopDocuments) -> None:
-        """Lists the best documents of some queries, given their places."""
-        for query, (begin, end) in zip(queries, pairwise(best.offsets.tolist()), strict=True):
-            places = best.documents[begin:end]
-            scores = separate(best.scores[begin:end], candidates.tied.id_keys[places])
-            self.place(np.array([query]), candidates, places[None], scores[None])
+    def may_search(self, candidates: CandidateSet, searched: SearchedBlock) -> bool:
+        """Whether documents may be listed by a search."""
+        return self._ties in searched.ties and self.is_short(len(candidates))
 
     def is_short(self, candidates: int) -> bool:
         """Whether so few of so many candidates are listed that they need not all be scored here."""
@@ -144,12 +166,13 @@ class Listing:
         self._docs[positions], self._scores[positions] = rows.docs, rows.scores
         self._short = self._short or bool((self._counts[rows.queries] > rows.counts).any())
         self._counts[rows.queries] = rows.counts
+        self.locator.located += rows.located
 
     def rows(self) -> RankingRows:
         """All that was listed, of the queries that have candidates."""
         queries = np.flatnonzero(np.diff(self._offsets))
         _, docs, scores = self._listed()
-        return RankingRows(queries, self._counts[queries], docs, scores)
+        return RankingRows(queries, self._counts[queries], docs, scores, self.locator.located)
 
     def run(self, tag: str) -> Run:
         """The run of all that was listed."""
@@ -170,16 +193,17 @@ class Listing:
 
 
 class Locator:
-    """Finds the exact ranks of wanted documents in blocks of scores."""
+    """Finds the exact ranks of wanted documents in blocks of scores.
 
-    def __init__(
-        self, task: Task, relevant: Mapping[str, Collection[str]], id_keys: Ints, ties: Ties
-    ) -> None:
-        self.found: list[LocatedRank] = []
-        self._task, self._ties = task, ties
-        index = _places_of(
-            {doc_id for doc_ids in relevant.values() for doc_id in doc_ids}, task, id_keys
-        )
+    Attributes:
+        located: what has been found.
+    """
+
+    def __init__(self, task: Task, ranked: RankedAs) -> None:
+        self.located: list[LocatedRank] = []
+        self._task, self._ties, relevant = task, ranked.ties, ranked.relevant
+        doc_ids = {doc_id for query_id in task.query_ids for doc_id in relevant.get(query_id, ())}
+        index = _places_of(doc_ids, task, ranked.id_keys)
         self._wanted = {
             query: [index[doc_id] for doc_id in relevant.get(query_id, ()) if doc_id in index]
             for query, query_id in enumerate(task.query_ids)
@@ -188,12 +212,12 @@ class Locator:
     def find(
         self, queries: Ints, candidates: CandidateSet, scores: ScoreMatrix
     ) -> list[LocatedRank]:
-        """The ranks of wanted documents, given (q, c) scores."""
+        """Returns the ranks of wanted documents, given (q, c) scores."""
         rows, positions = self.targets(queries, candidates)
         if not len(rows):
             return []
         ranks, best = before(scores, candidates.tied, rows, positions)
-        return self.located(queries[rows], candidates.docs[positions], ranks + 1, best + 1)
+        return _located(queries[rows], candidates.docs[positions], ranks + 1, best + 1)
 
     def targets(self, queries: Ints, candidates: CandidateSet) -> tuple[Ints, Ints]:
         """(n,) the row of each wanted document that is a candidate of some queries, and its place."""
@@ -207,24 +231,19 @@ class Locator:
         is_candidate = candidates.docs[positions] == golds
         return rows[is_candidate], positions[is_candidate]
 
-    def located(self, queries: Ints, docs: Ints, ranks: Ints, best: Ints) -> list[LocatedRank]:
-        """Returns ranks as `take` takes them, and the best ranks among equal scores."""
-        columns = (queries, docs, ranks, best)
-        return list(zip(*(column.tolist() for column in columns), strict=True))
-
-    def take(self, ranks: list[LocatedRank]) -> None:
-        """Adds ranks."""
-        self.found += ranks
-
     @property
     def ranks(self) -> Ranks:
         """Query id to document id to rank, of all that has been found."""
         by_query: Ranks = {}
-        for query, doc, rank, best in self.found:
+        for query, doc, rank, best in self.located:
             docs = by_query.setdefault(self._task.query_ids[query], {})
             tied = self._ties == "best"
             docs[self._task.doc_ids[doc]] = TiedRank(rank, best) if tied else rank
         return by_query
+
+
+def _located(*columns: Ints) -> list[LocatedRank]:
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _places_of(doc_ids: Collection[str], task: Task, id_keys: Ints) -> dict[str, int]:

@@ -17,7 +17,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.base.languages import EAST_RANGES, SOUTHEAST_RANGES
 from irtoolkit.retrievers._faded import FadedTerms
-from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, is_listed, keep_last
+from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, is_searched, keep_last
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import Task
 
@@ -83,7 +83,7 @@ class BM25Nearby(FadedTerms, BM25):
 
                 def score(query: Ints) -> Matches:
                     scored: Any = block(query)
-                    matches = scored.every() if is_listed(scored) else scored
+                    matches: Any = scored.every() if is_searched(scored) else scored
                     scores = with_evidence(matches.scores, counts, self.weight)
                     return Matches(scores, matches.shared)
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers._search_client import Client, RefusedError
+from irtoolkit.retrievers._search_client import Client, RefusedError, secret, unanswered
 from irtoolkit.retrievers._search_server import SearchServer
-from irtoolkit.retrievers._server_errors import secret, unanswered
 
 # OpenSearch's names of similarities, and the scripts that compute their scores.
 _SIMILARITIES = {"cosine": "cosinesimil", "dot": "innerproduct", "l2": "l2"}

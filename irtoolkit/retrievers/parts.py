@@ -1,34 +1,46 @@
-"""Scoring the parts of a task: each some queries of a group, against all of its candidates."""
+"""Scoring the parts of a task, here or in workers: each some queries of a group, against all of its candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.rows import by_rows
+from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import (
     Block,
     Hits,
-    ListedBlock,
     Matches,
+    Retriever,
     Scored,
     ScoreMatrix,
     Scorer,
-    SearchedBlock,
-    is_listed,
     is_searched,
     scores_of,
 )
-from irtoolkit.retrievers.listing import CandidateSet, Listing, LocatedRank, Locator
+from irtoolkit.retrievers.listing import (
+    CandidateSet,
+    Listing,
+    LocatedRank,
+    RankedAs,
+    RankingRows,
+)
+from irtoolkit.retrievers.sent import Sent, check_same_cache, shares_cache
 from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs.top_k import first_unwritable
 
 # Scores of a block that are looked through at once: 2^20 floats are 4 MiB.
 SCANNED_CELLS = 1 << 20
+# Bundles for each worker: a node that is slower than others does fewer of them.
+_BUNDLES = 4
 
 
 class NotFiniteError(InputError):
@@ -64,66 +76,51 @@ class Ranker:
         self._candidates: CandidateSet | None = None
 
     def rank(
-        self,
-        parts: Sequence[QueryPart],
-        listing: Listing,
-        locate: Locator,
-        done: Callable[[int], object],
+        self, parts: Sequence[QueryPart], listing: Listing, done: Callable[[int], object]
     ) -> None:
         """Ranks some parts in order.
 
         Args:
             parts: best those of one group after another, whose candidates are prepared once.
-            listing, locate: take what is found.
+            listing: takes what is found.
             done: called with the number of queries after each part.
         """
         for part in parts:
-            group = self._task.groups[part.group]
-            queries = group.queries[part.start : part.stop]
+            queries = self._task.groups[part.group].queries[part.start : part.stop]
             block, candidates = self._prepared(part.group, listing)
-            scored = block(queries)
-            is_first = is_listed(scored) and listing.takes_first(len(candidates))
-            if is_listed(scored) and is_first:
-                self._first(queries, candidates, scored, listing, locate)
-            else:
-                self._rank(queries, candidates, scored, listing, locate)
+            self._rank(queries, candidates, block(queries), listing)
             done(len(queries))
 
     def _rank(
-        self,
-        queries: Ints,
-        candidates: CandidateSet,
-        scored: Scored,
-        listing: Listing,
-        locate: Locator,
+        self, queries: Ints, candidates: CandidateSet, scored: Scored, listing: Listing
     ) -> None:
         """Lists and locates the documents of some queries, given what scores them."""
-        if is_listed(scored):
+        if is_searched(scored):
+            if listing.may_search(candidates, scored):
+                best = listing.search(queries, candidates, scored, self._fill)
+                self._check_finite(queries, candidates, best.scores, best.places)
+                return
             scored = scored.every()
-        if is_searched(scored) and listing.is_short(len(candidates)):
-            self._search(queries, candidates, scored, listing, locate)
-        elif isinstance(scored, Hits):
+        if isinstance(scored, Hits):
             for row, (places, scores) in enumerate(zip(scored.places, scored.scores, strict=True)):
                 hits = listing.candidates(candidates.docs[places[places >= 0]])
-                row_scores = scores[places >= 0][None, :]
-                self._use(queries[row : row + 1], hits, row_scores, listing, locate)
+                self._use(queries[row : row + 1], hits, scores[places >= 0][None, :], listing)
         elif isinstance(scored, Matches) and not self._fill:
             for row, is_shared in enumerate(scored.shared()):
                 matches = listing.candidates(candidates.docs[is_shared])
-                listing.add(
-                    queries[row : row + 1], matches, scored.scores[row : row + 1, is_shared]
-                )
-            self._use(queries, candidates, scored.scores, None, locate)
+                scores = scored.scores[row : row + 1, is_shared]
+                listing.add(queries[row : row + 1], matches, scores)
+            self._use(queries, candidates, scored.scores, listing, listed=False)
         else:
-            self._use(queries, candidates, scores_of(scored), listing, locate)
+            self._use(queries, candidates, scores_of(scored), listing)
 
     def _use(
         self,
         queries: Ints,
         candidates: CandidateSet,
         scores: ScoreMatrix,
-        listing: Listing | None,
-        locate: Locator,
+        listing: Listing,
+        listed: bool = True,
     ) -> None:
         """Locates and perhaps lists the documents of some queries, given their scores."""
         # Few rows at a time stay in a core's cache while they are looked through.
@@ -133,56 +130,30 @@ class Ranker:
             ranks = []
             for start in range(rows.start, rows.stop, step):
                 part = slice(start, min(start + step, rows.stop))
-                bad = first_unwritable(scores[part])
-                if bad is not None:
-                    row, position = bad
-                    doc, score = candidates.docs[position], scores[part][bad]
-                    _raise_score(self._task, queries[part][row], doc, score)
-                if listing is not None:
+                self._check_finite(queries[part], candidates, scores[part])
+                if listed:
                     listing.add(queries[part], candidates, scores[part])
-                ranks += locate.find(queries[part], candidates, scores[part])
+                ranks += listing.locator.find(queries[part], candidates, scores[part])
             return ranks
 
         for ranks in by_rows(use, scores):
-            locate.take(ranks)
+            listing.locator.located += ranks
 
-    def _search(
-        self,
-        queries: Ints,
-        candidates: CandidateSet,
-        searched: SearchedBlock,
-        listing: Listing,
-        locate: Locator,
+    def _check_finite(
+        self, queries: Ints, candidates: CandidateSet, scores: Any, places: Any = None
     ) -> None:
-        """Lists and locates documents that a search finds."""
-        docs, (rows, places) = candidates.docs, locate.targets(queries, candidates)
-        best = listing.search(queries, candidates, searched, (rows, places))
-        bad = first_unwritable(best.scores)
-        if bad is not None:
-            _raise_score(self._task, queries[bad[0]], docs[best.places[bad]], best.scores[bad])
-        locate.take(locate.located(queries[rows], docs[places], best.ranks, best.above + 1))
+        """Raises NotFiniteError for a score that cannot be written.
 
-    def _first(
-        self,
-        queries: Ints,
-        candidates: CandidateSet,
-        listed: ListedBlock,
-        listing: Listing,
-        locate: Locator,
-    ) -> None:
-        """Lists and locates documents that an index lists."""
-        docs = candidates.docs
-        best = listed.first(listing.depth(candidates), self._fill)
-        bad = first_unwritable(best.scores[None])
+        Args:
+            queries: (q,) the queries.
+            candidates: their candidates.
+            scores: (q, k) of some candidates, by default of all.
+            places: (q, k) which candidates these are.
+        """
+        bad = first_unwritable(scores)
         if bad is not None:
-            query = int(np.searchsorted(best.offsets, bad[1], side="right")) - 1
-            position = best.documents[bad[1]]
-            _raise_score(self._task, queries[query], docs[position], best.scores[bad[1]])
-        listing.first(queries, candidates, best)
-        rows, places = locate.targets(queries, candidates)
-        if len(rows):
-            ranks = listed.ranks(rows, places)
-            locate.take(locate.located(queries[rows], docs[places], ranks, ranks))
+            doc = candidates.docs[bad[1] if places is None else places[bad]]
+            _raise_score(self._task, queries[bad[0]], doc, scores[bad])
 
     def _prepared(self, number: int, listing: Listing) -> tuple[Block, CandidateSet]:
         """Returns what scores a group, and its candidates; those of the last group are remembered."""
@@ -209,3 +180,83 @@ def _raise_score(task: Task, query: int, doc: int, score: float) -> NoReturn:
         f" is {score}, which is no finite single-precision number",
         remedy="the model's weights or the texts are damaged",
     )
+
+
+@dataclass(eq=False)
+class RankParts:
+    """Ranks some parts of a task in a worker, which prepares the documents once for all.
+
+    Attributes:
+        task, retriever: the task, and what scores it.
+        ranked: how it is ranked.
+    """
+
+    task: Task
+    retriever: Retriever
+    ranked: RankedAs
+    _sent: Sent = field(init=False, repr=False)
+    _cache: str = field(init=False, repr=False)
+    _ranker: Ranker | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self._sent = Sent.of(self.retriever)
+        self.retriever = self._sent.retriever
+        self._cache = shares_cache(self.retriever)
+
+    def __call__(self, parts: Sequence[QueryPart]) -> RankingRows:
+        if self._ranker is None:
+            retriever = self._sent.here()
+            check_same_cache(retriever, self._cache)
+            with _unheard(retriever.stores() != "nothing"):
+                scorer = retriever.scorer(self.task)
+            self._ranker = Ranker(self.task, scorer, self.ranked.fill)
+        task = replace(self.task, groups=tuple(self._group(part) for part in parts))
+        queries = np.concatenate([group.queries for group in task.groups])
+        wanted = {query: self.ranked.relevant.get(query, ()) for query in task.query_ids[queries]}
+        listing = Listing(task, self.ranked._replace(relevant=wanted))
+        self._ranker.rank(parts, listing, lambda count: None)
+        return listing.rows()
+
+    def _group(self, part: QueryPart) -> QueryGroup:
+        group = self.task.groups[part.group]
+        return QueryGroup(group.queries[part.start : part.stop], group.docs)
+
+
+@contextmanager
+def _unheard(prepared: bool) -> Iterator[None]:
+    """Keeps what is logged from users who have seen it when the driver prepared the same."""
+    before = logging.root.manager.disable
+    if prepared:
+        logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+def spread(
+    work: RankParts, parts: Sequence[QueryPart], listing: Listing, done: Callable[[int], object]
+) -> None:
+    """Ranks parts over the current engine, and gathers what workers have found.
+
+    Args:
+        work: ranks the parts.
+        parts: all parts of the task in order.
+        listing: takes what is found.
+        done: called with the number of queries of each bundle of parts that is done.
+    """
+    engine, retriever = current(), work.retriever
+    gpus = float(retriever.computed().get("device", "cpu") != "cpu")
+    for rows in engine.map(work, bundled(work.task, parts, engine.workers * _BUNDLES), gpus=gpus):
+        listing.put(rows)
+        done(len(rows.queries))
+
+
+def bundled(task: Task, parts: Sequence[QueryPart], count: int) -> list[tuple[QueryPart, ...]]:
+    """Parts in about so many bundles of like cost, in order: parts of a group stay together."""
+    cells = [(part.stop - part.start) * len(task.groups[part.group].docs) for part in parts]
+    ends = np.cumsum(cells)
+    number = (ends - 1) * count // ends[-1]
+    cuts = np.flatnonzero(np.diff(number)) + 1
+    bounds = [0, *cuts.tolist(), len(parts)]
+    return [tuple(parts[a:b]) for a, b in pairwise(bounds)]

@@ -14,9 +14,9 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Floats, Ints, Singles
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.index_format import IndexFormat
-from irtoolkit.indexes.rounding import Stored
+from irtoolkit.indexes.rounding import VectorPrecision
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.models.presets import Kind
 from irtoolkit.models.shards import Encodings
@@ -162,7 +162,7 @@ class Plaid(Late):
         if len(places) <= self.hits:
             return places
         vectors, starts = index.vectors(places)
-        approximate = _scores((vectors, starts), query, Comparison("dot", total=True))
+        approximate = _scores((vectors, starts), query, VectorComparison("dot", total=True))
         return _best(places, approximate, self.hits, keys)
 
     def _probed(self, index: Residuals, near: Singles, live: Any) -> Ints:
@@ -187,7 +187,10 @@ class Plaid(Late):
 
 
 def _scores(
-    docs: tuple[Singles, Ints], query: Singles, comparison: Comparison, stored: Stored = "fp32"
+    docs: tuple[Singles, Ints],
+    query: Singles,
+    comparison: VectorComparison,
+    stored: VectorPrecision = "fp32",
 ) -> Floats:
     """Returns the scores of documents, given by the vectors of their tokens and where each one's
     begin."""

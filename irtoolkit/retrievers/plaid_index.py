@@ -11,9 +11,14 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
-from irtoolkit.indexes.bounds import check_finite, check_length, check_numbers, check_starts
+from irtoolkit.indexes.bounds import (
+    DamagedIndexError,
+    check_finite,
+    check_length,
+    check_numbers,
+    check_starts,
+)
 from irtoolkit.indexes.comparison import QueryVectors
-from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.strings import mapped
 from irtoolkit.indexes.vector_search import VectorSearch

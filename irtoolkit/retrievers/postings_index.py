@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-import numpy as np
-
 from irtoolkit.base import analysis
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.ids import Ints, Segments
-from irtoolkit.indexes.documents import MemoryDocuments
-from irtoolkit.indexes.index_format import LocalFormat, OpenShard
+from irtoolkit.indexes.index_format import IndexFormat, OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, counted
 from irtoolkit.indexes.sharded import CountedShardSet
@@ -34,14 +32,19 @@ _MATCHED = 1 << 16
 class TermRetriever(Protocol):
     """A retriever that matches terms; see `irtoolkit.retrievers.lexical.Lexical`."""
 
+    @property
+    def statistics(self) -> str: ...
+    def reads_corpus(self) -> bool: ...
+    def indexed(self) -> Any: ...
     def analysis(self, lang: str | None) -> Analysis: ...
     def rewritten(self, texts: Iterable[Segments]) -> Iterable[Segments]: ...
     def rewriting(self) -> dict[str, Any]: ...
-    def settings(self) -> dict[str, Any]: ...
+    def postings(self, shards: Sequence[PostingsShard], first: int = 0) -> Any: ...
+    def searcher(self, shards: Any, counting: Any = None) -> Any: ...
 
 
-class PostingsIndex(LocalFormat):
-    """How retrievers that match terms keep their documents; an `IndexFormat` but for its search.
+class PostingsIndex(IndexFormat):
+    """How retrievers that match terms keep their documents.
 
     Postings are of texts alone: every retriever that makes the same terms of them searches them.
     """
@@ -63,13 +66,7 @@ class PostingsIndex(LocalFormat):
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> Any:
         """Shards of postings as one."""
-        return self.of(
-            [(PostingsShard.load(shard.documents.folder), shard) for shard in shards], first
-        )
-
-    def of(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> Any:
-        """Shards of postings, in memory or mapped, as one."""
-        raise NotImplementedError
+        return self._retriever.postings(list(map(PostingsShard.load, shards)), first)
 
     def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> Any:
         """Returns documents as a shard of postings in memory."""
@@ -79,15 +76,15 @@ class PostingsIndex(LocalFormat):
             stream = iter(texts)
             while block := list(islice(stream, BLOCK)):
                 maker.add(block)
-            shard = maker.made()
+            postings = maker.made()
         finally:
             maker.close()
-        docs = OpenShard(MemoryDocuments(Strings.of(ids)), np.empty(0, np.int64))
-        return self.of([(shard, docs)])
+        shard = PostingsShard(postings, OpenShard.in_memory(Strings.of(ids)))
+        return self._retriever.postings([shard])
 
-    def searcher(self, shards: CountedShardSet, counting: Any = None) -> Any:
-        """Searches shards of postings with the statistics of `counting`, by default their own."""
-        raise NotImplementedError
+    def searcher(self, shards: CountedShardSet) -> Any:
+        """Returns what searches shards of postings."""
+        return self._retriever.searcher(shards)
 
     def maker(self, memory: int) -> PostingsMaker:
         """Makes shards of postings."""
@@ -102,9 +99,7 @@ class PostingsIndex(LocalFormat):
         """Writes the postings of all documents as one shard."""
         from irtoolkit.indexes.merging import merge_postings
 
-        merge_postings(
-            [PostingsShard.load(shard.documents.folder) for shard in shards], places, folder
-        )
+        merge_postings(list(map(PostingsShard.load, shards)), places, folder)
 
 
 class PostingsSearcher:
@@ -123,7 +118,6 @@ class PostingsSearcher:
         self._tokenizer = analysis_settings.tokenizer
         self._analyze = analysis.analyzer(*analysis_settings)
         self._is_english = analysis_settings.stop != "none" or analysis_settings.stem == "porter"
-        self._settings = settings
         self.shards: CountedShardSet = shards
         self.counting: Any = shards if counting is None else counting
 
@@ -145,7 +139,9 @@ class PostingsSearcher:
 
     def over(self, shards: CountedShardSet, counting: Any) -> Self:
         """Returns what searches other shards with the same settings."""
-        return type(self)(self._settings, shards, counting)
+        searcher = copy(self)
+        searcher.shards, searcher.counting = shards, shards if counting is None else counting
+        return searcher
 
     def every(self, terms: CountedQueries) -> Matches:
         """The score of every document for each query."""

@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.retrievers._qdrant import QdrantCollection
 from irtoolkit.retrievers._qdrant_index import QdrantIndex
+from irtoolkit.retrievers._search_client import secret
 from irtoolkit.retrievers._server_contents import Contents
-from irtoolkit.retrievers._server_errors import secret
 from irtoolkit.retrievers._servers import ServerIndex, ServerRetriever
 from irtoolkit.retrievers.neural import encoder_of
 from irtoolkit.retrievers.task import Task

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.counting import Postings
-from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard
-from irtoolkit.indexes.searched_shard import SearchedShard
 from irtoolkit.indexes.sharded import CountedShardSet, Targets
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher
+from irtoolkit.retrievers.postings_index import PostingsSearcher
 from irtoolkit.runs.order import TopDocuments
 
 # Numbers that a class of postings may have, so that damage does not lead out of a table.
@@ -53,23 +51,6 @@ class ScannedPostings(Postings):
         return scan.before(scanned, targets)
 
 
-class LikelihoodIndex(PostingsIndex):
-    """How query likelihood keeps its documents; an `IndexFormat`."""
-
-    def of(
-        self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
-    ) -> LikelihoodShards:
-        """Shards of postings as one."""
-        likelihood = LikelihoodShards(shards, first)
-        settings = self._retriever.settings()
-        likelihood.mu = settings["mu"] if settings["smoothing"] == "dirichlet" else None
-        return likelihood
-
-    def searcher(self, shards: CountedShardSet, counting: Any = None) -> LikelihoodSearcher:
-        """Searches shards of postings."""
-        return LikelihoodSearcher(self._retriever.settings(), shards, counting)
-
-
 class Occurrences(NamedTuple):
     """How often terms occur in some shards; in more shards it is the sum.
 
@@ -91,11 +72,16 @@ class Occurrences(NamedTuple):
 class LikelihoodShards(ScannedPostings):
     """Shards of postings under query likelihood; a `ShardSet`.
 
-    Attributes:
+    Args:
+        shards, first: see `Postings`.
         mu: of Dirichlet smoothing; None without.
     """
 
-    mu: float | None = None
+    def __init__(
+        self, shards: Sequence[PostingsShard], first: int = 0, mu: float | None = None
+    ) -> None:
+        super().__init__(shards, first)
+        self.mu = mu
 
     def subset(self, documents: Ints, terms: Strings | None = None) -> Self:
         """Returns some documents as shards of their own; see `Postings.subset`."""
@@ -107,14 +93,12 @@ class LikelihoodShards(ScannedPostings):
     def _scan(self) -> PostingsScan:
         if self.mu is None:
             scanned = [
-                scanned_shard(part, part.shard.class_counts / part.shard.class_lengths, np.empty(0))
+                scanned_shard(part, part.class_counts / part.class_lengths, np.empty(0))
                 for part in self.parts
             ]
         else:
             scanned = [
-                scanned_shard(
-                    part, part.shard.class_counts, -np.log(np.asarray(part.shard.lengths) + self.mu)
-                )
+                scanned_shard(part, part.class_counts, -np.log(np.asarray(part.lengths) + self.mu))
                 for part in self.parts
             ]
         return PostingsScan(scanned, "logarithm", first=int(self.bases[0]))
@@ -127,15 +111,14 @@ class LikelihoodShards(ScannedPostings):
         """Returns how often some terms occur in all documents."""
         occurrences = np.zeros(len(terms), np.int64)
         for part in self.parts:
-            shard = part.shard
-            for row, number in enumerate(shard.terms.places(terms).tolist()):
+            for row, number in enumerate(part.terms.places(terms).tolist()):
                 if number >= 0:
-                    postings = slice(shard.starts[number], shard.starts[number + 1])
-                    documents = shard.documents[postings]
+                    postings = slice(part.starts[number], part.starts[number + 1])
+                    documents = part.documents[postings]
                     part.docs.check(documents)
-                    counts = shard.class_counts[shard.classes[postings]]
+                    counts = part.class_counts[part.classes[postings]]
                     occurrences[row] += int(counts[part.live[documents] == 1].sum())
-        return Occurrences(self.tokens, occurrences)
+        return Occurrences(self.totals[0], occurrences)
 
 
 class LikelihoodSearcher(PostingsSearcher):
@@ -181,15 +164,14 @@ class LikelihoodSearcher(PostingsSearcher):
         )
 
 
-def scanned_shard(part: SearchedShard, table: Any, doc_values: Any) -> ScannedShard:
+def scanned_shard(part: PostingsShard, table: Any, doc_values: Any) -> ScannedShard:
     """Returns a shard with the weight of each class, and a number of each document."""
-    shard = part.shard
     classes = np.zeros(max(len(table), _CLASSES))
     classes[: len(table)] = table
     return ScannedShard(
         part.docs,
-        (shard.starts, shard.documents, shard.classes, part.live),
-        lambda terms: shard.terms.places(Strings.of(terms)),
+        part.arrays,
+        lambda terms: part.terms.places(Strings.of(terms)),
         classes,
         np.asarray(doc_values, np.float64),
     )

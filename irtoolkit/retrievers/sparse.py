@@ -2,28 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, Segments
-from irtoolkit.indexes.index_format import IndexFormat
+from irtoolkit.base.ids import Ints, Segments, Singles
+from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts, places_of
+from irtoolkit.indexes.index_format import IndexFormat, OpenShard
+from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard, filled
+from irtoolkit.indexes.sharded import ShardSet
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, keep_last
-from irtoolkit.retrievers.impact_index import (
-    ImpactIndex,
-    Impacts,
-    Weigh,
-    in_memory,
-    weighted_queries,
-)
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
+from irtoolkit.runs.order import TopDocuments
+
+
+class Impacts(NamedTuple):
+    """The terms of some texts, as a model weighs them.
+
+    Attributes:
+        terms, weights: numbers of the terms of all texts end to end, and their weights.
+        counts: how many each text has.
+    """
+
+    terms: Ints
+    weights: Singles
+    counts: Ints
+
+
+# Texts to the weights of their terms.
+Weigh = Callable[[Sequence[Segments]], Impacts]
+
+
+class ImpactsMaker:
+    """Makes shards of term weights.
+
+    Args:
+        weigh: weighs the terms of documents.
+        memory: bytes that a shard may take while it is made.
+    """
+
+    def __init__(self, weigh: Weigh, memory: int) -> None:
+        self._weigh, self._memory = weigh, memory
+
+    def begin(self, folder: Path) -> None:
+        """Begins a shard in a folder."""
+        self._writer = ImpactsWriter(folder)
+
+    def add(self, texts: Sequence[Segments]) -> None:
+        """Takes in the texts of the next documents."""
+        self._writer.add(*self._weigh(texts))
+
+    def is_full(self) -> bool:
+        """Whether the shard takes as much memory as it may."""
+        return self._writer.bytes >= self._memory
+
+    def end(self) -> None:
+        """Writes the arrays of the shard."""
+        self._writer.close()
+
+
+class ImpactIndex(IndexFormat):
+    """How a learned sparse retriever keeps its documents.
+
+    Args:
+        query, document: weigh the terms of texts of each side.
+        settings: everything that decides the weights of documents.
+    """
+
+    kind = "impacts"
+
+    def __init__(self, query: Weigh, document: Weigh, settings: Mapping[str, Any]) -> None:
+        self._query, self._document, self.settings = query, document, settings
+
+    def maker(self, memory: int) -> ImpactsMaker:
+        """Makes shards of term weights."""
+        return ImpactsMaker(self._document, memory)
+
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> PostingsScan:
+        """Shards of term weights as one."""
+        return PostingsScan([_scanned(shard) for shard in shards], "weight", first=first)
+
+    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> PostingsScan:
+        """Returns documents as a shard of term weights in memory."""
+        return in_memory(self._document(list(texts)), ids)
+
+    def searcher(self, shards: ShardSet) -> ImpactSearcher:
+        """Searches shards of term weights."""
+        return ImpactSearcher(self._query, shards)
+
+    def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
+        """Writes the term weights of all documents as one shard."""
+        merge_impacts([ImpactShard(shard.documents.folder) for shard in shards], places, folder)
+
+
+class ImpactSearcher:
+    """Searches kept term weights by the dot product; a `Searcher`.
+
+    Args:
+        weigh: weighs the terms of queries.
+        shards: a `ShardSet` of term weights.
+    """
+
+    def __init__(self, weigh: Weigh, shards: ShardSet) -> None:
+        self._weigh, self.shards = weigh, shards
+
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best documents of each query, among those that share a term with it.
+
+        Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
+        """
+        encoded = self._asked(queries)
+        hits = self.shards.best(encoded, depth)
+        depth = min(depth, self.shards.size)
+        if not fill or (np.diff(hits.offsets) >= depth).all():
+            return hits
+        if hits.scores.min(initial=1) <= 0:
+            # Below a document without a term of the query is one whose weights are negative.
+            return self.shards.best(encoded, depth, fill=True)
+        return filled(hits, depth, self.shards, np.zeros(len(queries)))
+
+    def ranks(
+        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """The exact rank of some documents of each query among all documents, from 1."""
+        return self.shards.ranks(self._asked(queries), documents)
+
+    def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
+        """Nothing: a model's terms need not be words of the text."""
+        return []
+
+    def _asked(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
+        return weighted_queries(self._weigh(queries))
+
+
+def weighted_queries(impacts: Impacts) -> list[ScannedQuery]:
+    """Returns queries as shards of term weights take them."""
+    terms, weights, counts = impacts
+    ends = np.cumsum(counts)
+    queries = []
+    for first, last in zip(ends - counts, ends, strict=True):
+        order = np.argsort(terms[first:last], kind="stable") + first
+        scales = weights[order].astype(np.float64)
+        queries.append(ScannedQuery(terms[order].astype(np.int64), scales, np.ones(len(order))))
+    return queries
+
+
+def in_memory(impacts: Impacts, ids: Sequence[str]) -> PostingsScan:
+    """Returns the term weights of documents as a shard in memory."""
+    order = np.argsort(impacts.terms, kind="stable")
+    terms, frequencies = np.unique(impacts.terms, return_counts=True)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(frequencies)])
+    owners = np.repeat(np.arange(len(ids), dtype=np.int32), impacts.counts)
+    docs = OpenShard.in_memory(Strings.of(ids))
+    arrays = starts, owners[order], impacts.weights.astype(np.float32)[order], docs.live
+    places = partial(places_of, terms.astype(np.int64))
+    return PostingsScan([ScannedShard(docs, arrays, places, np.empty(0), np.empty(0))], "weight")
+
+
+def _scanned(shard: OpenShard) -> ScannedShard:
+    impacts, none = ImpactShard(shard.documents.folder), np.empty(0)
+    impacts.check_documents(len(shard.documents.ids), shard.documents.folder)
+    arrays = impacts.starts, impacts.documents, impacts.weights, shard.live
+    return ScannedShard(shard, arrays, impacts.places, none, none)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from irtoolkit.base.ids import Segments, id_array
 from irtoolkit.base.paths import StrPath, place_of, shown
 from irtoolkit.engines.engine import current
 from irtoolkit.indexes import changes, shards, writer
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat, Searcher
 from irtoolkit.indexes.remote import local_index, verify
 from irtoolkit.indexes.remote_writer import changing
@@ -85,7 +85,7 @@ class StoredIndex(Index):
         if self._settings or not self._is_builders:
             check_same(self.manifest, self._form, self.folder)
         if self._settings:
-            from irtoolkit.retrievers.unread import check_settings_used
+            from irtoolkit.retrievers.settings import check_settings_used
 
             check_settings_used(self.retriever, self._settings)
 

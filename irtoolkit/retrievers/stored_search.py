@@ -9,7 +9,7 @@ from typing import Any
 
 from irtoolkit.base.ids import Segments, distinct_numbers, id_array
 from irtoolkit.base.paths import StrPath
-from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat, Searcher
 from irtoolkit.indexes.manifest import NAME, Manifest
 from irtoolkit.indexes.sharded import ShardSet

@@ -11,7 +11,6 @@ from scipy.sparse import csr_array, hstack
 
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.ids import Ints
-from irtoolkit.indexes.documents import MemoryDocuments
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.shards import OpenShard
@@ -27,7 +26,6 @@ from irtoolkit.retrievers._book_windows import (
 from irtoolkit.retrievers._faded import FadedTerms
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer
 from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood, StatisticsSource
-from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import BLOCK_DOCS
 
@@ -55,15 +53,15 @@ class LexicalSurroundings(Surrounded, FadedTerms, Lexical):
 
     def prepare(self, task: Task) -> Ask:
         retriever, windows = self.on(task.lang), book_windows(task)
-        form, sentences = retriever.postings_format(), _Sentences(retriever, windows.sentences)
-        no_passages = form.searcher(form.of([]))
+        sentences = _Sentences(retriever, windows.sentences)
+        no_passages = retriever.searcher(retriever.postings([]))
         everything = all_windows(task) if self.statistics == "corpus" else None
 
         def ask(query_task: Task) -> Scorer:
             queries = retriever.query_terms(query_task, no_passages)
             counting = {
                 size: None if everything is None
-                else _AllWindows(sentences, form, everything, size, self.columns(sentences, queries))
+                else _AllWindows(sentences, retriever, everything, size, self.columns(sentences, queries))
                 for size, _ in self.shares()
             }  # fmt: skip
 
@@ -74,7 +72,8 @@ class LexicalSurroundings(Surrounded, FadedTerms, Lexical):
                     total, shared = np.zeros((len(query), len(docs))), []
                     for size, share in self.shares():
                         shard = sentences.windows(*windows.ranges(docs, size), columns)
-                        matches = form.searcher(form.of([shard]), counting[size]).every(counted)
+                        postings = retriever.postings([shard])
+                        matches = retriever.searcher(postings, counting[size]).every(counted)
                         total += share * matches.scores
                         shared.append(matches.shared())
                     return Matches(total, lambda: np.any(shared, axis=0))
@@ -138,7 +137,7 @@ class _Sentences:
         self._counts = csr_array((counts, numbers, starts), shape=(len(texts), len(names)))
         self._lengths = np.concatenate([np.empty(0, np.int32), *(part.lengths for part in parts)])
 
-    def windows(self, first: Ints, last: Ints, columns: Ints) -> tuple[PostingsShard, OpenShard]:
+    def windows(self, first: Ints, last: Ints, columns: Ints) -> PostingsShard:
         """Returns windows of sentences as a shard, in which all other terms are one.
 
         Args:
@@ -153,7 +152,7 @@ class _Sentences:
         return _shard(counts, Strings.joined([Strings.of([_OTHERS]), self.terms.taken(columns)]))
 
 
-def _shard(counts: Any, terms: Strings) -> tuple[PostingsShard, OpenShard]:
+def _shard(counts: Any, terms: Strings) -> PostingsShard:
     """Returns (documents, terms) counts as a shard, each of whose postings is a class by itself."""
     counts.eliminate_zeros()
     lengths = np.asarray(counts.sum(axis=1)).ravel()
@@ -166,24 +165,24 @@ def _shard(counts: Any, terms: Strings) -> tuple[PostingsShard, OpenShard]:
         "bounds": np.zeros((len(terms), 4), np.int32),
     }  # fmt: skip
     ids = Strings(np.empty(0, np.uint8), np.zeros(len(lengths) + 1, np.int64))
-    return PostingsShard(terms, arrays), OpenShard(MemoryDocuments(ids), np.empty(0, np.int64))
+    return PostingsShard((terms, arrays), OpenShard.in_memory(ids))
 
 
 class _AllWindows:
     """The statistics of the windows of one size around all passages of a collection.
 
     Args:
-        sentences, form: count terms, and say what formulas take of the counts.
+        sentences, retriever: count terms, and say what the formula takes of the counts.
         windows: where the passages are.
         size: sentences around each.
         columns: the terms that are counted; see `_Sentences.windows`.
     """
 
     def __init__(
-        self, sentences: _Sentences, form: PostingsIndex, windows: BookWindows, size: int,
+        self, sentences: _Sentences, retriever: Lexical, windows: BookWindows, size: int,
         columns: Ints,
     ) -> None:  # fmt: skip
-        self._sentences, self._form, self._windows = sentences, form, windows
+        self._sentences, self._retriever, self._windows = sentences, retriever, windows
         self._size, self._columns = size, columns
         self._known: dict[int, Any] = {}
 
@@ -191,7 +190,7 @@ class _AllWindows:
         for start in range(0, len(self._windows.begins), BLOCK_DOCS):
             docs = np.arange(start, min(start + BLOCK_DOCS, len(self._windows.begins)))
             ranges = self._windows.ranges(docs, self._size)
-            yield self._form.of([self._sentences.windows(*ranges, self._columns)])
+            yield self._retriever.postings([self._sentences.windows(*ranges, self._columns)])
 
     def statistics(self, terms: Strings) -> Any:
         """Returns the statistics of terms in the windows."""

@@ -5,35 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ids, Ints, id_array, translate
+from irtoolkit.base.ids import Ints, id_array, translate
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.indexes.nearest import BestDocuments
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.shards import OpenShard
-from irtoolkit.retrievers.base import Block, Matches, Retriever
+from irtoolkit.retrievers.base import Block, Matches
 from irtoolkit.retrievers.build_index import build
-from irtoolkit.retrievers.postings_index import PostingsIndex
+from irtoolkit.retrievers.postings_index import PostingsIndex, TermRetriever
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import no_text
-from irtoolkit.runs.order import TopDocuments
+from irtoolkit.runs.order import Ties, TopDocuments, separate
+from irtoolkit.runs.top_k import TieOrder, first_unwritable
 
 # Of a larger collection, no index is built for candidates that are a smaller share of it.
 _LARGE, _SHARE = 100_000, 0.25
-
-
-class Indexing(Protocol):
-    """A retriever that matches terms; see `irtoolkit.retrievers.lexical.Lexical`."""
-
-    @property
-    def statistics(self) -> str: ...
-    def reads_corpus(self) -> bool: ...
-    def postings_format(self) -> PostingsIndex: ...
-    def indexed(self) -> Retriever: ...
-    def outside(self, task: Task) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -50,11 +41,6 @@ class TermIndex:
     numbers: Ints
     apart: bool
 
-    def _are_all(self, numbers: Ints) -> bool:
-        """Whether these are all documents, in their order."""
-        count = int(self.searcher.shards.size)
-        return len(numbers) == count and bool((numbers == np.arange(count)).all())
-
     def block(self, documents: Ints, terms: CountedQueries) -> Block:
         """Returns what scores a candidate set.
 
@@ -62,12 +48,12 @@ class TermIndex:
             documents: (c,) indices into the task's documents.
             terms: the terms of all queries.
         """
-        numbers = self.numbers[documents]
-        if self._are_all(numbers):
-            return lambda query: ListedByTerms(self.searcher, terms.chosen(query))
+        numbers, searcher = self.numbers[documents], self.searcher
+        size = searcher.shards.size
+        if len(numbers) == size and (numbers == np.arange(size)).all():
+            return lambda query: SearchedByTerms(searcher, terms.chosen(query))
         order = np.argsort(numbers, kind="stable")
-        searcher = self.searcher
-        if len(documents) < searcher.shards.size:
+        if len(documents) < size:
             searcher = searcher.within(numbers[order], terms.terms, apart=self.apart)
         if (numbers[1:] > numbers[:-1]).all():
             return lambda query: searcher.every(terms.chosen(query))
@@ -80,48 +66,64 @@ class TermIndex:
         return reordered
 
 
-class ListedByTerms:
-    """Queries over all documents of an index, which lists the best; a `ListedBlock`.
+class SearchedByTerms:
+    """Queries over all documents of an index, which finds the best; a `SearchedBlock`.
 
     Args:
         searcher: searches the index.
         terms: the terms of the queries.
     """
 
+    # How many documents score more, whatever their ids, the index does not tell.
+    ties: ClassVar[Sequence[Ties]] = ("trec",)
+
     def __init__(self, searcher: Any, terms: CountedQueries) -> None:
         self._searcher, self._terms = searcher, terms
 
     def every(self) -> Matches:
+        """Returns the scores of all documents."""
         matches: Matches = self._searcher.every(self._terms)
         return matches
 
-    @property
-    def scores(self) -> Any:
-        return self.every().scores
-
-    def first(self, depth: int, fill: bool) -> TopDocuments:
+    def best(
+        self, tied: TieOrder, depth: int, rows: Ints, places: Ints, fill: bool = True
+    ) -> BestDocuments:
+        """Returns the best documents of each query, and the ranks of wanted ones."""
         hits: TopDocuments = self._searcher.found(self._terms, depth, fill=fill)
-        return hits
+        counts = np.diff(hits.offsets)
+        is_filled = np.arange(counts.max(initial=0)) < counts[:, None]
+        documents = np.full(is_filled.shape, -1)
+        scores: Any = np.zeros(is_filled.shape)
+        documents[is_filled], scores[is_filled] = hits.documents, hits.scores
+        if first_unwritable(scores) is None:
+            queries = np.repeat(np.arange(len(counts)), counts)
+            scores = scores.astype(np.float32)
+            scores[is_filled] = separate(hits.scores, tied.id_keys[hits.documents], queries)
+        ranks = self._ranks(rows, places)
+        return BestDocuments(documents, scores, ranks, ranks - 1)
 
-    def ranks(self, rows: Ints, places: Ints) -> Ints:
+    def _ranks(self, rows: Ints, places: Ints) -> Ints:
+        if not len(rows):
+            return rows
         bounds = np.searchsorted(rows, np.arange(self._terms.size + 1))
         documents = [places[first:last].tolist() for first, last in pairwise(bounds.tolist())]
         ranks = self._searcher.standing(self._terms, documents)
         return np.array([rank for row in ranks for rank in row], np.int64)
 
 
-def term_index(retriever: Indexing, task: Task) -> TermIndex:
+def term_index(retriever: TermRetriever, task: Task) -> TermIndex:
     """Returns the index of a task's documents, or of their whole collection.
 
     It is taken from the cache, and built there if need be, where the collection has a key that tells
     whether it has changed, and where all of it is read or the candidates are most of it.
     """
-    form, apart = retriever.postings_format(), retriever.statistics == "candidates"
-    counting = retriever.outside(task)
+    form, apart = PostingsIndex(retriever), retriever.statistics == "candidates"
     cached = _cached(retriever, task)
     if cached is not None:
         shards = form.shards(cached)
-        ids = task.doc_ids if task.ranks_corpus else _ids(cached)
+        ids = task.doc_ids
+        if not task.ranks_corpus:
+            ids = id_array([name for shard in cached for name in shard.documents.ids])
     elif retriever.reads_corpus() and task.dataset is not None and not task.ranks_corpus:
         names, texts = zip(*task.collection(), strict=True)
         ids, shards = id_array(names), form.in_memory(texts, names)
@@ -131,10 +133,10 @@ def term_index(retriever: Indexing, task: Task) -> TermIndex:
     numbers = np.arange(len(ids)) if whole else translate(task.doc_ids, ids)
     if task.dataset is not None and (numbers < 0).any():
         raise no_text(task.doc_ids[np.argmax(numbers < 0)], task.dataset)
-    return TermIndex(form.searcher(shards, counting), numbers, apart)
+    return TermIndex(retriever.searcher(shards), numbers, apart)
 
 
-def _cached(retriever: Indexing, task: Task) -> Sequence[OpenShard] | None:
+def _cached(retriever: TermRetriever, task: Task) -> Sequence[OpenShard] | None:
     """The shards of the collection's index in the cache; None where it is not built there."""
     dataset = task.dataset
     if dataset is None or dataset.docs_key is None:
@@ -155,8 +157,3 @@ def _is_most(task: Task, dataset: Dataset) -> bool:
     """Whether the candidates are so much of their collection that indexing it all pays."""
     size = dataset.docs_count()
     return size is not None and (size <= _LARGE or len(task.doc_ids) >= _SHARE * size)
-
-
-def _ids(shards: Sequence[OpenShard]) -> Ids:
-    """The ids of the documents of some shards, in their order."""
-    return id_array([name for shard in shards for name in shard.documents.ids])

@@ -10,9 +10,9 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Segments, Singles
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
-from irtoolkit.indexes.index_format import LocalFormat, OpenShard
-from irtoolkit.indexes.rounding import Stored
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
+from irtoolkit.indexes.index_format import IndexFormat, OpenShard
+from irtoolkit.indexes.rounding import VectorPrecision
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import VectorShard, VectorsWriter, merge_vectors
@@ -31,7 +31,7 @@ class VectorsMaker:
         memory: bytes of a shard's vectors.
     """
 
-    def __init__(self, encode: Encode, stored: Stored, memory: int) -> None:
+    def __init__(self, encode: Encode, stored: VectorPrecision, memory: int) -> None:
         self._encode, self._stored, self._memory = encode, stored, memory
 
     def begin(self, folder: Path) -> None:
@@ -61,7 +61,7 @@ class Sides(NamedTuple):
 
     query: Encode
     document: Encode
-    compared: Callable[[], Comparison]
+    compared: Callable[[], VectorComparison]
 
     def asked(self, queries: Sequence[Segments]) -> QueryVectors:
         """The vectors of queries, and how documents are compared with them."""
@@ -70,12 +70,12 @@ class Sides(NamedTuple):
         return QueryVectors.of(vectors, starts, self.compared())
 
 
-class VectorIndex(LocalFormat):
-    """How a retriever keeps the vectors of its documents; an `IndexFormat`."""
+class VectorIndex(IndexFormat):
+    """How a retriever keeps the vectors of its documents."""
 
     kind = "vectors"
 
-    def __init__(self, sides: Sides, stored: Stored, settings: Mapping[str, Any]) -> None:
+    def __init__(self, sides: Sides, stored: VectorPrecision, settings: Mapping[str, Any]) -> None:
         self._sides, self._stored, self.settings = sides, stored, settings
 
     def maker(self, memory: int) -> VectorsMaker:
@@ -134,7 +134,7 @@ class ArrangedMaker(VectorsMaker):
     """
 
     def __init__(
-        self, encode: Encode, stored: Stored, memory: int, arrange: Callable[[Path], None]
+        self, encode: Encode, stored: VectorPrecision, memory: int, arrange: Callable[[Path], None]
     ) -> None:
         super().__init__(encode, stored, memory)
         self._arrange = arrange
@@ -156,12 +156,12 @@ class Finding(Protocol):
     @property
     def hits(self) -> int: ...
     @property
-    def stored(self) -> Stored: ...
+    def stored(self) -> VectorPrecision: ...
     def index_settings(self) -> dict[str, Any]: ...
     def missing(self) -> str | None: ...
 
 
-class ArrangedIndex(LocalFormat):
+class ArrangedIndex(IndexFormat):
     """How vectors are kept beside an index of each shard; an `IndexFormat` but for these indexes.
 
     Args:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Singles
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.comparison import Similarity as Similarity
-from irtoolkit.indexes.rounding import Stored
+from irtoolkit.indexes.rounding import VectorPrecision
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.models.halving import in_halves
 from irtoolkit.models.loading import torch_device
@@ -24,7 +24,10 @@ _ON_GPU = 1 << 17
 
 
 def prepared(
-    docs: Vectors, similarity: Similarity | str, device: str | None = None, stored: Stored = "fp32"
+    docs: Vectors,
+    similarity: Similarity | str,
+    device: str | None = None,
+    stored: VectorPrecision = "fp32",
 ) -> Callable[[Vectors], Floats]:
     """Returns what compares queries with some documents.
 
@@ -42,7 +45,7 @@ def prepared(
         InputError: there is no such similarity, or no such device, or its memory does not suffice.
     """
     shard = VectorShard.of([(docs, np.ones(len(docs), np.int64))], stored)
-    compared = Comparison(cast(Similarity, similarity))
+    compared = VectorComparison(cast(Similarity, similarity))
     chosen = "cpu" if device == "cpu" else torch_device(device)
     multiply = None if chosen == "cpu" else _product_on_gpu(shard.rows(0, len(docs)), chosen)
 

@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 
 from irtoolkit.base.ids import Floats
 from irtoolkit.indexes.formula import Weighting
-from irtoolkit.indexes.index_format import OpenShard
-from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.scanning import filled
-from irtoolkit.indexes.search import PostingsSearch, valued, weighed
+from irtoolkit.indexes.search import valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.weighted import WeightedQueries
-from irtoolkit.retrievers.postings_index import PostingsIndex, PostingsSearcher, TermRetriever
+from irtoolkit.retrievers.postings_index import PostingsSearcher
 from irtoolkit.runs.order import TopDocuments
-
-
-class WeightedRetriever(TermRetriever, Protocol):
-    """A retriever whose scores are sums of term weights; see `irtoolkit.retrievers.lexical.Lexical`."""
-
-    def weighting(self) -> Weighting: ...
-
-
-class WeightedIndex(PostingsIndex):
-    """How a retriever that adds up term weights keeps its documents; an `IndexFormat`."""
-
-    _retriever: WeightedRetriever
-
-    def of(
-        self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0
-    ) -> PostingsSearch:
-        """Returns shards of postings as one."""
-        return PostingsSearch(shards, first)
-
-    def searcher(self, shards: CountedShardSet, counting: Any = None) -> WeightedSearcher:
-        """Returns what searches shards of postings."""
-        retriever = self._retriever
-        return WeightedSearcher(retriever.settings(), retriever.weighting(), shards, counting)
 
 
 class WeightedSearcher(PostingsSearcher):
@@ -60,9 +35,6 @@ class WeightedSearcher(PostingsSearcher):
     ) -> None:
         super().__init__(settings, shards, counting)
         self._weighting = weighting
-
-    def over(self, shards: CountedShardSet, counting: Any) -> Self:
-        return type(self)(self._settings, self._weighting, shards, counting)
 
     def reads_all_terms(self, apart: bool) -> bool:
         return apart and self._weighting.reads_all_terms

@@ -18,11 +18,10 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.retrievers._file_statistics import FileStatistics
 from irtoolkit.retrievers._terms import Frequencies, TermNumbers, widen
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.text_files import file_texts
+from irtoolkit.retrievers.text_files import FileStatistics, file_texts
 from irtoolkit.retrievers.texts import BLOCK_DOCS
 from irtoolkit.retrievers.vectors import prepared
 

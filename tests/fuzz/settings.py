@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter
 
-from irtoolkit.indexes.manifest import FORMAT, Manifest, ShardEntry, Source
+from irtoolkit.indexes.manifest import FORMAT, DocumentSource, Manifest, ShardEntry
 from irtoolkit.papers.tables import Row, Table, load_table
 from irtoolkit.training.recipe_files import find_recipe, recipe_variables
 from tests.fuzz.target import Target, put
@@ -77,7 +77,7 @@ def _manifest(data: bytes) -> None:
 def _manifests() -> tuple[bytes, ...]:
     made = Manifest(
         "postings", "bm25", {"k1": 0.9}, "default", {"tokenizer": "plain"},
-        (Source("a.jsonl", "ab", 2, True), Source("b", None, 1)),
+        (DocumentSource("a.jsonl", "ab", 2, True), DocumentSource("b", None, 1)),
         (ShardEntry("0", 2, "ab"), ShardEntry("1", 1, "cd", "1.npy")),
     )  # fmt: skip
     content = json.loads(json.dumps(asdict(made)))

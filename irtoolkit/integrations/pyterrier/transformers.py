@@ -18,7 +18,7 @@ from irtoolkit.integrations.pyterrier.frames import (
 )
 
 if TYPE_CHECKING:
-    from irtoolkit.ranking.session import Session
+    from irtoolkit.ranking.session import SystemSession
     from irtoolkit.ranking.systems import System
     from irtoolkit.ranking.texts import TextQuery, TextRanking
 
@@ -35,7 +35,7 @@ class _Transformer(Named, pt.Transformer):
         self.dataset_id, self.system = dataset_id, system
         self.settings, self.verbose = settings, verbose
         self._ranker = self._find()
-        self._prepared: Session | None = None
+        self._prepared: SystemSession | None = None
 
     def _find(self) -> System:
         """Returns the system that the settings say."""
@@ -49,11 +49,11 @@ class _Transformer(Named, pt.Transformer):
         return system_of(self.system, self.settings, dataset, again=self._again)
 
     @property
-    def _ready(self) -> Session:
-        from irtoolkit.ranking.session import Session
+    def _ready(self) -> SystemSession:
+        from irtoolkit.ranking.session import SystemSession
 
         if self._prepared is None:
-            self._prepared = Session(self._ranker, str(self.dataset_id))
+            self._prepared = SystemSession(self._ranker, str(self.dataset_id))
         return self._prepared
 
     def get_parameter(self, name: str) -> Any:

@@ -18,7 +18,7 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.indexes import writer
-from irtoolkit.ranking.session import Session
+from irtoolkit.ranking.session import SystemSession
 from irtoolkit.runs import Run
 from tests.conftest import ROOT
 from tests.tiny import save
@@ -59,7 +59,7 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("documents were prepared")
 
     monkeypatch.setattr(writer, "put", refuse)
-    monkeypatch.setattr(Session, "prepare", refuse)
+    monkeypatch.setattr(SystemSession, "prepare", refuse)
 
 
 def topics() -> pd.DataFrame:

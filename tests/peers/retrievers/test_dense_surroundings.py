@@ -13,7 +13,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.ranking.session import Session
+from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers import dense_surroundings
@@ -101,7 +101,7 @@ def test_texts_that_are_typed_are_taken_as_they_are(model: str) -> None:
     rankings = []
     for fade in (1.0, 0.5):
         how = {**settings, "fade": fade}
-        session = Session(System.make("s", "dense-surroundings", how), RELIC)
+        session = SystemSession(System.make("s", "dense-surroundings", how), RELIC)
         rankings.append(session.rank([TextQuery("mine", "a house by the sea")]))
     [[whole], [faded]] = rankings
     assert whole.doc_ids.tolist() == faded.doc_ids.tolist()

@@ -19,7 +19,7 @@ from transformers import AutoModel, AutoTokenizer
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes import comparison
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.models import adapters as applied
 from irtoolkit.models import presets
@@ -300,7 +300,7 @@ def plainly(docs: Any, doc_starts: Ints, queries: Any, query_starts: Ints) -> An
 def here(
     docs: Any, doc_starts: Ints, queries: Any, query_starts: Ints, device: str, scores: Any
 ) -> None:
-    how = Comparison("dot", total=True)
+    how = VectorComparison("dot", total=True)
     shard = VectorShard.of([(docs, np.diff(doc_starts))])
     scores[:] = how.scores(QueryVectors.of(queries, query_starts, how), shard)
 
@@ -334,7 +334,7 @@ def on_gpu(docs: Encodings) -> TokensOnGpu:
         vectors, starts = tokens(docs[chosen])
         return vectors, np.diff(starts)
 
-    how = Comparison("dot", total=True)
+    how = VectorComparison("dot", total=True)
     return TokensOnGpu(read, np.arange(len(docs)), how, "cpu", half=False)
 
 
@@ -404,7 +404,7 @@ def test_a_query_without_a_token_is_refused(tmp_path: Path, counts: list[int]) -
     store.add(write_shard(store.folder, [key], np.array([1]), [(np.ones((1, 3), np.float32),)]))
     with pytest.raises(InputError, match="a query without a token cannot be compared"):
         on_gpu(store.rows([key])).scores(ragged(counts, 0)[0], np.array(counts, np.int64))
-    how = Comparison("dot", total=True)
+    how = VectorComparison("dot", total=True)
     vectors, starts = ragged(counts, 0)
     shard = VectorShard.of([(np.ones((1, 3)), np.array([1]))])
     with pytest.raises(InputError, match="a query without a token cannot be compared"):

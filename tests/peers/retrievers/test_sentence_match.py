@@ -17,7 +17,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
 from irtoolkit.models.presets import Preset
 from irtoolkit.ranking.decided import made_of
-from irtoolkit.ranking.session import Session
+from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers import sentence_match
@@ -234,7 +234,7 @@ def test_texts_that_come_whole_are_split(folders: dict[str, Path]) -> None:
 def test_a_text_that_is_typed_is_compared_as_a_whole(folders: dict[str, Path]) -> None:
     """It has no view that could name some of its sentences; those of documents are named as before."""
     settings = {"model": str(folders["mean"]), "device": "cpu", **VIEWS, **PARTS}
-    session = Session(System.make("s", "sentence-match", settings), register())
+    session = SystemSession(System.make("s", "sentence-match", settings), register())
     [found] = session.rank([TextQuery("mine", typed := "the sea and the sun")])
     one = vectors(folders["plain"], [typed], [typed])
     expected = {

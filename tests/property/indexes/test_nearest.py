@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from irtoolkit.base import rows as rows_of_cores
 from irtoolkit.indexes import maxsim, nearest, proposals
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.nearest import Searched, ShardSearch
 from irtoolkit.indexes.proposals import Proposals
 from irtoolkit.indexes.vectors import VectorShard
@@ -79,7 +79,7 @@ def test_the_best_and_the_ranks_are_those_of_all_scores(
     docs = made(draw, width)
     shard = VectorShard.of([(docs, np.ones(len(docs), np.int64))], stored)
     asked = np.concatenate([docs[:3], draw.normal(size=(3, width)), np.abs(docs[3:5])])
-    how = Comparison(similarity)
+    how = VectorComparison(similarity)
     queries = QueryVectors.of(asked, np.arange(len(asked) + 1), how)
     tied = TieOrder(draw.permutation(len(docs)), "trec")
     rows = np.sort(draw.integers(0, len(asked), 9))
@@ -113,7 +113,7 @@ def test_products_are_no_further_off_than_they_can_be(
     draw = np.random.default_rng(seed)
     docs = made(draw, 48)
     shard = VectorShard.of([(docs, np.ones(len(docs), np.int64))])
-    how = Comparison("cosine" if cosine else "dot")
+    how = VectorComparison("cosine" if cosine else "dot")
     queries = QueryVectors.of(docs[:9], np.arange(10), how)
     exact = how.scores(queries, shard)
     if cosine:  # the length of a query is 1 in a proposal, and 0 of a query that is 0
@@ -135,7 +135,7 @@ def test_a_score_that_is_not_finite_comes_first() -> None:
     docs = np.ones((50, 3))
     docs[7] = np.nan
     shard = VectorShard.of([(docs, np.ones(50, np.int64))])
-    queries = QueryVectors.of(np.ones((2, 3)), np.arange(3), Comparison("dot"))
+    queries = QueryVectors.of(np.ones((2, 3)), np.arange(3), VectorComparison("dot"))
     nobody = np.empty(0, np.int64)
     found = Searched(ShardSearch(shard), queries).best(
         TieOrder(np.arange(50), "trec"), 5, nobody, nobody
@@ -150,17 +150,17 @@ def test_a_score_that_is_not_finite_comes_first() -> None:
     made=st.sampled_from(DOCUMENTS),
     how=st.sampled_from(
         [
-            Comparison("cosine"),
-            Comparison("dot", total=True),
-            Comparison("dot", total=True, average=True),
-            Comparison("dot", total=True, without=0),
+            VectorComparison("cosine"),
+            VectorComparison("dot", total=True),
+            VectorComparison("dot", total=True, average=True),
+            VectorComparison("dot", total=True, without=0),
         ]
     ),
     stored=st.sampled_from(["fp32", "fp16", "int8"]),
 )
 @pytest.mark.parametrize("half", [False, True])
 def test_the_most_similar_vectors_are_those_of_all_products(
-    half: bool, seed: int, made: Any, how: Comparison, stored: Any
+    half: bool, seed: int, made: Any, how: VectorComparison, stored: Any
 ) -> None:  # fmt: skip
     draw = np.random.default_rng(seed)
     width = int(draw.choice([1, 3, 32, 70]))
@@ -191,7 +191,7 @@ def test_documents_that_were_searched_do_not_stay_in_memory(
     draw, nobody = np.random.default_rng(0), np.empty(0, np.int64)
     shard = VectorShard.of([(draw.normal(size=(50 * vectors, 8)), np.full(50, vectors))])
     gone = weakref.ref(shard)
-    queries = QueryVectors.of(draw.normal(size=(2, 8)), np.arange(3), Comparison("dot"))
+    queries = QueryVectors.of(draw.normal(size=(2, 8)), np.arange(3), VectorComparison("dot"))
     if vectors == 1:
         Searched(ShardSearch(shard), queries).best(
             TieOrder(np.arange(50), "trec"), 5, nobody, nobody

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,19 +16,20 @@ from hypothesis import strategies as st
 
 from irtoolkit.base import compiled
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, id_array, rank_ids
+from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
 from irtoolkit.indexes import few, pruned
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
+from irtoolkit.indexes.lexical_maker import PostingsBuilder
 from irtoolkit.indexes.merging import merge_postings
-from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
+from irtoolkit.indexes.postings import PostingsArrays, PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
-from irtoolkit.indexes.search import PostingsSearch, weighed
-from irtoolkit.indexes.searched_shard import SearchedShard
+from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import Counted
 from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.retrievers.bm25_forms import BM25Weighting
+from irtoolkit.runs.order import TopDocuments
 from tests.conftest import ALL
 
 # Random collections; more of them where somebody has the time.
@@ -36,7 +38,23 @@ FORMS = ("lucene", "okapi", "atire", "bm25l", "bm25+", "rank-bm25l")
 Texts = list[list[int]]
 
 
-def shard_of(texts: Texts, vocabulary: int) -> PostingsShard:
+def sums(search: PostingsSearch, query: CountedQueries, weighting: BM25Weighting) -> Floats:
+    """One query's score of every document, deleted ones too, by adding up all postings."""
+    weighted = WeightedQueries(search, query, weighting)
+    rows = [few.added_up(part, weighted.batch(part), 0) for part in search.parts]
+    scores: Floats = np.concatenate([np.empty(0, np.int64), *rows]) * weighted.unit[0]
+    return scores + weighted.everywhere[0]
+
+
+def best(
+    search: PostingsSearch, queries: CountedQueries, weighting: BM25Weighting, depth: int
+) -> TopDocuments:
+    """The best documents of each query, among those that share a term with it."""
+    weighted = weighed(search, queries, weighting)
+    return valued(weighted, search.best(weighted, depth))
+
+
+def shard_of(texts: Texts, vocabulary: int) -> PostingsArrays:
     """The postings of documents whose words are numbers."""
     rows = [Counter(text) for text in texts]
     flat = [pair for row in rows for pair in row.items()]
@@ -79,7 +97,9 @@ class Collection:
             writer.close()
             deleted = [at for at, i in enumerate(own) if self.ids[i] in self.gone]
             shard = shard_of([self.texts[i] for i in own], self.vocabulary)
-            parts.append((shard, OpenShard(Documents(place), np.array(deleted, np.int64))))
+            parts.append(
+                PostingsShard(shard, OpenShard(Documents(place), np.array(deleted, np.int64)))
+            )
         self.parts = parts
         self.search = PostingsSearch(parts)
         self.queries = [
@@ -93,7 +113,7 @@ class Collection:
         self.weighting = BM25Weighting(form, k1, b, 0.5, 0.25, lengths)
 
     def found(self, search: PostingsSearch) -> list[list[tuple[str, float]]]:
-        top = search.search(CountedQueries.of(self.queries), self.weighting, self.depth)
+        top = best(search, CountedQueries.of(self.queries), self.weighting, self.depth)
         names = search.ids(top.documents)
         rows = list(zip(names, top.scores.tolist(), strict=True))
         return [
@@ -103,7 +123,7 @@ class Collection:
 
     def exhaustive(self, query: QueryTerms) -> list[tuple[str, float]]:
         """All documents with a term of the query, best first."""
-        scores = self.search.sums(CountedQueries.of([query]), self.weighting)
+        scores = sums(self.search, CountedQueries.of([query]), self.weighting)
         names = self.search.ids(np.arange(len(scores)))
         matching = {
             name
@@ -168,8 +188,8 @@ def test_exact_ranks_count_what_is_before(seed: int, shards: int) -> None:
         names = collection.search.ids(np.arange(len(collection.ids)))
         ranks = exact_ranks(collection, collection.search)
         for query, own in zip(collection.queries, ranks, strict=True):
-            scores = collection.search.sums(
-                CountedQueries.of([query]), collection.weighting
+            scores = sums(
+                collection.search, CountedQueries.of([query]), collection.weighting
             ).tolist()
             rows = [row for row in zip(scores, names, strict=True) if row[1] not in collection.gone]
             order = [name for _, name in sorted(rows, reverse=True)]
@@ -185,12 +205,12 @@ def test_scores_are_the_formulas(seed: int) -> None:
         by_name = dict(zip(collection.ids, collection.texts, strict=True))
         lengths = np.array([len(collection.texts[i]) for i in collection.live])
         assert search.size == len(lengths)
-        assert search.average == pytest.approx(lengths.mean())
+        assert search.statistics(Strings.of([])).average == pytest.approx(lengths.mean())
         size = len(lengths) if weighting.counts_empty else int(np.count_nonzero(lengths))
         average = lengths.sum() / max(1, size)
         names = search.ids(np.arange(len(collection.ids)))
         for query in collection.queries:
-            scores = search.sums(CountedQueries.of([query]), weighting)
+            scores = sums(search, CountedQueries.of([query]), weighting)
             expected = np.zeros(len(names))
             for term, times in query.items():
                 count = search.frequencies(Strings.of([term]))
@@ -219,18 +239,18 @@ def test_merged_shards_are_the_index_of_what_is_left(seed: int) -> None:
         writer = DocumentsWriter(place, texts=False)
         places: list[Ints] = []
         count = 0
-        for shard, docs in collection.parts:
+        for shard in collection.parts:
             live = np.ones(len(shard), bool)
-            live[docs.deleted] = False
+            live[shard.docs.deleted] = False
             numbers = np.full(len(shard), -1, np.int64)
             numbers[live] = np.arange(count, count + live.sum())
             count += int(live.sum())
             places.append(numbers)
-            writer.add(docs.documents.ids.chosen(np.flatnonzero(live)), [])
+            writer.add(shard.docs.documents.ids.chosen(np.flatnonzero(live)), [])
         writer.close()
-        merge_postings([shard for shard, _ in collection.parts], places, place)
+        merge_postings(collection.parts, places, place)
         nothing = np.empty(0, np.int64)
-        merged = PostingsSearch([(PostingsShard.load(place), OpenShard(Documents(place), nothing))])
+        merged = PostingsSearch([PostingsShard.load(OpenShard(Documents(place), nothing))])
         assert collection.found(merged) == collection.found(collection.search)
         assert merged.all_frequencies().tolist() == collection.search.all_frequencies().tolist()
 
@@ -253,15 +273,15 @@ class Large:
             writer.close()
             deleted = np.sort(draw.choice(last - first, 1_000, replace=False)).astype(np.int64)
             shard = self._shard(np.sort(words[first:last], axis=1))
-            parts.append((shard, OpenShard(Documents(place), deleted)))
+            parts.append(PostingsShard(shard, OpenShard(Documents(place), deleted)))
         self.search = PostingsSearch(parts)
-        self.gone = np.concatenate([parts[0][1].deleted, parts[1][1].deleted + 140_000])
+        self.gone = np.concatenate([parts[0].docs.deleted, parts[1].docs.deleted + 140_000])
         self.queries = [
             Counter(f"t{t}" for t in draw.choice(self.vocabulary, count, p=chance / chance.sum()))
             for count in (1, 2, 5, 5, 10, 40, 150)
         ]
 
-    def _shard(self, words: Ints) -> PostingsShard:
+    def _shard(self, words: Ints) -> PostingsArrays:
         new = np.ones(words.shape, bool)
         new[:, 1:] = words[:, 1:] != words[:, :-1]
         begins = np.flatnonzero(new)
@@ -289,8 +309,8 @@ def test_pruned_search_is_exhaustive_over_many_windows(
 ) -> None:
     query = CountedQueries.of([large.queries[number]])
     weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
-    found = large.search.search(query, weighting, depth)
-    scores = large.search.sums(query, weighting)
+    found = best(large.search, query, weighting, depth)
+    scores = sums(large.search, query, weighting)
     scores[large.gone] = 0
     # Later ids come first of those whose scores tie.
     order = np.lexsort((rank_ids(id_array(large.ids)), scores))[::-1][:depth]
@@ -305,10 +325,10 @@ def test_numpy_finds_what_compiled_code_finds(
 ) -> None:
     queries = CountedQueries.of(large.queries)
     weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
-    compiled = large.search.search(queries, weighting, depth)
+    compiled = best(large.search, queries, weighting, depth)
     monkeypatch.setattr(few, "is_faster", lambda *_: True)
     monkeypatch.setattr(pruned, "best", None)
-    for one, other in zip(compiled, large.search.search(queries, weighting, depth), strict=True):
+    for one, other in zip(compiled, best(large.search, queries, weighting, depth), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -347,34 +367,32 @@ def test_a_damaged_posting_leads_to_no_other_document(
     writer.add([f"d{number}" for number in range(100)], [])
     writer.close()
     # So few documents have the term that only these are looked at.
-    shard = shard_of([[0]] * 96 + [[1]] * 4, 2)
-    search = PostingsSearch([(shard, OpenShard(Documents(tmp_path), np.empty(0, np.int64)))])
+    docs = OpenShard(Documents(tmp_path), np.empty(0, np.int64))
+    shard = PostingsShard(shard_of([[0]] * 96 + [[1]] * 4, 2), docs)
+    search = PostingsSearch([shard])
     # What follows in memory is no document, though it looks like one.
-    search.parts[0].live = np.ones(1 << 18, np.uint8)[: len(shard)]
+    shard.live = np.ones(1 << 18, np.uint8)[: len(shard)]
     shard.documents[-2] = len(shard) + 5
     query, weighting = CountedQueries.of([{"t1": 1}]), BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
     if by_numpy:
         with pytest.raises(InputError, match=r"documents\.npy: damaged.*--replace"):
-            search.search(query, weighting, 10)
+            best(search, query, weighting, 10)
     else:
-        assert search.search(query, weighting, 10).documents.tolist() == [99, 97, 96]
+        assert best(search, query, weighting, 10).documents.tolist() == [99, 97, 96]
 
 
-def test_searches_in_several_threads_have_their_own_terms_and_weights(tmp_path: Path) -> None:
-    shard, docs = Collection(tmp_path, 3, 1).parts[0]
-    own, other = Strings.of(list(shard.terms)), Strings.of(list(shard.terms)[::-1])
+def test_searches_in_several_threads_have_their_own_weights(tmp_path: Path) -> None:
+    alone = Collection(tmp_path, 3, 1).parts[0]
     weighting, others = (BM25Weighting("lucene", k1, 0.4, 0.5, 0.25) for k1 in (0.9, 2.0))
-    alone = SearchedShard(shard, docs)
-    theirs = {
-        "_found": (other, alone.places(other)), "_table": (others, 5.0, alone.table(others, 5.0)),
-    }  # fmt: skip
+    expected = alone.weights(np.arange(2), weighting, 5.0)[0].tolist()
+    theirs = alone._weights(others, 5.0)
 
-    class Shared(SearchedShard):
-        """As soon as one search has kept something, another one keeps its own."""
+    class Shared(PostingsShard):
+        """As soon as one search has kept its weights, another one keeps its own."""
 
         def __setattr__(self, name: str, value: Any) -> None:
-            super().__setattr__(name, value if value is None else theirs.get(name, value))
+            super().__setattr__(name, theirs if name == "_weighed" else value)
 
-    shared = Shared(shard, docs)
-    assert shared.places(own).tolist() == list(range(len(shard.terms)))
-    assert shared.table(weighting, 5.0).tolist() == alone.table(weighting, 5.0).tolist()
+    shared = copy(alone)
+    shared.__class__ = Shared
+    assert shared.weights(np.arange(2), weighting, 5.0)[0].tolist() == expected

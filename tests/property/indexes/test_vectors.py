@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.vector_search import VectorSearch
@@ -22,9 +22,9 @@ from irtoolkit.indexes.vectors import VectorShard, VectorsWriter, merge_vectors
 from tests.conftest import ALL, EXAMPLES
 
 COMPARISONS = (
-    *(Comparison(similarity) for similarity in ("cosine", "dot", "l2")),
-    Comparison("dot", total=True),
-    Comparison("dot", total=True, average=True),
+    *(VectorComparison(similarity) for similarity in ("cosine", "dot", "l2")),
+    VectorComparison("dot", total=True),
+    VectorComparison("dot", total=True, average=True),
 )
 
 
@@ -176,7 +176,7 @@ def test_many_documents_are_pruned_to_the_same(similarity: Any, tmp_path: Path) 
     writer.add(docs, np.ones(len(docs), np.int64))
     writer.close()
     nothing = np.empty(0, np.int64)
-    comparison = Comparison(similarity)
+    comparison = VectorComparison(similarity)
     search = VectorSearch([(VectorShard.open(tmp_path), OpenShard(Documents(tmp_path), nothing))])
     queries = QueryVectors.of(draw.normal(size=(5, 8)), np.arange(6), comparison)
     top = search.best(queries, 100)

@@ -17,6 +17,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.indexes import documents
 from irtoolkit.indexes.lexical_maker import PostingsMaker
 from irtoolkit.indexes.postings import ARRAYS, PostingsShard
+from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
 from irtoolkit.retrievers.tfidf import TFIDF
@@ -64,7 +65,8 @@ def shard_of(texts: list[str], analyzer: AnalyzerName) -> PostingsShard:
         maker.add([(text,) for text in texts[first : first + 7]])
     made = maker.made()
     maker.close()
-    return made
+    ids = [str(number) for number in range(len(texts))]
+    return PostingsShard(made, OpenShard.in_memory(Strings.of(ids)))
 
 
 def same(one: PostingsShard, other: PostingsShard) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.retrievers import crm, engine
-from irtoolkit.retrievers.crm import CRM
+from irtoolkit.retrievers import engine, known_contexts
 from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.known_contexts import CRM
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import scores_of
 from tests.unit.retrievers.test_crm import QUOTES, Golds, Texts, pair, pooling, restated
@@ -57,7 +57,7 @@ def test_blocks_change_nothing(pooling: Any, case: tuple[Texts, Golds, Texts], c
     dataset_id = pair(*case)
     before = scores_of(dataset_id, CRM(pooling=pooling))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crm, "_CELLS", cells)
+        patch.setattr(known_contexts, "_CELLS", cells)
         assert scores_of(dataset_id, CRM(pooling=pooling)) == before
         patch.setattr(engine, "BLOCK_CELLS", cells)
         run = rank(load_task(dataset_id), CRM(pooling=pooling), progress=False)

@@ -374,7 +374,7 @@ def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
     """CRM's training contexts and the golds of exact ranks are parts of what makes a run."""
     from irtoolkit.ranking.produce import produce
     from irtoolkit.ranking.systems import System
-    from irtoolkit.retrievers.crm import CRM
+    from irtoolkit.retrievers.known_contexts import CRM
     from irtoolkit.runs.exact_ranks import ranks_path
 
     name, path = "quoter/sample/en/test", tmp_path / "crm.run"
@@ -392,7 +392,7 @@ def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
 
 
 def test_crm_learns_from_no_query_that_it_ranks() -> None:
-    from irtoolkit.retrievers.crm import CRM
+    from irtoolkit.retrievers.known_contexts import CRM
 
     for train in ("quoter/sample/en/test/left", "quoter/sample/en/lower/test"):
         with pytest.raises(InputError, match="is in the training set"):

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from irtoolkit.indexes.damage import DamagedIndexError
-from irtoolkit.indexes.manifest import Manifest, ShardEntry, Source
+from irtoolkit.indexes.bounds import DamagedIndexError
+from irtoolkit.indexes.manifest import DocumentSource, Manifest, ShardEntry
 
 MADE = Manifest(
-    "postings", "bm25", {"k1": 0.9}, "default", {}, (Source("a", None, 2, True),), (ShardEntry("0", 2, "ab"),),
+    "postings", "bm25", {"k1": 0.9}, "default", {}, (DocumentSource("a", None, 2, True),), (ShardEntry("0", 2, "ab"),),
 )  # fmt: skip
 
 

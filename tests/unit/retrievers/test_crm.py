@@ -16,8 +16,7 @@ import pytest
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import create_retriever
-from irtoolkit.retrievers._known_contexts import training_id
-from irtoolkit.retrievers.crm import CRM
+from irtoolkit.retrievers.known_contexts import CRM, training_id
 from irtoolkit.retrievers.task import load_task
 from tests import datasets
 from tests.datasets import scores_of

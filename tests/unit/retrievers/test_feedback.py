@@ -17,6 +17,7 @@ from irtoolkit.retrievers.base import scores_of as bare
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.feedback import RM3, RM3QueryLikelihood, Rocchio
 from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.registry import create_retriever
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import register, scores_of
@@ -188,7 +189,7 @@ def test_a_class_that_expands_otherwise_searches_the_same_index_its_own_way() ->
 
     kept = Doubled().index_format()
     assert kept is not None
-    assert kept.settings == RM3().postings_format().settings
+    assert kept.settings == PostingsIndex(RM3()).settings
     assert found("whale", Doubled()) == pytest.approx(
         {name: 2 * score for name, score in found("whale", BM25()).items()}
     )

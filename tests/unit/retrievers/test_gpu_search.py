@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irtoolkit.indexes.comparison import Comparison, QueryVectors
+from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.retrievers.gpu_maxsim import GpuTokens
 from irtoolkit.retrievers.gpu_search import GpuSearch
@@ -82,7 +82,7 @@ def test_maxsim_in_half_precision_is_near_that_of_the_cpu() -> None:
         return made / np.linalg.norm(made, axis=1, keepdims=True)
 
     docs, queries = unit(int(starts[-1])), unit(int(begins[-1]))
-    how = Comparison("dot", total=True)
+    how = VectorComparison("dot", total=True)
     exact = how.scores(QueryVectors.of(queries, begins, how), VectorShard.of([(docs, counts)]))
     np.testing.assert_allclose(
         GpuTokens(docs, starts, "cpu").maxsim(queries, begins), exact, atol=0.01

@@ -12,10 +12,10 @@ from irtoolkit.base.ids import rank_ids
 from irtoolkit.engines import work
 from irtoolkit.models import loading
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers.parts import QueryPart
+from irtoolkit.retrievers.listing import RankedAs
+from irtoolkit.retrievers.parts import QueryPart, RankParts
 from irtoolkit.retrievers.registry import create_retriever
 from irtoolkit.retrievers.sent import Sent, check_same_cache, shares_cache
-from irtoolkit.retrievers.spread import RankParts
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts
 from tests.tiny import save
 
@@ -26,9 +26,10 @@ def test_another_file_at_the_same_path_is_refused(tmp_path: Path) -> None:
     data = ir.load({"a": "whales at sea", "b": "a house"}, queries={"1": "sea"})
     system = find_system("tfidf", {"statistics": str(stats)})
     task = system.load(data)
-    parts = RankParts(task, system.retriever, {}, rank_ids(task.doc_ids), "trec", None, True)
+    ranked = RankedAs(rank_ids(task.doc_ids), {}, "trec", None, True)
+    parts = RankParts(task, system.retriever, ranked)
     packed = work.pack(parts)
-    assert work.unpack(packed)([QueryPart(0, 0, 1)]).queries == 1
+    assert work.unpack(packed)([QueryPart(0, 0, 1)]).queries.tolist() == [0]
     stats.write_text("a sea\nthe sea\na house\n")
     with pytest.raises(InputError, match=r"the files of tfidf .* are not those of the driver"):
         work.unpack(packed)([QueryPart(0, 0, 1)])

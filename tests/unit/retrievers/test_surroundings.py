@@ -13,7 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.decided import made_of
-from irtoolkit.ranking.session import Session
+from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers import surroundings
@@ -161,7 +161,7 @@ def test_texts_that_are_typed_are_taken_as_they_are(
 ) -> None:
     """Whatever `fade` is: they have no sides. And the books are counted once for all of them."""
     settings = {"around": "2/7", "weight": 0.6, "fade": 0.5, "statistics": statistics, "fill": True}
-    session = Session(System.make("s", "bm25-surroundings", settings), name)
+    session = SystemSession(System.make("s", "bm25-surroundings", settings), name)
     session.prepare()
     monkeypatch.setattr(surroundings, "book_windows", None)
     queries = [query.query_id for query in Dataset.load(name).queries_iter()]

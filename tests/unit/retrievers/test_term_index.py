@@ -18,7 +18,7 @@ from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood
 from irtoolkit.retrievers.listing import Listing
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.term_index import ListedByTerms, term_index
+from irtoolkit.retrievers.term_index import SearchedByTerms, term_index
 from irtoolkit.retrievers.tfidf import TFIDF
 
 SYSTEMS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -132,11 +132,11 @@ def test_the_best_of_a_corpus_are_those_of_all_scores(
     qrels = {"a": {"d3": 1, "d7": 2}, "b": {"d119": 1}, "c": {"d5": 1}}
     data = ir.load(texts, queries=queries, qrels=qrels)
     calls: list[int] = []
-    first = ListedByTerms.first
-    monkeypatch.setattr(ListedByTerms, "first", lambda *own: calls.append(1) or first(*own))
+    best = SearchedByTerms.best
+    monkeypatch.setattr(SearchedByTerms, "best", lambda *own: calls.append(1) or best(*own))
     listed = ir.retrieve(data, system, depth=10, progress=False, fill=fill)
     assert calls
-    monkeypatch.setattr(Listing, "takes_first", lambda *_: False)
+    monkeypatch.setattr(Listing, "may_search", lambda *_: False)
     scored = ir.retrieve(data, system, depth=10, progress=False, fill=fill)
     assert len(calls) == 1
     assert listed.as_dict() == scored.as_dict()

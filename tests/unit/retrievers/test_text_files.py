@@ -18,12 +18,11 @@ from irtoolkit.indexes.strings import Strings
 from irtoolkit.papers.catalogue import find_table
 from irtoolkit.papers.listing import row_states
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers._file_statistics import FileStatistics, file_terms
 from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.text_files import file_texts
+from irtoolkit.retrievers.text_files import FileStatistics, file_terms, file_texts
 from irtoolkit.retrievers.tfidf import TFIDF
-from irtoolkit.retrievers.weighted_postings import WeightedIndex
 from irtoolkit.retrievers.word2vec import Word2Vec
 from tests.datasets import ASKED, DOCS, POOLS, register, scores_of
 
@@ -123,7 +122,7 @@ def test_statistics_are_those_of_an_index_of_the_same_texts(tmp_path: Path) -> N
     path = put(tmp_path / "texts.txt", "".join(f"{text or '-'}\n" for text in DOCS.values()))
     from_file = FileStatistics(path, WORDS)
     retriever = BM25(**WORDS._asdict())
-    shards = WeightedIndex(retriever).in_memory([(text,) for text in DOCS.values()], list(DOCS))
+    shards = PostingsIndex(retriever).in_memory([(text,) for text in DOCS.values()], list(DOCS))
     assert from_file.size == shards.size == len(DOCS)
     expected = shards.vocabulary()
     assert list(from_file.vocabulary().terms) == list(expected.terms)

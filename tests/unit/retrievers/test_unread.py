@@ -12,7 +12,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.systems import KNOWN_AS, find_system
 from irtoolkit.retrievers import retrievers
-from irtoolkit.retrievers.unread import conditions_of
+from irtoolkit.retrievers.settings import conditions_of
 from tests.each import each
 
 TEXTS = ["a whale and a ship", "a ship in a storm"]

@@ -18,7 +18,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.ranking.decided import made_of
 from irtoolkit.ranking.produce import Among, rank_dataset
-from irtoolkit.ranking.session import Session
+from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System, find_system, with_first
 from irtoolkit.ranking.texts import TextQuery, rank_texts
 from irtoolkit.retrievers import create_retriever
@@ -253,7 +253,7 @@ def test_a_first_stage_gives_the_order(stub: Stub, listwise: Reranker) -> None:
     stub.always = lambda h: h.write_out("[2]" if "Query: house" in h.prompt else "hm")
     system = with_first(System("llm", listwise), bm25, 3)
     assert list(rank_dataset(dataset, system).run.as_dict()["q1"]) == list(alone)
-    session = Session(system, dataset)
+    session = SystemSession(system, dataset)
     [found] = session.rank([TextQuery("free", "house")])
     assert len(found.doc_ids) == 3
     assert len(stub.bodies) == 2
