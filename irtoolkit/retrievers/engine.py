@@ -115,7 +115,7 @@ def rank_and_locate(
     ) as bar:
         rank_all(parts, listing, bar.update)
     run = listing.run(retriever.name or DEFAULT_TAG)
-    ranks = listing.locator.ranks
+    ranks = listing.ranks
     return Ranking(replace(run, exact_ranks=ranks or None), ranks)
 
 

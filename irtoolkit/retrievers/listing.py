@@ -92,13 +92,20 @@ class Listing:
         ranked: how they are ranked.
 
     Attributes:
-        locator: the exact ranks.
+        located: the exact ranks of wanted documents.
     """
 
     def __init__(self, task: Task, ranked: RankedAs) -> None:
         self._task, self._keys, self._ties = task, ranked.id_keys, ranked.ties
         self._depth = depth = ranked.depth
-        self.locator = Locator(task, ranked)
+        self.located: list[LocatedRank] = []
+        relevant = ranked.relevant
+        doc_ids = {doc_id for query_id in task.query_ids for doc_id in relevant.get(query_id, ())}
+        index = _places_of(doc_ids, task, ranked.id_keys)
+        self._wanted = {
+            query: [index[doc_id] for doc_id in relevant.get(query_id, ()) if doc_id in index]
+            for query, query_id in enumerate(task.query_ids)
+        }
         self._counts = np.zeros(len(task.query_ids), dtype=np.int64)
         for group in task.groups:
             self._counts[group.queries] = min(len(group.docs), depth or len(group.docs))
@@ -119,7 +126,7 @@ class Listing:
         self, queries: Ints, candidates: CandidateSet, searched: SearchedBlock, fill: bool
     ) -> BestDocuments:
         """Lists and locates documents of some queries by a search, and returns what it found."""
-        rows, wanted = self.locator.targets(queries, candidates)
+        rows, wanted = self._targets(queries, candidates)
         best = searched.best(candidates.tied, self.depth(candidates), rows, wanted, fill)
         if (best.places >= 0).all():
             self.place(queries, candidates, best.places.astype(np.int64), best.scores)
@@ -129,8 +136,30 @@ class Listing:
                 scores = best.scores[row : row + 1, : filled.shape[1]]
                 self.place(queries[row : row + 1], candidates, filled, scores)
         ranks, above = best.ranks, best.above
-        self.locator.located += _located(queries[rows], candidates.docs[wanted], ranks, above + 1)
+        self.located += _located(queries[rows], candidates.docs[wanted], ranks, above + 1)
         return best
+
+    def locate(
+        self, queries: Ints, candidates: CandidateSet, scores: ScoreMatrix
+    ) -> list[LocatedRank]:
+        """Returns the ranks of wanted documents, given (q, c) scores."""
+        rows, positions = self._targets(queries, candidates)
+        if not len(rows):
+            return []
+        ranks, best = before(scores, candidates.tied, rows, positions)
+        return _located(queries[rows], candidates.docs[positions], ranks + 1, best + 1)
+
+    def _targets(self, queries: Ints, candidates: CandidateSet) -> tuple[Ints, Ints]:
+        """(n,) the row of each wanted document that is a candidate of some queries, and its place."""
+        pairs = [(row, doc) for row, q in enumerate(queries.tolist()) for doc in self._wanted[q]]
+        if not pairs or not len(candidates):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        order, ascending = candidates.ascending
+        rows, golds = np.array(pairs).T
+        ranks = np.searchsorted(ascending, golds)
+        positions = order[np.minimum(ranks, len(order) - 1)]
+        is_candidate = candidates.docs[positions] == golds
+        return rows[is_candidate], positions[is_candidate]
 
     def depth(self, candidates: CandidateSet) -> int:
         """How many of some candidates are listed, at most."""
@@ -166,13 +195,13 @@ class Listing:
         self._docs[positions], self._scores[positions] = rows.docs, rows.scores
         self._short = self._short or bool((self._counts[rows.queries] > rows.counts).any())
         self._counts[rows.queries] = rows.counts
-        self.locator.located += rows.located
+        self.located += rows.located
 
     def rows(self) -> RankingRows:
         """All that was listed, of the queries that have candidates."""
         queries = np.flatnonzero(np.diff(self._offsets))
         _, docs, scores = self._listed()
-        return RankingRows(queries, self._counts[queries], docs, scores, self.locator.located)
+        return RankingRows(queries, self._counts[queries], docs, scores, self.located)
 
     def run(self, tag: str) -> Run:
         """The run of all that was listed."""
@@ -190,46 +219,6 @@ class Listing:
             offsets[-1]
         )
         return offsets, self._docs[positions], self._scores[positions]
-
-
-class Locator:
-    """Finds the exact ranks of wanted documents in blocks of scores.
-
-    Attributes:
-        located: what has been found.
-    """
-
-    def __init__(self, task: Task, ranked: RankedAs) -> None:
-        self.located: list[LocatedRank] = []
-        self._task, self._ties, relevant = task, ranked.ties, ranked.relevant
-        doc_ids = {doc_id for query_id in task.query_ids for doc_id in relevant.get(query_id, ())}
-        index = _places_of(doc_ids, task, ranked.id_keys)
-        self._wanted = {
-            query: [index[doc_id] for doc_id in relevant.get(query_id, ()) if doc_id in index]
-            for query, query_id in enumerate(task.query_ids)
-        }
-
-    def find(
-        self, queries: Ints, candidates: CandidateSet, scores: ScoreMatrix
-    ) -> list[LocatedRank]:
-        """Returns the ranks of wanted documents, given (q, c) scores."""
-        rows, positions = self.targets(queries, candidates)
-        if not len(rows):
-            return []
-        ranks, best = before(scores, candidates.tied, rows, positions)
-        return _located(queries[rows], candidates.docs[positions], ranks + 1, best + 1)
-
-    def targets(self, queries: Ints, candidates: CandidateSet) -> tuple[Ints, Ints]:
-        """(n,) the row of each wanted document that is a candidate of some queries, and its place."""
-        pairs = [(row, doc) for row, q in enumerate(queries.tolist()) for doc in self._wanted[q]]
-        if not pairs or not len(candidates):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        order, ascending = candidates.ascending
-        rows, golds = np.array(pairs).T
-        ranks = np.searchsorted(ascending, golds)
-        positions = order[np.minimum(ranks, len(order) - 1)]
-        is_candidate = candidates.docs[positions] == golds
-        return rows[is_candidate], positions[is_candidate]
 
     @property
     def ranks(self) -> Ranks:

@@ -133,11 +133,11 @@ class Ranker:
                 self._check_finite(queries[part], candidates, scores[part])
                 if listed:
                     listing.add(queries[part], candidates, scores[part])
-                ranks += listing.locator.find(queries[part], candidates, scores[part])
+                ranks += listing.locate(queries[part], candidates, scores[part])
             return ranks
 
         for ranks in by_rows(use, scores):
-            listing.locator.located += ranks
+            listing.located += ranks
 
     def _check_finite(
         self, queries: Ints, candidates: CandidateSet, scores: Any, places: Any = None
