@@ -46,16 +46,26 @@ def _sentences(report: ReportContent, column: MeasureColumn, ranked: list[int], 
     )
     pair = column.pair_of(best, second)
     sentence += "." if pair is None else f", {_tested(report, pair, best)}."
-    won = sum(_is_alone_best(scored, best) for scored in report.columns)
-    several = len(report.columns) > 1
-    return sentence + (
-        f" It is best on {won} of {len(report.columns)} measures." if several else ""
-    )
+    return f"{sentence} {_over_measures(report, best)}".rstrip()
 
 
-def _is_alone_best(column: MeasureColumn, index: int) -> bool:
-    """Whether every other system has a worse figure."""
-    return column.is_best(index) and column.figures.count(column.figures[index]) == 1
+def _over_measures(report: ReportContent, index: int) -> str:
+    """On how many measures a system is best, alone or with others; empty for one measure."""
+    best = [column for column in report.columns if column.is_best(index)]
+    alone = sum(column.figures.count(column.figures[index]) == 1 for column in best)
+    level = len(best) - alone
+    measures = len(report.columns)
+    if measures == 1:
+        return ""
+    if alone == measures:
+        return f"It is best on all {measures} measures."
+    sentence = f"It is best on {alone} of {measures} measures"
+    if not level:
+        return f"{sentence}."
+    others = f"{level} more"
+    if level == measures - alone:
+        others = "the other" if level == 1 else f"the other {level}"
+    return f"{sentence}, and shares the best figure on {others}."
 
 
 def _tested(report: ReportContent, pair: Pair, best: int) -> str:

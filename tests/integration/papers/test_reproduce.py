@@ -31,7 +31,7 @@ from tests.datasets import Candidates, Docs, Queries
 Command = Callable[..., Answer]
 
 # Table 4 of the paper, as facts known beforehand: RP, P@20, R@20, NDCG%100, NDCG%20.
-COLUMNS = ("RP", "P@20", "R@20", "NDCG%100", "NDCG%20")
+COLUMNS = ("RP", "P@20", "R@20", "nDCGp(p=100)", "nDCGp(p=20)")
 BM25 = {
     "background": (20.12, 27.81, 49.85, 79.02, 59.39),
     "method": (9.37, 11.63, 38.29, 60.68, 34.59),
@@ -452,7 +452,7 @@ def test_text_shows_each_group_and_says_that_it_is_the_sample(
         (at,) = (i for i, x in enumerate(lines) if x.startswith(f"csfcube {group} ({dataset}):"))
         # A long title has a second line.
         at += 0 if lines[at + 1].startswith("system") else 1
-        assert lines[at + 1].split() == ["system", *COLUMNS, "p(NDCG%20)"]
+        assert lines[at + 1].split() == ["system", *COLUMNS, "p(nDCGp(p=20))"]
         for system, line in zip(
             ("random", "fabs_tfidf", "fabs_bm25"), lines[at + 3 :], strict=False
         ):
@@ -533,7 +533,7 @@ def test_the_papers_tfidf_row_is_as_near_as_its_statistics_allow(real: Path) -> 
 
 def test_random_is_the_floor(real: Path) -> None:
     rows = real_rows(real)
-    for group, column in itertools.product(BM25, ("NDCG%100", "NDCG%20")):
+    for group, column in itertools.product(BM25, ("nDCGp(p=100)", "nDCGp(p=20)")):
         figures = (rows[system]["measured"][group][column] for system in ("random", "fabs_bm25"))
         assert next(figures) < next(figures)
     assert all(p < 0.001 for p in rows["random"]["p"].values())

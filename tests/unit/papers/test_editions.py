@@ -129,7 +129,7 @@ def test_deviations_are_printed_below_the_figures_and_stay_out_of_the_difference
     # Table 4, as far as Table 3 has it too.
     [printed] = as_json(found)["rows"]
     assert printed["spread"]["method"] == {
-        "RP": 0.3, "P@20": 1.21, "R@20": 3.6, "NDCG%100": 0.4, "NDCG%20": 0.78
+        "RP": 0.3, "P@20": 1.21, "R@20": 3.6, "nDCGp(p=100)": 0.4, "nDCGp(p=20)": 0.78
     }  # fmt: skip
     assert printed["spread"].keys() == row.reported.keys()
 

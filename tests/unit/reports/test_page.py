@@ -859,11 +859,25 @@ def test_what_happened(
     assert said in summary(report)
 
 
-def test_a_figure_that_another_system_has_too_is_not_won(csfcube: ReportContent) -> None:
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ([(0.5, 0.5)], "It is best on 1 of 2 measures, and shares the best figure on the other."),
+        ([(0.5, 0.4)], "It is best on all 2 measures."),
+        ([(0.4, 0.5)], "It is best on 1 of 2 measures."),
+        ([(1, 1), (1, 1)], "It is best on 1 of 3 measures, and shares the best figure on the other 2."),
+        ([(1, 1), (0, 1)], "It is best on 1 of 3 measures, and shares the best figure on 1 more."),
+    ],
+)  # fmt: skip
+def test_a_figure_that_another_system_has_too_is_shared(
+    csfcube: ReportContent, others: list[tuple[float, float]], said: str
+) -> None:
     systems = tuple(replace(csfcube.systems[0], name=name) for name in "ab")
-    level = MeasureColumn("N", False, (0.5, 0.5), (None, None), ())
-    report = replace(csfcube, columns=(_column((0.5, 0.4)), level), chart="M", systems=systems)
-    assert "It is best on 1 of 2 measures." in summary(report)
+    columns = [
+        replace(_column(figures), measure=f"N{number}") for number, figures in enumerate(others)
+    ]
+    report = replace(csfcube, columns=(_column((0.5, 0.4)), *columns), chart="M", systems=systems)
+    assert said in summary(report)
 
 
 def test_whether_the_difference_is_significant(csfcube: ReportContent) -> None:
