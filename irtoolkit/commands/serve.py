@@ -152,24 +152,41 @@ def _need(module: str, extra: str) -> None:
 
 
 def _fill(library: Library, names: list[str]) -> None:
-    from irtoolkit.apps.serve.shelf import paths_in
     from irtoolkit.datasets.editions.reading import SUFFIXES
 
     for name in names:
         named = Path(name)
-        if named.is_dir() or named.is_file():
-            paths = paths_in([named])
-            if not paths:
-                raise InputError(
-                    f"the folder {name} has no book",
-                    remedy=f"books are files that end in {', '.join(SUFFIXES)}",
-                )
-            for path in paths:
-                library.shelf.add_file(path)
+        if named.is_dir():
+            _add_folder(library, named)
+        elif named.is_file():
+            library.shelf.add_file(named)
         elif named.suffix.lower() in SUFFIXES:
             raise InputError("no such file", file=name)
         else:
             library.shelf.add_dataset(name)
+
+
+def _add_folder(library: Library, folder: Path) -> None:
+    """Puts the books of a folder on the shelf, and says which files of it are no books.
+
+    Raises:
+        InputError: none of them is.
+    """
+    from irtoolkit.apps.serve.shelf import paths_in
+    from irtoolkit.datasets.editions.reading import SUFFIXES
+
+    books = 0
+    for path in paths_in([folder]):
+        try:
+            library.shelf.add_file(path)
+            books += 1
+        except InputError as error:
+            note(f"left out: {error}")
+    if not books:
+        raise InputError(
+            f"the folder {folder} has no book",
+            remedy=f"books are files that end in {', '.join(SUFFIXES)}",
+        )
 
 
 def _serve(library: Library, args: argparse.Namespace) -> None:

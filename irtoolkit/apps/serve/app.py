@@ -15,11 +15,13 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 
 from irtoolkit.apps.serve.asking import BusyError, LateError, PreparingError
 from irtoolkit.apps.serve.entries import Entry
-from irtoolkit.apps.serve.library import Library, csv_lines, judged, trec_lines
+from irtoolkit.apps.serve.exports import csv_lines, judgment_lines, trec_lines
+from irtoolkit.apps.serve.library import Library, judged
 from irtoolkit.apps.serve.limits import TooLargeError, rules
 from irtoolkit.apps.serve.models import (
     CollectionModel,
     HealthModel,
+    JudgmentAnswer,
     JudgmentModel,
     JudgmentRequest,
     NearAnswer,
@@ -38,6 +40,7 @@ from irtoolkit.version import __version__
 
 # Seconds between two looks at the progress of a collection, and that a stream lives.
 _LOOK, _STREAM = 0.25, 1800.0
+_PLAIN, _TABLE = "text/plain; charset=utf-8", "text/csv; charset=utf-8"
 _ID = Annotated[str, InPath(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
 _WANTED = Annotated[str | None, Query(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
 _REFUSED: dict[int | str, dict[str, Any]] = {
@@ -97,13 +100,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(InputError)
     async def bad_input(_: Request, error: InputError) -> JSONResponse:
-        status = (
-            413
-            if isinstance(error, TooLargeError)
-            else 409
-            if isinstance(error, FullError)
-            else 400
-        )
+        status = {TooLargeError: 413, FullError: 409}.get(type(error), 400)
         message = error.found if error.remedy is None else f"{error.found}: {error.remedy}"
         return JSONResponse({"detail": message}, status)
 
@@ -212,9 +209,9 @@ def _add_search(app: FastAPI, library: Library) -> None:
         """Finds passages, with every system that is named, as JSON, CSV or a TREC run."""
         answer = await library.search(request)
         if request.format == "csv":
-            return _file("".join(csv_lines(answer)), "text/csv; charset=utf-8", "passages.csv")
+            return _file("".join(csv_lines(answer)), _TABLE, "passages.csv")
         if request.format == "trec":
-            return _file("".join(trec_lines(answer)), "text/plain; charset=utf-8", "passages.run")
+            return _file("".join(trec_lines(answer)), _PLAIN, "passages.run")
         # What the framework would do first, checking its own answer, takes longer than the search.
         return Response(answer.model_dump_json(), media_type="application/json")
 
@@ -238,7 +235,7 @@ def _add_search(app: FastAPI, library: Library) -> None:
 
 
 def _add_judgments(app: FastAPI, library: Library) -> None:
-    kept, plain = library.judgments, "text/plain; charset=utf-8"
+    kept = library.judgments
 
     @app.get("/judgments", tags=["judgments"])
     async def judgments(collection: _WANTED = None) -> list[JudgmentModel]:
@@ -249,7 +246,7 @@ def _add_judgments(app: FastAPI, library: Library) -> None:
         )
 
     @app.post("/judgments", tags=["judgments"], status_code=201)
-    async def judge(request: JudgmentRequest) -> JudgmentModel:
+    async def judge(request: JudgmentRequest) -> JudgmentAnswer:
         """Records a judgment; it is on the disk when this answers."""
         return await asyncio.to_thread(library.judge, request)
 
@@ -258,14 +255,22 @@ def _add_judgments(app: FastAPI, library: Library) -> None:
         """The judgments as a TREC qrels file, which `irtoolkit eval` takes."""
         library.check_collection(collection)
         text = await asyncio.to_thread(lambda: "".join(kept.qrels(collection)))
-        return _file(text, plain, "judgments.qrels")
+        return _file(text, _PLAIN, "judgments.qrels")
 
     @app.get("/judgments/topics", tags=["judgments"])
     async def topics(collection: _WANTED = None) -> PlainTextResponse:
         """The queries that were judged, as TSV."""
         library.check_collection(collection)
         text = await asyncio.to_thread(lambda: "".join(kept.topics(collection)))
-        return _file(text, plain, "topics.tsv")
+        return _file(text, _PLAIN, "topics.tsv")
+
+    @app.get("/judgments/table", tags=["judgments"])
+    async def table(collection: _WANTED = None) -> PlainTextResponse:
+        """The judgments with their passages, as CSV for a spreadsheet."""
+        library.check_collection(collection)
+        novels = [novel for entry in library.shelf.entries() for novel in entry.collection.novels]
+        text = await asyncio.to_thread(lambda: "".join(judgment_lines(kept.of(collection), novels)))
+        return _file(text, _TABLE, "judgments.csv")
 
 
 def _file(text: str, kind: str, name: str) -> PlainTextResponse:

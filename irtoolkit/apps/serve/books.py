@@ -28,6 +28,7 @@ class KeptBook:
         added: seconds since 1970.
         novel: what is in it; None where it is damaged.
         why_not: what is wrong with which file, and the remedy; else empty.
+        file: the name of the file that was added; empty if unknown.
     """
 
     name: str
@@ -35,6 +36,7 @@ class KeptBook:
     added: float
     novel: Novel | None
     why_not: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,14 +104,13 @@ def _read(book_path: Path) -> KeptBook:
         record = load_json(path.read_text("utf-8"))
         title, added = str(record["title"]), float(record["added"])
         path = book_path / _TEXT
-        novel = novel_of(
-            path.read_bytes(), title, name=slug(title), file=str(record.get("file", ""))
-        )
-        return KeptBook(book_path.name, title, added, novel)
+        file = str(record.get("file", ""))
+        novel = novel_of(path.read_bytes(), title, name=slug(title), file=file)
+        return KeptBook(book_path.name, title, added, novel, file=file)
     except (OSError, ValueError, KeyError, TypeError, InputError) as error:
         reason = error.found if isinstance(error, InputError) else getattr(error, "strerror", None)
         why = reason or "not what was written"
         remedy = "delete its folder, or remove the book on the page and add it again"
         # Readers need not know where on the server the folder is.
-        file = path.relative_to(book_path.parents[1])
-        return KeptBook(book_path.name, title, added, None, f"{file}: {why}: {remedy}")
+        damaged = path.relative_to(book_path.parents[1])
+        return KeptBook(book_path.name, title, added, None, f"{damaged}: {why}: {remedy}")

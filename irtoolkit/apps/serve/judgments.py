@@ -71,8 +71,24 @@ def judgment_for(judgments: Sequence[Judgment], span: Span) -> Judgment | None:
     the shorter one: passages of another length or system rarely begin at the same sentence.
     """
     own = [judgment for judgment in judgments if judgment.span == span]
-    near = [judgment for judgment in judgments if _share_half(judgment.span, span)]
-    return max(own or near, key=lambda judgment: judgment.time, default=None)
+    return max(
+        own or _overlapping(judgments, span), key=lambda judgment: judgment.time, default=None
+    )
+
+
+def withdrawn_with(judgments: Sequence[Judgment], span: Span) -> list[Judgment]:
+    """Returns the judgments to withdraw so that the grade of a passage no longer counts for it.
+
+    Where several passages that overlap it have the same grade, it would else be back at once.
+    """
+    counting = judgment_for(judgments, span)
+    if counting is None:
+        return []
+    return [one for one in _overlapping(judgments, span) if one.grade == counting.grade]
+
+
+def _overlapping(judgments: Sequence[Judgment], span: Span) -> list[Judgment]:
+    return [judgment for judgment in judgments if _share_half(judgment.span, span)]
 
 
 def _share_half(one: Span, other: Span) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,19 @@ from irtoolkit.apps.serve import quality
 from irtoolkit.apps.serve.asking import BusyError, Desk, PreparingError, Question
 from irtoolkit.apps.serve.collection import Answer, Collection, SystemName, load_search
 from irtoolkit.apps.serve.entries import Entry
-from irtoolkit.apps.serve.judgments import Judgment, Judgments, query_id
+from irtoolkit.apps.serve.judgments import (
+    Judgment,
+    Judgments,
+    judgment_for,
+    query_id,
+    withdrawn_with,
+)
 from irtoolkit.apps.serve.limits import Limits
 from irtoolkit.apps.serve.meaning import Meaning
 from irtoolkit.apps.serve.models import (
     BookModel,
     CollectionModel,
+    JudgmentAnswer,
     JudgmentModel,
     JudgmentRequest,
     NearAnswer,
@@ -41,6 +48,7 @@ from irtoolkit.apps.serve.showing import (
     system_answer,
 )
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.spans import Span
 from irtoolkit.ranking.book_search import told_share
 
 if TYPE_CHECKING:
@@ -48,7 +56,6 @@ if TYPE_CHECKING:
 
 # Indexes that are built or wait for it.
 _BUILDING = 8
-_CSV = "rank,system,score,id,book,chapter,sentence,share,text,grade"
 
 
 class Library:
@@ -111,6 +118,7 @@ class Library:
         return CollectionModel(
             id=collection.name,
             title=collection.title,
+            file=entry.file,
             source=entry.source,
             removable=entry.source == "book",
             lang=collection.lang,
@@ -232,26 +240,36 @@ class Library:
         if name is not None and not self.judgments.of(name):
             self.shelf.get(name)
 
-    def judge(self, request: JudgmentRequest) -> JudgmentModel:
-        """Keeps a judgment.
+    def judge(self, request: JudgmentRequest) -> JudgmentAnswer:
+        """Keeps a judgment, or withdraws what counts for a passage.
 
         Raises:
             KeyError: no such collection.
             InputError: no such passage; or see `Judgments.add`.
         """
         collection = self.shelf.get(request.collection).collection
-        located(collection, request.passage)
-        judgment_made = self.judgments.add(
-            Judgment(
-                collection.name,
-                request.query,
-                request.passage,
-                request.grade,
-                request.system or "",
-                request.rank,
-            )
+        for passage_id in (request.passage, *request.shown):
+            located(collection, passage_id)
+        judgment = Judgment(
+            collection.name,
+            request.query,
+            request.passage,
+            request.grade,
+            request.system or "",
+            request.rank,
         )
-        return judged(judgment_made)
+        passages = [request.passage]
+        if request.grade is None:
+            present = self.judgments.of(collection.name, request.query)
+            withdrawn = withdrawn_with(present, judgment.span)
+            passages = [one.passage for one in withdrawn] or passages
+        recorded = [self.judgments.add(replace(judgment, passage=name)) for name in passages]
+        present = self.judgments.of(collection.name, request.query)
+        counting = {name: judgment_for(present, Span.parse(name)) for name in request.shown}
+        return JudgmentAnswer(
+            **judged(replace(recorded[-1], passage=request.passage)).model_dump(),
+            grades={name: one.grade if one else None for name, one in counting.items()},
+        )
 
 
 def judged(judgment: Judgment) -> JudgmentModel:
@@ -264,50 +282,6 @@ def judged(judgment: Judgment) -> JudgmentModel:
         grade=judgment.grade,
         time=judgment.time,
     )
-
-
-def csv_lines(answer: SearchAnswer) -> Iterator[str]:
-    """Yields the lines of a table of an answer. No cell begins as a formula of a spreadsheet does."""
-    import csv
-    import io
-
-    yield _CSV + "\r\n"
-    for by_system in answer.answers:
-        for hit in by_system.hits:
-            text = " ".join("".join(sentence.pieces) for sentence in hit.sentences)
-            row = [
-                hit.rank,
-                by_system.system,
-                hit.score,
-                hit.id,
-                hit.title,
-                hit.place.chapter,
-                hit.place.sentence,
-                round(hit.place.share, 4),
-                text,
-                "" if hit.grade is None else hit.grade,
-            ]
-            out = io.StringIO()
-            csv.writer(out).writerow([_cell(value) for value in row])
-            yield out.getvalue()
-
-
-def _cell(value: object) -> object:
-    is_formula = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
-    return f"'{value}" if is_formula else value
-
-
-def trec_lines(answer: SearchAnswer) -> Iterator[str]:
-    """Yields the lines of a TREC run of an answer.
-
-    Raises:
-        InputError: it is of several systems, whose rankings one run cannot hold.
-    """
-    if len(answer.answers) != 1:
-        raise InputError("a run is of one system", remedy="ask for one system")
-    first_answer = answer.answers[0]
-    for hit in first_answer.hits:
-        yield f"{answer.query_id} Q0 {hit.id} {hit.rank} {hit.score:.6f} {first_answer.system}\n"
 
 
 def system_label(name: SystemName) -> str:

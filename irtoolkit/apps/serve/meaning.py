@@ -61,6 +61,11 @@ class Meaning:
         # A store of vectors is of one thread at a time.
         self._reading, self._table = threading.Lock(), threading.Lock()
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the model is loaded."""
+        return len(self._encoders) == len(_USES)
+
     @cached_property
     def why_not(self) -> str | None:
         from irtoolkit.models.downloads import only_here

@@ -6,11 +6,12 @@ An answer has hundreds of sentences, so its parts are dataclasses, which are not
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from irtoolkit.apps.serve.collection import SystemName
+from irtoolkit.apps.serve.entries import Stage
 from irtoolkit.apps.serve.limits import Limits
 from irtoolkit.apps.web.pages import Whole
 from irtoolkit.datasets.novels import LONGEST
@@ -29,7 +30,7 @@ class _Strict(BaseModel):
 class ProgressModel(BaseModel):
     """How far a collection is prepared."""
 
-    stage: Literal["waiting", "words", "meaning", "ready", "failed"]
+    stage: Stage
     done: int = Field(description="sentences that are prepared")
     total: int = Field(description="sentences in all")
     message: str = Field(description="why it failed, or why meaning is not compared; else empty")
@@ -84,6 +85,7 @@ class CollectionModel(BaseModel):
 
     id: str
     title: str
+    file: str = Field(description="the name of the book's file; empty for a dataset")
     source: Literal["book", "file", "dataset"]
     removable: bool
     lang: str | None
@@ -205,10 +207,15 @@ class JudgmentRequest(_Strict):
     query: QueryText
     passage: PassageId
     grade: Annotated[Whole, Field(ge=0, le=1)] | None = Field(
-        description="1 this is it, 0 not this, null withdraws"
+        description="1 this is it, 0 not this; null withdraws what counts for the passage"
     )
     system: SystemName | None = None
     rank: Whole = Field(default=0, ge=0, le=_MOST.depth)
+    shown: list[PassageId] = Field(
+        default=[],
+        max_length=len(get_args(SystemName)) * _MOST.depth,
+        description="passages of which the answer gives the grades that count now",
+    )
 
 
 class JudgmentModel(BaseModel):
@@ -220,6 +227,14 @@ class JudgmentModel(BaseModel):
     passage: str
     grade: int | None
     time: float
+
+
+class JudgmentAnswer(JudgmentModel):
+    """A judgment that was recorded."""
+
+    grades: dict[str, int | None] = Field(
+        description="for each passage of `shown`, the grade that counts now"
+    )
 
 
 class NearRequest(_Strict):

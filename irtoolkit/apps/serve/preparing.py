@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import cast
 
 from irtoolkit.apps.serve.entries import Entry, Progress
@@ -28,7 +29,7 @@ class Preparing:
         self._meaning = meaning
         self._words: _Queue = queue.SimpleQueue()
         self._meant: _Queue = queue.SimpleQueue()
-        self._stopping = threading.Event()
+        self._stopping, self._words_are_done = threading.Event(), threading.Event()
         self._threads = [
             threading.Thread(target=self._index_all, name="words", daemon=True),
             threading.Thread(target=self._compare_all, name="meaning", daemon=True),
@@ -56,6 +57,7 @@ class Preparing:
     def end(self) -> None:
         """Has the threads stop at the next batch; what is prepared is kept."""
         self._stopping.set()
+        self._words_are_done.set()
         self._words.put(None)
         self._meant.put(None)
 
@@ -77,17 +79,23 @@ class Preparing:
         self._compare(entry)
 
     def _index_all(self) -> None:
-        for entry in iter(self._words.get, None):
-            if self._stopping.is_set():
+        while True:
+            if self._words.empty():
+                self._words_are_done.set()
+            entry = self._words.get()
+            if entry is None or self._stopping.is_set():
                 return
             if self._did(self._index, entry):
                 self._meant.put(entry)
 
     def _compare_all(self) -> None:
+        # To load the model takes many times as long as to index a book by words.
+        self._words_are_done.wait()
+        if self._stopping.is_set():
+            return
         # Before anybody asks: the first search is not to wait for it.
         if self._meaning is not None and not self._meaning.why_not:
-            self._meaning.load()
-            keep_for_good()
+            self._load(self._meaning)
         # Those whose vectors only have to be read, and the others.
         waiting: list[Entry] = []
         new: list[Entry] = []
@@ -97,6 +105,15 @@ class Preparing:
             if waiting or new:
                 self._did(self._compare, (waiting or new).pop(0))
 
+    @staticmethod
+    def _load(meaning: Meaning) -> None:
+        """Loads the model; if that fails, words alone are compared."""
+        try:
+            meaning.load()
+        except Exception as error:
+            meaning.why_not = _reason(error)
+        keep_for_good()
+
     def _come(self, *, wait: bool) -> Iterator[Entry]:
         """Yields entries queued for comparison by meaning; can wait for the first."""
         while wait or not self._meant.empty():
@@ -104,6 +121,8 @@ class Preparing:
             if entry is None or self._stopping.is_set():
                 return
             wait = False
+            if entry.progress.stage == "loading":
+                entry.progress = replace(entry.progress, stage="meaning")
             yield entry
 
     def _is_kept(self, entry: Entry) -> bool:
@@ -120,8 +139,7 @@ class Preparing:
         except StoppedError:
             return False
         except Exception as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            entry.progress = Progress("failed", message=reason)
+            entry.progress = Progress("failed", message=_reason(error))
             return False
 
     def _index(self, entry: Entry) -> None:
@@ -130,14 +148,22 @@ class Preparing:
         entry.progress = Progress("words", 0, total)
         _ = collection.words, collection.marks
         collection.warm_up("words")
-        if self._meaning is None or self._meaning.why_not:
-            why = "" if self._meaning is None else self._meaning.why_not or ""
-            entry.progress = Progress("ready", total, total, why)
-        else:
-            entry.progress = Progress("meaning", 0, total)
+        meaning = self._comparing(entry)
+        if meaning is not None:
+            entry.progress = Progress("meaning" if meaning.is_loaded else "loading", 0, total)
+
+    def _comparing(self, entry: Entry) -> Meaning | None:
+        """Returns what compares meaning; None if nothing does, and then a collection is ready."""
+        if self._meaning is not None and not self._meaning.why_not:
+            return self._meaning
+        total = len(entry.collection.sentences)
+        why = "" if self._meaning is None else self._meaning.why_not or ""
+        entry.progress = Progress("ready", total, total, why)
+        return None
 
     def _compare(self, entry: Entry) -> None:
-        if self._meaning is None or self._meaning.why_not:
+        meaning = self._comparing(entry)
+        if meaning is None:
             return
         collection = entry.collection
         total = len(collection.sentences)
@@ -150,9 +176,13 @@ class Preparing:
             return self._stopping.is_set() or entry.gone
 
         try:
-            self._meaning.prepare(collection.key, collection.sentences, tell, stop)
+            meaning.prepare(collection.key, collection.sentences, tell, stop)
             collection.has_vectors = True
         finally:
             collection.has_some_vectors = False
         collection.warm_up("both")
         entry.progress = Progress("ready", total, total)
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -90,7 +90,9 @@ class Shelf:
         name = _identity(novel.title, hashlib.sha256(path.read_bytes()).hexdigest())
         with self._lock:
             existing = self._same(novel)
-            return existing or self._put(Entry(self._collection(name, [novel]), "file"))
+            return existing or self._put(
+                Entry(self._collection(name, [novel]), "file", file=path.name)
+            )
 
     def add_dataset(self, dataset_id: str) -> Entry:
         """Puts the books of a dataset on the shelf.
@@ -150,7 +152,8 @@ class Shelf:
             added = time.time()
             self._books.keep(name, text, Origin(title, file, added))
             self._entries.pop(name, None)
-            return self._put(Entry(self._collection(name, [novel]), "book", added=added)), True
+            entry = Entry(self._collection(name, [novel]), "book", file=file, added=added)
+            return self._put(entry), True
 
     def check_room(self) -> None:
         """Raises FullError where no other book may be added."""
@@ -185,7 +188,8 @@ class Shelf:
 
     def _kept(self, book: KeptBook) -> Entry:
         if book.novel is not None:
-            return Entry(self._collection(book.name, [book.novel]), "book", added=book.added)
+            collection = self._collection(book.name, [book.novel])
+            return Entry(collection, "book", file=book.file, added=book.added)
         collection = self._collection(book.name, [], book.title)
         failed = Progress("failed", message=book.why_not)
         return Entry(collection, "book", added=book.added, progress=failed, damaged=True)

@@ -165,7 +165,7 @@ def _explained(
 ) -> str:
     """A score in words."""
     if system == "words":
-        return f"BM25 {passage.score:.1f}, of the passage and what is around it: {_words_said(collection, shared)}."
+        return f"Score {passage.score:.1f}, of the passage and what is around it: {_words_said(collection, shared)}."
     if not passage.similarities:
         return f"Its meaning is not compared yet. {_words_said(collection, shared, capital=True)}."
     best = max(range(len(passage.similarities)), key=lambda i: passage.similarities[i])

@@ -3,35 +3,58 @@
 import * as api from "./api.js";
 import { find, make, number, percent, say, warn } from "./dom.js";
 
+// Characters of a passage that a phone shows first; those of Chinese and Japanese are twice as wide.
+const SMALL = 700;
 const NAMES = { words: "By words", meaning: "By meaning", both: "Both together" };
 export const nameOf = (system) => NAMES[system];
 
-function sentence(one, nearest) {
+const lengthOf = (one) => one.pieces.reduce((sum, piece) => sum + piece.length, 0);
+
+function sentence(one, kind) {
   const parts = one.pieces.map((piece, place) => (place % 2 ? make("mark", {}, piece) : piece));
-  return make("span", { class: nearest ? "nearest" : null }, ...parts);
+  return make("span", { class: kind || null }, ...parts);
 }
 
 // Sentences as paragraphs; in Chinese and Japanese no space is between two.
-function prose(sentences, kind, lang, best = null) {
+function prose(sentences, kind, lang, kindOf = () => "") {
   const gap = lang === "zh" || lang === "ja" ? "" : " ";
   const paragraphs = [];
   for (const one of sentences) {
     if (!paragraphs.length || one.paragraph) paragraphs.push([]);
     const last = paragraphs.at(-1);
     if (last.length) last.push(gap);
-    last.push(sentence(one, one.number === best));
+    last.push(sentence(one, kindOf(one)));
   }
   return make("div", { class: kind }, ...paragraphs.map((parts) => make("p", {}, ...parts)));
 }
 
-function text(hit, lang) {
-  let best = null;
-  if (hit.sentences.length > 1 && hit.sentences[0].similarity !== null) {
-    best = hit.sentences.reduce((a, b) => (b.similarity > a.similarity ? b : a)).number;
+// The sentences that a small screen shows first: those around the most telling one, as far as they fit.
+function core(sentences, weight, most) {
+  let first = sentences.indexOf(sentences.reduce((a, b) => (weight(b) > weight(a) ? b : a))), last = first;
+  let room = most - lengthOf(sentences[first]);
+  for (let grown = true; grown;) {
+    grown = false;
+    for (const next of [last + 1, first - 1]) {
+      if (!sentences[next] || lengthOf(sentences[next]) > room) continue;
+      room -= lengthOf(sentences[next]);
+      first = Math.min(first, next);
+      last = Math.max(last, next);
+      grown = true;
+    }
   }
+  return sentences.slice(first, last + 1);
+}
+
+function text(hit, lang) {
+  const compared = hit.sentences[0].similarity !== null;
+  const weight = (one) => (compared ? one.similarity : one.pieces.length);
+  const nearest = compared && hit.sentences.length > 1 ? hit.sentences.reduce((a, b) => (weight(b) > weight(a) ? b : a)) : null;
+  const shown = core(hit.sentences, weight, lang === "zh" || lang === "ja" ? SMALL / 2 : SMALL);
+  const kindOf = (one) => [one === nearest && "nearest", !shown.includes(one) && "spare", one === shown[0] && one !== hit.sentences[0] && "cut-before",
+    one === shown.at(-1) && one !== hit.sentences.at(-1) && "cut-after"].filter(Boolean).join(" ");
   const parts = [];
   if (hit.before.length) parts.push(prose(hit.before, "around", lang));
-  parts.push(prose(hit.sentences, "own", lang, best));
+  parts.push(prose(hit.sentences, "own", lang, kindOf));
   if (hit.after.length) parts.push(prose(hit.after, "around", lang));
   return parts;
 }
@@ -69,28 +92,19 @@ async function widen(hit, state, place, button) {
 }
 
 async function judge(hit, state, grade, item) {
-  const { grade: before, judged } = hit;
-  hit.grade = before === grade ? null : grade;
-  // What is withdrawn is the judgment that counts, which may be of a passage that overlaps this one.
-  const passage = hit.grade === null ? judged : hit.id;
-  hit.judged = hit.grade === null ? null : hit.id;
+  const before = hit.grade, now = before === grade ? null : grade;
+  hit.grade = now;
   showGrade(hit, item);
   try {
-    await api.send("/judgments", { collection: hit.collection, query: state.query, passage, grade: hit.grade, system: state.system, rank: hit.rank });
-    say({ 1: "Recorded: this is it.", 0: "Recorded: not this." }[hit.grade] ?? "Withdrawn.");
-    state.judged(hit, passage);
+    const answer = await api.send("/judgments", { collection: hit.collection, query: state.query, passage: hit.id, grade: now, system: state.system, rank: hit.rank, shown: state.shown });
+    say({ 1: "Recorded: this is it.", 0: "Recorded: not this." }[now] ?? "Withdrawn.");
+    // A judgment counts for passages that overlap, too: the server says for which.
+    state.judged((await answer.json()).grades);
   } catch (error) {
-    Object.assign(hit, { grade: before, judged });
+    hit.grade = before;
     showGrade(hit, item);
     warn(`Not recorded: ${error.message}`);
   }
-}
-
-// Whether two passages share half of the sentences of the shorter one.
-export function overlap(one, other) {
-  const [a, b] = [one, other].map(({ sentences }) => [sentences[0].number, sentences.length]);
-  const shared = Math.min(a[0] + a[1], b[0] + b[1]) - Math.max(a[0], b[0]);
-  return one.book === other.book && 2 * shared >= Math.min(a[1], b[1]);
 }
 
 export function showGrade(hit, item) {

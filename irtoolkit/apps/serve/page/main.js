@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { count, find, make, number, percent, say, warn } from "./dom.js";
-import { markNear, nameOf, overlap, render, showGrade } from "./hits.js";
+import { markNear, nameOf, render, showGrade } from "./hits.js";
 import * as shelf from "./shelf.js";
 import * as state from "./state.js";
 import { strips } from "./strip.js";
@@ -17,7 +17,9 @@ const systems = () => [...document.querySelectorAll("[name=system]:checked")].ma
 
 function showCollection(one) {
   find("#go").disabled = !one?.systems.length;
-  find("#examples").hidden = !one?.systems.length;
+  // The examples are in English.
+  find("#examples").hidden = !one?.systems.length || !["en", null].includes(one.lang);
+  for (const part of document.querySelectorAll(".compares-meaning")) part.hidden = !one?.model;
   for (const box of document.querySelectorAll("[name=system]")) {
     box.disabled = !one?.systems.includes(box.value);
     box.parentElement.title = box.disabled ? (one?.model ? "not prepared yet" : "needs a model that compares meaning") : "";
@@ -29,6 +31,16 @@ function showCollection(one) {
     if (mostSystems === null || mostSystems === 1 || !systems().length || ready === 1) showBest(one);
     mostSystems = ready;
   }
+  showAgain(one);
+}
+
+// Passages that were found before meaning could be compared say so, and then offer another search.
+function showAgain(one) {
+  const early = Boolean(last?.early && last.collection === one?.id && one.model);
+  const ready = early && one.best !== "words";
+  find("#again").hidden = !early;
+  find("#again-later").hidden = ready;
+  find("#again-now").hidden = !ready;
 }
 
 function showBest(one) {
@@ -66,16 +78,13 @@ async function near(collection, answers, signal) {
   }
 }
 
-// A judgment counts for passages that overlap, unless they have one of their own.
-function judged(hit, passage) {
-  for (const answer of last.answers) {
-    for (const other of answer.hits) {
-      const follows = hit.grade === null ? other.judged === passage : overlap(other, hit) && other.judged !== other.id;
-      if (other !== hit && (other.id === hit.id || follows)) {
-        other.grade = hit.grade;
-        other.judged = hit.judged;
-        showGrade(other, find(`#${answer.system}-${other.rank}`));
-      }
+// Shows the grades that count after a judgment, unless another search has been made since.
+function regrade(answer, grades) {
+  if (answer !== last) return;
+  for (const { system, hits } of answer.answers) {
+    for (const hit of hits) {
+      hit.grade = grades[hit.id];
+      showGrade(hit, find(`#${system}-${hit.rank}`));
     }
   }
 }
@@ -89,8 +98,9 @@ function show(collection, answer) {
   const columns = find("#columns");
   columns.style.setProperty("--count", answer.answers.length);
   columns.classList.toggle("one", answer.answers.length === 1);
+  const shown = [...new Set(answer.answers.flatMap((one) => one.hits.map((hit) => hit.id)))];
   columns.replaceChildren(...answer.answers.map((one) => {
-    const state = (hit) => ({ system: one.system, query: answer.query, lang: collection.books.find((book) => book.name === hit.book)?.lang, several: collection.books.length > 1, around: 1, readOnly, judged });
+    const state = (hit) => ({ system: one.system, query: answer.query, lang: collection.books.find((book) => book.name === hit.book)?.lang, several: collection.books.length > 1, around: 1, readOnly, shown, judged: (grades) => regrade(answer, grades) });
     return make("section", { class: `column ${one.system}`, "aria-labelledby": `${one.system}-title` },
       make("h3", { id: `${one.system}-title` }, nameOf(one.system)),
       one.note ? make("p", { class: "note" }, one.note) : null,
@@ -128,8 +138,9 @@ async function ask(event) {
   try {
     const answer = await (await api.send("/search", asked, signal)).json();
     if (signal.aborted) return;
-    last = { ...answer, request: asked };
-    show(collection, answer);
+    last = { ...answer, request: asked, early: !collection.systems.includes("meaning") };
+    show(collection, last);
+    showAgain(shelf.current());
     const counts = answer.answers.map((one) => `${count(one.hits.length, "passage")} by ${one.system === "both" ? "words and meaning" : one.system}`).join(", ");
     say(`${counts}, ${answer.seconds.toFixed(2)}\u00a0s`);
     find("#options").open = false;
@@ -150,14 +161,17 @@ function refused(error) {
 }
 
 // The search that the address of the page names.
-function restore() {
+async function restore() {
   const wanted = state.read();
   if (wanted.book && !shelf.pick(wanted.book)) warn("The book of this address is not on the shelf.");
   query.value = wanted.query;
   for (const name of ["length", "depth"]) find(`#${name}`).value = wanted[name];
-  if (wanted.systems.length) for (const box of document.querySelectorAll("[name=system]")) box.checked = wanted.systems.includes(box.value) && !box.disabled;
+  const ready = wanted.systems.filter((name) => shelf.current()?.systems.includes(name));
+  if (ready.length) for (const box of document.querySelectorAll("[name=system]")) box.checked = ready.includes(box.value);
   else showBest(shelf.current());
-  if (wanted.query && shelf.current() && (!wanted.book || shelf.current().id === wanted.book)) ask({ preventDefault() {}, restored: true });
+  if (!wanted.query || !shelf.current() || (wanted.book && shelf.current().id !== wanted.book)) return;
+  await ask({ preventDefault() {}, restored: true });
+  if (ready.length < wanted.systems.length) warn("Meaning cannot be compared yet: these passages are found by words.");
 }
 
 function gap() {
@@ -171,6 +185,7 @@ function gap() {
 async function save(what) {
   try {
     if (what === "csv") await api.save(await api.send("/search", { ...last.request, format: "csv" }), "passages.csv");
+    else if (what === "table") await api.save(await api.call(`/judgments/table?collection=${shelf.current().id}`), "judgments.csv");
     else if (what === "trec") {
       for (const system of last.request.systems) await api.save(await api.send("/search", { ...last.request, systems: [system], format: "trec" }), `${system}.run`);
     } else await api.save(await api.call(`/judgments/${what}?collection=${shelf.current().id}`), what === "qrels" ? "judgments.qrels" : "topics.tsv");
@@ -229,12 +244,13 @@ async function start() {
     one.addEventListener("click", (event) => { query.value = one.textContent; ask(event); });
   }
   find("#book").addEventListener("change", (event) => shelf.pick(event.target.value));
+  find("#again-now").addEventListener("click", () => { showBest(shelf.current()); ask(); });
   find("#giving").addEventListener("submit", () => { api.remember(find("#secret").value.trim()); location.reload(); });
   addEventListener("popstate", () => { if (!location.hash) restore(); });
   find("#help-open").addEventListener("click", () => find("#help").showModal());
   find("#file").addEventListener("change", async (event) => { await shelf.add([...event.target.files]); event.target.value = ""; });
   find("#adding").addEventListener("submit", (event) => event.preventDefault());
-  for (const [id, what] of [["save-csv", "csv"], ["save-run", "trec"], ["save-qrels", "qrels"], ["save-topics", "topics"]]) find(`#${id}`).addEventListener("click", () => save(what));
+  for (const [id, what] of [["save-csv", "csv"], ["save-table", "table"], ["save-run", "trec"], ["save-qrels", "qrels"], ["save-topics", "topics"]]) find(`#${id}`).addEventListener("click", () => save(what));
   const keys = find("#keys-on");
   keys.checked = localStorage.getItem("keys") !== "off";
   keys.addEventListener("change", () => localStorage.setItem("keys", keys.checked ? "on" : "off"));
@@ -245,9 +261,9 @@ async function start() {
     const health = await api.get("/health");
     find("#most").textContent = String(health.limits.upload / 1e6);
     readOnly = health.public;
-    if (readOnly) { shelf.lock(); for (const id of ["save-qrels", "save-topics"]) find(`#${id}`).hidden = true; }
+    if (readOnly) { shelf.lock(); for (const id of ["save-table", "save-qrels", "save-topics"]) find(`#${id}`).hidden = true; }
     await shelf.load();
-    restore();
+    await restore();
   } catch (error) { refused(error); }
 }
 

@@ -24,6 +24,12 @@ export async function load() {
   for (const one of listed) watch(one.id);
 }
 
+// Books of one title are told apart by their files.
+function nameOf(one) {
+  const same = [...known.values()].filter((other) => other.title === one.title);
+  return same.length > 1 && one.file ? `${one.title} (${one.file})` : one.title;
+}
+
 const LANGUAGES = new Intl.DisplayNames(["en"], { type: "language" });
 
 function about(one) {
@@ -38,13 +44,16 @@ function about(one) {
   return parts.join(" · ");
 }
 
-const STAGES = { waiting: "Waits to be prepared", words: "Indexing words", meaning: "Ready for words; meaning" };
+const STAGES = {
+  waiting: "Waits to be prepared", words: "Indexing words", meaning: "Ready for words; meaning comes next",
+  loading: "Ready for words; the model that compares meaning is being loaded",
+};
 
 function preparing(one) {
   const { stage, done, total, message } = one.progress;
   if (stage === "ready") return null;
   if (stage === "failed") return make("p", { class: "preparing" }, one.books.length ? `Could not be prepared: ${message}` : message);
-  const label = `${STAGES[stage]}${stage === "meaning" ? (done ? `: ${number(done)} of ${number(total)} sentences` : " comes next") : ""}`;
+  const label = stage === "meaning" && done ? `Ready for words; meaning: ${number(done)} of ${number(total)} sentences` : STAGES[stage];
   const bar = make("progress", { max: total || 1, "aria-label": `Preparing ${one.title}` });
   if (stage === "meaning") bar.value = done;
   return make("div", { class: "preparing" }, label, bar);
@@ -52,10 +61,10 @@ function preparing(one) {
 
 function item(one) {
   const pick = make("button", { type: "button", class: "pick", "aria-pressed": String(one.id === chosen), onclick: () => choose(one.id) },
-    make("span", { class: "name", lang: one.lang }, one.title), make("span", { class: "about" }, about(one)));
+    make("span", { class: "name", lang: one.lang }, nameOf(one)), make("span", { class: "about" }, about(one)));
   const parts = [pick];
   if (one.removable && !readOnly) {
-    parts.push(make("button", { type: "button", class: "remove", "aria-label": `Remove ${one.title}`, title: "Remove", onclick: () => drop(one) }, "×"));
+    parts.push(make("button", { type: "button", class: "remove", "aria-label": `Remove ${nameOf(one)}`, title: "Remove", onclick: () => drop(one) }, "×"));
   }
   return make("li", { class: `book${one.removable ? " removable" : ""}`, "data-id": one.id }, ...parts, preparing(one));
 }
@@ -71,7 +80,7 @@ export function pick(id) {
 
 function show() {
   const menu = find("#book");
-  menu.replaceChildren(...[...known.values()].map((one) => make("option", { value: one.id, selected: one.id === chosen }, one.title)));
+  menu.replaceChildren(...[...known.values()].map((one) => make("option", { value: one.id, selected: one.id === chosen }, nameOf(one))));
   find("#in-book").hidden = !known.size;
   const list = find("#books");
   const focused = document.activeElement?.closest?.(".book")?.dataset.id;
@@ -88,7 +97,7 @@ function choose(id) {
 }
 
 async function drop(one) {
-  if (!confirm(`Remove “${one.title}” from the shelf? Judgments of it are kept.`)) return;
+  if (!confirm(`Remove “${nameOf(one)}” from the shelf? Judgments of it are kept.`)) return;
   try {
     await bookApi.remove(one.id);
     known.delete(one.id);
@@ -117,7 +126,7 @@ async function watch(id) {
       if (progress.stage !== stage || begins) {
         const isNew = progress.stage !== stage;
         stage = progress.stage;
-        if (isNew && stage === "meaning") say(`${now.title} can be searched by words; meaning follows.`);
+        if (isNew && ["loading", "meaning"].includes(stage)) say(`${now.title} can be searched by words; meaning follows.`);
         if (stage === "ready") say(`${now.title} is ready.`);
         if (stage === "failed") warn(`${now.title} could not be prepared: ${progress.message}`);
         // Answers may come in another order than they were asked for.

@@ -56,7 +56,9 @@ export const send = (path, body, signal) => call(path, {
 });
 
 export async function save(answer, name) {
-  const url = URL.createObjectURL(await answer.blob());
+  // Spreadsheets take a table for UTF-8 if it begins with this mark.
+  const mark = name.endsWith(".csv") ? ["\ufeff"] : [];
+  const url = URL.createObjectURL(new Blob([...mark, await answer.blob()]));
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

@@ -103,7 +103,7 @@ def test_passages_are_found_in_their_place_and_shared_words_are_marked(client: T
     assert (first["place"]["chapter"], first["place"]["sentence"]) == ("CHAPTER II", 2)
     assert [one["number"] for one in first["before"] + first["after"]] == [4, 5, 7, 8]
     assert set(first["shared"]) == {"burned", "chairs"}
-    assert "BM25" in first["explanation"]
+    assert first["explanation"].startswith("Score ")
 
 
 def test_passages_of_an_answer_share_no_sentence(client: TestClient) -> None:
@@ -183,6 +183,50 @@ def test_a_judgment_counts_in_searches_of_another_length(client: TestClient) -> 
     first = answer["hits"][0]
     assert first["id"] != passage
     assert (first["grade"], first["judged"]) == (1, passage)
+
+
+def test_what_counts_for_a_passage_is_withdrawn_and_the_answer_gives_all_grades(
+    client: TestClient,
+) -> None:
+    book = added(client)
+    shown = [f"{book['id']}:{span}" for span in ("0+4", "2+4", "4+4", "6+2")]
+
+    def judge(span: str, grade: int | None) -> list[int | None]:
+        body = {"collection": book["id"], "query": "the lamp", "grade": grade, "shown": shown}
+        answer = client.post("/judgments", json={**body, "passage": f"{book['id']}:{span}"})
+        assert answer.status_code == 201
+        assert answer.json()["passage"] == f"{book['id']}:{span}"
+        found = asked(client, book, query="the lamp", length=4).json()["answers"][0]["hits"]
+        grades: dict[str, int | None] = answer.json()["grades"]
+        # A search says the same.
+        assert all(grades.get(hit["id"], hit["grade"]) == hit["grade"] for hit in found)
+        return [grades[name] for name in shown]
+
+    assert judge("0+4", 1) == [1, 1, None, None]
+    assert judge("4+4", 1) == [1, 1, 1, 1]
+    # Two overlapping passages have this grade: both are withdrawn, and it does not come back.
+    assert judge("2+4", None) == [None, None, None, None]
+    assert judge("2+4", 0) == [0, 0, 0, None]
+    assert judge("0+4", 1) == [1, 0, 0, None]
+    # With its own grade withdrawn, that of the passage that overlaps it counts.
+    assert judge("0+4", None) == [0, 0, 0, None]
+    assert judge("6+2", None) == [0, 0, 0, None]
+    assert client.get("/judgments/qrels").text.split()[2:] == [f"{book['id']}:2+4", "0"]
+
+
+def test_judgments_as_a_table_have_the_passages(client: TestClient) -> None:
+    book = added(client)
+    body = {"collection": book["id"], "query": "=burned, the chairs?"}
+    for span, grade in (("6+1", 1), ("0+1", 0)):
+        client.post("/judgments", json={**body, "passage": f"{book['id']}:{span}", "grade": grade})
+    path = f"/judgments/table?collection={book['id']}"
+    rows = list(csv.DictReader(io.StringIO(client.get(path).text)))
+    assert [(row["judgment"], row["query"]) for row in rows] == [("this is it", "'=burned, the chairs?"), ("not this", "'=burned, the chairs?")]  # fmt: skip
+    assert (rows[0]["chapter"], rows[0]["sentence"]) == ("CHAPTER II", "2")
+    assert rows[0]["text"] == "She burned the chairs, then the table."
+    assert client.delete(f"/collections/{book['id']}").status_code == 204
+    (gone, _) = csv.DictReader(io.StringIO(client.get(path).text))
+    assert (gone["judgment"], gone["text"], gone["id"]) == ("this is it", "", f"{book['id']}:6+1")
 
 
 def test_a_line_of_judgments_that_was_cut_short_was_never_confirmed(

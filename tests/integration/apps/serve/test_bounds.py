@@ -315,6 +315,16 @@ def test_a_folder_of_markdown_is_served(tmp_path: Path, irtoolkit: Any) -> None:
     (books / "lamp.md").write_text("# The Lamp\n\nA lamp was lit.\n")
     place = ("--folder", tmp_path / "f", "--model", "none", "--prepare")
     assert "lamp: 1 sentence, by words" in irtoolkit("serve", books, *place).out
+    # A file that is no book is named, and stops no other.
+    (books / "empty.txt").touch()
+    (books / "latin.txt").write_bytes(
+        "Le b\u00e9b\u00e9 dort. La m\u00e8re riait.".encode("latin-1")
+    )
+    answer = irtoolkit("serve", books, *place)
+    assert "lamp: 1 sentence, by words\nlatin: 2 sentences, by words" in answer.out
+    assert f"left out: {books / 'empty.txt'}: there is no sentence in it" in answer.err
+    assert irtoolkit("serve", books / "empty.txt", *place).status == 2
+    (books / "latin.txt").unlink()
     (books / "lamp.md").rename(books / "lamp.mobi")
     refused = irtoolkit("serve", books, *place)
     assert "has no book (books are files that end in .txt, .md" in refused.err
