@@ -206,6 +206,32 @@ def test_the_first_passage_is_seen_without_scrolling(
     assert not page.run("document.querySelector('#length').checkVisibility()")
 
 
+def test_of_a_long_passage_a_phone_shows_the_telling_part(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    idle = "The wind came over the moor for the whole of the night, and the men at the gate spoke of it, "
+    sentences = [f"{idle * 2}and it was {number}." for number in range(64)]
+    sentences[30] = f"{idle}and the lighthouse burned."
+    sizes = {}
+    for size in (SIZES[0], SIZES[2]):
+        start(page, address, size)
+        add(page, write("moor.txt", " ".join(sentences)))
+        ask(page, "a lighthouse that burned " + "and nobody knew whose fault it was, " * 5 + "ever")
+        page.run("document.activeElement.blur()")
+        sizes[size[0]] = page.run(
+            "(() => { const own = document.querySelector('.hit .own'), mark = own.querySelector('mark');"
+            " return [own.getBoundingClientRect().bottom, mark.getBoundingClientRect().top,"
+            " [...own.querySelectorAll('span')].filter(s => s.checkVisibility()).length]; })()"
+        )
+    bottom, mark, visible = sizes[360]
+    assert 0 < mark < bottom < 740
+    assert visible < 8
+    assert sizes[1440][2] == 8
+    page.size(*SIZES[0])
+    page.run("document.querySelector('.hit .more').click()")
+    page.until("[...document.querySelectorAll('.hit .own span')].every(s => s.checkVisibility())")
+
+
 def test_a_search_is_in_the_address_and_opens_again(
     page: chromium.Page, address: str, write: Any
 ) -> None:
@@ -243,6 +269,36 @@ def test_a_token_that_is_pasted_into_an_open_page_is_taken(
         lambda: page.run_if_settled("!window.isOld && localStorage.getItem('token') === 'N/W'")
     )
     assert page.run("location.href") == f"{address}/{place}"
+
+
+def test_books_of_one_title_are_told_apart_by_their_files(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    start(page, address)
+    for name, more in (("first.txt", ""), ("second.txt", "One more sentence.\n")):
+        add(page, write(name, BOOK + more))
+    page.until("document.querySelectorAll('.book').length === 2")
+    names = page.run("[...document.querySelectorAll('.book .name')].map(n => n.textContent)")
+    assert names == ["The Lamp Keeper (first.txt)", "The Lamp Keeper (second.txt)"]
+
+
+def test_a_withdrawn_judgment_is_gone_from_all_passages_at_once(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", BOOK))
+    pressed = "[...document.querySelectorAll('.yes[aria-pressed=true]')].length"
+    page.run("document.querySelector('#length').value = 4")
+    ask(page, "the chairs burned")
+    page.run("document.querySelector('#words-1 .yes').click()")
+    page.until("document.querySelector('#status').textContent === 'Recorded: this is it.'")
+    page.run("document.querySelector('#length').value = 2")
+    page.press("Enter", ctrl=True)
+    # Two passages of two sentences are in the one that was judged.
+    page.until(f"{pressed} === 2")
+    page.run("document.querySelector('.yes[aria-pressed=true]').click()")
+    page.until(f"{pressed} === 0")
+    assert fetched(page, "/judgments/table").count("\n") == 1
 
 
 def test_where_words_find_nothing_meaning_is_offered(
