@@ -528,6 +528,23 @@ def test_the_dataset_is_whole(small: Path) -> None:
     assert dataset.documentation()["pretty_name"] == "t/x"
 
 
+def test_every_command_takes_it(small: Path, irtoolkit: Command) -> None:
+    assert irtoolkit("register", "t/x", small, "--lang", "en").status == 0
+    shown = json.loads(irtoolkit("datasets", "t/x", "--format", "json").out)
+    assert shown["where"] == str(small)
+    assert {s["name"]: s["value"] for s in shown["statistics"]} == {
+        "Documents": 2, "Queries": 1, "Judged queries": 1, "Judgments": 2,
+        "Judgments above 0": 1,
+    }  # fmt: skip
+    assert irtoolkit("retrieve", "t/x", "bm25", "-o", "x.run").status == 0
+    scored = json.loads(irtoolkit("eval", "t/x", "x.run", "--format", "json").out)
+    assert set(scored["x.run"]) == {"nDCG@10", "AP", "RR", "P@10", "R@100"}
+    assert irtoolkit("check", "x.run", "--dataset", "t/x").status == 0
+    assert irtoolkit("export", "t/x", "topics").out == "1\tFOXES AND DOGS\n"
+    assert irtoolkit("export", "t/x", "qrels").out == QRELS
+    assert len(irtoolkit("export", "t/x", "docs").out.splitlines()) == 2
+
+
 # What is remembered
 
 
