@@ -19,7 +19,6 @@ from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
-from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import ranks_path
@@ -196,11 +195,6 @@ def test_too_few_candidates() -> None:
         picking.random_candidates(f"{BASE}/999-way", 0)
 
 
-def test_candidates_picked_before_the_command_was_renamed_are_found(home: Path) -> None:
-    path = nway.nway_path(PROXY)
-    assert path.parts[-6:] == ("irtoolkit", "choices", "relic", "sample", "val", "proxy.jsonl")
-
-
 def test_nothing_has_been_picked(home: Path) -> None:
     dataset = ir_datasets.load(PROXY)
     for way in ("queries_iter", "qrels_iter", "scoreddocs_iter"):
@@ -228,18 +222,6 @@ def test_from_run_to_accuracy(home: Path, run_file: Path, tmp_path: Path, irtool
         assert "accuracy" in shown.out
         # BM25's own favourites are the negatives: it can only do worse than chance.
         assert low <= float(shown.out.split()[-1]) <= high
-
-
-def test_accuracy_of_chance_is_one_in_n(home: Path, irtoolkit: Callable[..., Any]) -> None:
-    """Over many seeds the random ranking is right once in five times."""
-    assert irtoolkit("nway", f"{BASE}/5-way", "--seed", 4).status == 0
-    hits = total = 0
-    for seed in range(40):
-        run = rank(load_task(f"{BASE}/5-way"), Random(seed=seed), progress=False)
-        for query_id, gold in golds(f"{BASE}/5-way").items():
-            hits += run.ranking(query_id)[0].doc_id in gold
-            total += 1
-    assert abs(hits / total - 0.2) < 4 * (0.2 * 0.8 / total) ** 0.5
 
 
 def test_every_example_runs_as_it_is_printed(
@@ -275,54 +257,6 @@ def test_a_damaged_file_is_named(home: Path, irtoolkit: Callable[..., Any]) -> N
 # ---- breakdowns ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("dataset_id", "name"),
-    [
-        ("csfcube/sample", "facet"),
-        ("relic/sample/val", "book"),
-        ("relic/sample/val", "length"),
-        ("quoter/sample/en/test", "frequency"),
-        ("plotretrieval/sample/val", "book"),
-    ],
-)
-def test_the_parts_make_the_whole(dataset_id: str, name: str, tmp_path: Path, irtoolkit: Callable[..., Any]) -> None:  # fmt: skip
-    import json
-
-    parts = Dataset.of(dataset_id).breakdown(name)
-    queries = [query_id for members in parts.values() for query_id in members]
-    assert sorted(queries) == sorted(golds(dataset_id) if "csf" not in dataset_id else queries)
-    assert len(set(queries)) == len(queries)
-    path = tmp_path / "r.run"
-    assert irtoolkit("retrieve", dataset_id, "bm25", "-o", path).status == 0
-    arguments = ("eval", dataset_id, path, "--measures", "nDCG@10", "--format", "json")
-    by_part = json.loads(irtoolkit(*arguments, "--by", name).out)[str(path)]
-    whole = json.loads(irtoolkit(*arguments, "--per-query", tmp_path / "q.tsv").out)[str(path)]
-    mean = sum(len(parts[p]) * row["nDCG@10"] for p, row in by_part.items()) / len(queries)
-    if "csf" not in dataset_id:  # whose own figure is over folds
-        assert mean == pytest.approx(whole["nDCG@10"])
-    table = irtoolkit("eval", dataset_id, path, "--by", name, "--format", "csv").out
-    assert table.count(str(path)) == len(parts)
-
-
-def test_frequency_is_counted_in_train() -> None:
-    seen: dict[str, int] = {}
-    for row in ir_datasets.load("quoter/sample/en/train").qrels_iter():
-        seen[row.doc_id] = seen.get(row.doc_id, 0) + 1
-    quotes = {r.query_id: r.doc_id for r in ir_datasets.load("quoter/sample/en/test").qrels_iter()}
-    for part, queries in Dataset.of("quoter/sample/en/test").breakdown("frequency").items():
-        bounds = part.removesuffix(" in train").rstrip("+").split("-")
-        for query_id in queries:
-            count = seen.get(quotes[query_id], 0)
-            assert int(bounds[0]) <= count
-            assert part.startswith("150") or count <= int(bounds[-1])
-
-
-def test_no_such_breakdown(irtoolkit: Callable[..., Any]) -> None:
-    with pytest.raises(InputError, match="has no breakdown by 'facet'") as caught:
-        Dataset.of("relic/sample/val").breakdown("facet")
-    assert "it has book, length" in str(caught.value)
-
-
 def test_candidates_of_other_golds_are_refused(home: Path, irtoolkit: Callable[..., Any]) -> None:
     assert irtoolkit("nway", PROXY).status == 0
     path = nway.nway_path(PROXY)
@@ -342,30 +276,6 @@ def test_the_gold_of_a_plot_is_its_span_and_no_chunk_that_overlaps_it() -> None:
 
 
 # ---- what the papers' systems are shown ----------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("dataset_id", "system", "instead"),
-    [
-        ("relic/sample/val", "BM25-1-1", "relic/sample/val/1-1"),
-        ("egret/sample/dev", "BM25-L", "egret/sample/dev/left"),
-    ],
-)
-def test_a_system_that_is_shown_less_names_its_dataset(
-    dataset_id: str, system: str, instead: str, tmp_path: Path, irtoolkit: Callable[..., Any]
-) -> None:
-    answer = irtoolkit("retrieve", dataset_id, system, "-o", tmp_path / "x.run")
-    assert answer.status == 2
-    assert instead in answer.err
-    assert irtoolkit("retrieve", instead, system, "-o", tmp_path / "x.run").status == 0
-
-
-def test_a_system_takes_the_settings_of_its_language() -> None:
-    from irtoolkit.ranking.systems import find_system
-
-    chinese = find_system("CRM", {}, "quoter/sample/zh/test").settings()
-    assert chinese["analyzer"] == "cjk"
-    assert find_system("CRM", {}, "quoter/sample/en/test").settings()["analyzer"] == "words"
 
 
 def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
@@ -389,11 +299,3 @@ def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
     with monkeypatch.context() as patch:
         patch.setattr("irtoolkit.datasets.dataset.Dataset.relevant", lambda self: {"en-1": ["x"]})
         assert not produce(name, system, path, depth=5, progress=False, reuse=True)[1]
-
-
-def test_crm_learns_from_no_query_that_it_ranks() -> None:
-    from irtoolkit.retrievers.known_contexts import CRM
-
-    for train in ("quoter/sample/en/test/left", "quoter/sample/en/lower/test"):
-        with pytest.raises(InputError, match="is in the training set"):
-            rank(load_task("quoter/sample/en/test"), CRM(train=train), progress=False)

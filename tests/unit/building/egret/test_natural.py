@@ -33,10 +33,3 @@ def test_both_forms_are_the_same() -> None:
     assert (one.key, one.question, one.line) == ("5655493461695504404.1", "what is it about number 3", 9)  # fmt: skip
     assert explainer.solid(one.text) == explainer.solid(text)
     assert "<P>" not in one.text
-
-
-def test_lists_within_a_paragraph_are_no_tags() -> None:
-    record = explainer.nq_record(1, "It is < 3 and > 2 .")
-    answer = long_answer(record, 1)
-    assert isinstance(answer, Passage)
-    assert answer.text == "It is < 3 and > 2."

@@ -16,9 +16,9 @@ from irtoolkit.building.plotretrieval.alignment import (
     score_of,
     window_of,
 )
-from irtoolkit.building.plotretrieval.annotation import ASK, DROP, KEEP, USUAL, Thresholds, decide
+from irtoolkit.building.plotretrieval.annotation import ASK, DROP, KEEP, Thresholds, decide
 from irtoolkit.building.plotretrieval.comments import Comment
-from irtoolkit.building.plotretrieval.filters import Filter, length_of, overlap
+from irtoolkit.building.plotretrieval.filters import Filter, overlap
 from irtoolkit.building.plotretrieval.plots import (
     NOT,
     PLOT,
@@ -163,11 +163,6 @@ def test_decisions(score: float, margin: float, plot: float, exact: bool, decisi
     assert decide(Passage(3, 5, score, margin), plot, exact, BOUNDS) == decision
 
 
-def test_defaults_are_those_that_the_help_names() -> None:
-    assert (USUAL["dense"].keep, USUAL["dense"].ask) == (0.5, 0.35)
-    assert (USUAL["bm25"].keep, USUAL["bm25"].ask) == (0.3, 0.15)
-
-
 def test_equation_5() -> None:
     """|C ∩ T| / |C| without stop words, whatever the case."""
     assert overlap("The Lamp of the widow", "A lamp, a boat and a house", "en", "sklearn") == 0.5
@@ -202,11 +197,6 @@ def test_runs_of_the_passage_are_seen() -> None:
     )  # fmt: skip
     assert reason == "repeats a run of words of the passage"
     assert 0 < shared < 0.5
-
-
-def test_words_and_characters() -> None:
-    assert length_of("three short words") == 3
-    assert length_of("油灯 lamp") == 3
 
 
 def test_one_comment_on_two_passages_is_one_query() -> None:
