@@ -87,11 +87,6 @@ def test_a_record_of_passages_of_books_fetches_no_model(monkeypatch: pytest.Monk
     assert is_made(books, System("best", Best()), "no.run", 10) is False
 
 
-def test_without_models_it_is_bm25() -> None:
-    dataset = register(DOCS, QUERIES)
-    assert scores_of(dataset, Best.with_settings({"models": "none"})) == scores_of(dataset, BM25())
-
-
 def test_a_model_that_is_not_here_is_named(models: list[str]) -> None:
     with pytest.raises(ir.InputError, match="nobody"):
         scores_of(register(DOCS, QUERIES), Best(models=f"{models[0]}+./nobody"))

@@ -6,12 +6,10 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Optional
 
 import numpy as np
 import pytest
-import pytrec_eval
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
@@ -21,7 +19,7 @@ from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer
 from irtoolkit.retrievers.engine import rank, rank_and_locate
 from irtoolkit.retrievers.settings import parse_settings
 from irtoolkit.retrievers.task import QueryGroup, Task
-from irtoolkit.runs import DEFAULT_TAG, Run
+from irtoolkit.runs import Run
 from irtoolkit.runs.order import Ties, separate
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -92,27 +90,6 @@ def lowered(scores: Any, names: Any) -> NDArray[np.float32]:
 # -- order ------------------------------------------------------------------------------------
 
 
-@TIES
-@pytest.mark.parametrize(
-    "scores",
-    [[0.0] * 8, [1 + i * 1e-12 for i in range(8)], [3.0, 3.0, 2.0, 3.0, 2.0, -0.0, 0.0, 1e-60]],
-    ids=["ties", "double", "mixed"],
-)
-def test_trec_eval_itself_sees_the_order_that_was_meant(
-    ties: Ties, scores: list[float], tmp_path: Path
-) -> None:
-    ranked = case(scores, "hbcfedga")
-    path = tmp_path / "x.run"
-    ranked.rank(ties=ties).write(path)
-    with open(path, encoding="utf-8") as file:
-        run = pytrec_eval.parse_run(file)
-    places = {}
-    for doc in ranked.ids:
-        found = pytrec_eval.RelevanceEvaluator({"q0": {doc: 1}}, {"recip_rank"}).evaluate(run)
-        places[doc] = round(1 / found["q0"]["recip_rank"])
-    assert sorted(places, key=places.__getitem__) == ranked.expected(0, ties)
-
-
 # -- depth ------------------------------------------------------------------------------------
 
 
@@ -178,11 +155,6 @@ def test_a_score_that_is_not_finite_is_refused(value: float) -> None:
         ranked.rank(depth=1)
 
 
-def test_a_score_outside_the_candidates_does_not_matter() -> None:
-    ranked = Case(("a", "b"), ((0,),), np.array([[1.0, np.nan]]))
-    assert order(ranked.rank()) == ["a"]
-
-
 @pytest.mark.parametrize("value", [1e39, -1e39])
 def test_a_score_too_large_for_a_run_is_refused(value: float) -> None:
     with pytest.raises(InputError, match="document b for query q0"):
@@ -218,25 +190,6 @@ def test_a_query_without_candidates_is_ranked_beside_others(ties: Ties, depth: i
 def test_a_run_is_named_after_its_retriever_unless_told() -> None:
     assert case([1.0]).rank().tag == "table"
     assert case([1.0]).rank(tag="mine").tag == "mine"
-
-
-def test_a_retriever_without_a_name_gives_the_usual_tag() -> None:
-    @dataclass(frozen=True)
-    class Nameless(Table):
-        name: ClassVar[str] = ""
-
-    run = rank(case([1.0]).task(), Nameless(np.ones((1, 1)), []), progress=False)
-    assert run.tag == DEFAULT_TAG
-
-
-def test_a_tag_of_two_words_is_refused() -> None:
-    with pytest.raises(InputError, match="'two words' is not one word"):
-        case([1.0]).rank(tag="two words")
-
-
-def test_no_bar_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    rank(case([1.0]).task(), Table(np.ones((1, 1)), []), progress=True)
-    assert capsys.readouterr() == ("", "")
 
 
 # -- settings ---------------------------------------------------------------------------------
@@ -306,11 +259,6 @@ def test_an_unknown_setting_is_named_beside_those_there_are() -> None:
     assert caught.value.remedy == f"did you mean whole, folder? it has {known}"
 
 
-def test_a_retriever_without_settings_has_none() -> None:
-    with pytest.raises(InputError, match="it has none"):
-        parse_settings(Retriever, {"x": 1}, "it")
-
-
 def test_a_setting_without_a_default_is_needed() -> None:
     with pytest.raises(InputError, match="retriever demanding needs the setting needed"):
         Demanding.with_settings({})
@@ -337,30 +285,11 @@ def test_every_retriever_is_found_under_its_name() -> None:
         assert cls().name == name, "it can be made without any setting"
 
 
-@pytest.mark.parametrize(
-    "name", ["bm25", "tfidf", "random", "dense", "sentence-max", "sentence-match", "word2vec"]
-)
-def test_settings_survive_being_written_as_text(name: str) -> None:
-    plain = create_retriever(name, {})
-    text = {k: "none" if v is None else str(v) for k, v in plain.settings().items()}
-    assert create_retriever(name, text).settings() == plain.settings()
-
-
-def test_settings_reach_the_retriever() -> None:
-    made = create_retriever("bm25", {"k1": "1.2", "form": "okapi", "stop": "none"})
-    assert made == retrievers()["bm25"](k1=1.2, form="okapi", stop="none")  # type: ignore[call-arg]
-
-
 def test_an_unknown_retriever_is_named_beside_those_there_are() -> None:
     with pytest.raises(InputError, match="no retriever 'bm52'") as caught:
         create_retriever("bm52", {})
     for name in retrievers():
         assert name in str(caught.value.remedy)
-
-
-def test_an_unknown_setting_of_a_real_retriever() -> None:
-    with pytest.raises(InputError, match="retriever bm25 has no setting 'K1'"):
-        create_retriever("bm25", {"K1": "1"})
 
 
 def test_a_retriever_lacks_nothing_unless_it_says_so() -> None:

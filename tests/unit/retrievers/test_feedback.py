@@ -7,14 +7,11 @@ from math import log
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers._feedback import FeedbackDocument, heaviest
-from irtoolkit.retrievers.base import scores_of as bare
-from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers._feedback import FeedbackDocument
 from irtoolkit.retrievers.feedback import RM3, RM3QueryLikelihood, Rocchio
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.postings_index import PostingsIndex
@@ -96,12 +93,6 @@ def test_feedback_is_from_the_candidates_of_the_query() -> None:
     assert scores_of(task, corpus)["q"] == alone
 
 
-@pytest.mark.parametrize("name", ["rm3", "rocchio"])
-@pytest.mark.parametrize("query", ["unheard", "unheard of", ""])
-def test_a_query_that_finds_nothing_stays_as_it_is(name: str, query: str) -> None:
-    assert set(found(query, create_retriever(name, {})).values()) == {0.0}
-
-
 @pytest.mark.parametrize("name", ["rm3", "rm3-ql", "rocchio"])
 @pytest.mark.parametrize("kept", [False, True])
 def test_documents_that_do_not_match_give_no_feedback(
@@ -158,12 +149,6 @@ def test_ties_at_the_cut_are_by_id() -> None:
     }  # fmt: skip
 
 
-def test_the_heaviest_terms() -> None:
-    # What differs in the last bits alone is tied.
-    assert heaviest({"b": 1.0, "c": 0.5, "a": 1.0 - 1e-12}, 1) == {"a": 1.0 - 1e-12}
-    assert list(heaviest({"b": 3, "c": 1, "a": 2}, 2)) == ["a", "b"]
-
-
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -213,20 +198,3 @@ def test_indexes_are_those_of_the_first_search(tmp_path: Path) -> None:
     assert {hit.doc_id for hit in plain.search("whale")} == {"d1", "d2"}
     off = again.with_settings(original_query_weight=1.0)
     assert [hit.score for hit in off.search("whale")] == [h.score for h in plain.search("whale")]
-
-
-def test_later_queries_are_expanded_as_those_of_a_run() -> None:
-    asked = {"a": "whale unheard", "b": "captain ship", "c": "unheard"}
-    data = ir.load(SEA, queries=asked)
-    index = ir.index(data, "rm3")
-    assert index.search_many({"a": asked["a"]}).ranking("a") == index.search_many(asked).ranking(
-        "a"
-    )
-    task = load_task(register(SEA, asked))
-    retriever = RM3()
-    ask = retriever.prepare(task)
-    docs = np.arange(len(task.doc_ids))
-    later = bare(ask(task)(docs)(np.arange(3)))
-    at_once = bare(retriever.scorer(task)(docs)(np.arange(3)))
-    assert np.allclose(later, at_once, rtol=1e-12)
-    assert rank(task, retriever, progress=False).query_ids.tolist() == list(asked)

@@ -8,10 +8,9 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from email.utils import formatdate
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +30,6 @@ from irtoolkit.models.llm.generator import Completion
 from irtoolkit.models.llm.local import LocalGenerator
 from irtoolkit.ranking.decided import made_of
 from irtoolkit.ranking.systems import System
-from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.generated import GeneratedQuery
@@ -147,12 +145,6 @@ def test_what_is_none_is_not_sent(stub: Stub, endpoint: Endpoint) -> None:
     ]
 
 
-def test_a_slash_at_the_end_of_the_address_is_nothing(stub: Stub, endpoint: Endpoint) -> None:
-    slashed = replace(endpoint, url=f"{stub.url}/")
-    assert written(slashed, PROMPTS[:1]) == written(endpoint, PROMPTS[:1])
-    assert slashed.identity() == endpoint.identity()
-
-
 @pytest.mark.parametrize("parallel", [1, 3])
 def test_several_requests_are_under_way_and_no_more(
     stub: Stub, endpoint: Endpoint, parallel: int
@@ -167,27 +159,6 @@ def test_several_requests_are_under_way_and_no_more(
     found = written(replace(endpoint, parallel=parallel), [f"p{i}" for i in range(3 * parallel)])
     assert len(found) == 3 * parallel
     assert stub.most == parallel
-
-
-def test_a_slow_answer_holds_up_no_other(stub: Stub, endpoint: Endpoint) -> None:
-    rest = threading.Event()
-
-    def last(handler: Handler) -> None:
-        rest.wait(PATIENCE)
-        handler.write_out()
-
-    stub.faults[0] = last
-    come = []
-    for portion in replace(endpoint, parallel=2).generate([f"p{i}" for i in range(6)]):
-        come += [prompt for prompt, _ in portion]
-        if len(come) == 5:
-            rest.set()
-    assert come[-1] == stub.prompts[0]
-
-
-def test_nothing_to_ask_is_nothing_asked(stub: Stub, endpoint: Endpoint) -> None:
-    assert written(endpoint, []) == {}
-    assert stub.bodies == []
 
 
 def test_half_a_character_does_not_spoil_the_file(stub: Stub, endpoint: Endpoint) -> None:
@@ -270,11 +241,6 @@ def test_nonsense_of_how_long_to_wait_is_ignored(value: str) -> None:
     assert _retry_after(value) is None
 
 
-def test_a_date_gone_by_is_now() -> None:
-    assert _retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-    assert _retry_after(None) is None
-
-
 def test_a_server_that_asks_for_hours_is_not_waited_for(
     stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -335,32 +301,6 @@ def test_a_server_here_needs_no_key(
     assert written(endpoint, ["tell me"])["tell me"].text == answer_to("tell me")
 
 
-def test_another_variable_may_hold_the_key(
-    stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stub.key = "other"
-    monkeypatch.setenv("OTHER_KEY", " other\n")
-    assert written(replace(endpoint, key_variable="OTHER_KEY"), ["tell me"])
-
-
-@pytest.mark.parametrize(
-    ("change", "found"),
-    [
-        ({"model": "gpt-5000"}, r"status 404: The model `gpt-5000` does not exist \(llm is a"),
-        ({"url": "/v2"}, r"status 404: Invalid URL \(POST /v2/chat/completions\).*endpoint what"),
-        ({"temperature": 3.0}, "status 400: n or temperature is out of range"),
-    ],
-)
-def test_the_servers_own_words_are_told(
-    stub: Stub, endpoint: Endpoint, change: dict[str, Any], found: str
-) -> None:
-    if "url" in change:
-        change = {"url": stub.url.removesuffix("/v1") + change["url"]}
-    with pytest.raises(InputError, match=found):
-        written(replace(endpoint, **change), ["tell me"])
-    assert stub.answered == []
-
-
 @pytest.mark.parametrize(
     ("reply", "found"),
     [
@@ -376,14 +316,6 @@ def test_the_servers_own_words_are_told(
 def test_errors_of_other_servers(stub: Stub, endpoint: Endpoint, reply: Any, found: str) -> None:
     stub.always = lambda handler: handler.send(418, reply)
     with pytest.raises(InputError, match=re.escape(found)):
-        written(endpoint, ["tell me"])
-    assert len(stub.bodies) == 1
-
-
-@pytest.mark.parametrize("code", ["insufficient_quota", "credit_balance_exhausted"])
-def test_no_waiting_brings_money(stub: Stub, endpoint: Endpoint, code: str) -> None:
-    stub.always = lambda handler: handler.refuse(429, "You are broke", "insufficient_quota", code)
-    with pytest.raises(InputError, match="status 429: You are broke"):
         written(endpoint, ["tell me"])
     assert len(stub.bodies) == 1
 
@@ -593,12 +525,6 @@ def test_errors_within_success_that_pass_are_asked_again(
     stub.faults = {0: fault, 1: fault}
     assert written(endpoint, ["tell me"])["tell me"].text == answer_to("tell me")
     assert len(stub.bodies) == 3
-
-
-def test_half_an_answer_is_never_kept(stub: Stub, endpoint: Endpoint) -> None:
-    stub.always = in_success(choices=[ended("error", HALF)])
-    with pytest.raises(InputError, match=r"failed \d times, .*broken off \(finish_reason 'error'"):
-        written(endpoint, ["tell me"])
 
 
 @pytest.mark.parametrize("path", ["", "/", "/chat/completions"])
@@ -812,16 +738,6 @@ def test_no_temperature_is_the_publishers_way(folders: dict[str, Path], tmp_path
     assert found != greedy
 
 
-def test_zero_is_greedy_whatever_the_publisher_says(
-    folders: dict[str, Path], tmp_path: Path
-) -> None:
-    folder = with_config(folders, tmp_path, do_sample=True, temperature=0.6, top_k=5, top_p=0.9)
-    found = written(local(folder), ASK)
-    assert {t: a.text for t, a in found.items()} == {
-        text: by_transformers(folders["gpt"], text) for text in ASK
-    }
-
-
 def test_samples_are_the_same_again_and_of_the_whole_vocabulary(
     folders: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -857,22 +773,10 @@ def test_a_local_model_that_is_not_here(folders: dict[str, Path]) -> None:
     assert "max_tokens" in str(local(folders["gpt"], max_tokens=None).missing())
 
 
-def test_a_damaged_local_model_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
-    shutil.copytree(folders["gpt"], tmp_path / "copy")
-    (tmp_path / "copy" / "model.safetensors").write_bytes(b"junk")
-    with pytest.raises(InputError, match="cannot load the model"):
-        written(local(tmp_path / "copy"), ["x"])
-
-
 def test_a_model_that_does_not_write_is_none(folders: dict[str, Path]) -> None:
     """transformers would give it a head that was never trained."""
     with pytest.raises(InputError, match="has no weights for"):
         written(local(folders["bert"]), ["x"])
-
-
-def test_a_device_that_is_none(folders: dict[str, Path]) -> None:
-    with pytest.raises(InputError, match="no device 'abacus'"):
-        written(local(folders["gpt"], device="abacus"), ["x"])
 
 
 def test_the_weights_are_what_a_local_model_is(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -951,13 +855,6 @@ def test_what_decides_an_answer_asks_again(
     assert len(stub.prompts) == 2 * before
 
 
-def test_another_endpoint_has_other_answers(stub: Stub, retriever: GeneratedQuery) -> None:
-    retriever.asked(task())
-    before = len(stub.prompts)
-    replace(retriever, endpoint=stub.url.replace("127.0.0.1", "localhost")).asked(task())
-    assert len(stub.prompts) == 2 * before
-
-
 def test_after_a_failure_only_the_rest_is_asked(
     stub: Stub, retriever: GeneratedQuery, cache: Path
 ) -> None:
@@ -985,11 +882,6 @@ def test_no_file_and_no_record_holds_the_key(
     assert kept(cache)
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes()
-
-
-def test_answers_keep_the_model_that_gave_them(retriever: GeneratedQuery, cache: Path) -> None:
-    retriever.asked(task())
-    assert {answer[2] for answer in kept(cache).values()} == {"gpt-test-0613"}
 
 
 def test_cut_answers_are_kept_and_counted(
@@ -1029,13 +921,6 @@ def test_queries_without_an_answer_are_named_after_all_were_asked(
     assert "2 of 4 queries have no answer and stand as they are" in caplog.text
 
 
-def test_many_queries_without_an_answer_are_counted(stub: Stub, retriever: GeneratedQuery) -> None:
-    stub.always = lambda handler: handler.write_out("")
-    queries = [Query(f"q{i}", f"text {i}", "emma", ()) for i in range(9)]
-    with pytest.raises(InputError, match=r"9 of 9 queries: q0 .*q4 \(stop\) and 4 more"):
-        retriever.asked(task(queries))
-
-
 def test_a_local_model_serves_as_well(folders: dict[str, Path], cache: Path) -> None:
     mine = GeneratedQuery(
         model=str(folders["encoder"]), device="cpu", llm=str(folders["chat"]), max_tokens=9,
@@ -1049,45 +934,6 @@ def test_a_local_model_serves_as_well(folders: dict[str, Path], cache: Path) -> 
         assert text == by_transformers(folders["chat"], whole, chat=True)
     assert ranking(register(DOCS, ASKED), mine).keys() == {"q1", "q2", "q3", "q4"}
     assert len(kept(cache)) == 3
-
-
-def test_a_local_model_is_loaded_only_to_write(
-    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = GeneratedQuery(model=str(folders["encoder"]), llm=str(folders["gpt"]), max_tokens=5)
-    asked = task()
-    first = mine.asked(asked)
-
-    def loaded(*args: Any) -> Any:
-        raise AssertionError("the model is loaded")
-
-    monkeypatch.setattr("irtoolkit.models.llm.local._load", loaded)
-    assert mine.asked(asked) == first
-
-
-def test_a_local_run_goes_on_where_it_was(
-    folders: dict[str, Path], cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the draws of an uninterrupted one."""
-    queries = [Query(f"q{i}", " ".join(["cat"] * (i + 1)), "x", ()) for i in range(7)]
-    mine = GeneratedQuery(
-        model=str(folders["encoder"]), llm=str(folders["gpt"]), max_tokens=5, temperature=1.0,
-        prompt="the {query}", parallel=2, device="cpu",
-    )  # fmt: skip
-    asked, original, calls = task(queries), LocalGenerator._complete, count()
-
-    def breaking(*args: Any) -> Any:
-        if next(calls) == 2:
-            raise KeyboardInterrupt
-        return original(*args)
-
-    monkeypatch.setattr(LocalGenerator, "_complete", breaking)
-    with pytest.raises(KeyboardInterrupt):
-        mine.asked(asked)
-    assert len(kept(cache)) == 4
-    resumed = mine.asked(asked)
-    shutil.rmtree(cache)
-    assert mine.asked(asked) == resumed
 
 
 # -- prompts ----------------------------------------------------------------------------------
@@ -1115,10 +961,6 @@ def prompts(template: str, **views: str) -> list[str]:
 )  # fmt: skip
 def test_templates(template: str, views: dict[str, str], expected: str) -> None:
     assert prompts(template, **views)[2] == expected
-
-
-def test_segments_are_joined() -> None:
-    assert prompts("{parts}:{query}")[:2] == ["one two:cat mat", ":dog ran home"]
 
 
 FIELDS = ["query", "book", "text", "parts", "query_id"]
@@ -1165,12 +1007,6 @@ def test_a_bad_template_costs_nothing(stub: Stub, retriever: GeneratedQuery) -> 
     assert stub.bodies == []
 
 
-def test_the_book_of_a_plot_is_at_hand() -> None:
-    asked = load_task("plotretrieval/sample/test")
-    [first, *_] = GeneratedQuery(prompt="{book}: {query}").prompts(asked)
-    assert first == f"a_hundred_and_twelve_bars: {' '.join(asked.queries[0])}"
-
-
 # -- records ----------------------------------------------------------------------------------
 
 
@@ -1195,53 +1031,3 @@ def test_the_fingerprint_covers_both_models(folders: dict[str, Path]) -> None:
     assert mark() == mark()
     assert len({mark(), mark(llm=str(folders["t5"])), mark(model=str(folders["bert"]))}) == 3
     assert mark(endpoint="https://host/v1") == Dense(model=str(folders["encoder"])).fingerprint()
-
-
-def test_what_is_missing_is_told(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = GeneratedQuery(
-        model=str(folders["encoder"]), llm="gpt-test", endpoint="https://host.example/v1"
-    )
-    assert whole.missing() is None
-    monkeypatch.delenv("OPENAI_API_KEY")
-    assert "set the environment variable OPENAI_API_KEY" in str(whole.missing())
-    assert "no/such-encoder are not here" in str(replace(whole, model="no/such-encoder").missing())
-    assert "no language model is named" in str(replace(whole, llm="").missing())
-    assert "no/such-llm are not here" in str(
-        replace(whole, endpoint=None, llm="no/such-llm").missing()
-    )
-
-
-def test_settings_may_be_text() -> None:
-    settings = {
-        "llm": "m", "endpoint": "http://localhost:1/v1", "prompt": "{query}", "mode": "append",
-        "temperature": "none", "max_tokens": "50", "seed": "3", "key_variable": "none",
-        "parallel": "2", "system": "none",
-    }  # fmt: skip
-    made = create_retriever("generated-query", settings)
-    assert isinstance(made, GeneratedQuery)
-    assert (made.temperature, made.max_tokens, made.seed) == (None, 50, 3)
-    assert (made.key_variable, made.system, made.parallel) == (None, None, 2)
-    text = {key: "none" if v is None else str(v) for key, v in made.settings().items()}
-    assert create_retriever("generated-query", text) == made
-    with pytest.raises(InputError, match="mode=both is not replace or append"):
-        create_retriever("generated-query", {"mode": "both"})
-
-
-def test_the_command_ranks_with_generated_queries(
-    stub: Stub, folders: dict[str, Path], tmp_path: Path, irtoolkit: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    out = tmp_path / "x.run"
-    command = (
-        "retrieve", "plotretrieval/sample/test", "generated-query", "-o", out, "--set",
-        f"model={folders['encoder']}", "llm=gpt-test", f"endpoint={stub.url}",
-        "prompt=A plot in {book}: {query}", "device=cpu",
-    )  # fmt: skip
-    done = irtoolkit(*command)
-    assert done.status == 0, done.err
-    assert all(prompt.startswith("A plot in a_") for prompt in stub.prompts[:1])
-    assert KEY not in out.with_name("x.run.ir-metadata.yml").read_text()
-    monkeypatch.delenv("OPENAI_API_KEY")
-    stub.shutdown()
-    again = irtoolkit(*command)
-    assert again.status == 0, "whatever is answered needs no server"

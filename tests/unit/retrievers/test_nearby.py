@@ -65,14 +65,6 @@ def test_a_score_adds_what_matches_nearby(
         assert found[query] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
-def test_without_weight_the_order_is_that_of_bm25() -> None:
-    dataset = register(DOCS, QUERIES, POOLS)
-    found = scores_of(dataset, BM25Nearby(weight=0.0))
-    for query, scores in scores_of(dataset, BM25()).items():
-        order = sorted(scores, key=lambda doc: (scores[doc], doc))
-        assert sorted(found[query], key=lambda doc: (found[query][doc], doc)) == order
-
-
 def test_passages_that_overlap_are_of_other_texts_or_far_off_count_nothing() -> None:
     places = [("a", 0), ("a", 1), ("a", 2), ("b", 2), ("a", 500)]
     words = [WORDS[:8], WORDS[2:10], WORDS[8:16], WORDS[16:], WORDS[16:]]
@@ -90,12 +82,6 @@ def test_sentences_count_less_the_further_they_are_from_the_mask() -> None:
     assert found["w-9"] == found["w-20"] > found["w-1"]
     found = scores_of(register(docs, [query]), BM25Nearby(weight=0.0))["q"]
     assert len(set(found.values())) == 1
-
-
-def test_passages_of_books_are_found_by_their_first_sentence() -> None:
-    docs = {"emma:3+2": "ash", "emma:9+2": "elm", "jane:9+2": "oak"}
-    found = scores_of(register(docs, {"q": "ash"}), BM25Nearby(weight=0.5))["q"]
-    assert found["emma:3+2"] > found["emma:9+2"] > found["jane:9+2"]
 
 
 def test_documents_are_compared_once_for_all_searches(monkeypatch: pytest.MonkeyPatch) -> None:

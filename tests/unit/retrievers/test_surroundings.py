@@ -115,19 +115,6 @@ def test_statistics_of_the_corpus_are_those_of_all_windows() -> None:
         assert row == pytest.approx({doc: everything[query][doc] for doc in row})
 
 
-def test_no_weight_is_the_plain_retriever_and_all_weight_is_the_window_alone() -> None:
-    plain = scores_of(RELIC, BM25(statistics="candidates"))
-    assert_same(scores_of(RELIC, BM25Surroundings(weight=0.0)), plain)
-    alone = BM25Surroundings(around="4", weight=1.0)
-    assert_same(scores_of(RELIC, alone), restated(RELIC, BM25(statistics="candidates"), {4: 1.0}))
-
-
-def test_a_window_ends_with_its_book() -> None:
-    whole = scores_of(RELIC, BM25Surroundings(around="99999", weight=1.0))
-    for row in whole.values():
-        assert max(row.values()) == min(row.values()), "all windows are the whole book"
-
-
 def test_farther_sentences_of_the_query_count_less() -> None:
     dataset = Dataset.load(RELIC)
     queries = list(dataset.queries_iter())
@@ -221,8 +208,3 @@ def test_a_run_is_decided_by_the_sentences_of_the_books() -> None:
     assert kept is not None
     assert made_of(System("x", BM25Surroundings(fade=0.5)), task)["training"] != kept
     assert kept != made_of(system, load_task("relic/sample/val"))["training"]
-
-
-def test_there_is_no_index_of_it() -> None:
-    assert BM25Surroundings().index_format() is None
-    assert LikelihoodSurroundings().index_format() is None

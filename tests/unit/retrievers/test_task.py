@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ir_datasets
 import ir_measures
 import pytest
 from hypothesis import given
@@ -26,7 +23,6 @@ from irtoolkit.datasets.benchmark import DEFAULT_MEASURES
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import view
-from tests.conftest import SAMPLE
 from tests.datasets import Candidates, Docs, Grades, Queries
 from tests.datasets import register_parts as register
 
@@ -121,15 +117,6 @@ def test_a_view_gives_segments(name: str, expected: Segments) -> None:
     assert view(PAPERS[0], name) == expected
 
 
-def test_a_view_of_no_sentences_is_empty() -> None:
-    assert view(PAPERS[2], "sentences") == ()
-    assert view(PAPERS[2], "abstract") == ("",)
-
-
-def test_lists_serve_as_well_as_tuples() -> None:
-    assert view(PAPERS[0]._replace(sentences=["x", "y"]), "sentences") == ("x", "y")
-
-
 @pytest.mark.parametrize("name", ["titel", "", "title+", "+title", "title+titel", "title,abstract"])
 def test_an_unknown_field_is_named_beside_those_there_are(name: str) -> None:
     with pytest.raises(InputError, match="Paper has no text field") as caught:
@@ -149,13 +136,6 @@ def test_a_field_that_holds_no_text_is_refused(name: str) -> None:
 def test_strings_and_others_mixed_are_no_text() -> None:
     with pytest.raises(InputError, match="no text field 'sentences'"):
         view(PAPERS[0]._replace(sentences=("x", 3)), "sentences")
-
-
-def test_only_fields_that_hold_text_are_offered() -> None:
-    with pytest.raises(InputError) as caught:
-        view(PAPERS[0], "year")
-    assert "year" not in str(caught.value.remedy)
-    assert "age" not in str(caught.value.remedy)
 
 
 def test_texts_follow_the_ids_whatever_the_stores_order() -> None:
@@ -179,26 +159,7 @@ def test_the_corpus_is_every_document_candidate_or_not() -> None:
     assert list(task.corpus()) == expected, "it can be read again"
 
 
-def test_views_of_the_sample_are_what_its_files_say() -> None:
-    task = load_task("csfcube/sample/method", query="facet_sentences", doc="title+abstract")
-    lines = (SAMPLE / "abstracts-csfcube-preds.jsonl").read_text("utf-8").splitlines()
-    papers = {record["paper_id"]: record for record in map(json.loads, lines)}
-    for query_id, segments in zip(task.query_ids, task.queries, strict=True):
-        paper = papers[query_id.removesuffix("_method")]
-        labelled = zip(paper["abstract"], paper["pred_labels"], strict=True)
-        assert segments == tuple(s for s, label in labelled if label == "method_label")
-    for doc_id, segments in zip(task.doc_ids, task.docs, strict=True):
-        assert segments == (papers[doc_id]["title"], " ".join(papers[doc_id]["abstract"]))
-
-
 # -- candidates -------------------------------------------------------------------------------
-
-
-def test_pools_keep_their_order() -> None:
-    rows = [("q1", "d3"), ("q2", "d1"), ("q1", "d1"), ("q2", "d2"), ("q1", "d2")]
-    task = load_task(register(Docs(PAPERS), Queries(QUERIES), Candidates(rows)))
-    assert list(task.query_ids) == ["q2", "q1"]
-    assert pools_of(task) == {"q1": ["d3", "d1", "d2"], "q2": ["d1", "d2"]}
 
 
 def test_pools_of_queries_that_are_not_asked_are_left_out() -> None:
@@ -208,32 +169,10 @@ def test_pools_of_queries_that_are_not_asked_are_left_out() -> None:
     assert list(task.doc_ids) == ["d1"]
 
 
-def test_a_query_without_a_pool_has_no_candidates() -> None:
-    task = load_task(register(Docs(PAPERS), Queries(QUERIES), Candidates([("q1", "d1")])))
-    assert pools_of(task) == {"q1": ["d1"], "q2": []}
-
-
 def test_without_pools_every_query_ranks_the_corpus() -> None:
     task = load_task(register(Docs(PAPERS), Queries(QUERIES)))
     assert len(task.groups) == 1
     assert pools_of(task) == {query: ["d1", "d3", "d2"] for query in ("q1", "q2")}
-
-
-def test_the_samples_pools_are_its_scored_documents() -> None:
-    expected: dict[str, list[str]] = {}
-    for row in ir_datasets.load("csfcube/sample").scoreddocs_iter():
-        expected.setdefault(row.query_id, []).append(row.doc_id)
-    assert pools_of(load_task("csfcube/sample")) == expected
-
-
-def test_equal_pools_make_one_group_and_other_orders_another() -> None:
-    queries = [GenericQuery(name, "") for name in "abcd"]
-    lists = {"a": ["d1", "d2"], "b": ["d2", "d1"], "c": ["d1", "d2"], "d": ["d1"]}
-    rows = [(query, doc) for query, docs in lists.items() for doc in docs]
-    task = load_task(register(Docs(PAPERS), Queries(queries), Candidates(rows)))
-    assert pools_of(task) == lists
-    together = {"".join(task.query_ids[group.queries]) for group in task.groups}
-    assert together == {"ac", "b", "d"}
 
 
 @given(
@@ -305,27 +244,10 @@ def test_a_task_never_looks_at_qrels() -> None:
 # -- a query's own document ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("own", ["keep", "drop"])
-def test_the_sample_paper_that_is_its_own_candidate(own: Any) -> None:
-    kept = pools_of(load_task("csfcube/sample"))
-    ours = {"910000291_method", "910000291_result"}
-    assert {query for query, pool in kept.items() if query.split("_")[0] in pool} == ours
-    task = load_task("csfcube/sample", own=own)
-    assert task.drop_self is (own == "drop")
-    for query_id, pool in pools_of(task).items():
-        gone = {"910000291"} if own == "drop" and query_id in ours else set()
-        assert pool == [doc for doc in kept[query_id] if doc not in gone]
-
-
 def test_dropping_from_a_whole_corpus() -> None:
     queries = [Likeness("x", "d3"), Likeness("y", "d1"), Likeness("z", "elsewhere")]
     task = load_task(register(Docs(PAPERS), Queries(queries)), own="drop")
     assert pools_of(task) == {"x": ["d1", "d2"], "y": ["d3", "d2"], "z": ["d1", "d3", "d2"]}
-
-
-def test_dropping_the_only_candidate_leaves_none() -> None:
-    dataset_id = register(Docs(PAPERS), Queries([Likeness("x", "d3")]), Candidates([("x", "d3")]))
-    assert pools_of(load_task(dataset_id, own="drop")) == {"x": []}
 
 
 def test_queries_that_are_no_documents_have_none_to_drop() -> None:
@@ -395,13 +317,6 @@ def test_an_unknown_id_brings_the_nearest(wrong: str, meant: str) -> None:
     assert meant in near
 
 
-def test_nearest_ids_are_offered_once() -> None:
-    with pytest.raises(InputError) as caught:
-        Dataset.load("csfcub")
-    near = str(caught.value.remedy).removeprefix("did you mean ").partition("?")[0].split(", ")
-    assert len(near) == len(set(near))
-
-
 def test_an_id_near_to_none_brings_the_command_that_lists_ours() -> None:
     with pytest.raises(InputError, match="irtoolkit datasets"):
         Dataset.load("§§§§§§§§")
@@ -417,29 +332,6 @@ def test_foreign_datasets_have_the_usual_protocol() -> None:
         assert str(ir_measures.parse_measure(name)) == name
 
 
-@pytest.mark.parametrize("facet", ["background", "method", "result", None])
-def test_our_datasets_have_their_own(facet: str | None) -> None:
-    dataset = Dataset.load("csfcube/sample" if facet is None else f"csfcube/sample/{facet}")
-    ours = dataset.about
-    assert ours is not None
-    assert ours.name == "csfcube"
-    splits = json.loads((SAMPLE / "evaluation_splits.json").read_text("utf-8"))[facet or "all"]
-    found = dataset.protocol
-    assert found.folds == (tuple(splits["fold1_test"]), tuple(splits["fold2_test"]))
-    assert "nDCGp(p=20)" in found.measures
-
-
-def test_judgments_of_an_id() -> None:
-    dataset = Dataset.of("csfcube/sample/result")
-    qrels = dataset.qrels
-    raw = json.loads((SAMPLE / "test-pid2anns-csfcube-result.json").read_text("utf-8"))
-    assert qrels.as_dict() == {
-        f"{paper}_result": dict(zip(pool["cands"], pool["relevance_adju"], strict=True))
-        for paper, pool in raw.items()
-    }
-    assert dataset == Dataset.load("csfcube/sample/result")
-
-
 def test_judgments_of_a_foreign_id() -> None:
     dataset = Dataset.of(register(Grades([("q", "d", 2), ("q", "e", -1)])))
     assert dataset.qrels.as_dict() == {"q": {"d": 2, "e": -1}}
@@ -453,21 +345,6 @@ def test_judgments_of_a_file(tmp_path: Path) -> None:
     qrels = dataset.qrels
     assert qrels.as_dict() == {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 3}}
     assert dataset.in_memory
-
-
-def test_judgments_of_an_invalid_file(tmp_path: Path) -> None:
-    path = tmp_path / "bad.qrels"
-    path.write_text("q1 0 d1 1\nq1 0 d2 1.5\n")
-    with pytest.raises(InputError, match=r"grade '1\.5'") as caught:
-        Dataset.of(str(path))
-    assert (caught.value.file, caught.value.line) == (str(path), 2)
-
-
-@pytest.mark.parametrize("name", ["no/such.qrels", "."])
-def test_judgments_of_nothing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"no dataset|no documents"):
-        Dataset.of(name)
 
 
 def test_judgments_of_a_dataset_that_has_none() -> None:
@@ -499,32 +376,3 @@ def test_a_parent_without_queries_adds_none() -> None:
         "q1",
         "q2",
     }
-
-
-def test_queries_of_an_unknown_dataset() -> None:
-    with pytest.raises(InputError, match="no dataset"):
-        Dataset.load(f"{register(Queries(QUERIES))}/unheard-of").known_queries()
-
-
-def _sample_queries() -> set[str]:
-    with open(SAMPLE / "queries-release.csv", encoding="utf-8", newline="") as file:
-        return {f"{row['pid']}_{row['facet']}" for row in csv.DictReader(file)}
-
-
-def test_a_facet_knows_the_queries_of_its_collection(release: Path) -> None:
-    assert len(_sample_queries()) == 6
-    assert Dataset.load("csfcube/method").known_queries() == _sample_queries()
-
-
-def test_a_sample_knows_nothing_of_the_real_release(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No real data is here and none may be fetched: the sample must do without."""
-
-    def fetch(url: str) -> bytes:
-        raise OSError(f"{url} was asked for")
-
-    monkeypatch.setattr("irtoolkit.datasets.github.fetch", fetch)
-    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
-    assert Dataset.load("csfcube/sample/method").known_queries() == _sample_queries()

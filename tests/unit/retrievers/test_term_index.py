@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,22 +13,11 @@ from irtoolkit.base.ids import id_array
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import term_index as indexing
 from irtoolkit.retrievers.base import scores_of
-from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood
 from irtoolkit.retrievers.listing import Listing
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.term_index import SearchedByTerms, term_index
 from irtoolkit.retrievers.tfidf import TFIDF
-
-SYSTEMS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("bm25", {"form": "okapi", "statistics": "candidates"}),
-    ("bm25", {"form": "bm25+", "tokenizer": "standard", "stop": "lucene", "stem": "porter"}),
-    ("ql", {}),
-    ("tfidf", {"statistics": "candidates"}),
-    ("rm3", {"statistics": "candidates"}),
-    ("rm3-ql", {}),
-    ("rocchio", {"gamma": 0.3}),
-)
 
 
 @pytest.fixture(autouse=True)
@@ -41,23 +29,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def built(cache: Path) -> int:
     return len([path for path in cache.iterdir() if path.is_dir()]) if cache.is_dir() else 0
-
-
-@pytest.mark.parametrize(("system", "settings"), SYSTEMS)
-@pytest.mark.parametrize("name", ["relic/sample/test", "csfcube/sample", "quoter/sample/en/test"])
-def test_runs_are_the_same_to_the_bit(
-    name: str, system: str, settings: dict[str, Any], cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = find_system(system, settings)
-    runs = [rank(made.load(name), made.retriever, progress=False)]
-    assert built(cache) == 1
-    runs.append(rank(made.load(name), made.retriever, progress=False))  # opened
-    monkeypatch.setattr(indexing, "_cached", lambda *_: None)
-    runs.append(rank(made.load(name), made.retriever, progress=False))
-    for run in runs[1:]:
-        assert np.array_equal(run.scores, runs[0].scores)
-        assert np.array_equal(run.docs, runs[0].docs)
-        assert run.doc_ids.tolist() == runs[0].doc_ids.tolist()
 
 
 def test_retrievers_with_the_same_terms_share_an_index(cache: Path) -> None:

@@ -6,7 +6,7 @@ import gzip
 import json
 import tracemalloc
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,15 @@ import pytest
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.errors import InputError
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.papers.catalogue import find_table
-from irtoolkit.papers.listing import row_states
-from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.text_files import FileStatistics, file_terms, file_texts
 from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.retrievers.word2vec import Word2Vec
-from tests.datasets import ASKED, DOCS, POOLS, register, scores_of
+from tests.datasets import ASKED, DOCS, register, scores_of
 
 WORDS = Analysis("word", "none", "none")
-Command = Callable[..., Any]
 
 
 def put(path: Path, text: str, name: str = "texts.jsonl") -> Path:
@@ -130,22 +126,6 @@ def test_statistics_are_those_of_an_index_of_the_same_texts(tmp_path: Path) -> N
     assert from_file.statistics(terms).found.tolist() == [0, *expected.counts.tolist()]
 
 
-@pytest.mark.parametrize("smooth", [True, False])
-@pytest.mark.parametrize("pools", [POOLS, None])
-def test_tfidf_of_the_file_of_a_corpus_is_that_of_the_corpus(
-    tmp_path: Path, pools: Any, smooth: bool
-) -> None:
-    path = put(tmp_path / "texts.zip", jsonl({"abstract": [text]} for text in DOCS.values()))
-    task = load_task(register(DOCS, ASKED, pools))
-    of_corpus = scores_of(task, TFIDF(smooth=smooth))
-    of_file = TFIDF(statistics=str(path), smooth=smooth)
-    assert scores_of(task, of_file) == of_corpus
-    assert not of_file.reads_corpus()
-    other = put(tmp_path / "other.txt", "dog dog\ncat\nthe mat and the sun\n")
-    assert scores_of(task, TFIDF(statistics=str(other), smooth=smooth)) != of_corpus
-    assert of_file.fingerprint() != TFIDF(statistics=str(other)).fingerprint()
-
-
 def test_a_term_of_no_text_of_the_file_weighs_nothing(tmp_path: Path) -> None:
     path = put(tmp_path / "texts.txt", "cat\n")
     dataset_id = register({"d1": "a dog", "d2": "a dog and a cat"}, {"q": "cat dog"})
@@ -195,32 +175,3 @@ def test_word2vec_takes_the_frequencies_of_a_file(tmp_path: Path, weighting: Any
 
 
 # -- rows that read a file --------------------------------------------------------------------
-
-
-def test_rows_read_the_papers_abstracts_where_they_are(release: Path, irtoolkit: Command) -> None:
-    names = {"fabs_tfidf": "statistics", "fabs_cbow200": "train", "fabs_tfidfcbow200": "train"}
-    table = find_table("csfcube")
-    assert {row.system for row in table.rows if row.files} == set(names)
-    usual = {name: find_system(name, {}, "csfcube").settings() for name in names}
-    assert all(usual[name][setting] == "corpus" for name, setting in names.items())
-    path = put(release / "abstracts-preds.zip", jsonl([{"abstract": ["One text."]}] * 3))
-    for name, setting in names.items():
-        assert find_system(name, {}, "csfcube").settings()[setting] == str(path)
-        assert find_system(name, {}, "csfcube/method").settings()[setting] == str(path)
-        # An invented sample has words of its own.
-        assert find_system(name, {}, "csfcube/sample").settings()[setting] == "corpus"
-        assert find_system(name, {setting: "x"}, "csfcube").settings()[setting] == "x"
-    answer = irtoolkit("reproduce", "csfcube", "--systems", "fabs_tfidf", "--format", "json")
-    assert json.loads(answer.out)["rows"][0]["settings"]["statistics"] == str(path)
-    answer = irtoolkit(
-        "reproduce", "csfcube", "--sample", "--systems", "fabs_tfidf", "--format", "json"
-    )
-    assert json.loads(answer.out)["rows"][0]["settings"]["statistics"] == "corpus"
-
-
-def test_the_list_names_the_file_of_a_row() -> None:
-    states = {one.system: one for one in row_states(find_table("csfcube"))}
-    assert states["fabs_tfidf"].how == (
-        "tfidf; as in the paper with abstracts-preds.zip in $IRTOOLKIT_DATA/csfcube/"
-    )
-    assert states["fabs_tfidf"].state == "measured"

@@ -12,7 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers.llm.listwise import Listwise
 from irtoolkit.retrievers.llm.permutation import AnsweredOrder, read_order, windows
 from irtoolkit.retrievers.task import load_task
-from tests.datasets import register, scores_of
+from tests.datasets import register
 from tests.llm_server import Stub
 from tests.ranked_by_llm import (
     QUERIES,
@@ -20,7 +20,6 @@ from tests.ranked_by_llm import (
     best_order,
     first_stage,
     oracle,
-    permutation,
     ranking,
     shown,
     texts_worth,
@@ -125,17 +124,6 @@ def test_the_order_is_the_first_stages_and_not_that_of_ids(stub: Stub, retriever
     found = ranking(first_stage(docs), retriever)
     assert found["q2"] == sorted(docs)
     assert found["q1"] == ["d005", "d000", "d001", "d002", "d003", "d004"]
-
-
-def test_scores_count_down_to_one(retriever: Listwise) -> None:
-    docs = texts_worth(4)
-    scores = scores_of(first_stage(docs, ["q1"]), retriever)["q1"]
-    assert [scores[doc] for doc in best_order(docs, "q1")] == [4, 3, 2, 1]
-
-
-def test_one_document_needs_no_prompt(stub: Stub, retriever: Listwise) -> None:
-    assert ranking(first_stage(texts_worth(1)), retriever) == {"q1": ["d000"], "q2": ["d000"]}
-    assert stub.bodies == []
 
 
 # -- bad answers ------------------------------------------------------------------------------
@@ -266,8 +254,3 @@ def test_a_prompt_beyond_the_context_says_what_makes_it_shorter(
         ranking(first_stage(texts_worth(5)), retriever)
     assert error[0] in str(caught.value)
     assert "words=300, or take a smaller window than window=20" in str(caught.value.remedy)
-
-
-def test_permutations_of_the_oracle_are_whole() -> None:
-    """The stub itself."""
-    assert permutation("cheapest\n[1] worth 5\n[2] worth 3\n[3] worth 9") == "[2] > [1] > [3]"

@@ -171,27 +171,12 @@ def test_answers_that_cannot_be_read_are_ties_and_counted(
     assert "turned around" not in caplog.text
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_nothing_but_nonsense_makes_no_run(stub: Stub, retriever: Pairwise, method: Any) -> None:
-    stub.always = lambda handler: handler.write_out("No!")
-    with pytest.raises(InputError, match=r"none of .* answers of gpt-test can be read"):
-        ranking(first_stage(texts_worth(3)), replace(retriever, method=method))
-
-
 def test_what_a_prompt_has(stub: Stub, retriever: Pairwise) -> None:
     docs = {"d0": "worth 1 {a}", "d1": "worth 2"}
     ranking(first_stage(docs, ["q1"]), replace(retriever, parallel=1))
     for prompt, (a, b) in zip(sorted(stub.prompts), permutations(docs.values()), strict=True):
         assert f"Query: the most precious\n\nPassage A: {a}\n\nPassage B: {b}\n" in prompt
     assert {body["max_tokens"] for body in stub.bodies} == {16}
-
-
-@pytest.mark.parametrize("method", ["sliding", "sorting"])
-def test_an_order_is_needed(stub: Stub, retriever: Pairwise, method: Any) -> None:
-    docs = texts_worth(3)
-    pooled = load_task(register(docs, QUERIES, {query: ["d000", "d001"] for query in QUERIES}))
-    with pytest.raises(InputError, match="improves the order of a first stage"):
-        ranking(pooled, replace(retriever, method=method))
 
 
 @pytest.mark.parametrize(

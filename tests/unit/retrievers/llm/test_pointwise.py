@@ -102,17 +102,6 @@ def test_grades_that_models_write(text: str, expected: float | None) -> None:
     assert Pointwise(answer="grade")._value(Completion(text)) == expected
 
 
-def test_words_of_another_language(stub: Stub, retriever: Pointwise) -> None:
-    def reply(handler: Handler) -> None:
-        share = (worth(handler.prompt) + 1) / 10
-        handler.write_out("\u662f", logprobs=logprobs(是=share, 否=1 - share))
-
-    stub.always = reply
-    docs = texts_worth(4)
-    how = replace(retriever, yes="\u662f", no="\u5426", prompt="{document} {query}?")
-    assert ranking(first_stage(docs, ["q1"]), how)["q1"] == best_order(docs, "q1")
-
-
 @pytest.mark.parametrize(
     "bad",
     [
@@ -133,18 +122,6 @@ def test_a_document_without_an_answer_keeps_its_place(
     pooled = load_task(register(docs, {"q1": "x"}, {"q1": list(docs)}))
     scores = scores_of(pooled, retriever)["q1"]
     assert min(scores, key=lambda doc: scores[doc]) == "d1"
-
-
-def test_nothing_but_nonsense_makes_no_run(stub: Stub, retriever: Pointwise) -> None:
-    stub.always = lambda handler: handler.write_out("maybe", logprobs=logprobs(maybe=1.0))
-    with pytest.raises(InputError, match="none of 8 answers of gpt-test can be read"):
-        ranking(first_stage(texts_worth(4)), retriever)
-
-
-def test_a_whole_corpus_is_refused(stub: Stub, retriever: Pointwise) -> None:
-    with pytest.raises(InputError, match="every document of"):
-        ranking(load_task(register(texts_worth(5), QUERIES)), retriever)
-    assert stub.bodies == []
 
 
 @pytest.mark.parametrize(

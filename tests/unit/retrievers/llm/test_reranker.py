@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import socket
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,29 +10,22 @@ from typing import Any
 import pytest
 
 import irtoolkit as ir
-from irtoolkit.base.errors import InputError
-from irtoolkit.models.llm.cache import Answers
 from irtoolkit.ranking.decided import made_of
 from irtoolkit.ranking.produce import Among, rank_dataset
 from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System, find_system, with_first
 from irtoolkit.ranking.texts import TextQuery, rank_texts
 from irtoolkit.retrievers import create_retriever
-from irtoolkit.retrievers.llm.listwise import Listwise
 from irtoolkit.retrievers.llm.reranker import Reranker, cut_words
 from irtoolkit.runs import Run
 from tests.datasets import register
-from tests.llm_server import KEY, Handler, Reply, Stub, kept, reset, silent, status, truncated
+from tests.llm_server import KEY, Handler, Stub
 from tests.ranked_by_llm import (
     QUERIES,
-    asked_twice,
     best_order,
-    first_stage,
     oracle,
-    ranking,
     texts_worth,
 )
-from tests.waiting import PATIENCE
 
 NAMES = ["llm-listwise", "llm-pairwise", "llm-pointwise"]
 
@@ -72,112 +61,6 @@ DOCS = texts_worth(9)
 BEST = {query: best_order(DOCS, query) for query in QUERIES}
 
 
-# -- faults -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("fault", [status(429), status(503), reset, silent, truncated])
-def test_faults_that_pass_change_nothing(stub: Stub, retriever: Reranker, fault: Reply) -> None:
-    stub.faults = {0: fault, 2: fault, 3: fault}
-    assert ranking(first_stage(DOCS), retriever) == BEST
-    assert sorted(stub.answered) == sorted(set(stub.prompts))
-    assert len(stub.bodies) == len(stub.answered) + 3
-
-
-def test_an_answer_beyond_the_timeout_is_asked_for_again(stub: Stub, listwise: Reranker) -> None:
-    never = threading.Event()
-    stub.faults[1] = lambda handler: never.wait(PATIENCE) and None
-    how = replace(listwise, timeout=0.3, window=20, step=10)
-    try:
-        assert ranking(first_stage(DOCS), how) == BEST
-    finally:
-        never.set()
-    assert len(stub.bodies) == 3
-    assert len(asked_twice(stub.prompts)) == 1
-
-
-def test_nobody_listens(listwise: Reranker) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    with pytest.raises(InputError, match=r"cannot be reached: .*refused"):
-        ranking(first_stage(DOCS), replace(listwise, endpoint=url))
-
-
-def test_a_server_that_never_answers_is_given_up(stub: Stub, listwise: Reranker) -> None:
-    stub.always = silent
-    with pytest.raises(InputError, match="failed 8 times"):
-        ranking(first_stage(DOCS), listwise)
-    assert len(stub.bodies) == 8, "the first prompt alone was tried"
-
-
-# -- what is asked once -----------------------------------------------------------------------
-
-
-def test_a_repeated_run_asks_nothing(stub: Stub, retriever: Reranker) -> None:
-    first = ranking(first_stage(DOCS), retriever)
-    before = len(stub.bodies)
-    assert ranking(first_stage(DOCS), retriever) == first == BEST
-    ranking(first_stage(DOCS), replace(retriever, parallel=2, timeout=9.0, words=None))
-    assert len(stub.bodies) == before
-    ranking(first_stage(DOCS), replace(retriever, seed=1))
-    assert len(stub.bodies) == 2 * before
-
-
-def test_after_a_failure_only_the_rest_is_asked(
-    stub: Stub, retriever: Reranker, cache: Path
-) -> None:
-    how = replace(retriever, parallel=2)
-    stub.faults = dict.fromkeys(range(2, 999), status(402, "billing"))
-    if isinstance(how, Listwise):
-        how = replace(how, window=4, step=2)
-    with pytest.raises(InputError, match="status 402: come back"):
-        ranking(first_stage(DOCS), how)
-    assert len(kept(cache)) == len(stub.answered) == 2
-    stub.faults, stub.bodies[:] = {}, []
-    found = ranking(first_stage(DOCS), how)
-    assert len(stub.answered) == len(set(stub.answered)) == 2 + len(stub.bodies)
-    # As if nothing had happened.
-    for path in cache.glob("*"):
-        path.unlink()
-    assert ranking(first_stage(DOCS), how) == found
-
-
-def test_an_interrupted_run_awaits_what_it_has_asked(
-    stub: Stub, listwise: Reranker, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    original, calls = Answers.gather, []
-
-    def interrupted(self: Answers, *args: Any, **how: Any) -> None:
-        calls.append(len(stub.answered))
-        original(self, *args, **how)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Answers, "gather", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        ranking(first_stage(DOCS), listwise)
-    asked = len(stub.answered)
-    assert 0 < asked == len(kept(cache))
-    assert ranking(first_stage(DOCS), listwise)["q1"][:2] == BEST["q1"][:2]
-    assert not asked_twice(stub.prompts)
-
-
-def test_answers_of_another_process_are_taken(stub: Stub, listwise: Reranker) -> None:
-    """Between two rounds somebody else asks the same."""
-    task = first_stage(DOCS)
-    rounds: list[int] = []
-
-    def reply(handler: Handler) -> None:
-        rounds.append(1)
-        grading(handler)
-
-    stub.always = reply
-    expected = ranking(task, listwise)
-    stub.bodies.clear()
-    assert ranking(first_stage(DOCS), listwise) == expected
-    assert stub.bodies == []
-
-
 # -- documents --------------------------------------------------------------------------------
 
 
@@ -195,16 +78,6 @@ def test_answers_of_another_process_are_taken(stub: Stub, listwise: Reranker) ->
 )
 def test_long_texts_are_cut_after_words(text: str, most: int | None, expected: Any) -> None:
     assert cut_words(text, most) == expected
-
-
-def test_cut_documents_are_counted(
-    stub: Stub, retriever: Reranker, caplog: pytest.LogCaptureFixture
-) -> None:
-    docs = {f"d{i}": f"worth {i}" + " and more" * (i % 2) for i in range(5)}
-    with caplog.at_level(logging.WARNING):
-        ranking(first_stage(docs), replace(retriever, words=3))
-    assert "2 of 5 documents cut to 3 words" in caplog.text
-    assert not any("and more" in prompt for prompt in stub.prompts)
 
 
 # -- stages -----------------------------------------------------------------------------------
@@ -265,11 +138,6 @@ def test_texts_that_come_with_their_queries(stub: Stub, retriever: Reranker) -> 
     assert [one.doc_ids.tolist() for one in found] == [BEST["q1"], BEST["q2"]]
 
 
-def test_workers_are_not_needed(stub: Stub, retriever: Reranker) -> None:
-    with ir.engine("processes", workers=2):
-        assert ranking(first_stage(DOCS), retriever) == BEST
-
-
 # -- records ----------------------------------------------------------------------------------
 
 
@@ -327,18 +195,6 @@ def test_nonsense_writes_no_file(
     assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == [
         path for path in before if path.name != "cache"
     ]
-
-
-def test_no_file_and_no_record_holds_the_key(
-    retriever: Reranker, tmp_path: Path, cache: Path
-) -> None:
-    dataset = register(DOCS, QUERIES)
-    ranking(first_stage(DOCS), retriever)
-    system = System("x", retriever)
-    assert KEY not in json.dumps(made_of(system, system.load(dataset)), default=str)
-    assert kept(cache)
-    for path in tmp_path.rglob("*"):
-        assert not path.is_file() or KEY.encode() not in path.read_bytes()
 
 
 def test_what_decides_a_run_is_recorded(retriever: Reranker) -> None:
