@@ -20,7 +20,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines import processes, work
-from irtoolkit.engines.engine import current, using, visible_gpus
+from irtoolkit.engines.engine import current, visible_gpus
 from irtoolkit.engines.node import SHARE, located
 from irtoolkit.engines.processes import ProcessEngine
 from irtoolkit.engines.work import HELD, Items, WorkerKilledError
@@ -95,11 +95,6 @@ def test_results_come_in_order_from_other_processes(two: ProcessEngine) -> None:
     assert not list(two.map(square, []))
 
 
-def test_a_worker_works_in_itself(two: ProcessEngine) -> None:
-    with using(two):
-        assert {name for _, name in two.map(place, range(2))} == {"local"}
-
-
 def test_a_map_within_a_map_is_done_here(two: ProcessEngine) -> None:
     outer = two.map(square, range(4))
     assert next(outer) == 0
@@ -114,11 +109,6 @@ def test_pieces_that_wait_for_each_other_do_not_begin_within_a_map(two: ProcessE
         list(two.map(square, [1, 2], together=True))
     assert list(two.map(square, [3], together=True)) == [9]
     assert list(outer) == [1]
-
-
-def test_functions_without_a_module_work_too(two: ProcessEngine) -> None:
-    more = 5
-    assert list(two.map(lambda number: number + more, range(3))) == [5, 6, 7]
 
 
 def test_a_worker_keeps_its_work(two: ProcessEngine) -> None:

@@ -181,11 +181,6 @@ def test_candidates_are_the_datasets_own(tmp_path: Path) -> None:
     assert {row["query-id"]: row["corpus-ids"] for row in pools} == expected
 
 
-def test_views_are_chosen(tmp_path: Path) -> None:
-    folder = ir.export("relic/sample/val", "beir", tmp_path / "out", query="masked")
-    assert all("[MASK]" in row["text"] for row in jsonl(folder / "queries.jsonl"))
-
-
 def test_what_no_retriever_may_see_is_left_out(tmp_path: Path) -> None:
     folder = ir.export("plotretrieval/sample/val", "hf", tmp_path / "out")
     names = pq.read_table(folder / "queries/test.parquet").column_names
@@ -239,11 +234,6 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     with pytest.raises(InputError, match="a file, not a folder"):
         ir.export(strange(), "beir", tmp_path / "file")
-
-
-def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    assert (ir.export(strange(), "beir", tmp_path / "out") / "corpus.jsonl").is_file()
 
 
 @pytest.mark.parametrize("form", FORMS)
