@@ -6,7 +6,7 @@ import argparse
 import json
 import pickle
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ TEXTS = (
     "North " * 300,
 )
 VOCABULARY = list(TEXTS)
-Command = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
@@ -113,23 +112,6 @@ def test_a_converted_model_whose_weights_changed_is_refused(base: Path, tmp_path
     with pytest.raises(InputError, match="not the weights that convert wrote") as caught:
         vectors(tmp_path / "ColBERT", "query", "late", model="ColBERT")
     assert caught.value.file == str(weights)
-
-
-def test_a_layer_of_another_model_is_no_colbert(base: Path, tmp_path: Path) -> None:
-    torch.save({"model_state_dict": {"pooler.linear.weight": torch.ones(2, 2)}}, tmp_path / "a.dnn")
-    with pytest.raises(InputError, match=r"no linear\.weight"):
-        convert("colbert", tmp_path / "a.dnn", tmp_path / "ColBERT", str(base))
-
-
-def test_squared_distances_order_documents_as_cosines_do() -> None:
-    generator = torch.Generator().manual_seed(1)
-    unit = torch.nn.functional.normalize
-    query = unit(torch.randn(7, 16, generator=generator), dim=1)
-    docs = [unit(torch.randn(n, 16, generator=generator), dim=1) for n in (3, 9, 20, 4, 11)]
-    cosine = [float((query @ doc.T).max(1).values.sum()) for doc in docs]
-    distance = [-((query[:, None] - doc[None]) ** 2).sum(-1).min(1).values.sum() for doc in docs]
-    assert np.argsort(cosine).tolist() == np.argsort([float(d) for d in distance]).tolist()
-    np.testing.assert_allclose([2 * c - 2 * 7 for c in cosine], distance, rtol=1e-5)
 
 
 # -- c-REALM ------------------------------------------------------------------------------------
@@ -233,19 +215,6 @@ def test_crealm(scope: str, base: Path, tmp_path: Path) -> None:
                     projected, (8,), torch.tensor(gamma), torch.tensor(beta)
                 )
             np.testing.assert_allclose(ours, theirs[0].numpy(), atol=1e-4)
-
-
-def test_a_module_without_a_pooler_is_no_crealm(base: Path, tmp_path: Path) -> None:
-    names = ("dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta")
-    ends = {f"module/{name}": np.ones(2, np.float32) for name in names}
-    body = {
-        name: array
-        for name, array in realm_variables(bert(base), "module/")
-        if "pooler" not in name
-    }
-    save_bundle(tmp_path / "retriever" / "variables" / "variables", ends | body)
-    with pytest.raises(InputError, match="no variable bert/pooler/dense/kernel"):
-        convert("c-realm", tmp_path / "retriever", tmp_path / "c-REALM", str(base))
 
 
 def test_two_encoders_in_a_module_are_refused(base: Path, tmp_path: Path) -> None:
@@ -450,30 +419,3 @@ def test_other_models_are_refused_and_leave_nothing(
         convert(layout, tmp_path / "s", tmp_path / "s", str(base))
     with pytest.raises(InputError, match="no such file or folder"):
         convert(layout, tmp_path / "nowhere", tmp_path / "out", str(base))
-
-
-def test_two_checkpoints_in_a_folder_are_refused(base: Path, tmp_path: Path) -> None:
-    for name in ("a.dnn", "b.dnn"):
-        save_dnn(tmp_path / "psg" / name, bert(base))
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"no file \*.dnn in it"):
-        convert("colbert", tmp_path / "empty", tmp_path / "out", str(base))
-    with pytest.raises(InputError, match=r"2 files \*.dnn: a.dnn, b.dnn"):
-        convert("colbert", tmp_path / "psg", tmp_path / "out", str(base))
-
-
-def test_the_command_says_what_to_do_next(irtoolkit: Command, base: Path, tmp_path: Path) -> None:
-    from irtoolkit.commands.convert import NAMES
-
-    assert set(NAMES) == {"onnx", "torch", *LAYOUTS}
-    save_dnn(tmp_path / "psg" / "colbert.dnn", bert(base))
-    found = irtoolkit(
-        "convert", "colbert", tmp_path / "psg", "-o", tmp_path / "out", "--base", base
-    )
-    assert (found.status, found.err) == (0, "")
-    assert f"weights={tmp_path / 'out'}" in found.out
-    again = irtoolkit(
-        "convert", "colbert", tmp_path / "psg", "-o", tmp_path / "out", "--base", base
-    )
-    assert again.status != 0
-    assert "already" in again.err

@@ -6,9 +6,7 @@ import json
 import re
 import shutil
 import socket
-import tomllib
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from irtoolkit.models import presets
 from irtoolkit.models.downloads import only_here
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.loading import chosen_precision, torch_device
-from irtoolkit.models.presets import PRESETS, Preset, find_preset, kind_of, require_kind
+from irtoolkit.models.presets import Preset, find_preset, kind_of, require_kind
 from tests.tiny import DIMENSIONS, LONGEST, WORDS, config, save, sentence_model, tokenizer
 
 
@@ -124,22 +122,6 @@ def test_a_damaged_folder(
 
 
 @pytest.mark.parametrize("pooling", [None, "cls"])
-def test_an_empty_folder(tmp_path: Path, pooling: str | None) -> None:
-    (tmp_path / "model").mkdir()
-    folder = tmp_path / "model"
-    assert f"there is no model in {folder}" in refused(folder, pooling=pooling)
-
-
-@pytest.mark.parametrize("content", ["[]", "null", '"x"', '{"architectures": null}', "{}"])
-def test_a_configuration_that_says_nothing(copy: Any, plain: Path, content: str) -> None:
-    folder = copy(plain)
-    (folder / "config.json").write_text(content)
-    for pooling in (None, "cls"):
-        assert "cannot load the model" in refused(folder, pooling=pooling)
-    assert kind_of(str(folder), "dense") == "dense"
-
-
-@pytest.mark.parametrize("pooling", [None, "cls"])
 @pytest.mark.parametrize("names", [["tokenizer.json"], ["tokenizer.json", "tokenizer_config.json"]])
 def test_without_a_tokenizer(copy: Any, plain: Path, pooling: str | None, names: list[str]) -> None:
     """transformers makes one up that knows no word."""
@@ -213,10 +195,6 @@ def test_a_pooler_that_is_not_there(tmp_path: Path) -> None:
     assert "the model has no pooled output (cls or mean)" in refused(distil, pooling="pooler")
 
 
-def test_a_dense_model_is_no_late_one(mean: Path, plain: Path) -> None:
-    assert "a vector of each token" in refused(plain, kind="late")
-
-
 def test_loading_leaves_the_library_as_it_was(plain: Path) -> None:
     before = transformers.PreTrainedModel.__dict__["from_pretrained"]
     encoder(plain, pooling="cls")
@@ -235,20 +213,10 @@ def test_a_length_beyond_the_positions(plain: Path, pooling: str | None) -> None
     assert f"a length of {LONGEST + 1} tokens is more than the model's {LONGEST}" in said
 
 
-@pytest.mark.parametrize("length", [0, -3])
-def test_a_length_of_nothing(plain: Path, length: int) -> None:
-    assert f"a length of {length} tokens is not at least 1" in refused(plain, length=length)
-
-
 def test_a_length_for_a_model_that_cuts_nothing(root: Path) -> None:
     folder = sentence_model(root / "static", StaticEmbedding(tokenizer(), embedding_dim=4))
     assert encoder(folder).encode(["a cat " * 99]).lengths.tolist() == [198]
     assert "a length of 5 tokens: the model does not truncate texts" in refused(folder, length=5)
-
-
-def test_a_pooling_that_there_is_not(plain: Path) -> None:
-    said = refused(plain, pooling="first")
-    assert "no pooling 'first' (there are cls, mean, max, last, mask, pooler)" in said
 
 
 def test_a_model_that_pools_itself_takes_no_pooling(mean: Path) -> None:
@@ -306,10 +274,6 @@ def test_the_device_and_its_precision(monkeypatch: pytest.MonkeyPatch) -> None:
         assert chosen_precision("fp32", "cuda:3") == "fp32"
 
 
-def test_a_precision_that_there_is_not(plain: Path) -> None:
-    assert "no precision 'fp64' (auto, fp32, bf16, fp16, int8)" in refused(plain, precision="fp64")
-
-
 # -- what may be missing ----------------------------------------------------------------------
 
 
@@ -357,11 +321,6 @@ def test_weights_that_are_not_here(offline: Path, kind: str) -> None:
         assert part in said
 
 
-@pytest.mark.parametrize("name", ["", "  ", "no/such/model", "../x y"])
-def test_names_of_no_model(offline: Path, name: str) -> None:
-    assert refused(name) == missing(name)
-
-
 def test_a_model_that_is_named_is_fetched_unless_that_is_forbidden(
     offline: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -381,34 +340,12 @@ def test_a_cached_model_is_here(offline: Path, plain: Path) -> None:
     assert kind_of("me/tiny", "late") == "late"
 
 
-def test_a_cached_model_without_a_configuration_has_its_own_name(offline: Path, root: Path) -> None:
-    """Static vectors have none; two of them are two models."""
-    folder = sentence_model(root / "words", StaticEmbedding(tokenizer(), embedding_dim=4))
-    for commit in ("abc123", "def456"):
-        in_cache(offline, f"me/{commit}", folder, commit)
-        assert fingerprint(f"me/{commit}") == commit
-
-
-def test_a_cached_configuration_is_not_a_model(offline: Path, plain: Path) -> None:
-    in_cache(offline, "me/tiny", plain, names=["config.json"])
-    assert "the weights of me/tiny are not here" in str(missing("me/tiny"))
-    assert fingerprint("me/tiny") is None
-
-
 def test_a_folder_of_a_presets_name_does_not_stand_for_it(
     offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "SPECTER").mkdir()
     monkeypatch.chdir(tmp_path)
     assert f"the weights of {presets.presets()['SPECTER'].id} are not here" in str(missing("SPECTER"))  # fmt: skip
-
-
-def test_without_sentence_transformers_the_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch, mean: Path
-) -> None:
-    monkeypatch.setattr(presets, "find_spec", lambda name: None)
-    expected = "sentence-transformers is not installed (pip install '.[neural]' in the folder of irtoolkit)"
-    assert missing(str(mean)) == refused(mean) == expected
 
 
 @pytest.fixture
@@ -438,11 +375,6 @@ def test_a_presets_query_encoder_may_be_what_is_missing(offline: Path, plain: Pa
     for side in ("query", "document"):
         assert "the weights of no/such are not here" in refused(name, side=side)
     assert fingerprint(name) is None
-
-
-def test_weights_that_nobody_has_published(offline: Path, declare: Any) -> None:
-    name = declare("no/such", unpublished="train it")
-    assert refused(name) == "the weights of tiny are not on the hub: train it"
 
 
 def test_a_package_that_carries_the_weights(offline: Path, plain: Path, declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
@@ -484,22 +416,3 @@ def test_kinds_are_read_from_files(root: Path, plain: Path, mean: Path, tmp_path
     found = {path.name: kind_of(str(path), "late") for path in (plain, mean, pair, masked, saved)}
     assert found == {"plain": "late", "mean": "dense", "pair": "cross", "masked": "late", "saved": "cross"}  # fmt: skip
     assert kind_of("no/such", "dense") == "dense"
-
-
-def test_every_preset_says_what_it_is() -> None:
-    data = tomllib.loads(PRESETS.read_text("utf-8"))
-    assert presets.presets().keys() == data.keys()
-    known = {field.name for field in fields(Preset)}
-    for name, found in presets.presets().items():
-        assert data[name].keys() <= known, name
-        for text in (found.id, found.paper, found.licence):
-            assert text.strip(), name
-        assert found.unpublished or found.converted or found.id.count("/") == 1, name
-        assert found.package is None or found.package.count(":") == 1, name
-        assert found.pooling in (None, "cls", "mean", "max", "last", "mask", "pooler", "sparta"), (
-            name
-        )
-        assert found.similarity in (None, "cosine", "dot", "l2"), name
-        assert found.kind in ("dense", "late", "sparse", "cross", "writer", "weigher", "llm"), name
-        for length in (found.query_length, found.doc_length):
-            assert length is None or length > 0, name

@@ -79,13 +79,6 @@ def test_what_has_sememes(
     assert {*told.values()} == {*found.values()}
 
 
-@pytest.mark.parametrize("lookup", ["nltk", "tokens"])
-def test_a_lookup_is_saved(plain: Path, lexicon: Any, lookup: Any, tmp_path: Path) -> None:
-    made = SememeTransformer(str(plain), lexicon=lexicon, lookup=lookup)
-    made.save(str(tmp_path))
-    assert SememeTransformer.load(str(tmp_path)).lookup == lookup
-
-
 @pytest.fixture(scope="module")
 def encoder(plain: Path, lexicon: Any) -> Any:
     torch.manual_seed(3)
@@ -169,13 +162,6 @@ def test_a_line_that_is_no_word(write: Callable[..., Path], line: str) -> None:
         read_lexicon(path)
 
 
-def test_a_lexicon_of_nothing(write: Callable[..., Path], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a lexicon without a word"):
-        read_lexicon(write("a.tsv", "\n \n"))
-    with pytest.raises(InputError, match="no such file"):
-        read_lexicon(tmp_path / "none.tsv")
-
-
 # -- sememes ----------------------------------------------------------------------------------
 
 
@@ -253,16 +239,6 @@ def test_words_are_found_as_a_whole(encoder: Any) -> None:
     assert numbers(encoder, "unheard!") == [None, *spelled, None, None]
 
 
-def test_a_word_that_is_cut_in_two_is_still_that_word(plain: Path, lexicon: Any) -> None:
-    cut = SememeTransformer(str(plain), lexicon=lexicon, max_seq_length=6)
-    assert numbers(cut, "unheard cat") == [None, *["unheard"] * 4, None]
-    assert numbers(cut, "unheardof cat") == [None] * 6
-
-
-def test_a_prompt_is_part_of_the_text(encoder: Any) -> None:
-    assert numbers(encoder, "cat", prompt="a dog ") == [None, None, "dog", "cat", None]
-
-
 def test_chinese_words_are_found_by_longest_match(tmp_path: Path) -> None:
     words = tokenizer([*WORDS, *"春天气好不"])
     made = save(tmp_path / "zh")
@@ -286,15 +262,6 @@ def test_sememes_are_trained(plain: Path, lexicon: Any) -> None:
     names = [name for name, m in zip(lexicon.sememes, moved.tolist(), strict=True) if m]
     assert names == ["animal", "pet"]
     assert "sememes.weight" in dict(encoder.named_parameters())
-
-
-def test_a_seed_decides_the_sememes(plain: Path, lexicon: Any) -> None:
-    made = []
-    for seed in (1, 1, 2):
-        torch.manual_seed(seed)
-        made.append(SememeTransformer(str(plain), lexicon=lexicon).sememes.weight)
-    assert torch.equal(made[0], made[1])
-    assert not torch.equal(made[0], made[2])
 
 
 def test_sememes_for_a_transformer_that_is_there(plain: Path, lexicon: Any) -> None:
@@ -335,16 +302,6 @@ def test_a_saved_model_is_loaded_by_sentence_transformers(saved: Path, encoder: 
         assert model.similarity_fn_name == "dot"
         assert model[0].sub_modules["document"][0].alpha == 0.7
     assert np.allclose(plainly.encode_query(TEXTS), ours.encode_query(TEXTS), atol=1e-5)
-
-
-def test_a_model_alone_is_saved_and_loaded(encoder: Any, tmp_path: Path) -> None:
-    """With the transformer's own files in the model's folder, not in one below."""
-    folder = sentence_model(tmp_path / "model", encoder, Pooling(DIMENSIONS))
-    assert (folder / "sememes.tsv").is_file()
-    model = loading.open_model("dense", str(folder))
-    expected = torch.stack([tokens.mean(dim=0) for tokens in outputs(encoder, TEXTS)])
-    found = model.encode(TEXTS, convert_to_tensor=True)
-    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_irtoolkit_applies_a_saved_model(saved: Path, encoder: Any) -> None:

@@ -90,26 +90,6 @@ def test_weights_are_on_the_hub_or_the_preset_says_what_to_do(name: str) -> None
 
 
 @each_preset
-def test_vectors_say_how_they_are_compared(name: str) -> None:
-    facts = DATA[name]
-    compared = facts.get("kind", "dense") in ("dense", "late", "sparse")
-    assert ("similarity" in facts) == compared
-    if facts.get("kind") == "sparse":
-        assert facts["similarity"] == "dot"
-    assert facts.get("pooling") is None or compared
-
-
-@each_preset
-def test_sentence_transformers_folders_pool_themselves(name: str) -> None:
-    facts = DATA[name]
-    if facts["id"].startswith("sentence-transformers/"):
-        assert "pooling" not in facts
-    elif facts.get("kind", "dense") == "dense" and name not in ELSEWHERE:
-        # EmbeddingGemma's layers after its mean are in its folder alone.
-        assert ("pooling" in facts) == (name != "EmbeddingGemma")
-
-
-@each_preset
 def test_instructions_have_a_place(name: str) -> None:
     facts = DATA[name]
     takes = "{instruction}" in facts.get("query_prompt", "")
@@ -126,53 +106,11 @@ def test_the_code_reads_what_the_file_says(name: str) -> None:
     assert made.side("query").id == DATA[name].get("query", DATA[name]["id"])
 
 
-def test_every_system_of_the_papers_is_there() -> None:
-    """Issue 5's list: what the papers rank with that is trained beforehand."""
-    assert set(DATA) >= {
-        "DPR", "DPR-context", "DPR-MSMARCO", "SIM", "c-REALM", "SBERT-MSMARCO", "ANCE", "TAS-B",
-        "BERM", "coCondenser", "ERNIE-Search", "Contriever", "COCO-DR", "RetroMAE", "UnSimCSE",
-        "SuSimCSE", "SPECTER", "SentBERT-PP", "SentBERT-NLI", "all-MiniLM-L6-v2", "dense-RELiC",
-        "EgRet", "ColBERT", "ColBERTv2", "SPARTA", "SPLADE", "cross-encoder-MiniLM", "docT5query",
-        "DeepCT", "BERT-Sim", "BERT-Cls",
-    }  # fmt: skip
-
-
-def test_models_without_weights_are_these() -> None:
-    trained = {name for name in UNPUBLISHED if "`irtoolkit train " in DATA[name]["unpublished"]}
-    assert UNPUBLISHED - trained == {"BERM"}
-    assert {
-        "DPR-MSMARCO", "SIM", "c-REALM", "ERNIE-Search", "ColBERT", "dense-RELiC", "RankLLaMA",
-    } == CONVERTED  # fmt: skip
-
-
 @each_preset
 def test_commands_that_convert_are_those_there_are(name: str) -> None:
     said = DATA[name].get("converted", "") + DATA[name].get("unpublished", "")
     for layout in re.findall(r"`irtoolkit convert (\S+)", said):
         assert layout in LAYOUTS
-
-
-@pytest.mark.parametrize(
-    ("name", "facts"),
-    [
-        ("DPR", {"pooling": "pooler", "similarity": "dot", "licence": "CC-BY-NC-4.0",
-                 "query": "facebook/dpr-question_encoder-single-nq-base"}),
-        ("DPR-context", {"id": "facebook/dpr-ctx_encoder-single-nq-base", "pooling": "pooler"}),
-        ("Contriever", {"id": "facebook/contriever-msmarco", "pooling": "mean", "similarity": "dot"}),
-        ("COCO-DR", {"pooling": "cls", "similarity": "dot", "licence": "MIT"}),
-        ("coCondenser", {"pooling": "cls", "similarity": "dot"}),
-        ("RetroMAE", {"pooling": "cls", "similarity": "dot", "licence": "Artistic-2.0"}),
-        ("TAS-B", {"similarity": "dot"}),
-        ("ANCE", {"similarity": "dot"}),
-        ("SPECTER", {"pooling": "cls", "join": "sep", "similarity": "l2"}),
-        ("c-REALM", {"query_length": 288, "doc_length": 288, "similarity": "dot"}),
-        ("SIM", {"similarity": "cosine"}),
-        ("SPLADE", {"kind": "sparse", "licence": "CC-BY-NC-SA-4.0"}),
-        ("SPARTA", {"kind": "sparse", "pooling": "sparta"}),
-    ],
-)  # fmt: skip
-def test_facts_are_those_that_were_looked_up(name: str, facts: dict[str, Any]) -> None:
-    assert facts.items() <= DATA[name].items()
 
 
 # -- the rows that use them ----------------------------------------------------------------------
@@ -193,50 +131,6 @@ def test_a_rows_model_is_a_preset_of_its_retrievers_kind(table: str, row: Row) -
     kind = getattr(retrievers()[str(row.retriever)], "kind", None)
     expected = {"doct5query": "writer", "deepct": "weigher"}.get(str(row.retriever), kind)
     assert DATA[model].get("kind", "dense") == (expected or "dense")
-
-
-def test_a_paper_that_a_preset_names_has_rows_that_use_it() -> None:
-    used = {model_of(row) for _, row in ROWS}
-    named = {name for name, facts in DATA.items() if facts["paper"].startswith(PAPERS)}
-    assert named <= used
-    for name in named & used:
-        benchmarks = {tables()[table].benchmark for table, row in ROWS if model_of(row) == name}
-        assert any(benchmark in DATA[name]["paper"].lower() for benchmark in benchmarks), name
-
-
-@each("name", ["relic", "egret", "plotretrieval", "quoter", "csfcube"])
-def test_every_table_has_a_model_that_is_at_hand(name: str) -> None:
-    rows = [row for row in tables()[name].rows if model_of(row) == "all-MiniLM-L6-v2"]
-    assert rows
-    for row in rows:
-        assert row.system.startswith("MiniLM")
-        assert not row.reported
-        assert (row.note or "").startswith("Not in the paper")
-
-
-@each("name", ["relic", "egret", "plotretrieval", "quoter", "csfcube"])
-def test_other_rows_without_printed_figures_say_why(name: str) -> None:
-    for row in tables()[name].rows:
-        if not row.reported:
-            assert (row.note or "").startswith("Not in the paper"), row.system
-
-
-def test_rows_that_nothing_can_run_say_why() -> None:
-    for _, row in ROWS:
-        if row.unavailable is not None:
-            why = (
-                "irtoolkit has no recipe for it: ",
-                "a published ranking, which the release has as ",
-            )
-            assert row.unavailable.startswith(why)
-            assert row.reported
-
-
-def test_pretrained_models_of_relic_see_a_mark_as_in_the_papers_code() -> None:
-    for row in tables()["relic"].rows:
-        if row.retriever in ("dense", "late") and row.reported and row.train is None:
-            token = "[MASK]" if row.system.startswith("c-REALM") else "<mask>"
-            assert row.settings["query"] == f"masked:{token}"
 
 
 # -- weights that are not here -------------------------------------------------------------------

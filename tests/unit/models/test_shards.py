@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -74,15 +73,6 @@ def test_a_shard_with_any_byte_changed_is_not_used(shard: tuple[Path, list[bytes
         assert not path.exists() or path.unlink() is None
     path.write_bytes(sound)
     assert all(Store(path.parent).has(keys))
-
-
-def test_a_shard_cut_anywhere_is_not_used(shard: tuple[Path, list[bytes]]) -> None:
-    path, keys = shard
-    sound = path.read_bytes()
-    for size in range(0, len(sound), 3):
-        path.write_bytes(sound[:size])
-        assert not any(Store(path.parent).has(keys))
-        assert not path.exists()
 
 
 def test_what_another_shard_holds_survives(shard: tuple[Path, list[bytes]]) -> None:
@@ -233,30 +223,6 @@ def test_a_text_is_encoded_once_however_often_it_occurs(
     distinct, which = rows.distinct()
     assert len(distinct) == 9
     assert [TEXTS[i] for i in which] == twice
-
-
-def test_the_order_of_texts_is_no_part_of_what_they_are(
-    models: list[Counting], how: EncoderSettings
-) -> None:
-    Encoder(how).encode(TEXTS)
-    mixed = random.Random(5).sample(TEXTS, len(TEXTS))
-    again = Encoder(how)
-    assert again.encode(mixed).vectors().tolist() == vectors_of(mixed)
-    assert again.encode(TEXTS[::3]).vectors().tolist() == vectors_of(TEXTS[::3])
-    assert not models[1].seen
-
-
-def test_new_texts_alone_are_encoded(models: list[Counting], how: EncoderSettings) -> None:
-    Encoder(how).encode(TEXTS[:10])
-    found = Encoder(how).encode(TEXTS)
-    assert models[1].seen == Counter(TEXTS[10:])
-    assert found.vectors().tolist() == vectors_of(TEXTS)
-
-
-def test_no_texts_are_no_vectors(models: list[Counting], how: EncoderSettings) -> None:
-    rows = Encoder(how).encode([])
-    assert (len(rows), rows.vectors().size, rows.lengths.size) == (0, 0, 0)
-    assert rows.digest() == Encoder(how).encode([]).digest()
 
 
 @pytest.mark.parametrize(

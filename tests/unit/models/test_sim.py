@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import sim
@@ -114,33 +112,10 @@ def test_a_text_is_what_the_authors_code_makes_of_it(
     np.testing.assert_allclose(loaded.encode([text]), [vector], rtol=1e-5, atol=1e-6)
 
 
-@given(
-    st.lists(
-        st.text(alphabet=st.sampled_from("abehinostTHE .,'\"?<>-0İßſéΣς快"), max_size=40),
-        max_size=4,
-    )
-)
-def test_any_text_is(loaded: sim.Sim, model: bytes, texts: list[str]) -> None:
-    content = checkpoint(model)
-    expected = [restated(content, model, text) for text in texts]
-    assert loaded.tokenize(texts) == [rows for rows, _ in expected]
-    vectors = loaded.encode(texts)
-    assert (vectors.shape, vectors.dtype) == ((len(texts), DIMENSIONS), np.float32)
-    for vector, (_, own) in zip(vectors, expected, strict=True):
-        np.testing.assert_allclose(vector, own, rtol=1e-5, atol=1e-6)
-
-
 def test_a_text_without_known_pieces_is_the_unknown_one(loaded: sim.Sim) -> None:
     row = loaded.vocabulary[UNKNOWN]
     assert loaded.tokenize(["", "快雪时晴"]) == [[row], [row]]
     assert (loaded.encode(["快"]) == loaded.weights[row]).all()
-
-
-def test_the_piece_with_number_0_is_passed_over(loaded: sim.Sim) -> None:
-    """The authors' code cannot tell it from one that is missing."""
-    [first] = [piece for piece, row in loaded.vocabulary.items() if row == 0]
-    word = first.replace("▁", " ")
-    assert all(0 not in rows for rows in loaded.tokenize([word, f"{word} the ships", TEXT]))
 
 
 def test_a_piece_without_a_vector_is_passed_over(loaded: sim.Sim, model: bytes) -> None:
@@ -148,10 +123,6 @@ def test_a_piece_without_a_vector_is_passed_over(loaded: sim.Sim, model: bytes) 
     pieces = {p for line in TEXT.splitlines() for p in processor.encode(line, out_type=str)}
     assert pieces - set(loaded.vocabulary), "the model has no rare pieces"
     assert len(loaded.tokenize([TEXT])[0]) < len(processor.encode(TEXT, out_type=str))
-
-
-def test_case_makes_no_difference(loaded: sim.Sim) -> None:
-    assert loaded.tokenize([TEXT.upper()]) == loaded.tokenize([TEXT])
 
 
 def test_weights_are_those_of_the_checkpoint(loaded: sim.Sim, model: bytes) -> None:

@@ -53,12 +53,6 @@ def test_keys_with_the_same_first_half_are_told_apart() -> None:
     assert table.find(absent)[0].tolist() == [-1] * 4
 
 
-def test_an_empty_table_finds_nothing(tmp_path: Path) -> None:
-    empty = KeyTable.of("a", np.empty((0, 2), np.uint64))
-    assert empty.find(words_of(keys_of(0, 3)))[0].tolist() == [-1] * 3
-    assert merged([empty], {"a"}, tmp_path).find(words_of(keys_of(0, 3)))[0].tolist() == [-1] * 3
-
-
 @pytest.mark.parametrize("at_once", [7, 1 << 21])
 @pytest.mark.parametrize("kept", [False, True])
 def test_merged_tables_say_what_they_said(
@@ -95,17 +89,6 @@ def test_many_shards_get_a_table_and_are_not_read_to_open_the_store(
     assert len({shard.path for shard in opened}) == 1
 
 
-def test_tables_are_merged_as_shards_come(tmp_path: Path) -> None:
-    opened = Store(tmp_path)
-    count = 9 * store._LOOSE
-    for start in range(count):
-        path = write(tmp_path, start * PER_SHARD, (start + 1) * PER_SHARD)
-        opened.add(store.Shard(path))
-        assert len(tables(tmp_path)) <= 4
-    assert values(opened, 0, count * PER_SHARD) == list(range(count * PER_SHARD))
-    assert values(Store(tmp_path), 0, count * PER_SHARD) == list(range(count * PER_SHARD))
-
-
 def test_a_second_process_sees_new_shards_and_tables(tmp_path: Path) -> None:
     fill(tmp_path, 20)
     one, two = Store(tmp_path), Store(tmp_path)
@@ -114,17 +97,6 @@ def test_a_second_process_sees_new_shards_and_tables(tmp_path: Path) -> None:
     assert not any(two.has(keys_of(100, 200)))
     two.refresh()
     assert values(two, 0, 200) == values(one, 0, 200) == list(range(200))
-
-
-def test_deleted_tables_are_made_again(tmp_path: Path) -> None:
-    fill(tmp_path, 20)
-    opened = Store(tmp_path)
-    (table,) = tables(tmp_path)
-    whole = table.read_bytes()
-    table.unlink()
-    assert values(opened, 0, 100) == list(range(100))
-    assert values(Store(tmp_path), 0, 100) == list(range(100))
-    assert table.read_bytes() == whole
 
 
 def test_no_byte_of_a_table_leads_to_another_texts_output(tmp_path: Path) -> None:
