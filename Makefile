@@ -1,5 +1,5 @@
 # make demo   installs into .venv and measures the CSFCube paper's tables again
-# make check  installs into .venv and runs ruff, mypy, and the unit and property tests
+# make check  installs into .venv and runs ruff, mypy, and the quick ones of the unit and property tests
 # make test   installs into .venv and runs ruff, mypy and all tests but the slow ones
 # make slow   runs the slow tests: clusters, torchrun, killed processes, notebooks
 # make nightly runs make slow, faults, fuzz and lanes, and the property tests with many examples
@@ -56,9 +56,9 @@ $(VENV)/installed $(LUCENE)/installed: pyproject.toml constraints.txt
 demo: $(VENV)/installed
 	@$(BIN)/irtoolkit reproduce csfcube --or-sample
 
-# On the samples alone: the real releases are read by make test.
+# On the samples alone, with few examples and without neural libraries: make test does all of it.
 check: lint
-	env -u IRTOOLKIT_DATA $(BIN)/pytest tests/unit tests/property
+	env -u IRTOOLKIT_DATA IRTOOLKIT_EXAMPLES=10 $(BIN)/pytest --quick tests/unit tests/property
 
 test: lint
 	$(BIN)/pytest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import shutil
 import sys
 import time
@@ -30,6 +31,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("irtoolkit")
+
+# Lines of a test file that load torch.
+NEURAL = re.compile(
+    r"^\s*(from|import) (torch|transformers|sentence_transformers|tests\.tiny)\b"
+    r"|^from tests import .*\btiny\b"
+    r"|importorskip\(\"(torch|transformers|sentence_transformers)",
+    re.MULTILINE,
+)
 
 STARTED = time.monotonic()
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,6 +74,16 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--minutes", type=float, help="skip tests that would begin later than this")
+    parser.addoption(
+        "--quick", action="store_true", help="leave out files that load a neural library"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out a file that loads a neural library, which takes each worker seconds."""
+    if not config.getoption("--quick") or collection_path.suffix != ".py":
+        return None
+    return bool(NEURAL.search(collection_path.read_text("utf-8"))) or None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
