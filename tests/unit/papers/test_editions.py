@@ -102,14 +102,6 @@ def test_only_the_figures_of_the_readme_are_compared_with_the_validation_split()
     assert other.headers[-1] == "mean rank"
 
 
-def test_figures_of_the_hidden_split_have_no_difference() -> None:
-    test, val = as_tables(measured([1.0] * 7))
-    assert [row[1] for row in test.rows] == ["missing", "reported"] * 2
-    assert [row[1] for row in val.rows] == ["measured", "measured", "reported", "difference"]
-    told = " ".join(val.notes)
-    assert "test: the reported figures are those of Table 3, on the data of the submission." in told
-
-
 # -- standard deviations ----------------------------------------------------------------------
 
 
@@ -178,16 +170,6 @@ def test_a_row_is_run_as_that_of_the_other_table(tmp_path: Path) -> None:
     )
     assert row.reported == {"val": [0.2]}, "figures are each table's own"
     assert (own.retriever, own.unavailable) == ("tfidf", None)
-
-
-def test_rows_of_relics_proxy_task_run_as_those_of_its_table() -> None:
-    proxy, relic_table = find_table("relic-proxy"), find_table("relic")
-    for row in proxy.rows:
-        if row.people is None:
-            other = relic_table.find_row(row.system)
-            assert (row.retriever, row.settings, row.view, row.train) == (
-                other.retriever, other.settings, other.view, other.train
-            )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -86,11 +86,6 @@ def test_a_mark_is_explained_only_where_there_is_one() -> None:
     assert "differs" not in " ".join(alone.notes)
 
 
-def test_a_tested_figure_that_the_paper_does_not_print_is_a_dash() -> None:
-    row = RowResult(replace(BASE, reported={"all": [NAN, 3.0]}), (measured("all", 50.0, 3.0),))
-    assert as_summary(result(row)).rows == [["base", 50.0, 3.0, "-", "-", "1/1"]]
-
-
 def test_one_group_needs_no_heading_and_its_dataset_is_in_the_title() -> None:
     no_data = GroupResult("method", "no data", "it is not here")
     rows = [RowResult(row.row, (row["all"], no_data)) for row in MEASURED]
@@ -129,17 +124,6 @@ def test_settings_are_named_only_where_they_leave_out_the_querys_own_document() 
     notes = " ".join(as_summary(result(kept, dropped)).notes)
     assert "best: without the query's own document (self=drop)." in notes
     assert "keep" not in notes
-
-
-def test_files_that_the_papers_rows_read_are_named_where_they_are_not_read() -> None:
-    files = {"statistics": "all.zip"}
-    rows = [
-        replace(one, row=replace(one.row, files=files), settings={"statistics": value})
-        for one, value in zip(MEASURED, ("corpus", "data/all.zip", "corpus"), strict=True)
-    ]
-    notes = " ".join(as_summary(result(*rows)).notes)
-    assert "base and ours: without all.zip, which the paper's rows read." in notes
-    assert "best: without" not in notes
 
 
 def lacking(system: str, *cells: GroupResult) -> RowResult:
@@ -236,17 +220,6 @@ def test_the_most_telling_pair_is_the_best_and_the_baseline() -> None:
 
 
 # -- cells and rows ----------------------------------------------------------------------------------
-
-
-def test_a_row_is_measured_where_one_of_its_groups_is() -> None:
-    some = lacking("a", measured("all", 1.0, 1.0), missing("method", "get a"))
-    assert (some.status, some.reason) == ("measured", None)
-    assert some["method"].reason == "get a"
-    assert some.reasons("missing") == {"method": "get a"}
-    none = lacking("a", missing("all", "x"), missing("method", "y"))
-    assert (none.status, none.reason) == ("missing", "x; y")
-    no_data = lacking("a", missing("all", "x"), GroupResult("method", "no data", "not here"))
-    assert (no_data.status, no_data.reason) == ("missing", "x")
 
 
 def test_json_tells_groups_without_data_from_rows_that_lack_something() -> None:
