@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +24,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import cache
 from irtoolkit.datasets.cache import CacheWriter, cache_home, content_hash, parsed
 from irtoolkit.datasets.columns import Records, TableRows
-from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = {
@@ -357,33 +355,6 @@ def test_a_row_that_does_not_fit_leaves_nothing(
     with pytest.raises((pa.ArrowException, ValueError, TypeError, OverflowError)):
         parsed("kind", [path], SCHEMAS, parse)
     assert folders(home) == []
-
-
-# ---- at the same time ----------------------------------------------------------------------------
-
-
-def test_threads_that_parse_the_same_at_once(home: Path, path: Path) -> None:
-    """All of them are in the midst of parsing before any is done."""
-    together, found = threading.Barrier(4), list[list[str]]()
-
-    class Slow(Parser):
-        def parse(self, out: CacheWriter) -> None:
-            super().parse(out)
-            together.wait(PATIENCE)
-
-    def work() -> None:
-        found.append(Slow(path)())
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [["one", "two", "three"]] * 4
-    assert len(folders(home)) == 1
-    read = Parser(path)
-    assert read() == ["one", "two", "three"]
-    assert read.calls == 0
 
 
 # ---- hashes of files -----------------------------------------------------------------------------

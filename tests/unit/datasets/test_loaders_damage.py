@@ -320,40 +320,6 @@ def test_lower_case(lang: str) -> None:
     assert texts == list(dict.fromkeys(doc.text.lower() for doc in kept_docs))
 
 
-@pytest.mark.parametrize("split", plotretrieval.SPLITS)
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 99])
-def test_chunks_of_another_size(split: str, size: int) -> None:
-    name = f"plotretrieval/sample/{split}"
-    whole, other = ir_datasets.load(name), ir_datasets.load(f"{name}/m{size}")
-    own = ir_datasets.load(f"{name}/m{size}/book")
-    assert list(other.queries_iter()) == list(own.queries_iter()) == list(whole.queries_iter())
-    assert list(other.qrels_iter()) == list(own.qrels_iter())
-    assert own.docs_handler() is other.docs_handler()
-    golds = {span for query in whole.queries_iter() for span in query.spans}
-    docs = {doc.doc_id: doc for doc in other.docs_iter()}
-    assert len(docs) == other.docs_count()
-    assert golds <= docs.keys()
-    for book in {doc.book for doc in docs.values()}:
-        chunks = [
-            doc for doc in docs.values()
-            if doc.book == book and doc.doc_id not in golds and doc.start % size == 0
-        ]  # fmt: skip
-        assert all(chunk.length <= size for chunk in chunks)
-    judged = {(row.query_id, row.doc_id): row.relevance for row in other.qrels_iter()}
-    for query in other.queries_iter():
-        assert all(judged[query.query_id, span] == 1 for span in query.spans)
-    groups = {member: set(ids) for members, ids in own.candidate_groups() for member in members}
-    assert groups == {
-        query.query_id: {doc.doc_id for doc in docs.values() if doc.book == query.book}
-        for query in other.queries_iter()
-    }
-    if size == 3:
-        assert list(other.docs_iter()) == list(whole.docs_iter())
-        assert list(other.qrels_iter()) == list(whole.qrels_iter())
-    else:
-        assert list(other.docs_iter()) != list(whole.docs_iter())
-
-
 def test_chunks_of_five_by_hand(home: Path, tmp_path: Path) -> None:
     """Eleven sentences are 0+5, 5+5 and 10+1; the golds 4+1, 9+2 and 0+6 stand beside them."""
     PLOT.write(tmp_path / "data")

@@ -174,19 +174,6 @@ def test_a_method_is_named_or_given(tmp_path: Path) -> None:
         fuse([ONE, TWO], "weighted")
 
 
-def test_runs_may_be_plain_objects(tmp_path: Path) -> None:
-    import pandas as pd
-
-    path = tmp_path / "two.run"
-    TWO.write(path)
-    rows = [tuple(row) for row in TWO]
-    frame = pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
-    expected = fuse([ONE, TWO])
-    for two in (TWO.as_dict(), rows, frame, path, str(path)):
-        assert fuse([ONE.as_dict(), two]) == expected
-        assert fuse(run for run in (ONE, two)) == expected
-
-
 @pytest.mark.parametrize("one", [ONE, ONE.as_dict(), "one.run"])
 def test_one_run_is_not_taken_for_several(one: Any) -> None:
     with pytest.raises(InputError, match="give a list of at least two"):

@@ -135,27 +135,6 @@ def test_with_qrels_all_files_are_runs(
     assert found.out.index("a.run") < found.out.index("b.parquet")
 
 
-SWAPPED: dict[str, str] = {
-    "evaluate": "texts is taken for the dataset, and bm25 for a run",
-    "retrieve": "texts is taken for the dataset, and bm25 for the system",
-    "rerank": "texts is taken for the dataset, bm25 for the run, and ql for the system",
-    "index of texts": "the list is taken for the dataset, and bm25 for the system",
-}
-
-
-@pytest.mark.parametrize("name", SWAPPED)
-def test_another_order_is_logged_once(
-    data: Any, run: Any, name: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.clear()
-    ORDERS[name](data, run)
-    assert caplog.messages == [SWAPPED[name]]
-    caplog.clear()
-    ir.evaluate(data, run)
-    ir.rerank(data, run, "ql")
-    assert caplog.messages == []
-
-
 def test_a_dataset_with_the_name_of_a_retriever_stays(
     monkeypatch: pytest.MonkeyPatch, run: Any
 ) -> None:

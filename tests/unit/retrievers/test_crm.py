@@ -91,14 +91,6 @@ GOLDS = {"c1": ["a"], "c2": ["b"], "c3": ["b", "a"], "c4": ["e"]}
 
 
 @pooling
-def test_a_document_without_a_context_scores_nothing(pooling: Any) -> None:
-    found = scores_of(pair(CONTEXTS, GOLDS, {"q": "cat words nobody"}), CRM(pooling=pooling))["q"]
-    assert [doc for doc, score in found.items() if score == 0] == ["c", "d", "e", "f"]
-    assert found["a"] > 0
-    assert found["b"] > 0
-
-
-@pooling
 def test_candidates_are_scored_in_any_order_and_number(pooling: Any) -> None:
     pools = {"q1": ["f", "b", "a"], "q2": ["c"], "q3": ["e", "d", "c", "b", "a"]}
     asked = {"q1": "cat fish", "q2": "cat", "q3": "dog fish bird"}
@@ -188,19 +180,6 @@ def test_splits_of_the_sample_learn_from_its_training_split(
     assert any(score > 0 for row in found.values() for score in row.values())
 
 
-def test_the_sample_restated() -> None:
-    train = ir_datasets.load("quoter/sample/en/train")
-    contexts = {query.query_id: query.default_text() for query in train.queries_iter()}
-    golds: Golds = {}
-    for row in train.qrels_iter():
-        golds.setdefault(row.query_id, []).append(row.doc_id)
-    found = scores_of("quoter/sample/en/test", CRM(analyzer="words"))
-    for query in ir_datasets.load("quoter/sample/en/test").queries_iter():
-        row = found[query.query_id]
-        expected = restated(contexts, golds, query.default_text(), row, "max")
-        assert row == pytest.approx(expected, abs=1e-12)
-
-
 def test_examples_of_one_split_know_nothing_of_the_other() -> None:
     """Every example of EgRet has one context, which stands in one split; a known one scores 0 or
     is no candidate: either is said, and nothing is made up."""
@@ -243,12 +222,3 @@ def test_settings() -> None:
     with pytest.raises(InputError, match="pooling=best"):
         create_retriever("crm", {"pooling": "best"})
     assert not made.reads_corpus()
-
-
-def test_contexts_are_shown_as_the_queries_are() -> None:
-    """A view of the queries is one of the training contexts too."""
-    whole = scores_of("quoter/sample/en/test", CRM())
-    left = scores_of("quoter/sample/en/test", CRM(), query="left")
-    assert left != whole
-    other = scores_of("quoter/sample/en/test/left", CRM())
-    assert {q: pytest.approx(row, abs=1e-12) for q, row in other.items()} == left

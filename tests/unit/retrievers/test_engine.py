@@ -187,11 +187,6 @@ def test_a_query_without_candidates_is_ranked_beside_others(ties: Ties, depth: i
 # -- tags -------------------------------------------------------------------------------------
 
 
-def test_a_run_is_named_after_its_retriever_unless_told() -> None:
-    assert case([1.0]).rank().tag == "table"
-    assert case([1.0]).rank(tag="mine").tag == "mine"
-
-
 # -- settings ---------------------------------------------------------------------------------
 
 
@@ -214,15 +209,6 @@ class Demanding(Retriever):
     name: ClassVar[str] = "demanding"
 
     needed: int
-
-
-def test_settings_that_are_not_given_keep_their_defaults() -> None:
-    assert Probe.with_settings({}) == Probe()
-    assert Probe.with_settings({"whole": "3", "flag": "true"}) == Probe(whole=3, flag=True)
-    assert Probe(whole=3).settings() == {
-        "whole": 3, "part": 0.5, "flag": False, "kind": "one", "text": "t", "maybe": None,
-        "perhaps": 2.0, "folder": None,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -252,13 +238,6 @@ def test_values_of_another_kind_are_refused(key: str, value: Any, expected: str)
     assert str(caught.value) == f"setting {key}={value} is not {expected}"
 
 
-def test_an_unknown_setting_is_named_beside_those_there_are() -> None:
-    with pytest.raises(InputError, match="retriever probe has no setting 'hole'") as caught:
-        Probe.with_settings({"hole": "1"})
-    known = "whole, part, flag, kind, text, maybe, perhaps, folder"
-    assert caught.value.remedy == f"did you mean whole, folder? it has {known}"
-
-
 def test_a_setting_without_a_default_is_needed() -> None:
     with pytest.raises(InputError, match="retriever demanding needs the setting needed"):
         Demanding.with_settings({})
@@ -266,23 +245,6 @@ def test_a_setting_without_a_default_is_needed() -> None:
 
 
 # -- discovery --------------------------------------------------------------------------------
-
-
-def test_every_retriever_is_found_under_its_name() -> None:
-    found = retrievers()
-    assert {
-        "bm25",
-        "tfidf",
-        "random",
-        "dense",
-        "sentence-max",
-        "sentence-match",
-        "word2vec",
-    } <= found.keys()
-    for name, cls in found.items():
-        assert issubclass(cls, Retriever)
-        assert cls.name == name
-        assert cls().name == name, "it can be made without any setting"
 
 
 def test_an_unknown_retriever_is_named_beside_those_there_are() -> None:

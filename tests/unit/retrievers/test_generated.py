@@ -255,19 +255,6 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(
     assert len(stub.bodies) == 1
 
 
-@pytest.mark.parametrize("fault", [status(500), reset, truncated])
-def test_attempts_are_bounded_and_told(
-    stub: Stub, endpoint: Endpoint, fault: Reply, caplog: pytest.LogCaptureFixture
-) -> None:
-    stub.always = fault
-    with pytest.raises(InputError, match=r"failed 3 times, the last time with: .") as caught:
-        written(replace(endpoint, attempts=3), ["tell me"])
-    assert "kept" in str(caught.value)
-    assert len(stub.bodies) == 3
-    told = [record.getMessage().partition("attempt ")[2] for record in caplog.records]
-    assert told == ["2 of 3", "3 of 3"]
-
-
 # -- faults that stay -------------------------------------------------------------------------
 
 
@@ -919,21 +906,6 @@ def test_queries_without_an_answer_are_named_after_all_were_asked(
     assert found[0] == found[3] == ("cat mat",)
     assert found[1] == ("dog ran home", answer_to(PROMPTED[1]))
     assert "2 of 4 queries have no answer and stand as they are" in caplog.text
-
-
-def test_a_local_model_serves_as_well(folders: dict[str, Path], cache: Path) -> None:
-    mine = GeneratedQuery(
-        model=str(folders["encoder"]), device="cpu", llm=str(folders["chat"]), max_tokens=9,
-        prompt="{query} and",
-    )  # fmt: skip
-    assert mine.missing() is None
-    asked = task()
-    found = mine.asked(asked)
-    for query, (text,) in zip(ASKED, found, strict=True):
-        whole = f"user {query.text} and rat the"
-        assert text == by_transformers(folders["chat"], whole, chat=True)
-    assert ranking(register(DOCS, ASKED), mine).keys() == {"q1", "q2", "q3", "q4"}
-    assert len(kept(cache)) == 3
 
 
 # -- prompts ----------------------------------------------------------------------------------

@@ -296,27 +296,6 @@ def test_a_query_id_that_stands_twice_is_refused(pools: bool) -> None:
 # -- datasets ---------------------------------------------------------------------------------
 
 
-def test_a_dataset_is_found_by_its_id() -> None:
-    assert [
-        query.query_id for query in Dataset.load(register(Queries(QUERIES))).queries_iter()
-    ] == [
-        "q2",
-        "q1",
-    ]
-    assert Dataset.load("csfcube/sample").docs_count() == 48
-
-
-@pytest.mark.parametrize(
-    ("wrong", "meant"),
-    [("csfcub", "csfcube"), ("csfcube/smaple", "csfcube/sample"), ("vaswanni", "vaswani")],
-)
-def test_an_unknown_id_brings_the_nearest(wrong: str, meant: str) -> None:
-    with pytest.raises(InputError, match=f"no dataset '{wrong}'") as caught:
-        Dataset.load(wrong)
-    near = str(caught.value.remedy).removeprefix("did you mean ").partition("?")[0].split(", ")
-    assert meant in near
-
-
 def test_an_id_near_to_none_brings_the_command_that_lists_ours() -> None:
     with pytest.raises(InputError, match="irtoolkit datasets"):
         Dataset.load("§§§§§§§§")
@@ -366,13 +345,3 @@ def test_queries_are_known_through_parents_of_the_same_collection() -> None:
     assert Dataset.load(make("d", f"{part}/deep")).known_queries() == {"a", "b", "d"}
     assert Dataset.load(top).known_queries() == {"a"}
     assert Dataset.load(other).known_queries() == {"c"}, "these are other documents"
-
-
-def test_a_parent_without_queries_adds_none() -> None:
-    docs = Docs(PAPERS)
-    top = register(docs)
-    assert Dataset.load(top).known_queries() == set()
-    assert Dataset.load(register(docs, Queries(QUERIES), name=f"{top}/part")).known_queries() == {
-        "q1",
-        "q2",
-    }

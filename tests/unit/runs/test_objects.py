@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,6 @@ from irtoolkit.runs import Qrels, Run
 ROWS = [("q1", "a", 1.0), ("q1", "b", 2.5), ("q2", "a", -1.0)]
 RANKED = [("q1", "b", 2.5), ("q1", "a", 1.0), ("q2", "a", -1.0)]
 GRADED = [("q1", "a", 1), ("q1", "b", 0), ("q2", "a", 3)]
-
-
-def frame(rows: list[tuple[Any, Any, Any]], *columns: str) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(columns))
 
 
 # -- runs ----------------------------------------------------------------------------------------
@@ -73,23 +68,6 @@ def test_judgments_have_the_same_columns_in_memory_and_in_files(tmp_path: Path) 
             assert qrels.as_dict() == {"q": {"d": grade}}
             assert qrels.of_grade(grade) == {"q": {"d"}}
             assert qrels.of_grade(grade + 1) == {}
-
-
-@both
-def test_a_data_frame_says_which_columns_it_lacks(kind: Any) -> None:
-    with pytest.raises(InputError) as caught:
-        kind.of(frame([("q", "d", 1)], "query", "doc_id", "points"))
-    noun = {"Run": "a run", "Qrels": "qrels"}[kind.__name__]
-    assert caught.value.found == (
-        "no column qid or query_id or q_id or query-id or topic_id or topic in the data frame of"
-        f" {noun}: its columns are query, doc_id, points"
-    )
-    value = {"a run": "score", "qrels": "relevance"}[noun]
-    assert caught.value.remedy == f"rename them to query_id, doc_id and {value}"
-    with pytest.raises(InputError, match=f"no column .*{value}"):
-        kind.of(frame([("q", "d", 1)], "qid", "docno", "points"))
-    with pytest.raises(InputError, match="its columns are none"):
-        kind.of(pd.DataFrame())
 
 
 @both
@@ -148,13 +126,3 @@ def test_fractions_are_not_written_as_trec_qrels(tmp_path: Path) -> None:
 
 
 # -- notebooks -----------------------------------------------------------------------------------
-
-
-def test_a_run_in_a_notebook() -> None:
-    html = Run.of([("<q>", f"d{i}", -i) for i in range(9)] + [("q2", "d", 1)], "a&b")._repr_html_()
-    assert "Run a&amp;b: 2 queries, 10 rows, depth 9" in html
-    assert "<q>" not in html
-    plain = re.sub(r' style="[^"]*"', "", html)
-    assert "<td>&lt;q&gt;</td><td>1</td><td>d0</td><td>0</td>" in plain
-    assert plain.partition("<tbody>")[2].count("<tr>") == 5
-    assert '<table border="1" class="dataframe">' in html

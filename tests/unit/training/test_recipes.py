@@ -15,10 +15,9 @@ import ir_datasets
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.models.presets import SAVED_AS, presets
-from irtoolkit.papers.catalogue import find_row, find_table, tables
+from irtoolkit.papers.catalogue import find_row, tables
 from irtoolkit.papers.systems import Training, of_row
 from irtoolkit.papers.tables import Row, Table, load_table
 from irtoolkit.ranking.systems import find_system
@@ -112,21 +111,6 @@ def test_a_benchmark_with_a_validation_split_stops_on_it() -> None:
                     assert stage.evaluate == stage.dataset.replace("train", "val")
                 else:
                     assert stage.held_out > 0
-
-
-def test_egret_reads_its_mask_in_both_settings() -> None:
-    """§3.1, §3.3: a context is that of a masked example, also where only its left side is shown."""
-    rows = {row.system: row for row in find_table("egret").rows if row.train is not None}
-    for row in rows.values():
-        data = f"egret/sample/dev/{row.view}" if row.view else "egret/sample/dev"
-        [first, *_] = Dataset.load(data).queries()
-        [text] = view(first, row.settings["query"])
-        assert text.count("<mask>") == 1
-        assert text.endswith("<mask>") == (row.view == "left")
-        recipe = find_recipe(row.train, row.train_set)
-        for stage in recipe.stages:  # trained on the text that it is asked with
-            assert view(first, stage.query) == (text,)
-    assert len(rows) == 6
 
 
 # -- models --------------------------------------------------------------------------------------
