@@ -14,6 +14,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
@@ -22,6 +23,7 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.textwidth import harmless, wrap
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._streams import say
 
 if TYPE_CHECKING:
@@ -33,20 +35,17 @@ FORMATS = ("text", "json", "csv", "latex")
 
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Adds the --format argument of every command with a table."""
-    parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
+    argument(parser, "--format", choices=FORMATS, default="text")
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Adds the --set argument of commands that run a system; `--key value` is the same."""
-    parser.add_argument(
-        "--set",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help="settings of the system, also written --KEY VALUE; all take query, doc, self, ties and"
+    argument(
+        parser,
+        "--set KEY=VALUE...",
+        "settings of the system, also written --KEY VALUE; all take query, doc, self, ties and"
         " fill",
+        dest="settings",
     )
 
 
@@ -57,9 +56,7 @@ def add_output(
     required: bool = True,
 ) -> None:
     """Adds the -o argument of commands that write a file, which is checked early."""
-    parser.add_argument(
-        "-o", "--output", type=output_file, required=required, metavar="FILE", help=description
-    )
+    argument(parser, "-o, --output FILE", description, type=output_file, required=required)
 
 
 class OutputFile(str):
@@ -153,31 +150,26 @@ def _check_not_url(name: str, kind: str) -> None:
 
 def add_run_form(parser: argparse.ArgumentParser) -> None:
     """Adds the --output-format argument of commands that write a run."""
-    parser.add_argument(
+    argument(
+        parser,
         "--output-format",
+        "of text: trec, or msmarco (query id, document id and rank)",
         choices=("trec", "msmarco"),
         default="trec",
-        help="of text: trec, or msmarco (query id, document id and rank); default: trec",
     )
 
 
 def add_measures(parser: argparse.ArgumentParser, default: str = "the dataset's own") -> None:
     """Adds the -m and --measures arguments of commands that score; see `measures_of`."""
-    parser.add_argument(
-        "-m",
+    add = partial(argument, parser)
+    add(
+        "-m M",
+        "a measure by its name in ir_measures (nDCG@10), trec_eval (ndcg_cut.10, map, P.5,10) or"
+        f" ranx (hit_rate@5), or several with commas; may be repeated; default: {default}",
         action="append",
         dest="measures",
-        metavar="M",
-        help="a measure by its name in ir_measures (nDCG@10), trec_eval (ndcg_cut.10, map, P.5,10) or"
-        f" ranx (hit_rate@5), or several with commas; may be repeated; default: {default}",
     )
-    parser.add_argument(
-        "--measures",
-        nargs="+",
-        action="extend",
-        metavar="M",
-        help='several measures: --measures nDCG@10 "AP(rel=2)" P.5,10',
-    )
+    add("--measures M...", 'several measures: --measures nDCG@10 "AP(rel=2)" P.5,10', default=None)
     add_hidden(parser, "--measure", of="--measures")
 
 

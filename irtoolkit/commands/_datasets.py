@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file
 from irtoolkit.base.paths import is_url, shown
 from irtoolkit.commands import note
+from irtoolkit.commands._arguments import argument
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -17,48 +19,47 @@ if TYPE_CHECKING:
 def add_ranked(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of commands that rank: --candidates, --topics and --qrels."""
     _add_candidates(parser, "rank the dataset's candidates for each query, or all documents")
-    parser.add_argument(
-        "--topics",
-        metavar="FILE",
-        help="queries in place of the dataset's: id, tab, text; TREC topics; CSV; JSON lines; or Parquet",
+    argument(
+        parser,
+        "--topics FILE",
+        "queries in place of the dataset's: id, tab, text; TREC topics; CSV; JSON lines; or Parquet",
     )
     _add_qrels(parser)
 
 
 def add_judged(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of commands that score: DATASET, RUN, --qrels and --candidates."""
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="files, of which one is needed")
+    add = partial(argument, parser)
+    add("DATASET")
+    add("[RUN...]", "files, of which one is needed", dest="runs")
     _add_qrels(parser)
-    parser.add_argument(
-        "--excluded",
+    add(
+        "--excluded GRADE",
+        "leave documents of this grade out of the runs, as -100 in BRIGHT's judgments",
         type=int,
-        metavar="GRADE",
-        help="leave documents of this grade out of the runs, as -100 in BRIGHT's judgments",
     )
-    parser.add_argument(
+    add(
         "--precision",
+        "compare scores in single precision, as trec_eval 9 does, or in double, as trec_eval 10 does",
         choices=("single", "double"),
         default="single",
-        help="compare scores in single precision, as trec_eval 9 does, or in double, as trec_eval 10"
-        " does; default: single",
     )
     _add_candidates(parser, "score runs of the dataset's candidates, or of all documents")
 
 
 def _add_qrels(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--qrels",
-        metavar="FILE",
-        help="judgments in place of the dataset's: TREC qrels, BEIR's, CSV or Parquet",
+    argument(
+        parser,
+        "--qrels FILE",
+        "judgments in place of the dataset's: TREC qrels, BEIR's, CSV or Parquet",
     )
 
 
 def _add_candidates(parser: argparse.ArgumentParser, description: str) -> None:
-    option = parser.add_argument(
-        "--candidates",
-        metavar="WHICH",
-        help=f"{description}: pool, corpus, or a file with candidates of each query, a run or top_ranked;"
+    option = argument(
+        parser,
+        "--candidates WHICH",
+        f"{description}: pool, corpus, or a file with candidates of each query, a run or top_ranked;"
         " default: the candidates where it has them",
     )
     option.suggested = ("pool", "corpus")  # type: ignore[attr-defined]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
-from irtoolkit.commands._parsing import at_least
+from irtoolkit.commands._arguments import argument
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -14,22 +15,21 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "where the work is done", "The result is the same to the byte wherever that is."
     )
-    group.add_argument(
-        "--engine",
-        metavar="ENGINE",
-        help="local (this process), processes (of this machine) or ray (a cluster); default:"
+    add = partial(argument, group)
+    add(
+        "--engine ENGINE",
+        "local (this process), processes (of this machine) or ray (a cluster); default:"
         " $IRTOOLKIT_ENGINE, else ray where $RAY_ADDRESS is set, else local",
     )
-    group.add_argument(
-        "--workers",
-        action=at_least(1),
-        help="pieces worked on at once; default: $IRTOOLKIT_WORKERS, else all cores or CPUs of the"
+    add(
+        "--workers N",
+        "pieces worked on at once; default: $IRTOOLKIT_WORKERS, else all cores or CPUs of the"
         " cluster; alone it means --engine processes",
+        least=1,
     )
-    group.add_argument(
-        "--address",
-        metavar="HOST:PORT",
-        help="a Ray cluster; default: $RAY_ADDRESS, else Ray is started on this machine",
+    add(
+        "--address HOST:PORT",
+        "a Ray cluster; default: $RAY_ADDRESS, else Ray is started on this machine",
     )
 
 

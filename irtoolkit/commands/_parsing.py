@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, NoReturn
 
 from irtoolkit.base.errors import InputError
@@ -55,45 +53,6 @@ class Paragraphs(argparse.RawDescriptionHelpFormatter):
         # argparse measures the names of commands without what they are indented by.
         if isinstance(action, argparse._SubParsersAction):
             self._action_max_length += self._indent_increment
-
-
-class _Number(argparse.Action):
-    """Stores a number in a range; an error names the flag as it was typed."""
-
-    def __init__(self, *args: Any, least: float, most: float, **options: Any) -> None:
-        options = {"type": int, "metavar": "N", **options}
-        default, description = options.get("default"), options["help"]
-        if default is not None and "default:" not in description:
-            options["help"] = f"{description}; default: {default:g}"
-        super().__init__(*args, **options)
-        self.least, self.most = least, most
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        if not self.least <= values <= self.most:
-            ends = f"between {self.least:g} and {self.most:g}"
-            bounds = ends if self.most < math.inf else f"at least {self.least:g}"
-            raise InputError(f"{option_string} {values:g} is not {bounds}")
-        setattr(namespace, self.dest, values)
-
-
-def at_least(least: float) -> Any:
-    """Returns the action of an argument that takes a number; see `between`."""
-    return between(least, math.inf)
-
-
-def between(least: float, most: float) -> Any:
-    """Returns the action of an argument that takes a number in a range.
-
-    The number is whole and called N, unless `type` and `metavar` say otherwise; its help ends in its
-    default.
-    """
-    return partial(_Number, least=least, most=most)
 
 
 class CommandParser(argparse.ArgumentParser):

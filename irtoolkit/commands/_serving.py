@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.commands._arguments import argument
 
 
 def add_address(parser: argparse.ArgumentParser, port: int) -> None:
     """Adds --host, --port, --token and --no-token."""
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="default: 127.0.0.1, this machine alone"
-    )
-    parser.add_argument("--port", type=int, default=port, help=f"default: {port}; 0 for any")
-    parser.add_argument(
-        "--token",
-        metavar="T",
+    add = partial(argument, parser)
+    add("--host HOST", "default: 127.0.0.1, this machine alone", default="127.0.0.1")
+    add("--port PORT", f"default: {port}; 0 for any", type=int, default=port)
+    add(
+        "--token T",
+        "that requests have to bring; default: $IRTOOLKIT_TOKEN, else a new one at each start",
         default=os.environ.get("IRTOOLKIT_TOKEN"),
-        help="that requests have to bring; default: $IRTOOLKIT_TOKEN, else a new one at each start",
     )
-    parser.add_argument(
-        "--no-token", action="store_true", help="let everyone on this machine in without one"
-    )
+    add("--no-token", "let everyone on this machine in without one")
 
 
 def check_no_token(args: argparse.Namespace) -> None:

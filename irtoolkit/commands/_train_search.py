@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.commands import local_file, note, parse_pairs, print_json
+from irtoolkit.commands._arguments import argument
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that choose settings on held-out training queries."""
-    group = parser.add_argument_group("choosing settings on held-out training queries")
-    group.add_argument(
-        "--grid",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUES",
-        help="settings with their values, as rate=2e-5,5e-5 epochs=1,2 temperature=.05,.1",
+    add = partial(
+        argument, parser.add_argument_group("choosing settings on held-out training queries")
     )
-    group.add_argument(
-        "--by", metavar="MEASURE", help="measure of the choice; default: the recipe's, else RR"
+    add(
+        "--grid KEY=VALUES...",
+        "settings with their values, as rate=2e-5,5e-5 epochs=1,2 temperature=.05,.1",
     )
-    group.add_argument(
-        "--seeds", metavar="N,...", help="train the best with each of these; default: the recipe's"
-    )
-    group.add_argument(
-        "--log",
-        metavar="FILE",
-        type=local_file,
-        help="keep the figures here, as JSON; default: FOLDER.tried.json",
-    )
+    add("--by MEASURE", "measure of the choice; default: the recipe's, else RR")
+    add("--seeds N,N", "train the best with each of these; default: the recipe's")
+    add("--log FILE", "keep the figures here, as JSON; default: FOLDER.tried.json", type=local_file)
 
 
 def search_settings(

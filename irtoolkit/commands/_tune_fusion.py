@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from functools import partial
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import (
@@ -15,48 +16,38 @@ from irtoolkit.commands import (
     print_json,
     size_of,
 )
+from irtoolkit.commands._arguments import argument
 
 
 def add_fusion(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that go with --runs."""
-    group = parser.add_argument_group("fusions, with --runs in place of SYSTEM")
-    group.add_argument("--runs", nargs="+", metavar="RUN", help="runs to fuse, two or more")
-    group.add_argument(
-        "--log",
+    add = partial(argument, parser.add_argument_group("fusions, with --runs in place of SYSTEM"))
+    add("--runs RUN...", "runs to fuse, two or more")
+    add(
+        "--log FILE",
+        "keep all that is tried, and what is learned for fuse --learned, here, as JSON",
         type=output_file,
-        metavar="FILE",
-        help="keep all that is tried, and what is learned for fuse --learned, here, as JSON",
     )
-    group.add_argument(
-        "--methods",
-        nargs="+",
-        metavar="M",
-        help="default: rrf weighted combsum combmnz rankproduct; also lambdamart, and with ranx"
+    add(
+        "--methods M...",
+        "default: rrf weighted combsum combmnz rankproduct; also lambdamart, and with ranx"
         " its methods that are not trained",
     )
-    group.add_argument(
-        "--normalise",
-        nargs="+",
-        metavar="N",
-        help="minmax, zscore, sum or none, and for methods of ranx max, rank or borda; default:"
+    add(
+        "--normalise N...",
+        "minmax, zscore, sum or none, and for methods of ranx max, rank or borda; default:"
         " minmax zscore sum",
     )
-    group.add_argument(
-        "--step",
+    add(
+        "--step S",
+        "between weights; default: 0.05 for two runs, 0.1 for three, 0.2 for more",
         type=float,
-        metavar="S",
-        help="between weights; default: 0.05 for two runs, 0.1 for three, 0.2 for more",
     )
-    group.add_argument(
-        "--inner",
-        type=int,
-        metavar="K",
-        help="folds within the other queries, for lambdamart; default: 3",
-    )
-    group.add_argument(
+    add("--inner K", "folds within the other queries, for lambdamart; default: 3", type=int)
+    add(
         "--test",
+        "of the single runs against the held-out run; default: student, or wilcoxon for a median",
         choices=("student", "fisher", "wilcoxon"),
-        help="of the single runs against the held-out run; default: student, or wilcoxon for a median",
     )
     add_run_form(parser)
 
@@ -67,14 +58,14 @@ FLAGS = ("log", "methods", "normalise", "step", "inner", "test")
 def check_arguments(args: argparse.Namespace) -> None:
     """Raises InputError for arguments of the one kind of search with the other."""
 
-    if args.runs is None:
+    if not args.runs:
         for name, value in (("SYSTEM", args.system), ("--grid", args.grid)):
-            if value is None:
+            if not value:
                 raise InputError(
                     f"no {name} to tune", remedy="name a system and --grid, or runs with --runs"
                 )
         for name in FLAGS:
-            if getattr(args, name) is not None:
+            if getattr(args, name):
                 raise InputError(f"--{name} is for fusions", remedy="name runs with --runs")
         if args.output_format != "trec":
             raise InputError("--output-format is for fusions", remedy="name runs with --runs")
@@ -94,8 +85,8 @@ def tune_fusions(args: argparse.Namespace) -> None:
     from irtoolkit.papers.tune import parse_grid
 
     names = ("methods", "normalise", "step", "folds", "inner", "seed", "depth")
-    options = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    search = FusionSearch(**options, grid=parse_grid(parse_pairs(args.grid or [])))
+    options = {name: getattr(args, name) for name in names if getattr(args, name) not in (None, [])}
+    search = FusionSearch(**options, grid=parse_grid(parse_pairs(args.grid)))
     result = tune_files(
         args.dataset,
         args.runs,

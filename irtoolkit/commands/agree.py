@@ -14,11 +14,13 @@ writes the pairs that differ as a run, which irtoolkit annotate takes as the poo
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import add_format, add_output, note, output_file, print_json
+from irtoolkit.commands._arguments import argument
 
 if TYPE_CHECKING:
     from irtoolkit.scoring.annotators import Annotators
@@ -36,27 +38,19 @@ _HEADERS = ("annotators", "pairs", "%", "κ", "κ quadratic", "α nominal", "α 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("qrels", nargs="+", metavar="QRELS")
+    add = partial(argument, parser)
+    add("QRELS...")
     add_output(parser, "merged judgments, as TREC qrels", required=False)
-    parser.add_argument(
-        "--rule", choices=("majority", "mean"), default="majority", help="default: majority"
-    )
-    parser.add_argument(
-        "--adjudicator", metavar="FILE", help="qrels whose grades hold whatever the others say"
-    )
-    parser.add_argument(
+    add("--rule", choices=("majority", "mean"), default="majority")
+    add("--adjudicator FILE", "qrels whose grades hold whatever the others say")
+    add(
         "--missing",
+        "merge pairs that not all have judged: not at all, without them, or from those who have",
         choices=("refuse", "drop", "keep"),
         default="refuse",
-        help="merge pairs that not all have judged: not at all, without them, or from those who"
-        " have; default: refuse",
     )
-    parser.add_argument(
-        "--differ", metavar="FILE", type=output_file, help="write the pairs that differ as a run"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help=f"print all pairs that differ, not the first {SHOWN}"
-    )
+    add("--differ FILE", "write the pairs that differ as a run", type=output_file)
+    add("--all", f"print all pairs that differ, not the first {SHOWN}")
     add_format(parser)
 
 

@@ -12,6 +12,7 @@ reads what they filled in; where no ranking is needed, sheets may be named like 
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from irtoolkit.commands import (
     output_folder,
     print_json,
 )
+from irtoolkit.commands._arguments import argument
 
 if TYPE_CHECKING:
     from irtoolkit.papers.analyses.base import Analysis
@@ -41,31 +43,23 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "analysis", nargs="?", metavar="ANALYSIS", help="an analysis; --list lists them"
+    add = partial(argument, parser)
+    add("[ANALYSIS]", "an analysis; --list lists them")
+    add(
+        "[DATASET|RUN...]",
+        "datasets, and files of rankings; default: the paper's dataset",
+        dest="inputs",
     )
-    parser.add_argument(
-        "inputs",
-        nargs="*",
-        metavar="DATASET|RUN",
-        help="datasets, and files of rankings; default: the paper's dataset",
-    )
-    parser.add_argument("--list", action="store_true", help="list the analyses")
-    parser.add_argument("--sample", action="store_true", help="use the invented sample collection")
-    parser.add_argument("--system", metavar="S", help="system to rank with where no RUN is given")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FOLDER",
+    add("--list", "list the analyses")
+    add("--sample", "use the invented sample collection")
+    add("--system S", "system to rank with where no RUN is given")
+    add(
+        "-o, --output FOLDER",
+        "write tables as CSV, figures as SVG and a page with both to FOLDER",
         type=output_folder,
-        help="write tables as CSV, figures as SVG and a page with both to FOLDER",
     )
-    parser.add_argument(
-        "--sheet", metavar="FILE", type=output_file, help="write a sheet for people to fill in"
-    )
-    parser.add_argument(
-        "--sheets", nargs="+", default=[], metavar="FILE", help="sheets that people filled in"
-    )
+    add("--sheet FILE", "write a sheet for people to fill in", type=output_file)
+    add("--sheets FILE...", "sheets that people filled in")
     add_settings(parser)
     add_format(parser)
 

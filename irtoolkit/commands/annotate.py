@@ -18,13 +18,14 @@ machine in.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.plurals import number_of
 from irtoolkit.commands import local_folder, note
-from irtoolkit.commands._parsing import at_least
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._serving import add_address, check_no_token
 
 if TYPE_CHECKING:
@@ -47,33 +48,18 @@ DEPTH = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("runs", metavar="RUN", nargs="*")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        required=True,
-        type=local_folder,
-        help="where judgments are kept",
-    )
-    parser.add_argument("--annotator", metavar="NAME", help="whose; default: the login name")
-    parser.add_argument(
-        "--depth", action=at_least(1), metavar="K", help=f"documents of each run; default: {DEPTH}"
-    )
-    parser.add_argument("--queries", action=at_least(1), help="draw N; default: all")
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="S",
-        help="of the queries drawn and the order of documents; default: 0",
-    )
-    parser.add_argument("--grades", default="0-3", metavar="0-3", help="default: 0-3")
-    parser.add_argument(
-        "--topics",
-        metavar="FILE",
-        help="queries in place of the dataset's: id, tab, text; TREC topics; or JSON lines",
+    add = partial(argument, parser)
+    add("DATASET")
+    add("[RUN...]", dest="runs")
+    add("-o, --output FOLDER", "where judgments are kept", required=True, type=local_folder)
+    add("--annotator NAME", "whose; default: the login name")
+    add("--depth K", f"documents of each run; default: {DEPTH}", least=1)
+    add("--queries N", "draw N; default: all", least=1)
+    add("--seed S", "of the queries drawn and the order of documents", type=int, default=0)
+    add("--grades 0-3", default="0-3")
+    add(
+        "--topics FILE",
+        "queries in place of the dataset's: id, tab, text; TREC topics; or JSON lines",
     )
     add_address(parser, PORT)
     parser.set_defaults(qrels=None, candidates=None)

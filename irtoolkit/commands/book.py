@@ -10,11 +10,13 @@ line, --chapters the chapters.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.tables import TextTable
 from irtoolkit.base.textwidth import printable, shorten
 from irtoolkit.commands import add_format, print_json
+from irtoolkit.commands._arguments import argument
 
 if TYPE_CHECKING:
     from irtoolkit.base.tables import TableCell, TextTable
@@ -27,11 +29,10 @@ _SHOWN = 60
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a book")
-    parser.add_argument(
-        "--dropped", action="store_true", help="list each piece that was dropped, with its line"
-    )
-    parser.add_argument("--chapters", action="store_true", help="list the chapters")
+    add = partial(argument, parser)
+    add("FILE...", "a book", dest="files")
+    add("--dropped", "list each piece that was dropped, with its line")
+    add("--chapters", "list the chapters")
     add_format(parser)
 
 

@@ -14,10 +14,11 @@ gaps, and at most 1000 rows for a query.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import note
-from irtoolkit.commands._parsing import at_least
+from irtoolkit.commands._arguments import argument
 
 # Problems of each kind that are printed: an old run may have one for every query.
 SHOWN = 3
@@ -31,18 +32,13 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN")
-    parser.add_argument("--dataset", metavar="DATASET", help="the dataset that the run is for")
-    parser.add_argument("--depth", action=at_least(1), help="the most rows of a query")
-    parser.add_argument(
-        "--whole-pool", action="store_true", help="each query must rank all of its candidates"
-    )
-    parser.add_argument(
-        "--strictness", choices=("usual", "trec"), default="usual", help="default: usual"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="print every problem, not the first three of each kind"
-    )
+    add = partial(argument, parser)
+    add("RUN")
+    add("--dataset DATASET", "the dataset that the run is for")
+    add("--depth N", "the most rows of a query", least=1)
+    add("--whole-pool", "each query must rank all of its candidates")
+    add("--strictness", choices=("usual", "trec"), default="usual")
+    add("--all", "print every problem, not the first three of each kind")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -17,12 +17,14 @@ from __future__ import annotations
 import argparse
 import warnings
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import same_place
 from irtoolkit.commands import add_format, add_measures, measures_of, note, print_json
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 
 if TYPE_CHECKING:
@@ -37,33 +39,23 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    add = partial(argument, parser)
     add_judged(parser)
     add_measures(parser, default="the dataset's main one")
-    parser.add_argument("--baseline", metavar="RUN", help="default: the first run")
-    parser.add_argument(
+    add("--baseline RUN", "default: the first run")
+    add(
         "--test",
+        "default: student, the paired t-test; wilcoxon for a median",
         choices=("student", "fisher", "wilcoxon"),
-        help="default: student, the paired t-test; wilcoxon for a median",
     )
-    parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
-    parser.add_argument(
-        "--alpha",
+    add("--correction", choices=("holm", "bonferroni", "none"), default="holm")
+    add(
+        "--alpha P",
+        "mark the runs whose corrected p-value is at most this, such as 0.05",
         type=float,
-        metavar="P",
-        help="mark the runs whose corrected p-value is at most this, such as 0.05",
     )
-    parser.add_argument(
-        "--engine",
-        choices=("irtoolkit", "ranx"),
-        default="irtoolkit",
-        help="whose report is printed; default: irtoolkit",
-    )
-    parser.add_argument(
-        "--max-p",
-        type=float,
-        metavar="P",
-        help="of ranx: the highest p-value that is marked; default: 0.01",
-    )
+    add("--engine", "whose report is printed", choices=("irtoolkit", "ranx"), default="irtoolkit")
+    add("--max-p P", "of ranx: the highest p-value that is marked; default: 0.01", type=float)
     add_format(parser)
 
 

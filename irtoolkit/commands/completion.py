@@ -13,6 +13,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from irtoolkit.commands._arguments import argument
+
 HELP = "print a script that completes commands and flags in a shell"
 EXAMPLES = ("irtoolkit completion bash", "irtoolkit completion fish")
 
@@ -30,7 +32,7 @@ _PLAIN = re.compile(r"[\w.,/+@%:-]+")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SCRIPTS), metavar="SHELL", help="bash, zsh or fish")
+    argument(parser, "SHELL", "bash, zsh or fish", choices=tuple(SCRIPTS))
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -23,9 +23,11 @@ and found where irtoolkit is run. irtoolkit models NAME says where the files are
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import local_folder
+from irtoolkit.commands._arguments import argument
 
 HELP = "convert a published checkpoint, or a model to ONNX and back"
 EXAMPLES = (
@@ -39,34 +41,16 @@ NAMES = ("onnx", "torch", "colbert", "c-realm", "dpr-msmarco", "berm", "ernie-se
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "layout",
-        choices=NAMES,
-        metavar="LAYOUT",
-        help="the form it is published in; onnx or torch, what it is to become",
-    )
-    parser.add_argument(
-        "source",
-        metavar="SOURCE",
-        help="the file or folder as it is published; for onnx and torch the model",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        metavar="FOLDER",
-        type=local_folder,
-        help="a folder that is not there yet",
-    )
-    parser.add_argument(
-        "--base",
-        metavar="MODEL",
-        help="folder or hub id of the tokenizer and configuration, for lora of the model; default:"
+    add = partial(argument, parser)
+    add("LAYOUT", "the form it is published in; onnx or torch, what it is to become", choices=NAMES)
+    add("SOURCE", "the file or folder as it is published; for onnx and torch the model")
+    add("-o, --output FOLDER", "a folder that is not there yet", required=True, type=local_folder)
+    add(
+        "--base MODEL",
+        "folder or hub id of the tokenizer and configuration, for lora of the model; default:"
         " bert-base-uncased, for lora what the adapter names",
     )
-    parser.add_argument(
-        "--precision", choices=("fp32", "int8"), help="of what onnx writes; default: fp32"
-    )
+    add("--precision", "of what onnx writes; default: fp32", choices=("fp32", "int8"))
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TextTable, terminal_width
 from irtoolkit.base.textwidth import wrap
 from irtoolkit.commands import add_format, note, print_json
+from irtoolkit.commands._arguments import argument
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.benchmark import Benchmark
@@ -33,18 +35,10 @@ _LABELS = {"where": "files"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "id",
-        nargs="?",
-        metavar="ID",
-        help="a dataset, or the beginning of ids, such as birco; default: list all datasets",
-    )
-    parser.add_argument(
-        "--download", action="store_true", help="download the release of ID if it is not here yet"
-    )
-    parser.add_argument(
-        "--limit", type=float, metavar="SECONDS", help="longest time to wait for the download"
-    )
+    add = partial(argument, parser)
+    add("[ID]", "a dataset, or the beginning of ids, such as birco; default: list all datasets")
+    add("--download", "download the release of ID if it is not here yet")
+    add("--limit SECONDS", "longest time to wait for the download", type=float)
     add_format(parser)
 
 

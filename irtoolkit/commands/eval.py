@@ -15,11 +15,13 @@ book and length, quoter by frequency, plotretrieval by book.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.commands import add_format, add_measures, note, output_file, print_json
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 
 if TYPE_CHECKING:
@@ -36,21 +38,16 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    add = partial(argument, parser)
     add_judged(parser)
     add_measures(parser)
-    parser.add_argument(
+    add(
         "-q",
-        action="store_true",
+        "print the values of each query and the figures in trec_eval's form",
         dest="each_query",
-        help="print the values of each query and the figures in trec_eval's form",
     )
-    parser.add_argument(
-        "--per-query",
-        metavar="FILE",
-        type=output_file,
-        help="write run, query, measure, value lines to FILE",
-    )
-    parser.add_argument("--by", metavar="NAME", help="break the figures down, e.g. by facet")
+    add("--per-query FILE", "write run, query, measure, value lines to FILE", type=output_file)
+    add("--by NAME", "break the figures down, e.g. by facet")
     add_format(parser)
 
 

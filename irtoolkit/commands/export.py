@@ -16,12 +16,14 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.plurals import number_of
 from irtoolkit.commands import add_output, check_not_dash, note
+from irtoolkit.commands._arguments import argument
 
 HELP = "write a dataset for BEIR, MTEB, the Hub, Pyserini or TIRA"
 EXAMPLES = (
@@ -37,24 +39,19 @@ FOLDERS = ("beir", "mteb", "hf", "pyserini", "tira")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument(
-        "what", metavar="WHAT", choices=(*LINES, *FOLDERS), help=", ".join((*LINES, *FOLDERS))
-    )
-    parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", help="where beir, mteb, hf, pyserini or tira goes"
-    )
+    add = partial(argument, parser)
+    add("DATASET")
+    add("WHAT", ", ".join((*LINES, *FOLDERS)), choices=(*LINES, *FOLDERS))
+    add("[FOLDER]", "where beir, mteb, hf, pyserini or tira goes")
     add_output(
         parser, "for docs, topics, qrels and pools; default: standard output", required=False
     )
-    parser.add_argument("--query", metavar="VIEW", default="default", help="the text of queries")
-    parser.add_argument("--doc", metavar="VIEW", default="default", help="the text of documents")
-    parser.add_argument(
-        "--split", metavar="NAME", default="test", help="in the files; default: test"
-    )
-    parser.add_argument("--licence", metavar="ID", help="where the dataset states none: cc-by-4.0")
-    parser.add_argument("--push", metavar="HF", help="publish the folder: hf://datasets/USER/NAME")
-    parser.add_argument("--private", action="store_true", help="with --push: a private repository")
+    add("--query VIEW", "the text of queries", default="default")
+    add("--doc VIEW", "the text of documents", default="default")
+    add("--split NAME", "in the files", default="test")
+    add("--licence ID", "where the dataset states none: cc-by-4.0")
+    add("--push HF", "publish the folder: hf://datasets/USER/NAME")
+    add("--private", "with --push: a private repository")
 
 
 def execute(args: argparse.Namespace) -> None:

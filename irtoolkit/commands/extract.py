@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from typing import Any
 
 from irtoolkit.base.files import atomic_text
 from irtoolkit.commands import add_output, note
+from irtoolkit.commands._arguments import argument
 
 HELP = "extract exemplifying units from text"
 EXAMPLES = (
@@ -24,16 +26,11 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("examples",), help="what to extract")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="text or JSON lines")
-    parser.add_argument(
-        "--tokens",
-        type=int,
-        default=256,
-        metavar="N",
-        help="most tokens on each side; default: 256",
-    )
-    parser.add_argument("--tokenizer", default="whitespace", metavar="NAME", help="default: words")
+    add = partial(argument, parser)
+    add("WHAT", "what to extract", choices=("examples",))
+    add("FILE...", "text or JSON lines", dest="files")
+    add("--tokens N", "most tokens on each side", type=int, default=256)
+    add("--tokenizer NAME", "default: words", default="whitespace")
     add_output(parser, "default: standard output", required=False)
 
 

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import add_output, add_run_form, note, parse_pairs, shown, size_of
-from irtoolkit.commands._parsing import at_least
+from irtoolkit.commands._arguments import argument
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.fusion_methods import Method
@@ -47,66 +48,40 @@ _MULTIPLIED = ("combmnz", "mnz", "gmnz", "wmnz")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", metavar="RUN")
+    add = partial(argument, parser)
+    add("RUN...", dest="runs")
     add_output(parser)
     add_run_form(parser)
     _add_method(parser)
-    parser.add_argument(
-        "--depth",
-        "--hits",
-        type=int,
-        action=at_least(1),
-        metavar="N",
-        help="rows per query; default: all",
+    add("--depth, --hits N", "rows per query; default: all", least=1)
+    add(
+        "--learned FILE",
+        "the log of irtoolkit tune --runs: method and settings are those it has learned",
     )
-    parser.add_argument(
-        "--learned",
-        metavar="FILE",
-        help="the log of irtoolkit tune --runs: method and settings are those it has learned",
-    )
-    parser.add_argument("--tag", metavar="T", help="run tag; default: the method's name")
+    add("--tag T", "run tag; default: the method's name")
 
 
 def _add_method(parser: argparse.ArgumentParser) -> None:
     """Adds --method and its parameters, whose defaults are the method's own."""
-    parser.add_argument(
-        "--method",
-        metavar="M",
-        help="rrf, weighted, combsum, combmnz, rankproduct, condorcet, w_condorcet or a method of ranx;"
+    add = partial(argument, parser)
+    add(
+        "--method M",
+        "rrf, weighted, combsum, combmnz, rankproduct, condorcet, w_condorcet or a method of ranx;"
         " default: rrf",
     )
-    parser.add_argument(
-        "--k", type=float, metavar="K", help="of rrf, default: 60; of rankproduct, default: 100"
+    add("--k K", "of rrf, default: 60; of rankproduct, default: 100", type=float)
+    add("--weights W...", "of weighted and w_condorcet: one for each run", type=float)
+    add(
+        "--normalise N",
+        "minmax, zscore, sum or none, and with ranx max, rank or borda; default: minmax",
     )
-    parser.add_argument(
-        "--weights",
-        type=float,
-        nargs="+",
-        metavar="W",
-        help="of weighted and w_condorcet: one for each run",
+    add(
+        "--set KEY=VALUE...", "other settings of a method of ranx, such as phi=0.8", dest="settings"
     )
-    parser.add_argument(
-        "--normalise",
-        metavar="N",
-        help="minmax, zscore, sum or none, and with ranx max, rank or borda; default: minmax",
-    )
-    parser.add_argument(
-        "--set",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help="other settings of a method of ranx, such as phi=0.8",
-    )
-    parser.add_argument(
-        "--train", metavar="DATASET", help="judgments that a method of ranx is trained on"
-    )
-    parser.add_argument(
-        "--train-runs",
-        nargs="+",
-        metavar="RUN",
-        help="runs to train on, in the order of RUN; default: those that are fused",
+    add("--train DATASET", "judgments that a method of ranx is trained on")
+    add(
+        "--train-runs RUN...",
+        "runs to train on, in the order of RUN; default: those that are fused",
     )
 
 
@@ -122,7 +97,7 @@ def execute(args: argparse.Namespace) -> None:
         "train": args.train,
         "train_runs": args.train_runs,
     }
-    settings = {key: value for key, value in options.items() if value is not None}
+    settings = {key: value for key, value in options.items() if value not in (None, [])}
     for key, value in parse_pairs(args.settings).items():
         if key in settings:
             raise InputError(f"setting {key} is given twice")

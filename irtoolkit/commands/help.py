@@ -6,13 +6,14 @@ import argparse
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.commands._arguments import argument
 
 HELP = "show the help of irtoolkit or of a command"
 EXAMPLES = ("irtoolkit help", "irtoolkit help retrieve")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("command", nargs="?", default="", metavar="COMMAND")
+    argument(parser, "[COMMAND]", default="")
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -16,15 +16,16 @@ read too; it is not added to or merged here.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import DEFAULT_WIDTH, terminal_width
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, output_folder, parse_pairs
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._datasets import swap_dataset_and_system
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -50,34 +51,24 @@ _SHOWN = 16
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("system", metavar="SYSTEM", nargs="?", help="default: bm25")
-    parser.add_argument(
-        "-o", "--output", metavar="FOLDER", type=output_folder, help="default: irtoolkit's cache"
-    )
-    parser.add_argument(
-        "--memory",
+    add = partial(argument, parser)
+    add("DATASET")
+    add("[SYSTEM]", "default: bm25")
+    add("-o, --output FOLDER", "default: irtoolkit's cache", type=output_folder)
+    add(
+        "--memory MIB",
+        "memory for the postings of a shard while it is built",
+        least=1,
         default=1024,
-        action=at_least(1),
-        metavar="MIB",
-        help="memory for the postings of a shard while it is built",
     )
-    parser.add_argument(
-        "--sentences", action=at_least(1), help="of a passage of a book; default: 3"
-    )
-    action = parser.add_mutually_exclusive_group()
-    action.add_argument(
-        "--replace", action="store_true", help="build it again in place of the one that is there"
-    )
-    action.add_argument(
-        "--add", action="store_true", help="add the documents to the index that is there"
-    )
-    action.add_argument("--delete", nargs="+", metavar="ID", help="delete documents")
-    action.add_argument(
-        "--merge", action="store_true", help="make one shard, without deleted documents"
-    )
-    action.add_argument("--info", action="store_true", help="say what the index holds")
-    action.add_argument("--verify", action="store_true", help="read every byte of it")
+    add("--sentences N", "of a passage of a book; default: 3", least=1)
+    one_of = partial(argument, parser.add_mutually_exclusive_group())
+    one_of("--replace", "build it again in place of the one that is there")
+    one_of("--add", "add the documents to the index that is there")
+    one_of("--delete ID...", "delete documents")
+    one_of("--merge", "make one shard, without deleted documents")
+    one_of("--info", "say what the index holds")
+    one_of("--verify", "read every byte of it")
     add_settings(parser)
     add_engine(parser)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.tables import TextTable, terminal_width
 from irtoolkit.base.textwidth import pad, shorten, wrap
 from irtoolkit.commands import add_format, print_json
+from irtoolkit.commands._arguments import argument
 
 HELP = "list known models, their weights and licences"
 EXAMPLES = (
@@ -43,15 +45,10 @@ _INDENT = 16
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", nargs="*", metavar="MODEL", help="default: a list of all")
-    parser.add_argument("--kind", choices=tuple(KINDS), help="only models that make this of a text")
-    parser.add_argument(
-        "--fetch",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="get the weights of these models from the Hugging Face hub",
-    )
+    add = partial(argument, parser)
+    add("[MODEL...]", "default: a list of all")
+    add("--kind", "only models that make this of a text", choices=tuple(KINDS))
+    add("--fetch NAME...", "get the weights of these models from the Hugging Face hub")
     add_format(parser)
 
 

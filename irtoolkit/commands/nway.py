@@ -12,12 +12,13 @@ end of DATASET, as in relic/val/proxy-errors, tells tasks with other candidates 
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.commands import note
-from irtoolkit.commands._parsing import at_least
+from irtoolkit.commands._arguments import argument
 
 HELP = "pick the gold document and negatives for an N-way task"
 EXAMPLES = (
@@ -28,27 +29,18 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument(
-        "run", nargs="?", metavar="RUN", help="run to take the others from; default: random ones"
-    )
-    parser.add_argument(
-        "--only",
+    add = partial(argument, parser)
+    add("DATASET")
+    add("[RUN]", "run to take the others from; default: random ones")
+    add(
+        "--only BREAKDOWN=PART",
+        "keep the queries of one part, such as book=emma",
         action="append",
         default=[],
-        metavar="BREAKDOWN=PART",
-        help="keep the queries of one part, such as book=emma",
     )
-    parser.add_argument(
-        "--below",
-        action=at_least(1),
-        metavar="RANK",
-        help="keep the queries whose gold document is below this rank in RUN",
-    )
-    parser.add_argument(
-        "--queries", action=at_least(1), help="draw N of the queries; default: all queries"
-    )
-    parser.add_argument("--seed", action=at_least(0), default=0, help="of every draw")
+    add("--below RANK", "keep the queries whose gold document is below this rank in RUN", least=1)
+    add("--queries N", "draw N of the queries; default: all queries", least=1)
+    add("--seed N", "of every draw", least=0, default=0)
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import add_format, note, print_json
+from irtoolkit.commands._arguments import argument
 
 if TYPE_CHECKING:
     from irtoolkit.base.tables import TableCell
@@ -30,19 +32,13 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("datasets", nargs="+", metavar="DATASET")
-    parser.add_argument(
-        "--words",
-        choices=("nltk", "sklearn"),
-        default="nltk",
-        help="whose tokens and stop words; default: nltk",
-    )
-    parser.add_argument(
-        "--fold-case", action="store_true", help="take words in upper and lower case for the same"
-    )
-    parser.add_argument("--rel", type=int, default=1, help="lowest relevant grade; default: 1")
-    parser.add_argument("--query", default="default", metavar="VIEW", help="view of the queries")
-    parser.add_argument("--doc", default="default", metavar="VIEW", help="view of the documents")
+    add = partial(argument, parser)
+    add("DATASET...", dest="datasets")
+    add("--words", "whose tokens and stop words", choices=("nltk", "sklearn"), default="nltk")
+    add("--fold-case", "take words in upper and lower case for the same")
+    add("--rel REL", "lowest relevant grade", type=int, default=1)
+    add("--query VIEW", "view of the queries", default="default")
+    add("--doc VIEW", "view of the documents", default="default")
     add_format(parser)
 
 

@@ -21,12 +21,13 @@ registered collections.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import add_format, note, print_json
-from irtoolkit.commands._parsing import at_least
+from irtoolkit.commands._arguments import argument
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.local.registering import Registration
@@ -44,37 +45,18 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="id of the dataset")
-    parser.add_argument(
-        "folder", nargs="?", metavar="FOLDER", help="folder of the collection, or a book"
-    )
-    parser.add_argument(
-        "--docs", nargs="+", metavar="FILE", help="files of documents, or folders of such files"
-    )
-    parser.add_argument("--topics", metavar="FILE", help="file of topics, or none")
-    parser.add_argument("--qrels", metavar="FILE", help="file of judgments, or none")
-    parser.add_argument(
-        "--pools",
-        metavar="FILE",
-        help="file of each topic's candidates: top_ranked, a run, or none",
-    )
-    parser.add_argument(
-        "--lang", metavar="CODE", help="language of documents and topics, such as en"
-    )
-    parser.add_argument(
-        "--sentences", action=at_least(1), help="of a passage of a book; default: 3"
-    )
-    parser.add_argument(
-        "--lenient",
-        action="store_true",
-        help="accept judgments of documents that are not in the collection",
-    )
-    parser.add_argument(
-        "--replace",
-        action="store_true",
-        help="register the changed files of NAME again, or those of FOLDER in their place",
-    )
-    parser.add_argument("--remove", metavar="NAME", help="unregister a collection; its files stay")
+    add = partial(argument, parser)
+    add("[NAME]", "id of the dataset")
+    add("[FOLDER]", "folder of the collection, or a book")
+    add("--docs FILE...", "files of documents, or folders of such files")
+    add("--topics FILE", "file of topics, or none")
+    add("--qrels FILE", "file of judgments, or none")
+    add("--pools FILE", "file of each topic's candidates: top_ranked, a run, or none")
+    add("--lang CODE", "language of documents and topics, such as en")
+    add("--sentences N", "of a passage of a book; default: 3", least=1)
+    add("--lenient", "accept judgments of documents that are not in the collection")
+    add("--replace", "register the changed files of NAME again, or those of FOLDER in their place")
+    add("--remove NAME", "unregister a collection; its files stay")
     add_format(parser)
 
 
@@ -115,7 +97,7 @@ def _register(args: argparse.Namespace) -> None:
         args.name,
         args.folder,
         {
-            "docs": args.docs,
+            "docs": args.docs or None,
             "topics": None if args.topics is None else [args.topics],
             "qrels": None if args.qrels is None else [args.qrels],
             "pools": None if args.pools is None else [args.pools],

@@ -20,13 +20,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.paths import is_url, on_disk, shown
 from irtoolkit.commands import add_measures, note, output_file, output_folder
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._datasets import add_judged, judged_dataset
-from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -42,82 +43,67 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    add = partial(argument, parser)
     add_judged(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
+    add(
+        "-o, --output FILE",
+        "a file that ends in .html, .tex or .md; may be repeated",
         action="append",
         default=[],
-        metavar="FILE",
         type=output_file,
-        help="a file that ends in .html, .tex or .md; may be repeated",
     )
-    parser.add_argument(
-        "--figures",
-        metavar="FOLDER",
+    add(
+        "--figures FOLDER",
+        "draw the charts as PDF and SVG files in this folder",
         type=output_folder,
-        help="draw the charts as PDF and SVG files in this folder",
     )
     add_measures(parser)
-    parser.add_argument(
-        "--chart", metavar="M", help="measure that the report opens with; default: the benchmark's"
-    )
-    parser.add_argument(
-        "--pair",
-        nargs=2,
+    add("--chart M", "measure that the report opens with; default: the benchmark's")
+    add(
+        "--pair RUN RUN",
+        "the two runs that charts show first; default: the best, and the baseline or the runner-up",
         default=[],
-        metavar="RUN",
-        help="the two runs that charts show first; default: the best, and the baseline or the runner-up",
     )
-    parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="one for each run")
-    parser.add_argument(
-        "--analysis",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="analyses that the page shows, too; irtoolkit analyse --list lists them",
+    add("--names NAME...", "one for each run")
+    add(
+        "--analysis NAME...",
+        "analyses that the page shows, too; irtoolkit analyse --list lists them",
     )
     _add_tests(parser)
-    parser.add_argument(
-        "--rel", action=at_least(1), help="lowest relevant grade; default: that of the measures"
-    )
-    parser.add_argument(
-        "--texts",
-        action=at_least(0),
-        help="number of queries that the page shows with texts; default: as many as a page of 1 MB"
+    add("--rel N", "lowest relevant grade; default: that of the measures", least=1)
+    add(
+        "--texts N",
+        "number of queries that the page shows with texts; default: as many as a page of 1 MB"
         " holds, and at most 200",
+        least=0,
     )
     _add_tables(parser)
 
 
 def _add_tests(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--baseline", metavar="RUN", help="test against this run only")
-    parser.add_argument(
+    add = partial(argument, parser)
+    add("--baseline RUN", "test against this run only")
+    add(
         "--test",
+        "default: student, the paired t-test; a measure that it does not compare is not tested",
         choices=("student", "fisher", "wilcoxon"),
         default="student",
-        help="default: student, the paired t-test; a measure that it does not compare is not tested",
     )
-    parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
+    add("--correction", choices=("holm", "bonferroni", "none"), default="holm")
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    add = partial(argument, parser)
+    add(
         "--order",
+        "systems from the best to the worst, or as the runs are given",
         choices=("best", "given"),
         default="best",
-        help="systems from the best to the worst, or as the runs are given; default: best",
     )
-    parser.add_argument(
-        "--intervals", action="store_true", help="also write intervals to .tex and .md tables"
-    )
-    parser.add_argument(
-        "--percent", action="store_true", help="figures from 0 to 1 in percent, in .tex and .md"
-    )
-    parser.add_argument(
-        "--digits", type=int, metavar="N", help="decimals of figures in .tex and .md tables"
-    )
-    parser.add_argument("--caption", metavar="TEXT", help="caption of the .tex table")
+    add("--intervals", "also write intervals to .tex and .md tables")
+    add("--percent", "figures from 0 to 1 in percent, in .tex and .md")
+    add("--digits N", "decimals of figures in .tex and .md tables", type=int)
+    add("--caption TEXT", "caption of the .tex table")
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ made from the same data and settings is reused. To resume an interrupted command
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import shown
 from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import add_format, add_hidden, note, output_folder, parse_pairs, print_json
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._engines import add_engine
 
 if TYPE_CHECKING:
@@ -36,47 +38,29 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "experiment", nargs="?", metavar="EXPERIMENT", help="a table; --list lists them"
-    )
-    parser.add_argument("--systems", nargs="+", default=[], metavar="S", help="default: all rows")
-    parser.add_argument(
-        "--weights",
-        nargs="+",
-        default=[],
-        metavar="MODEL=PATH",
-        help="a folder or hub id to take in place of a model's weights",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
+    add = partial(argument, parser)
+    add("[EXPERIMENT]", "a table; --list lists them")
+    add("--systems S...", "default: all rows")
+    add("--weights MODEL=PATH...", "a folder or hub id to take in place of a model's weights")
+    add(
+        "-o, --output FOLDER",
+        "folder of the runs; default: runs/",
         default=OUTPUT,
-        metavar="FOLDER",
         type=output_folder,
         dest="out",
-        help="folder of the runs; default: runs/",
     )
     add_hidden(parser, "--out", of="--output")
-    data = parser.add_mutually_exclusive_group()
-    data.add_argument("--sample", action="store_true", help="use the invented sample collection")
-    data.add_argument(
+    data = partial(argument, parser.add_mutually_exclusive_group())
+    data("--sample", "use the invented sample collection")
+    data(
         "--or-sample",
-        action="store_true",
-        help="use the sample where the collection is not here and no quick download succeeds",
+        "use the sample where the collection is not here and no quick download succeeds",
     )
-    parser.add_argument("--baseline", metavar="S", help="system to test against")
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--all", action="store_true", help="print every row with measured and reported figures"
-    )
-    group.add_argument(
-        "--list",
-        action="store_true",
-        help="run nothing; list the rows and what gives their figures",
-    )
-    group.add_argument(
-        "--missing", action="store_true", help="run nothing; list what each row needs to run here"
-    )
+    add("--baseline S", "system to test against")
+    group = partial(argument, parser.add_mutually_exclusive_group())
+    group("--all", "print every row with measured and reported figures")
+    group("--list", "run nothing; list the rows and what gives their figures")
+    group("--missing", "run nothing; list what each row needs to run here")
     add_format(parser)
     add_engine(parser)
 

@@ -9,6 +9,7 @@ they are kept, in their order, below those that are ranked again.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from irtoolkit.base.launch import launch, nothing_to_do
 from irtoolkit.commands import (
@@ -19,9 +20,9 @@ from irtoolkit.commands import (
     parse_pairs,
     written,
 )
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._datasets import add_ranked, note_order, ranked_dataset
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import at_least
 
 # Processes that are started together share its work.
 SHARED = True
@@ -36,23 +37,18 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("run", metavar="RUN", help="TREC text or Parquet")
-    parser.add_argument("system", metavar="SYSTEM")
+    add = partial(argument, parser)
+    add("DATASET")
+    add("RUN", "TREC text or Parquet")
+    add("SYSTEM")
     add_output(parser)
     add_run_form(parser)
-    parser.add_argument(
-        "--depth",
-        "--hits",
-        action=at_least(1),
-        default=100,
-        help="documents ranked again; default: 100",
-    )
-    parser.add_argument(
+    add("--depth, --hits N", "documents ranked again", least=1, default=100)
+    add(
         "--rest",
+        "what becomes of documents below the depth",
         choices=("drop", "keep"),
         default="drop",
-        help="what becomes of documents below the depth; default: drop",
     )
     add_ranked(parser)
     add_settings(parser)

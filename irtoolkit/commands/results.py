@@ -10,26 +10,22 @@ GitHub and others. Nothing is run.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import local_folder
+from irtoolkit.commands._arguments import argument
 
 HELP = "write pages of measured and reported figures"
 EXAMPLES = ("irtoolkit results csfcube.json relic.json -o pages",)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="JSON of reproduce")
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        metavar="FOLDER",
-        type=local_folder,
-        help="folder of the pages",
-    )
+    add = partial(argument, parser)
+    add("FILE...", "JSON of reproduce", dest="files")
+    add("-o, --output FOLDER", "folder of the pages", required=True, type=local_folder)
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -34,6 +34,7 @@ first writes the run.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
@@ -47,9 +48,9 @@ from irtoolkit.commands import (
     parse_pairs,
     written,
 )
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._datasets import add_ranked, ranked_dataset, swap_dataset_and_system
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.systems import System
@@ -69,19 +70,12 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET", nargs="?", help="or the folder of an index")
-    parser.add_argument(
-        "system", metavar="SYSTEM", nargs="?", help="default: what an index was built for"
-    )
+    add = partial(argument, parser)
+    add("[DATASET]", "or the folder of an index")
+    add("[SYSTEM]", "default: what an index was built for")
     add_output(parser)
     add_run_form(parser)
-    parser.add_argument(
-        "--depth",
-        "--hits",
-        action=at_least(1),
-        metavar="N",
-        help="rows per query; default: all of a pool, 1,000 of a corpus",
-    )
+    add("--depth, --hits N", "rows per query; default: all of a pool, 1,000 of a corpus", least=1)
     add_ranked(parser)
     add_settings(parser)
     add_engine(parser)

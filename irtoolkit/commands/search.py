@@ -21,6 +21,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,8 @@ from irtoolkit.base.paths import is_url
 from irtoolkit.base.tables import DEFAULT_WIDTH, terminal_width
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, note, parse_pairs, print_json
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.book_index import PlacedIndex
@@ -51,29 +52,24 @@ _BEGIN, _END = "\ue000", "\ue001"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index", metavar="INDEX")
-    parser.add_argument(
-        "text",
-        metavar="TEXT",
-        nargs="*",
-        help="after more books, if there are some; default: read from the terminal",
+    add = partial(argument, parser)
+    add("INDEX")
+    add("[TEXT...]", "after more books, if there are some; default: read from the terminal")
+    add("-k, --hits N", least=1, default=10)
+    add(
+        "--system SYSTEM",
+        "default: what a folder was built for; bm25 for a dataset; for a book the best, both or words",
     )
-    parser.add_argument("-k", "--hits", default=10, action=at_least(1), help="default: 10")
-    parser.add_argument(
-        "--system",
-        metavar="SYSTEM",
-        help="default: what a folder was built for; bm25 for a dataset; for a book the best, both or words",
+    add(
+        "--sentences N",
+        "of a passage of a book; default: 8; 3 with a retriever such as bm25; of registered books, theirs",
+        least=1,
     )
-    parser.add_argument(
-        "--sentences",
-        action=at_least(1),
-        help="of a passage of a book; default: 8; 3 with a retriever such as bm25; of registered books, theirs",
-    )
-    parser.add_argument(
+    add(
         "--format",
+        "default: text; json of several queries is one line for each",
         choices=("text", "json"),
         default="text",
-        help="default: text; json of several queries is one line for each",
     )
     add_settings(parser)
     add_engine(parser)

@@ -21,6 +21,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.targets import check_target_name
 from irtoolkit.commands import note
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._serving import add_address, check_no_token
 
 if TYPE_CHECKING:
@@ -54,32 +56,20 @@ LOCK = ".server.lock"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", metavar="WHAT", nargs="*")
-    parser.add_argument(
-        "--folder",
-        metavar="FOLDER",
-        default=FOLDER,
-        help=f"where books and judgments are kept; default: {FOLDER}",
-    )
+    add = partial(argument, parser)
+    add("[WHAT...]")
+    add("--folder FOLDER", "where books and judgments are kept", default=FOLDER)
     add_address(parser, PORT)
-    parser.add_argument(
-        "--public", action="store_true", help="no token; nothing can be added, removed or judged"
-    )
-    parser.add_argument(
-        "--model",
+    add("--public", "no token; nothing can be added, removed or judged")
+    add(
+        "--model MODEL",
+        "compares meaning, such as all-mpnet-base-v2; none: words alone are compared",
         default=MODEL,
-        help=f"compares meaning, such as all-mpnet-base-v2; none: words alone are compared; default: {MODEL}",
     )
-    action = parser.add_mutually_exclusive_group()
-    action.add_argument(
-        "--measure", action="store_true", help="measure what is found of known quotations, and end"
-    )
-    action.add_argument(
-        "--prepare", action="store_true", help="index the books, and end; the next start finds them"
-    )
-    action.add_argument(
-        "--mcp", action="store_true", help="MCP tools on standard input and output, not a page"
-    )
+    one_of = partial(argument, parser.add_mutually_exclusive_group())
+    one_of("--measure", "measure what is found of known quotations, and end")
+    one_of("--prepare", "index the books, and end; the next start finds them")
+    one_of("--mcp", "MCP tools on standard input and output, not a page")
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -14,11 +14,13 @@ trec, also for all other datasets: TREC text that passes `irtoolkit check --stri
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, check_writable
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import note, output_place, size_of
+from irtoolkit.commands._arguments import argument
 
 HELP = "write a run in the form of a leaderboard"
 EXAMPLES = (
@@ -30,33 +32,19 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument(
-        "runs", nargs="+", metavar="RUN", help="a run, or ranked pools of CSFCube (.json)"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        metavar="FILE",
-        type=output_place,
-        help="a file, or a folder for csfcube",
-    )
-    parser.add_argument(
-        "--form", choices=("relic", "csfcube", "trec"), help="default: the dataset's own, or trec"
-    )
-    parser.add_argument("--tag", metavar="T", help="run tag; default: the run's own")
-    parser.add_argument(
+    add = partial(argument, parser)
+    add("DATASET")
+    add("RUN...", "a run, or ranked pools of CSFCube (.json)", dest="runs")
+    add("-o, --output FILE", "a file, or a folder for csfcube", required=True, type=output_place)
+    add("--form", "default: the dataset's own, or trec", choices=("relic", "csfcube", "trec"))
+    add("--tag T", "run tag; default: the run's own")
+    add(
         "--metadata",
+        "where to write the ir_metadata record (trec)",
         choices=("none", "beside", "header"),
         default="none",
-        help="where to write the ir_metadata record (trec); default: none",
     )
-    parser.add_argument(
-        "--about",
-        metavar="FILE",
-        help="YAML file with parts of the record: actor, research goal, ...",
-    )
+    add("--about FILE", "YAML file with parts of the record: actor, research goal, ...")
 
 
 def execute(args: argparse.Namespace) -> None:

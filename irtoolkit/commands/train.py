@@ -49,8 +49,8 @@ from irtoolkit.commands import (
     print_json,
     size_of,
 )
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import at_least
 from irtoolkit.commands._train_search import add_search, search_settings
 
 # Processes that are started together share its work.
@@ -65,67 +65,41 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recipe", nargs="?", metavar="RECIPE")
-    parser.add_argument(
-        "datasets", nargs="*", metavar="DATASET", help="datasets to train on; default: the recipe's"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FOLDER",
+    add = partial(argument, parser)
+    add("[RECIPE]")
+    add("[DATASET...]", "datasets to train on; default: the recipe's", dest="datasets")
+    add(
+        "-o, --output FOLDER",
+        "folder of the model; default: where `irtoolkit reproduce` looks for it",
         type=local_folder,
-        help="folder of the model; default: where `irtoolkit reproduce` looks for it",
     )
-    parser.add_argument(
-        "--set",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
+    add(
+        "--set KEY=VALUE...",
+        "settings of the recipe; 2.epochs=3 sets the second stage only",
         dest="settings",
-        help="settings of the recipe; 2.epochs=3 sets the second stage only",
     )
-    parser.add_argument("--list", action="store_true", help="list the recipes and their variables")
-    parser.add_argument("--show", action="store_true", help="print all settings, and do not train")
-    parser.add_argument(
-        "--device", metavar="D", help="torch device; default: a GPU if there is one"
-    )
-    parser.add_argument(
-        "--save-every",
-        default=500,
-        action=at_least(1),
-        help="steps between checkpoints; default: 500",
-    )
-    parser.add_argument(
-        "--loaders",
-        default=0,
-        action=at_least(0),
-        help="processes that prepare batches; default: 0",
-    )
-    parser.add_argument(
-        "--tensorboard", metavar="FOLDER", help="write TensorBoard's event files to FOLDER"
-    )
-    parser.add_argument(
-        "--restart",
-        action="store_true",
-        help="delete existing checkpoints and the model, and train anew",
-    )
+    add("--list", "list the recipes and their variables")
+    add("--show", "print all settings, and do not train")
+    add("--device D", "torch device; default: a GPU if there is one")
+    add("--save-every N", "steps between checkpoints", least=1, default=500)
+    add("--loaders N", "processes that prepare batches", least=0, default=0)
+    add("--tensorboard FOLDER", "write TensorBoard's event files to FOLDER")
+    add("--restart", "delete existing checkpoints and the model, and train anew")
     add_search(parser)
     _add_folds(parser)
     add_engine(parser)
 
 
 def _add_folds(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("ranking the training queries without having seen them")
-    group.add_argument(
-        "--out-of-fold",
-        metavar="FILE",
+    add = partial(
+        argument, parser.add_argument_group("ranking the training queries without having seen them")
+    )
+    add(
+        "--out-of-fold FILE",
+        "write the run here; the models go to fold-1, fold-2 ... in the folder of -o",
         type=output_file,
-        help="write the run here; the models go to fold-1, fold-2 ... in the folder of -o",
     )
-    group.add_argument(
-        "--folds", action=at_least(2), metavar="K", help="default: the dataset's own, or 5"
-    )
+    add("--folds K", "default: the dataset's own, or 5", least=2)
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.tables import TableCell, TextTable
@@ -35,8 +36,8 @@ from irtoolkit.commands import (
     print_json,
     shown,
 )
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import at_least
 from irtoolkit.commands._tune_fusion import add_fusion, check_arguments, tune_fusions
 
 if TYPE_CHECKING:
@@ -53,34 +54,19 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("system", metavar="SYSTEM", nargs="?")
-    parser.add_argument(
-        "--grid",
-        nargs="+",
-        action="extend",
-        metavar="KEY=VALUES",
-        help="settings with their values",
-    )
-    parser.add_argument(
-        "--folds",
+    add = partial(argument, parser)
+    add("DATASET")
+    add("[SYSTEM]")
+    add("--grid KEY=VALUES...", "settings with their values")
+    add(
+        "--folds K",
+        "of queries that are held out, or of whole books; default: the dataset's own, otherwise 5",
         type=int,
-        metavar="K",
-        help="of queries that are held out, or of whole books; default: the dataset's own, otherwise 5",
     )
-    parser.add_argument(
-        "--seed", action=at_least(0), help="of the folds, and of training; default: 0"
-    )
+    add("--seed N", "of the folds, and of training; default: 0", least=0)
     add_fusion(parser)
     add_measures(parser)
-    parser.add_argument(
-        "--depth",
-        "--hits",
-        type=int,
-        action=at_least(1),
-        metavar="N",
-        help="default: 1000; of fused runs: all",
-    )
+    add("--depth, --hits N", "default: 1000; of fused runs: all", least=1)
     add_output(
         parser, "keep the points here, as JSON; with --runs: the held-out run", required=False
     )
@@ -91,7 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     check_arguments(args)
-    if args.runs is not None:
+    if args.runs:
         tune_fusions(args)
         return
     from irtoolkit.datasets.dataset import Dataset

@@ -13,13 +13,14 @@ differ. When that is filled in, the same command writes the benchmark.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.plurals import number_of
 from irtoolkit.commands import note
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._builds._common import add_output
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import at_least
 
 if TYPE_CHECKING:
     from irtoolkit.building.csfcube.build import Gathered
@@ -33,79 +34,52 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--documents", nargs="+", required=True, metavar="FILE", help="JSON lines")
-    parser.add_argument("--queries", metavar="FILE", help="columns pid and facet; see above")
-    parser.add_argument(
-        "--sample",
-        action=at_least(1),
-        help="draw N queries, over all years and facets; look through them",
-    )
+    add = partial(argument, parser)
+    add("--documents FILE...", "JSON lines", required=True)
+    add("--queries FILE", "columns pid and facet; see above")
+    add("--sample N", "draw N queries, over all years and facets; look through them", least=1)
     add_output(parser)
     _add_pools(parser)
     _add_people(parser)
-    parser.add_argument("--seed", default=0, action=at_least(0), help="of everything drawn")
-    parser.add_argument(
-        "--replace",
-        action="store_true",
-        help="replace what is there of other texts or settings; grades are never replaced",
-    )
+    add("--seed N", "of everything drawn", least=0, default=0)
+    add("--replace", "replace what is there of other texts or settings; grades are never replaced")
     add_engine(parser)
 
 
 def _add_pools(parser: argparse.ArgumentParser) -> None:
-    pools = parser.add_argument_group("pools")
-    pools.add_argument(
-        "--systems",
-        nargs="+",
-        default=[],
-        metavar="SYSTEM",
-        help='as of retrieve; settings in quotes: "bm25 k1=1.2 query=title"; default: the paper\'s'
+    add = partial(argument, parser.add_argument_group("pools"))
+    add(
+        "--systems SYSTEM...",
+        'as of retrieve; settings in quotes: "bm25 k1=1.2 query=title"; default: the paper\'s'
         " title_tfidf, title_cbow200, title_tfidfcbow200, abs_tfidf, abs_cbow200 and"
         " abs_tfidfcbow200; specter is the paper's seventh",
     )
-    pools.add_argument(
-        "--runs", nargs="+", default=[], metavar="FILE", help="rankings that were made elsewhere"
-    )
-    pools.add_argument(
-        "--citations", metavar="FILE", help="a paper and one that it cites in each line"
-    )
-    pools.add_argument(
-        "--depth",
-        default=13,
-        action=at_least(1),
-        help="documents that each system adds; default: 13, as in the paper; a column depth of the"
+    add("--runs FILE...", "rankings that were made elsewhere")
+    add("--citations FILE", "a paper and one that it cites in each line")
+    add(
+        "--depth N",
+        "documents that each system adds; default: 13, as in the paper; a column depth of the"
         " queries gives another, such as its 33 for large pools",
+        least=1,
+        default=13,
     )
-    pools.add_argument(
-        "--listed",
+    add(
+        "--listed N",
+        "a system is a source of candidates among so many of its best",
+        least=1,
         default=100,
-        action=at_least(1),
-        help="a system is a source of candidates among so many of its best",
     )
-    pools.add_argument(
-        "--pools", metavar="FILE", help="pools that were made elsewhere, as the release has them"
-    )
+    add("--pools FILE", "pools that were made elsewhere, as the release has them")
 
 
 def _add_people(parser: argparse.ArgumentParser) -> None:
-    people = parser.add_argument_group("people")
-    people.add_argument(
-        "--annotators",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="at least two; each query is given to two; default: annotator1 annotator2",
+    add = partial(argument, parser.add_argument_group("people"))
+    add(
+        "--annotators NAME...",
+        "at least two; each query is given to two; default: annotator1 annotator2",
     )
-    people.add_argument(
-        "--labels",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="sheets or TREC qrels called after annotators, in place of sheets/",
-    )
-    people.add_argument(
-        "--adjudicated", metavar="FILE", help="a sheet or TREC qrels, in place of adjudication.tsv"
-    )
+    add("--labels FILE...", "sheets or TREC qrels called after annotators, in place of sheets/")
+    add("--adjudicated FILE", "a sheet or TREC qrels, in place of adjudication.tsv")
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -11,11 +11,12 @@ a report; and SOURCES.txt.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from irtoolkit.commands import note
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._builds._common import add_output, add_replace, ids, tell
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import at_least
 
 HELP = "EgRet: examples masked out of answers or books"
 EXAMPLES = (
@@ -26,34 +27,21 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument(
-        "--answers", nargs="+", metavar="PATH", help="JSON lines of questions and answers"
-    )
-    group.add_argument("--nq", nargs="+", metavar="PATH", help="Natural Questions as JSON lines")
-    group.add_argument("--books", nargs="+", metavar="PATH", help=".txt and .md files")
+    add = partial(argument, parser)
+    one_of = partial(argument, parser.add_mutually_exclusive_group(required=True))
+    one_of("--answers PATH...", "JSON lines of questions and answers")
+    one_of("--nq PATH...", "Natural Questions as JSON lines")
+    one_of("--books PATH...", ".txt and .md files")
     add_output(parser)
-    parser.add_argument(
-        "--share",
-        type=float,
-        default=0.1,
-        metavar="S",
-        help="share of the examples that dev has, about; default: 0.1",
-    )
-    parser.add_argument(
-        "--dev",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="files or books of dev, in place of a share",
-    )
-    parser.add_argument(
-        "--tokens",
+    add("--share S", "share of the examples that dev has, about", type=float, default=0.1)
+    add("--dev FILE...", "files or books of dev, in place of a share")
+    add(
+        "--tokens N",
+        "most tokens of context on each side; default: 256, as in the paper",
+        least=1,
         default=256,
-        action=at_least(1),
-        help="most tokens of context on each side; default: 256, as in the paper",
     )
-    parser.add_argument("--tokenizer", default="whitespace", metavar="NAME", help="default: words")
+    add("--tokenizer NAME", "default: words", default="whitespace")
     add_replace(parser)
     add_engine(parser)
 

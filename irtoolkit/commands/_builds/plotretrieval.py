@@ -14,20 +14,20 @@ plot. The same command with --checked makes the benchmark of the confirmed pairs
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import note
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._builds._common import (
     add_books_of_splits,
-    add_counts,
     add_output,
     add_replace,
     ids,
     tell,
 )
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import between
 
 HELP = "PlotRetrieval: comments of readers and the plots they are about"
 EXAMPLES = (
@@ -38,34 +38,23 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--books", nargs="+", required=True, metavar="PATH", help="files or folders"
-    )
-    parser.add_argument(
-        "--comments", nargs="+", required=True, metavar="PATH", help="files or folders"
-    )
+    add = partial(argument, parser)
+    add("--books PATH...", "files or folders", required=True)
+    add("--comments PATH...", "files or folders", required=True)
     add_output(parser)
-    parser.add_argument(
-        "--checked", metavar="FILE", help="sheet with verdicts: only confirmed pairs are taken"
-    )
-    parser.add_argument(
-        "--labelled",
-        metavar="FILE",
-        help="train what tells plots from other comments: lines of a text, a tab, and plot or not; or"
+    add("--checked FILE", "sheet with verdicts: only confirmed pairs are taken")
+    add(
+        "--labelled FILE",
+        "train what tells plots from other comments: lines of a text, a tab, and plot or not; or"
         " .jsonl with text and label; default: a rule",
     )
-    parser.add_argument(
+    add(
         "--align",
+        "how comments and sentences are compared; default: dense, by a model",
         choices=("dense", "bm25"),
         default="dense",
-        help="how comments and sentences are compared; default: dense, by a model",
     )
-    parser.add_argument(
-        "--model",
-        default="all-MiniLM-L6-v2",
-        metavar="MODEL",
-        help="bi-encoder: a preset, a folder or a hub id; default: all-MiniLM-L6-v2",
-    )
+    add("--model MODEL", "bi-encoder: a preset, a folder or a hub id", default="all-MiniLM-L6-v2")
     _add_bounds(parser)
     add_books_of_splits(parser)
     add_replace(parser)
@@ -73,35 +62,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_bounds(parser: argparse.ArgumentParser) -> None:
-    for name, default, description in (
-        ("--keep", None, "least score of pairs that are kept; default: 0.5; with bm25, 0.3"),
-        (
-            "--ask",
-            None,
-            "least score of pairs that readers are asked for; default: 0.35; with bm25, 0.15",
-        ),
-        (
-            "--overlap",
-            0.5,
-            "greatest share of a comment's words in its passage; default: 0.5, as in the paper",
-        ),
-    ):
-        parser.add_argument(
-            name, type=float, default=default, action=between(0, 1), metavar="S", help=description
-        )
-    add_counts(
-        parser,
-        least=(4, "least words of a comment"),
-        most=(150, "most words of a comment"),
-        near=(10, "sentences around the place that a comment names"),
-        longest=(5, "most sentences of a passage that is looked for or quoted"),
+    add = partial(argument, parser, type=float, least=0, most=1)
+    add("--keep S", "least score of pairs that are kept; default: 0.5; with bm25, 0.3")
+    add(
+        "--ask S", "least score of pairs that readers are asked for; default: 0.35; with bm25, 0.15"
     )
-    parser.add_argument(
-        "--context",
-        default=1,
-        action=between(1, 4),
-        help="sentences before a quotation that are the comment, 1 to 4",
+    add(
+        "--overlap S",
+        "greatest share of a comment's words in its passage; default: 0.5, as in the paper",
+        default=0.5,
     )
+    add = partial(argument, parser)
+    add("--least N", "least words of a comment", least=1, default=4)
+    add("--most N", "most words of a comment", least=1, default=150)
+    add("--near N", "sentences around the place that a comment names", least=1, default=10)
+    add(
+        "--longest N",
+        "most sentences of a passage that is looked for or quoted",
+        least=1,
+        default=5,
+    )
+    add("--context N", "sentences of a comment, 1 to 4", least=1, most=4, default=1)
 
 
 def execute(args: argparse.Namespace) -> None:

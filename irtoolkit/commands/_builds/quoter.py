@@ -11,17 +11,17 @@ contexts.jsonl, which says where each context is from; and SOURCES.txt.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from irtoolkit.commands import note
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._builds._common import (
-    add_counts,
     add_output,
     add_replace,
     ids,
     tell,
 )
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import at_least
 
 HELP = "QuoteR: famous quotes masked out of the texts that have them"
 EXAMPLES = (
@@ -30,46 +30,42 @@ EXAMPLES = (
     "irtoolkit build quoter --quotes poems.txt --corpus books/ -o mine --lang lzh",
 )
 
-_ALONE = (
-    "least words or characters of a sentence of a quote that counts without the others; default: 7"
-    " words, 8 characters"
-)
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--quotes", nargs="+", required=True, metavar="LIST", help="files or folders"
-    )
-    parser.add_argument(
-        "--corpus", nargs="+", required=True, metavar="PATH", help="files or folders"
-    )
+    add = partial(argument, parser)
+    add("--quotes LIST...", "files or folders", required=True)
+    add("--corpus PATH...", "files or folders", required=True)
     add_output(parser)
-    parser.add_argument(
-        "--lang",
-        metavar="CODE",
-        help="language, such as en, zh, lzh (classical Chinese); default: that of the quotes",
+    add(
+        "--lang CODE",
+        "language, such as en, zh, lzh (classical Chinese); default: that of the quotes",
     )
-    parser.add_argument(
+    add(
         "--unit",
+        "what contexts and quotes are counted in; default: that of the script",
         choices=("words", "characters"),
-        help="what contexts and quotes are counted in; default: that of the script",
     )
-    add_counts(
-        parser,
-        context=(None, "words or characters on each side; default: 40 words, 50 characters"),
-        least=(None, "least contexts of a quote; default: 5, in characters 3"),
-        most=(None, "most contexts of a quote; of more, some are drawn; default: 200, or 150"),
-        words=(None, "least words or characters of a quote; default: 4 words, 5 characters"),
-        alone=(None, _ALONE),
-        short=(10, "least words or characters of both sides together"),
+    add(
+        "--context N", "words or characters on each side; default: 40 words, 50 characters", least=1
     )
-    parser.add_argument(
-        "--unseen",
-        default=100,
-        action=at_least(0),
-        help="quotes that train lacks, at most a tenth of all",
+    add("--least N", "least contexts of a quote; default: 5, in characters 3", least=1)
+    add(
+        "--most N",
+        "most contexts of a quote; of more, some are drawn; default: 200, or 150",
+        least=1,
     )
-    parser.add_argument("--seed", default=0, action=at_least(0), help="of random choices")
+    add(
+        "--words N", "least words or characters of a quote; default: 4 words, 5 characters", least=1
+    )
+    add(
+        "--alone N",
+        "least words or characters of a sentence of a quote that counts without the others; default: 7"
+        " words, 8 characters",
+        least=1,
+    )
+    add("--short N", "least words or characters of both sides together", least=1, default=10)
+    add("--unseen N", "quotes that train lacks, at most a tenth of all", least=0, default=100)
+    add("--seed N", "of random choices", least=0, default=0)
     add_replace(parser)
     add_engine(parser)
 

@@ -11,18 +11,18 @@ windows.jsonl, which says where each window is from; and SOURCES.txt.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from irtoolkit.commands import note
+from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._builds._common import (
     add_books_of_splits,
-    add_counts,
     add_output,
     add_replace,
     ids,
     tell,
 )
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import between
 
 HELP = "RELiC: quotations masked out of literary criticism"
 EXAMPLES = (
@@ -33,38 +33,39 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--books", nargs="+", required=True, metavar="PATH", help="files or folders"
-    )
-    parser.add_argument(
-        "--criticism", nargs="+", required=True, metavar="PATH", help="files or folders"
-    )
+    add = partial(argument, parser)
+    add("--books PATH...", "files or folders", required=True)
+    add("--criticism PATH...", "files or folders", required=True)
     add_output(parser)
-    parser.add_argument(
-        "--ratio",
+    add(
+        "--ratio R",
+        "lowest QRatio of a quotation and its book, from 0 to 100",
         type=float,
+        least=0,
+        most=100,
         default=80.0,
-        action=between(0, 100),
-        metavar="R",
-        help="lowest QRatio of a quotation and its book, from 0 to 100",
     )
-    add_counts(
-        parser,
-        run=(15, "least characters of the longest substring in both"),
-        words=(6, "least words of a quotation that is all that is in marks or set off"),
-        unmarked=(10, "least words of any other quotation; default: 10, as in the paper"),
-        longest=(5, "most sentences of a quotation; longer ones are left out"),
+    add("--run N", "least characters of the longest substring in both", least=1, default=15)
+    add(
+        "--words N",
+        "least words of a quotation that is all that is in marks or set off",
+        least=1,
+        default=6,
     )
-    parser.add_argument(
-        "--clauses",
-        action="store_true",
-        help="divide books at colons, semicolons and ellipses, too, as the paper does",
+    add(
+        "--unmarked N",
+        "least words of any other quotation; default: 10, as in the paper",
+        least=1,
+        default=10,
     )
+    add(
+        "--longest N", "most sentences of a quotation; longer ones are left out", least=1, default=5
+    )
+    add("--clauses", "divide books at colons, semicolons and ellipses, too, as the paper does")
     add_books_of_splits(parser)
-    parser.add_argument(
+    add(
         "--hide-test",
-        action="store_true",
-        help="leave the quotations out of test.json, as the release does; they are in test.qrels",
+        "leave the quotations out of test.json, as the release does; they are in test.qrels",
     )
     add_replace(parser)
     add_engine(parser)
