@@ -22,7 +22,7 @@ from typing import Any
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
-from irtoolkit.base.plain_pickle import read_plain_pickle
+from irtoolkit.datasets.plain_pickle import read_plain_pickle
 from irtoolkit.runs import Run
 
 ROOT = Path(__file__).resolve().parent.parent

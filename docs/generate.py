@@ -129,7 +129,8 @@ def command_page() -> str:
         "`irtoolkit COMMAND --help` prints the same. An error is one line on standard error that\n"
         "names the file, the line and the remedy; the exit status is then 2. An interrupted command\n"
         "exits with status 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, and leaves no partial\n"
-        "output. `--debug` shows the traceback of an error.\n",
+        "output. `--debug` shows the traceback of an error. Results go to standard output, notes to standard\n"
+        "error: broken at the width of a terminal, and one line each in a file or pipe.\n",
         table(["command", "purpose"], rows),
     ]
     for name, module in found.items():

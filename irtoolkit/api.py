@@ -30,7 +30,7 @@ def load(
     qrels: Any = None,
     candidates: Any = None,
     ids: Iterable[str] | None = None,
-    name: str = "texts",
+    name: str | None = None,
     sentences: int | None = None,
 ) -> Dataset:
     """A dataset: any ir_datasets id, a registered collection, or texts in memory.
@@ -46,18 +46,19 @@ def load(
         candidates: query id to the ids of the documents that it ranks; or a run, whose documents they
             are, or a file of either; in place of a dataset's own.
         ids: with a list of strings: the ids of the documents; by default "0", "1", ...
-        name: with documents: what the dataset is called.
+        name: with documents: what the dataset is called; by default the file's name, or "texts".
         sentences: with books: sentences of a passage, from 1 to 20; 3 by default.
 
     Raises:
         InputError: no such dataset, with the nearest ids; or texts that cannot be used, such as
             none at all, an id twice, a query without text, lists of different lengths.
     """
+    from irtoolkit.base.paths import shown
     from irtoolkit.datasets.book_files import dataset_of_books, is_book
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.hub.names import MTEB
     from irtoolkit.datasets.local.judgments import is_judgments
-    from irtoolkit.datasets.memory import dataset_of_texts
+    from irtoolkit.datasets.memory import DEFAULT_NAME, dataset_of_texts
     from irtoolkit.datasets.novels import LENGTH
     from irtoolkit.datasets.replaced import with_parts
     from irtoolkit.datasets.text_file import is_text_file
@@ -84,6 +85,8 @@ def load(
                 f"{data[:60]!r} is not a dataset id", remedy="give texts as a list of strings"
             )
         return with_parts(Dataset.of(data), queries, qrels, candidates)
+    if name is None:
+        name = shown(data) if isinstance(data, str) else DEFAULT_NAME
     return dataset_of_texts(data, queries, qrels, candidates, ids=ids, name=name)
 
 
@@ -127,7 +130,6 @@ def index(
     """
     from irtoolkit.datasets.book_files import is_book, read_books
     from irtoolkit.datasets.identity import DatasetId
-    from irtoolkit.datasets.memory import DEFAULT_NAME
     from irtoolkit.datasets.novels import LENGTH
     from irtoolkit.datasets.text_file import is_text_file
     from irtoolkit.ranking.book_index import BookIndex
@@ -147,7 +149,7 @@ def index(
         if resolved.retriever.index_format() is not None:
             return BookIndex(read_books([data]), resolved, sentences or LENGTH, progress=progress)
     is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
-    name = data_name(data) if is_file else DEFAULT_NAME
+    name = data_name(data) if is_file else None
     dataset = load(data, ids=ids, name=name, sentences=sentences)
     resolved = system_of(system or DEFAULT, settings, dataset.parts)
     if path is None and (dataset.docs_key is None or resolved.retriever.index_format() is None):
@@ -414,11 +416,12 @@ def compare(
     alpha: float | None = None,
     names: Sequence[str] = (),
     excluded: int | None = None,
+    precision: Literal["single", "double"] = "single",
 ) -> Comparison:
     """Tests whether runs differ from a baseline by more than chance.
 
     Args:
-        data, runs, names, excluded: see `evaluate`.
+        data, runs, names, excluded, precision: see `evaluate`.
         measure, measures: the measure; by default the dataset's main one.
         baseline: the name of the run that others are tested against; by default the first run.
         test: "student" (paired t-test), "fisher" (randomization) or "wilcoxon"; by default the first
@@ -437,7 +440,7 @@ def compare(
 
     run_or_runs = runs[0] if len(runs) == 1 else list(runs)
     measure = _either(measure, measures)
-    scores = score(data, run_or_runs, measure, names=names, excluded=excluded)
+    scores = score(data, run_or_runs, measure, names=names, excluded=excluded, precision=precision)
     if len(scores) < 2:
         raise InputError("one run cannot be compared", remedy="give at least two")
     if measure is not None and len(scores.measures) != 1:

@@ -285,7 +285,7 @@ def _reading(path: StrPath) -> Iterator[_Place]:
     except FileNotFoundError:
         raise no_such_file(path) from None
     except IsADirectoryError:
-        raise InputError("a folder, not a file", file=path) from None
+        raise InputError("a folder, not a file", file=path, remedy="name a file in it") from None
     except OSError as error:
         if error.errno is None:  # of a library that unpacks
             raise damaged(error) from None

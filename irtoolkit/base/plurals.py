@@ -15,3 +15,8 @@ def number_of(many: int, things: str, form: str = "") -> str:
     """
     singular = _ONE.get(things, things.removesuffix("s"))
     return f"{many:{form}} {singular if many == 1 else things}"
+
+
+def be(many: int) -> str:
+    """Returns the verb after a count: is or are."""
+    return "is" if many == 1 else "are"

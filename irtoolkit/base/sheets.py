@@ -11,6 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, read_lines
 from irtoolkit.base.forms import column_mark
 from irtoolkit.base.paths import StrPath
+from irtoolkit.base.plurals import number_of
 
 _FORM = (
     "a row is one line with a field for each column; a quotation mark that begins a field has to end"
@@ -64,7 +65,7 @@ def read_sheet(
                 continue
             if len(row) != len(names):
                 raise InputError(
-                    f"{len(row)} fields, and {len(names)} columns",
+                    f"{number_of(len(row), 'fields')}, and {number_of(len(names), 'columns')}",
                     file=path,
                     line=line,
                     remedy=_FORM,

@@ -23,10 +23,11 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.textwidth import harmless, wrap
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands._arguments import argument as argument
 from irtoolkit.commands._streams import say
 
 if TYPE_CHECKING:
+    from irtoolkit.base.tables import TextTable
     from irtoolkit.ranking.systems import System
     from irtoolkit.runs import Run
 
@@ -35,7 +36,7 @@ FORMATS = ("text", "json", "csv", "latex")
 
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Adds the --format argument of every command with a table."""
-    argument(parser, "--format", choices=FORMATS, default="text")
+    argument(parser, "--format", "form of the output", choices=FORMATS, default="text")
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -219,6 +220,26 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
     return settings
 
 
+def print_table(form: str, table: TextTable, record: Any = None) -> None:
+    """Prints a table in a form, or a record as JSON: by default the rows, by the names of columns."""
+    if form != "json":
+        print(table.render(form))
+    elif record is None:
+        print_json([dict(zip(table.headers, row, strict=True)) for row in table.rows])
+    else:
+        print_json(record)
+
+
+def print_lines(text: str, indent: int = 0) -> None:
+    """Prints a text in lines that fit the terminal; further lines are indented by two more."""
+    from irtoolkit.base.tables import terminal_width
+
+    first, *others = wrap(text, terminal_width() - indent - 2, cut=False)
+    print(
+        "\n".join([f"{' ' * indent}{first}", *(f"{' ' * (indent + 2)}{line}" for line in others)])
+    )
+
+
 def print_json(content: Any, indent: int | None = 2) -> None:
     """Prints JSON; a number that JSON cannot hold, for example an infinite rank, is null.
 
@@ -239,19 +260,16 @@ def _finite(content: Any) -> Any:
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
-def note(text: str, prose: bool = False) -> None:
+def note(text: str) -> None:
     """Writes a line for the user to standard error, broken at the width of a terminal.
 
-    Args:
-        text: the line.
-        prose: whether it is also broken, at 100 columns, in a file or pipe. It holds no path or
-            command that a reader might copy or search for.
+    In a file or pipe it stays one line, so that a reader can search for it or copy what it holds.
     """
     from irtoolkit.base.tables import terminal_width
 
     text = harmless(text)
     at_terminal = sys.stderr is not None and sys.stderr.isatty()
-    say("\n".join(wrap(text, terminal_width(), cut=False)) if at_terminal or prose else text)
+    say("\n".join(wrap(text, terminal_width(), cut=False)) if at_terminal else text)
 
 
 def size_of(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""Arguments of commands, declared as help shows them: name, value, range and default in one call."""
+"""Arguments of commands, declared as usage lines write them: name, value, range, default in one call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def argument(
 
     Args:
         parser: the parser or group.
-        usage: the argument as help shows it: "DATASET", "[RUN]" for one that may be left out, "RUN..."
+        usage: the argument as usage lines write it: "DATASET", "[RUN]" for one that may be left out, "RUN..."
             or "[RUN...]" for several; "--all" for a flag; "-o, --output FILE" for a flag with a value;
             "--runs RUN..." for one with several, which may also be repeated.
         description: what help says of it.

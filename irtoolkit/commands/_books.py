@@ -73,7 +73,9 @@ def _described(index: PlacedIndex) -> str:
     named = titles[0] if len(titles) == 1 else f"{len(titles)} books"
     size = number_of(index.sentences, "sentences")
     method = _RANKED.get(index.searched_by, f"by {index.searched_by}")
-    parts = [f"{printable(named)}: {len(index):,} passages of {size}, ranked {method}"]
+    parts = [
+        f"{printable(named)}: {number_of(len(index), 'passages', ',')} of {size}, ranked {method}"
+    ]
     if index.searched_by == "words" and model_lacks() is not None:
         parts.append("no model that compares meaning is installed")
     elif index.searched_by == "words" and isinstance(index, BookSearch) and index.is_large:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file
 from irtoolkit.base.paths import is_url, shown
-from irtoolkit.commands import note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument, note
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -30,8 +29,8 @@ def add_ranked(parser: argparse.ArgumentParser) -> None:
 def add_judged(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of commands that score: DATASET, RUN, --qrels and --candidates."""
     add = partial(argument, parser)
-    add("DATASET")
-    add("[RUN...]", "files, of which one is needed", dest="runs")
+    add("DATASET", "a dataset, or a file of judgments")
+    add("[RUN...]", "runs, at least one", dest="runs")
     _add_qrels(parser)
     add(
         "--excluded GRADE",
@@ -83,22 +82,11 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
     Raises:
         InputError: no such dataset or file, no queries, or no candidates if they are required.
     """
-    from irtoolkit.datasets.book_files import dataset_of_books, is_book
-    from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.datasets.memory import dataset_of_texts
+    from irtoolkit.api import load
+    from irtoolkit.datasets.book_files import is_book
     from irtoolkit.datasets.replaced import with_candidates, with_qrels, with_topics
-    from irtoolkit.datasets.text_file import is_text_file
-    from irtoolkit.indexes.remote import is_index
-    from irtoolkit.ranking.build_index import index_dataset
 
-    if is_book(args.dataset):
-        dataset = dataset_of_books([args.dataset])
-    elif is_text_file(args.dataset) and (is_url(args.dataset) or is_file(args.dataset)):
-        dataset = dataset_of_texts(args.dataset, name=shown(args.dataset))
-    elif is_index(args.dataset):
-        dataset = index_dataset(args.dataset)
-    else:
-        dataset = Dataset.load(args.dataset)
+    dataset = load(args.dataset)
     if args.topics is not None:
         pools = args.candidates == "pool"
         dataset = with_topics(dataset, args.topics, pools=pools)

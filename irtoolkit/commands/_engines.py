@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

@@ -7,14 +7,18 @@ import os
 from functools import partial
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument
 
 
 def add_address(parser: argparse.ArgumentParser, port: int) -> None:
     """Adds --host, --port, --token and --no-token."""
     add = partial(argument, parser)
-    add("--host HOST", "default: 127.0.0.1, this machine alone", default="127.0.0.1")
-    add("--port PORT", f"default: {port}; 0 for any", type=int, default=port)
+    add(
+        "--host HOST",
+        "address to listen on; default: 127.0.0.1, this machine alone",
+        default="127.0.0.1",
+    )
+    add("--port PORT", f"port to listen on, 0 for any; default: {port}", type=int, default=port)
     add(
         "--token T",
         "that requests have to bring; default: $IRTOOLKIT_TOKEN, else a new one at each start",

@@ -10,8 +10,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch
 from irtoolkit.base.tables import TableCell, TextTable
-from irtoolkit.commands import local_file, note, parse_pairs, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument, local_file, note, parse_pairs, print_json
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import (
     add_run_form,
+    argument,
     measures_of,
     note,
     output_file,
@@ -16,7 +17,6 @@ from irtoolkit.commands import (
     print_json,
     size_of,
 )
-from irtoolkit.commands._arguments import argument
 
 
 def add_fusion(parser: argparse.ArgumentParser) -> None:

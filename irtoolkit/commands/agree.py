@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.tables import TextTable
-from irtoolkit.commands import add_format, add_output, note, output_file, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import add_format, add_output, argument, note, output_file, print_json
 
 if TYPE_CHECKING:
     from irtoolkit.scoring.annotators import Annotators
@@ -39,9 +38,14 @@ _HEADERS = ("annotators", "pairs", "%", "κ", "κ quadratic", "α nominal", "α 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("QRELS...")
+    add("QRELS...", "two files of judgments or more")
     add_output(parser, "merged judgments, as TREC qrels", required=False)
-    add("--rule", choices=("majority", "mean"), default="majority")
+    add(
+        "--rule",
+        "how the judgments of a pair are merged",
+        choices=("majority", "mean"),
+        default="majority",
+    )
     add("--adjudicator FILE", "qrels whose grades hold whatever the others say")
     add(
         "--missing",
@@ -80,7 +84,7 @@ def _to_judge_again(path: str, annotators: Annotators) -> None:
     run.write(path)
     depth = max(run.offsets[1:] - run.offsets[:-1])
     note(
-        f"{path}: {len(run):,} pairs; irtoolkit annotate DATASET {path} --depth {depth} -o FOLDER judges them again"
+        f"{path}: {number_of(len(run), 'pairs', ',')}; irtoolkit annotate DATASET {path} --depth {depth} -o FOLDER judges them again"
     )
 
 
@@ -110,7 +114,7 @@ def _print(args: argparse.Namespace, annotators: Annotators) -> None:
         [*pair, *("-" if grade is None else str(grade) for grade in annotators.grades_of(pair))]
         for pair in printed
     ]
-    print(f"\n{len(differing):,} of {len(annotators.shared()):,} pairs differ:")
+    print(f"\nPairs that differ: {len(differing):,} of {len(annotators.shared()):,}")
     print(TextTable(["query", "document", *annotators.names], table).render("text"))
     if len(printed) < len(differing):
         note(f"note: --all prints the other {len(differing) - len(printed):,}")

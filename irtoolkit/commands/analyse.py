@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file
-from irtoolkit.base.tables import TextTable, terminal_width
-from irtoolkit.base.textwidth import wrap
+from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import (
     add_format,
     add_settings,
+    argument,
     note,
     output_file,
     output_folder,
+    parse_pairs,
     print_json,
+    print_lines,
+    print_table,
 )
-from irtoolkit.commands._arguments import argument
 
 if TYPE_CHECKING:
     from irtoolkit.papers.analyses.base import Analysis
@@ -65,8 +67,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.commands import parse_pairs
-
     if args.list:
         _print_list(args)
         return
@@ -108,16 +108,9 @@ def _print_list(args: argparse.Namespace) -> None:
     if args.analysis is not None or args.inputs:
         raise InputError("--list beside an ANALYSIS", remedy="give one of the two")
     members = analyses().values()
-    if args.format == "json":
-        print_json(
-            [
-                {"analysis": analysis.name, "title": analysis.title, "datasets": analysis.datasets}
-                for analysis in members
-            ]
-        )
-        return
     rows = [[analysis.name, analysis.title, _subject(analysis)] for analysis in members]
-    print(TextTable(["analysis", "what it shows", "of"], rows).render(args.format))
+    records = [{"analysis": a.name, "title": a.title, "datasets": a.datasets} for a in members]
+    print_table(args.format, TextTable(["analysis", "what it shows", "of"], rows), records)
 
 
 def _subject(analysis: type[Analysis]) -> str:
@@ -146,5 +139,4 @@ def _print(result: AnalysisResult, form: str) -> None:
     if tables:
         print("\n\n".join(tables))
     for line in closing_lines(result):
-        first, *others = wrap(line, terminal_width() - 2, cut=False)
-        print("\n".join([first, *(f"  {rest}" for rest in others)]))
+        print_lines(line)

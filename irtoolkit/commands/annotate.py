@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.plurals import number_of
-from irtoolkit.commands import local_folder, note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument, local_folder, note
 from irtoolkit.commands._serving import add_address, check_no_token
 
 if TYPE_CHECKING:
@@ -49,14 +48,14 @@ DEPTH = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("DATASET")
-    add("[RUN...]", dest="runs")
+    add("DATASET", "a dataset, or a file or folder of documents")
+    add("[RUN...]", "runs whose first documents are judged; default: the candidates", dest="runs")
     add("-o, --output FOLDER", "where judgments are kept", required=True, type=local_folder)
     add("--annotator NAME", "whose; default: the login name")
     add("--depth K", f"documents of each run; default: {DEPTH}", least=1)
     add("--queries N", "draw N; default: all", least=1)
     add("--seed S", "of the queries drawn and the order of documents", type=int, default=0)
-    add("--grades 0-3", default="0-3")
+    add("--grades 0-3", "range of grades", default="0-3")
     add(
         "--topics FILE",
         "queries in place of the dataset's: id, tab, text; TREC topics; or JSON lines",

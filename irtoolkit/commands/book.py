@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.tables import TextTable
 from irtoolkit.base.textwidth import printable, shorten
-from irtoolkit.commands import add_format, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import add_format, argument, print_json
 
 if TYPE_CHECKING:
     from irtoolkit.base.tables import TableCell, TextTable

@@ -17,8 +17,8 @@ import argparse
 from functools import partial
 
 from irtoolkit.base.paths import shown
-from irtoolkit.commands import note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.plurals import number_of
+from irtoolkit.commands import argument, note
 
 # Problems of each kind that are printed: an old run may have one for every query.
 SHOWN = 3
@@ -33,11 +33,11 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("RUN")
+    add("RUN", "a run file")
     add("--dataset DATASET", "the dataset that the run is for")
     add("--depth N", "the most rows of a query", least=1)
     add("--whole-pool", "each query must rank all of its candidates")
-    add("--strictness", choices=("usual", "trec"), default="usual")
+    add("--strictness", "which rules apply", choices=("usual", "trec"), default="usual")
     add("--all", "print every problem, not the first three of each kind")
 
 
@@ -57,8 +57,9 @@ def execute(args: argparse.Namespace) -> int:
     ):
         note(line)
     if inspection.problems:
-        count = len(inspection.problems)
-        note(f"irtoolkit: {args.run}: {count:,} problem{'s' * (count > 1)}")
+        problems = number_of(len(inspection.problems), "problems", ",")
+        note(f"irtoolkit: {args.run}: {problems}")
         return 2
-    print(f"{shown(args.run)}: {inspection.topics} topics, {inspection.rows} rows, no problems")
+    topics, rows = number_of(inspection.topics, "topics"), number_of(inspection.rows, "rows")
+    print(f"{shown(args.run)}: {topics}, {rows}, no problems")
     return 0

@@ -16,15 +16,22 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import same_place
-from irtoolkit.commands import add_format, add_measures, measures_of, note, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import (
+    add_format,
+    add_measures,
+    argument,
+    measures_of,
+    note,
+    print_json,
+    print_table,
+)
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 
 if TYPE_CHECKING:
@@ -42,13 +49,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
     add_judged(parser)
     add_measures(parser, default="the dataset's main one")
-    add("--baseline RUN", "default: the first run")
+    add("--baseline RUN", "the run that others are tested against; default: the first")
     add(
         "--test",
-        "default: student, the paired t-test; wilcoxon for a median",
+        "paired test; default: student, a t-test, or wilcoxon for a median",
         choices=("student", "fisher", "wilcoxon"),
     )
-    add("--correction", choices=("holm", "bonferroni", "none"), default="holm")
+    add(
+        "--correction",
+        "for the number of comparisons",
+        choices=("holm", "bonferroni", "none"),
+        default="holm",
+    )
     add(
         "--alpha P",
         "mark the runs whose corrected p-value is at most this, such as 0.05",
@@ -60,8 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.scoring.compare import compare
-    from irtoolkit.scoring.score import score
+    from irtoolkit.api import compare
 
     _check_levels(args)
     dataset, runs = judged_dataset(args)
@@ -76,33 +87,28 @@ def execute(args: argparse.Namespace) -> None:
         args.max_p = args.alpha if args.max_p is None else args.max_p
         _by_ranx(args, dataset, paths)
         return
-    scores = score(dataset, paths, _measure(args, dataset), precision=args.precision)
-    (measure,) = scores.measures
     comparison = compare(
-        scores.evaluations,
-        measure,
+        dataset,
+        paths,
+        measure=_measure(args, dataset),
         baseline=baseline,
         test=args.test,
         correction=args.correction,
-        title=f"{dataset.id}: {scores.averaging}",
+        alpha=args.alpha,
+        precision=args.precision,
     )
-    comparison = replace(comparison, alpha=args.alpha, notes=scores.notes)
     for line in comparison.warnings():
-        note(line, prose=line == comparison.caution)
-    if args.format == "json":
-        print_json(
-            {
-                "dataset": dataset.id,
-                "measure": measure,
-                "baseline": baseline,
-                "test": comparison.test,
-                "correction": args.correction,
-                **({} if comparison.alpha is None else {"alpha": comparison.alpha}),
-                "systems": [asdict(row) for row in comparison],
-            }
-        )
-        return
-    print(comparison.table(exact=args.format == "csv").render(args.format))
+        note(line)
+    record = {
+        "dataset": dataset.id,
+        "measure": comparison.measure,
+        "baseline": baseline,
+        "test": comparison.test,
+        "correction": args.correction,
+        **({} if comparison.alpha is None else {"alpha": comparison.alpha}),
+        "systems": [asdict(row) for row in comparison],
+    }
+    print_table(args.format, comparison.table(exact=args.format == "csv"), record)
 
 
 def _measure(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument
 
 HELP = "print a script that completes commands and flags in a shell"
 EXAMPLES = ("irtoolkit completion bash", "irtoolkit completion fish")

@@ -1,17 +1,17 @@
 """Make a published checkpoint into a folder that models are loaded from, or a model into ONNX and back.
 
-onnx: a dense encoder or cross-encoder, given as a preset, folder or hub id, exported for backend=onnx
-and backend=openvino (pip install '.[onnx]'). --precision int8 rounds its weights.
-torch: the other way round, for a model that is published as ONNX: weights that can be trained.
+onnx exports a dense encoder or cross-encoder, given as a preset, folder or hub id, for backend=onnx and
+backend=openvino (pip install '.[onnx]'); --precision int8 rounds its weights. torch is the other way
+round, for a model that is published as ONNX: weights that can be trained.
 
 Some models of the papers are published in forms of their own:
 
-colbert: ColBERT's first version, a .dnn file. BEIR's is in msmarco.psg.l2.zip.
-c-realm: c-REALM, a TensorFlow Hub module. Its retriever.zip is unpacked first.
-dpr-msmarco: vsearch/dpr-msmarco, two encoders in one file.
-berm: a folder in which BERM's authors' code has saved a checkpoint.
-ernie-search: ERNIE-Search, model_state.pdparams of PaddleNLP, beside its vocab.txt and config.json.
-lora: an adapter of PEFT, added to the model that it is of, as RankLLaMA's is to Llama 2.
+    colbert       ColBERT's first version, a .dnn file (msmarco.psg.l2.zip)
+    c-realm       c-REALM, a TensorFlow Hub module, unpacked (retriever.zip)
+    dpr-msmarco   vsearch/dpr-msmarco, two encoders in one file
+    berm          a folder in which BERM's authors' code saved a checkpoint
+    ernie-search  model_state.pdparams beside vocab.txt and config.json
+    lora          an adapter of PEFT, added to its base model, as RankLLaMA's
 
 ColBERT, c-REALM and DPR come without a tokenizer: theirs is that of bert-base-uncased, the --base.
 An adapter names its base model itself; --base takes it from elsewhere.
@@ -26,8 +26,7 @@ import argparse
 from functools import partial
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.commands import local_folder
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument, local_folder
 
 HELP = "convert a published checkpoint, or a model to ONNX and back"
 EXAMPLES = (

@@ -15,12 +15,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.tables import TextTable, terminal_width
-from irtoolkit.base.textwidth import wrap
-from irtoolkit.commands import add_format, note, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.plurals import number_of
+from irtoolkit.base.tables import TextTable
+from irtoolkit.commands import add_format, argument, note, print_json, print_lines, print_table
 
 if TYPE_CHECKING:
+    from irtoolkit.base.tables import TableCell
     from irtoolkit.datasets.benchmark import Benchmark
 
 HELP = "list datasets, show one with its statistics, or download one"
@@ -50,17 +50,12 @@ def execute(args: argparse.Namespace) -> None:
             raise InputError("--download without ID")
         _download(args.id, args.limit)
     if args.id is not None and _is_beginning(args.id):
-        rows = [row for row in _rows(f"{args.id}/") if row.listed]
-        if args.format == "text":
-            _print_groups(rows)
-        else:
-            _print_list([row.record() for row in rows], args.format)
+        rows = (row for row in _rows(f"{args.id}/") if row.listed)
+        _print_list(rows, args.format)
     elif args.id is not None:
         _print_one(_describe(args.id), args.format)
-    elif args.format == "text":
-        _print_groups()
     else:
-        _print_list([row.record() for row in _rows() if row.listed], args.format)
+        _print_list(_rows(), args.format)
 
 
 def _download(dataset_id: str, limit: float | None) -> None:
@@ -108,17 +103,12 @@ class _Row:
     def benchmark(self) -> str:
         return "" if self.about is None else self.about.name
 
-    def record(self) -> dict[str, Any]:
+    def cells(self) -> list[TableCell]:
+        """Returns the values of `_FIELDS`."""
+        licence = None if self.about is None else self.about.licence
         howto = None if self.about is None else self.about.howto
-        values = (
-            self.id,
-            self.queries,
-            self.docs,
-            None if self.about is None else self.about.licence,
-            self.where,
-            None if self.where else self.problem or howto,
-        )
-        return dict(zip(_FIELDS, values, strict=True))
+        needed = None if self.where else self.problem or howto
+        return [self.id, self.queries, self.docs, licence, self.where, needed]
 
     def counts(self) -> str:
         queries = "" if self.queries is None else f"{self.queries:>8,} queries"
@@ -179,36 +169,35 @@ def _rows(beginning: str = "") -> Iterator[_Row]:
             yield _Row(dataset_id, benchmark, problem=str(error))
 
 
-def _print_list(records: list[dict[str, Any]], form: str) -> None:
-    if form == "json":
-        print_json(records)
-        return
-    rows = [[record[field] for field in _FIELDS] for record in records]
-    print(TextTable(_FIELDS, rows).render(form))
+def _print_list(rows: Iterable[_Row], form: str) -> None:
+    if form == "text":
+        _print_groups(rows)
+    else:
+        print_table(form, TextTable(_FIELDS, [row.cells() for row in rows if row.listed]))
 
 
-def _print_groups(selected: Iterable[_Row] | None = None) -> None:
+def _print_groups(rows: Iterable[_Row]) -> None:
     """Prints the list for a terminal, benchmark by benchmark as their files are read."""
-    for _, rows in groupby(
-        _rows() if selected is None else selected, key=lambda row: row.benchmark
-    ):
-        group = list(rows)
+    for _, members in groupby(rows, key=lambda row: row.benchmark):
+        group = list(members)
         listed = [row for row in group if row.listed]
         benchmark = group[0].about
-        _say("Datasets of other packages" if benchmark is None else _heading(benchmark))
+        print_lines("Datasets of other packages" if benchmark is None else _heading(benchmark))
         statuses: dict[str, list[_Row]] = {}
         for row in listed:
             statuses.setdefault(row.status(), []).append(row)
         width = max((len(row.id) for row in listed), default=0)
-        for status, members in statuses.items():
-            _say(status, 2)
-            for row in members:
+        for status, alike in statuses.items():
+            print_lines(status, 2)
+            for row in alike:
                 print(f"    {row.id:<{width}}{row.counts()}".rstrip())
         variants = [row.id for row in group if not row.listed]
         if variants:
             bases = tuple(f"{row.id}/" for row in listed)
             example = next((name for name in variants if name.startswith(bases)), variants[0])
-            _say(f"and {len(variants)} variants of these, such as {example}", 2)
+            print_lines(
+                f"and {number_of(len(variants), 'variants')} of these, such as {example}", 2
+            )
         print(flush=True)
     print("irtoolkit datasets ID shows one of them, with its protocol and statistics.")
 
@@ -216,15 +205,6 @@ def _print_groups(selected: Iterable[_Row] | None = None) -> None:
 def _heading(benchmark: Benchmark) -> str:
     task = benchmark.overview or benchmark.description
     return f"{benchmark.title}: {task}" if task else benchmark.title
-
-
-def _say(text: str, indent: int = 0) -> None:
-    """Prints a text in lines that fit the terminal; further lines are indented by two more."""
-
-    first, *others = wrap(text, terminal_width() - indent - 2, cut=False)
-    print(" " * indent + first)
-    for line in others:
-        print(" " * (indent + 2) + line)
 
 
 def _describe(dataset_id: str) -> dict[str, Any]:
@@ -273,7 +253,7 @@ def _print_one(record: dict[str, Any], form: str) -> None:
     if form == "text":
         for field, value in record.items():
             if field != "statistics" and value not in (None, ""):
-                _say(f"{_LABELS.get(field, field)}: {value}")
+                print_lines(f"{_LABELS.get(field, field)}: {value}")
         if not record["statistics"]:
             return
         print()

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
-from irtoolkit.commands import add_format, add_measures, note, output_file, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import add_format, add_measures, argument, note, output_file, print_table
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 
 if TYPE_CHECKING:
@@ -67,10 +66,8 @@ def execute(args: argparse.Namespace) -> None:
     if args.each_query:
         print("\n".join(trec_eval_lines(scores)))
         return
-    if args.format == "json":
-        print_json(scores.figures() if args.by is None else scores.by(args.by))
-        return
-    print(scores.table(args.by).render(args.format))
+    record = scores.figures() if args.by is None else scores.by(args.by)
+    print_table(args.format, scores.table(args.by), record)
 
 
 def _write_per_query(scores: Scores, path: str) -> None:

@@ -22,8 +22,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.plurals import number_of
-from irtoolkit.commands import add_output, check_not_dash, note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import add_output, argument, check_not_dash, note
 
 HELP = "write a dataset for BEIR, MTEB, the Hub, Pyserini or TIRA"
 EXAMPLES = (
@@ -40,7 +39,7 @@ FOLDERS = ("beir", "mteb", "hf", "pyserini", "tira")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("DATASET")
+    add("DATASET", "a dataset; irtoolkit datasets lists them")
     add("WHAT", ", ".join((*LINES, *FOLDERS)), choices=(*LINES, *FOLDERS))
     add("[FOLDER]", "where beir, mteb, hf, pyserini or tira goes")
     add_output(

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 from irtoolkit.base.files import atomic_text
-from irtoolkit.commands import add_output, note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.plurals import number_of
+from irtoolkit.commands import add_output, argument, note
 
 HELP = "extract exemplifying units from text"
 EXAMPLES = (
@@ -27,10 +27,10 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("WHAT", "what to extract", choices=("examples",))
+    add("WHAT", "what to extract: examples", choices=("examples",))
     add("FILE...", "text or JSON lines", dest="files")
     add("--tokens N", "most tokens on each side", type=int, default=256)
-    add("--tokenizer NAME", "default: words", default="whitespace")
+    add("--tokenizer NAME", "what splits texts into tokens; default: words", default="whitespace")
     add_output(parser, "default: standard output", required=False)
 
 
@@ -53,4 +53,4 @@ def execute(args: argparse.Namespace) -> None:
     else:
         with atomic_text(args.output) as out:
             count = write(out)
-    note(f"{count} examples from {len(args.files)} files")
+    note(f"{number_of(count, 'examples')} from {number_of(len(args.files), 'files')}")

@@ -1,10 +1,13 @@
 """Fuse runs into one and write it, with a record of the files it was made from.
 
-rrf: the sum of 1 / (k + rank), ranks from 1. weighted: the weighted sum of normalised scores.
-combsum and combmnz: the sum of normalised scores; the latter times the number of runs that list
-the document. rankproduct: the inverse of the product of ranks, of which those beyond k count k + 1.
-condorcet: documents in an order in which none is below one that it beats, and a document beats
-another if more runs rank it higher; w_condorcet: the same with weights of the runs.
+    rrf                     the sum of 1 / (k + rank), ranks from 1
+    weighted                the weighted sum of normalised scores
+    combsum                 the sum of normalised scores
+    combmnz                 combsum times the number of runs with the document
+    rankproduct             the inverse of the product of ranks, at most k + 1
+    condorcet, w_condorcet  no document below one that it beats: that more runs,
+                            or runs of more weight, rank lower
+
 Scores are normalised within each query: minmax to 0..1, zscore to mean 0 and standard deviation 1,
 sum to a least score of 0 and a sum of 1, or not at all (none). What a run does not list counts 0 for
 it, or the rank k + 1. A z-score may be negative, and combmnz then lowers what several runs list; a
@@ -27,8 +30,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.commands import add_output, add_run_form, note, parse_pairs, shown, size_of
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import add_output, add_run_form, argument, note, parse_pairs, shown, size_of
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.fusion_methods import Method
@@ -49,7 +51,7 @@ _MULTIPLIED = ("combmnz", "mnz", "gmnz", "wmnz")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("RUN...", dest="runs")
+    add("RUN...", "two runs or more", dest="runs")
     add_output(parser)
     add_run_form(parser)
     _add_method(parser)
@@ -86,34 +88,29 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.fusing.log import learned_fusion
     from irtoolkit.integrations.ranx_fusion import RanxMethod, fusion_method
-    from irtoolkit.integrations.ranx_objects import slow_at_first
     from irtoolkit.ranking.fusion_files import fuse_files
 
-    options = {
-        "k": args.k,
-        "weights": args.weights,
-        "normalise": args.normalise,
-        "train": args.train,
-        "train_runs": args.train_runs,
-    }
-    settings = {key: value for key, value in options.items() if value not in (None, [])}
-    for key, value in parse_pairs(args.settings).items():
-        if key in settings:
-            raise InputError(f"setting {key} is given twice")
-        settings[key] = value
-    if args.learned is not None:
-        _fuse_learned(args, settings)
-        return
-    name = args.method or "rrf"
-    method = fusion_method(name, settings)
-    if name.rpartition(":")[2] in _MULTIPLIED and settings.get("normalise") == "zscore":
-        note(
-            f"note: z-scores below the mean are negative, and {name} multiplies them by the number of"
-            " runs too: what several runs list falls below what one lists; minmax and sum have none"
+    settings = _settings(args)
+    learned = None if args.learned is None else learned_fusion(args.learned)
+    if learned is None:
+        name = args.method or "rrf"
+        method: Method = fusion_method(name, settings)
+    elif args.method is not None or settings:
+        raise InputError(
+            "--learned has a method and its settings", remedy="leave out --method and settings"
         )
-    if isinstance(method, RanxMethod) and (slow := slow_at_first(method.module)):
-        note(slow)
+    else:
+        name, method = learned.method.name, learned.method
+    _warn(name, method, settings)
+    read: list[Run] = []
+
+    def check(runs: Sequence[Run]) -> None:
+        read.extend(runs)
+        if learned is not None:
+            learned.check(runs)
+
     run = fuse_files(
         args.runs,
         args.output,
@@ -122,47 +119,41 @@ def execute(args: argparse.Namespace) -> None:
         tag=args.tag,
         form=args.output_format,
         report=lambda line: note(f"note: {line}"),
+        check=check,
     )
+    for line in () if learned is None else learned.notes(read, run):
+        note(f"note: {line}")
     if isinstance(method, RanxMethod) and (count := method.seen(run.query_ids.tolist())):
         note(
             f"note: {name} is trained on the judgments of {count} of the"
             f" {len(run.query_ids)} fused queries, so figures on these are too high; train on others"
             " with --train and --train-runs"
         )
-    _say(args.output, run, name, method)
+    used = {key: value for key, value in method.settings().items() if key != "method"}
+    note(f"{args.output}: {size_of(run)}; {name} {shown(used)}".rstrip())
 
 
-def _fuse_learned(args: argparse.Namespace, settings: dict[str, Any]) -> None:
-    """Fuses by a fusion that a search has learned."""
-    from irtoolkit.fusing.log import learned_fusion
-    from irtoolkit.ranking.fusion_files import fuse_files
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns the settings of the method, from flags of their own and from --set."""
+    names = ("k", "weights", "normalise", "train", "train_runs")
+    flags = {name: getattr(args, name) for name in names}
+    settings = {name: value for name, value in flags.items() if value not in (None, [])}
+    others = parse_pairs(args.settings)
+    twice = next((name for name in others if name in settings), None)
+    if twice is not None:
+        raise InputError(f"setting {twice} is given twice")
+    return {**settings, **others}
 
-    if args.method is not None or settings:
-        raise InputError(
-            "--learned has a method and its settings", remedy="leave out --method and settings"
+
+def _warn(name: str, method: Method, settings: dict[str, Any]) -> None:
+    """Notes what is unexpected about a method, before it fuses."""
+    from irtoolkit.integrations.ranx_fusion import RanxMethod
+    from irtoolkit.integrations.ranx_objects import slow_at_first
+
+    if name.rpartition(":")[2] in _MULTIPLIED and settings.get("normalise") == "zscore":
+        note(
+            f"note: z-scores below the mean are negative, and {name} multiplies them by the number of"
+            " runs too: what several runs list falls below what one lists; minmax and sum have none"
         )
-    learned = learned_fusion(args.learned)
-    read: list[Run] = []
-
-    def check(runs: Sequence[Run]) -> None:
-        learned.check(runs)
-        read.extend(runs)
-
-    run = fuse_files(
-        args.runs,
-        args.output,
-        learned.method,
-        depth=args.depth,
-        tag=args.tag,
-        form=args.output_format,
-        report=lambda line: note(f"note: {line}"),
-        check=check,
-    )
-    for line in learned.notes(read, run):
-        note(f"note: {line}")
-    _say(args.output, run, learned.method.name, learned.method)
-
-
-def _say(output: str, run: Run, name: str, method: Method) -> None:
-    settings = {key: value for key, value in method.settings().items() if key != "method"}
-    note(f"{output}: {size_of(run)}; {name} {shown(settings)}".rstrip())
+    if isinstance(method, RanxMethod) and (slow := slow_at_first(method.module)):
+        note(slow)

@@ -6,7 +6,7 @@ import argparse
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument
 
 HELP = "show the help of irtoolkit or of a command"
 EXAMPLES = ("irtoolkit help", "irtoolkit help retrieve")

@@ -20,10 +20,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.tables import DEFAULT_WIDTH, terminal_width
 from irtoolkit.base.textwidth import printable, wrap
-from irtoolkit.commands import add_settings, output_folder, parse_pairs
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import add_settings, argument, output_folder, parse_pairs
 from irtoolkit.commands._datasets import swap_dataset_and_system
 from irtoolkit.commands._engines import add_engine
 
@@ -52,16 +52,20 @@ _SHOWN = 16
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("DATASET")
-    add("[SYSTEM]", "default: bm25")
-    add("-o, --output FOLDER", "default: irtoolkit's cache", type=output_folder)
+    add("DATASET", "a dataset, a file or folder of documents, or a book")
+    add("[SYSTEM]", "what the index is for; default: bm25")
+    add(
+        "-o, --output FOLDER",
+        "folder of the index; default: in irtoolkit's cache",
+        type=output_folder,
+    )
     add(
         "--memory MIB",
         "memory for the postings of a shard while it is built",
         least=1,
         default=1024,
     )
-    add("--sentences N", "of a passage of a book; default: 3", least=1)
+    add("--sentences N", "sentences of a passage of a book; default: 3", least=1)
     one_of = partial(argument, parser.add_mutually_exclusive_group())
     one_of("--replace", "build it again in place of the one that is there")
     one_of("--add", "add the documents to the index that is there")
@@ -135,18 +139,19 @@ def _build_lucene(data: Dataset, system: System, args: argparse.Namespace) -> No
         raise InputError("--replace is for indexes of ours", remedy="name another folder")
     path, count = build_lucene(data, system, args.output)
     print(printable(str(path)))
-    print(f"  {count:,} documents, for lucene: --index {printable(str(path))}")
+    print(f"  {number_of(count, 'documents', ',')}, for lucene: --index {printable(str(path))}")
 
 
 def _tell(index: StoredIndex) -> None:
     """Prints the contents of an index on a few lines."""
     manifest, size = index.manifest, index.bytes()
     gone = sum(entry.documents for entry in manifest.shards) - len(index)
-    shards = f"{len(manifest.shards):,} shard{'s' if len(manifest.shards) != 1 else ''}"
+    documents = number_of(len(index), "documents", ",")
+    shards = number_of(len(manifest.shards), "shards", ",")
     deleted = f" and {gone:,} deleted" if gone else ""
     size_text = f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"
     print(printable(index.name))
-    print(f"  {len(index):,} documents{deleted} in {shards}, {size_text}")
+    print(f"  {documents}{deleted} in {shards}, {size_text}")
     for source in manifest.sources:
         print(f"  from {printable(source.name)}: {source.documents:,}")
     removed = sum(source.documents for source in manifest.sources) - len(index)

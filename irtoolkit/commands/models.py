@@ -16,9 +16,8 @@ from typing import Any
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.tables import TextTable, terminal_width
-from irtoolkit.base.textwidth import pad, shorten, wrap
-from irtoolkit.commands import add_format, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.textwidth import wrap
+from irtoolkit.commands import add_format, argument, print_json, print_table
 
 HELP = "list known models, their weights and licences"
 EXAMPLES = (
@@ -37,16 +36,16 @@ KINDS = {
     "weigher": "weigher: a weight for each term of a text",
     "llm": "llm: an answer about documents, as a prompt asks for it",
 }
-_HERE, _ON_HUB = "weights on this machine", "weights not on this machine"
-_NOWHERE = "no published weights: give a folder"
-_CONVERTED = "weights published in a form of their own: see irtoolkit models NAME"
+# Where the weights of a model are, in the order of the list.
+STATES = ("here", "hub", "convert", "none")
+_COLUMNS = ("model", "kind", "weights", "id", "licence")
 # Columns before a value.
 _INDENT = 16
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("[MODEL...]", "default: a list of all")
+    add("[MODEL...]", "models to describe; default: all are listed")
     add("--kind", "only models that make this of a text", choices=tuple(KINDS))
     add("--fetch NAME...", "get the weights of these models from the Hugging Face hub")
     add_format(parser)
@@ -77,23 +76,9 @@ def execute(args: argparse.Namespace) -> None:
     elif args.format == "text" and args.model:
         _print_all(facts)
     elif args.format == "text":
-        _print_groups(facts)
+        _print_kinds(_rows(facts))
     else:
-        print(_table(facts).render(args.format))
-
-
-def _table(facts: Mapping[str, Any]) -> TextTable:
-    rows = [
-        (
-            name,
-            entry["kind"],
-            "missing" if entry["missing"] else "here",
-            entry.get("id", ""),
-            entry["licence"],
-        )
-        for name, entry in facts.items()
-    ]
-    return TextTable(("model", "kind", "weights", "id", "licence"), rows)
+        print_table(args.format, TextTable(_COLUMNS, _rows(facts)))
 
 
 def _may_be_model(name: str) -> bool:
@@ -189,43 +174,39 @@ def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
                 print(" " * _INDENT + line)
 
 
-def _print_groups(facts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Prints the list for a terminal, by kind, with installed models first."""
+def _rows(facts: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str, str, str]]:
+    """Returns the rows of the list, by kind, models whose weights are here first."""
     from irtoolkit.datasets.benchmark import NOT_STATED
 
-    width = terminal_width()
-    name_width = max(map(len, facts), default=0)
-    id_width = max((len(entry["id"]) for entry in facts.values()), default=0)
-    for kind, title in KINDS.items():
-        states: dict[str, list[str]] = {}
-        for name, entry in facts.items():
-            if entry["kind"] == kind:
-                states.setdefault(_state(entry), []).append(name)
-        if not states:
-            continue
-        print(title)
-        for state in (_HERE, _ON_HUB):
-            if state in states:
-                print(f"  {state}")
-            for name in states.get(state, ()):
-                entry = facts[name]
-                licence = "" if entry["licence"] == NOT_STATED else entry["licence"]
-                cells = pad(name, name_width), pad(entry["id"], id_width), licence
-                print(shorten(f"    {'  '.join(cells)}".rstrip(), width, name_width + 6))
-        for state in (_CONVERTED, _NOWHERE):
-            if state in states:
-                print(f"  {state}")
-                for line in wrap(", ".join(states[state]), width - 4, cut=False):
-                    print(f"    {line}")
-        print()
-    if find_spec("sentence_transformers") is None:
-        print(needs_extra("sentence-transformers", "neural"))
-    print("irtoolkit models NAME says where a model comes from and how to get its weights.")
+    rows = [
+        (
+            name,
+            entry["kind"],
+            _state(entry),
+            "" if entry["id"] == name else entry["id"],
+            "" if entry["licence"] == NOT_STATED else entry["licence"],
+        )
+        for name, entry in facts.items()
+    ]
+    kinds = list(KINDS)
+    return sorted(rows, key=lambda row: (kinds.index(row[1]), STATES.index(row[2])))
 
 
 def _state(entry: Mapping[str, Any]) -> str:
     if entry["missing"] is None:
-        return _HERE
+        return "here"
     if entry["converted"]:
-        return _CONVERTED
-    return _NOWHERE if entry["unpublished"] else _ON_HUB
+        return "convert"
+    return "none" if entry["unpublished"] else "hub"
+
+
+def _print_kinds(rows: Sequence[tuple[str, str, str, str, str]]) -> None:
+    """Prints a table for each kind of models."""
+    for kind, title in KINDS.items():
+        members = [(name, *others) for name, of_kind, *others in rows if of_kind == kind]
+        if members:
+            print(f"{TextTable(('model', *_COLUMNS[2:]), members, title)}\n")
+    if find_spec("sentence_transformers") is None:
+        print(needs_extra("sentence-transformers", "neural"))
+    print("Weights are here, on the hub, to be converted, or not published (none).")
+    print("irtoolkit models NAME says where a model comes from and how to get its weights.")

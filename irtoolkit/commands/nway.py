@@ -17,8 +17,8 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
-from irtoolkit.commands import note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.plurals import number_of
+from irtoolkit.commands import argument, note
 
 HELP = "pick the gold document and negatives for an N-way task"
 EXAMPLES = (
@@ -30,7 +30,7 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("DATASET")
+    add("DATASET", "the task, by the name it gets")
     add("[RUN]", "run to take the others from; default: random ones")
     add(
         "--only BREAKDOWN=PART",
@@ -69,4 +69,4 @@ def execute(args: argparse.Namespace) -> None:
         picked = sample_queries(picked, args.queries, args.seed)
         record |= {"queries": args.queries, "seed": args.seed}
     path = write_nway(args.dataset, picked, record)
-    note(f"{args.dataset}: candidates of {len(picked)} queries saved in {path}")
+    note(f"{args.dataset}: candidates of {number_of(len(picked), 'queries')} saved in {path}")

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TextTable
-from irtoolkit.commands import add_format, note, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import add_format, argument, note, print_table
 
 if TYPE_CHECKING:
     from irtoolkit.base.tables import TableCell
@@ -33,7 +32,7 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("DATASET...", dest="datasets")
+    add("DATASET...", "datasets with judgments", dest="datasets")
     add("--words", "whose tokens and stop words", choices=("nltk", "sklearn"), default="nltk")
     add("--fold-case", "take words in upper and lower case for the same")
     add("--rel REL", "lowest relevant grade", type=int, default=1)
@@ -70,20 +69,15 @@ def _print(args: argparse.Namespace, overlaps: Mapping[str, QueryOverlap]) -> No
     from dataclasses import asdict
 
     printed = _printed() if args.words == "nltk" else {}
-    if args.format == "json":
-        print_json(
-            {
-                name: {**asdict(overlap), "paper": printed.get(name)}
-                for name, overlap in overlaps.items()
-            }
-        )
-        return
+    records = {
+        name: {**asdict(overlap), "paper": printed.get(name)} for name, overlap in overlaps.items()
+    }
     headers = ["dataset", "queries", "pairs", "overlap", "by query"]
     rows = [[name, *_cells(overlap)] for name, overlap in overlaps.items()]
     if printed.keys() & overlaps.keys():
         headers.append("paper")
         rows = [[*row, printed.get(str(row[0]))] for row in rows]
-    print(TextTable(headers, rows, places=2).render(args.format))
+    print_table(args.format, TextTable(headers, rows, places=2), records)
 
 
 def _cells(overlap: QueryOverlap) -> list[TableCell]:

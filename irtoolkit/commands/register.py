@@ -22,12 +22,11 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.tables import TextTable
-from irtoolkit.commands import add_format, note, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.tables import TableCell, TextTable
+from irtoolkit.commands import add_format, argument, note, print_table
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.local.registering import Registration
@@ -53,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--qrels FILE", "file of judgments, or none")
     add("--pools FILE", "file of each topic's candidates: top_ranked, a run, or none")
     add("--lang CODE", "language of documents and topics, such as en")
-    add("--sentences N", "of a passage of a book; default: 3", least=1)
+    add("--sentences N", "sentences of a passage of a book; default: 3", least=1)
     add("--lenient", "accept judgments of documents that are not in the collection")
     add("--replace", "register the changed files of NAME again, or those of FOLDER in their place")
     add("--remove NAME", "unregister a collection; its files stay")
@@ -134,7 +133,7 @@ def _list(form: str) -> None:
     from irtoolkit.datasets.local.collection import LocalCollection
     from irtoolkit.datasets.local.registry import read_registry
 
-    records: list[dict[str, Any]] = []
+    rows: list[list[TableCell]] = []
     for name, entry in read_registry().items():
         parts = entry.parts()
         try:
@@ -142,21 +141,9 @@ def _list(form: str) -> None:
             problem = None
         except InputError as error:
             problem = str(error)
-        records.append(
-            {
-                "id": name,
-                **{role: parts[role].count if role in parts else None for role in _COUNTED},
-                "lang": entry.lang,
-                "folder": str(entry.folder),
-                "problem": problem,
-            }
-        )
-    if form == "json":
-        print_json(records)
-        return
-    headers = ["id", *_COUNTED, "lang", "folder", "problem"]
-    rows = [[record[key] for key in headers] for record in records]
-    print(TextTable(headers, rows).render(form))
+        counts = [parts[role].count if role in parts else None for role in _COUNTED]
+        rows.append([name, *counts, entry.lang, str(entry.folder), problem])
+    print_table(form, TextTable(_HEADERS, rows))
 
 
 _STATES = {
@@ -165,3 +152,4 @@ _STATES = {
     "unchanged": "was already registered and is unchanged",
 }
 _COUNTED = ("docs", "topics", "qrels", "pools")
+_HEADERS = ("id", *_COUNTED, "lang", "folder", "problem")

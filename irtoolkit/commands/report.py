@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.paths import is_url, on_disk, shown
-from irtoolkit.commands import add_measures, note, output_file, output_folder
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import add_measures, argument, note, output_file, output_folder
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 
 if TYPE_CHECKING:
@@ -82,14 +81,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _add_tests(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("--baseline RUN", "test against this run only")
+    add("--baseline RUN", "the run that others are tested against; default: all pairs are tested")
     add(
         "--test",
-        "default: student, the paired t-test; a measure that it does not compare is not tested",
+        "paired test; default: student, a t-test; a measure that it does not compare is not tested",
         choices=("student", "fisher", "wilcoxon"),
         default="student",
     )
-    add("--correction", choices=("holm", "bonferroni", "none"), default="holm")
+    add(
+        "--correction",
+        "for the number of comparisons",
+        choices=("holm", "bonferroni", "none"),
+        default="holm",
+    )
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:

@@ -17,9 +17,18 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import shown
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.tables import TextTable
-from irtoolkit.commands import add_format, add_hidden, note, output_folder, parse_pairs, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import (
+    add_format,
+    add_hidden,
+    argument,
+    note,
+    output_folder,
+    parse_pairs,
+    print_json,
+    print_table,
+)
 from irtoolkit.commands._engines import add_engine
 
 if TYPE_CHECKING:
@@ -40,7 +49,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
     add("[EXPERIMENT]", "a table; --list lists them")
-    add("--systems S...", "default: all rows")
+    add("--systems S...", "rows to run; default: all")
     add("--weights MODEL=PATH...", "a folder or hub id to take in place of a model's weights")
     add(
         "-o, --output FOLDER",
@@ -90,7 +99,7 @@ def execute(args: argparse.Namespace) -> None:
         _print_figures(survey(table, systems=systems), args.format)
         return
     # Said before the imports that take a second.
-    note(f"{table.name}: {len(chosen)} rows, runs in {shown(args.out)}")
+    note(f"{table.name}: {number_of(len(chosen), 'rows')}, runs in {shown(args.out)}")
     from irtoolkit.papers.data import find_data
     from irtoolkit.papers.reproduce import reproduce
 
@@ -153,10 +162,8 @@ def _list_rows(table: Table, systems: list[str], form: str) -> None:
 
     from irtoolkit.papers.listing import listing, row_states
 
-    if form == "json":
-        print_json([asdict(row) for row in row_states(table, systems)])
-    else:
-        print(listing(table, systems).render(form))
+    records = [asdict(row) for row in row_states(table, systems)]
+    print_table(form, listing(table, systems), records)
 
 
 def _list_missing(table: Table, systems: list[str], form: str) -> None:
@@ -168,14 +175,11 @@ def _list_missing(table: Table, systems: list[str], form: str) -> None:
     for line in absent:
         note(f"no data: {line}")
     result = survey(table, systems=systems)
-    listed = missing_table(result)
-    if form == "json":
-        print_json([dict(zip(listed.headers, row, strict=True)) for row in listed.rows])
-    elif form == "text":
+    if form == "text":
         summary = "Every row can run here" + (", once the data are here." if absent else ".")
         print("\n".join(missing_lines(result) or [summary]))
     else:
-        print(listed.render(form))
+        print_table(form, missing_table(result))
 
 
 def _print_figures(result: TableResult, form: str) -> None:

@@ -16,11 +16,11 @@ from irtoolkit.commands import (
     add_output,
     add_run_form,
     add_settings,
+    argument,
     note,
     parse_pairs,
     written,
 )
-from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._datasets import add_ranked, note_order, ranked_dataset
 from irtoolkit.commands._engines import add_engine
 
@@ -38,9 +38,9 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("DATASET")
+    add("DATASET", "a dataset, a file or folder of documents, or an index")
     add("RUN", "TREC text or Parquet")
-    add("SYSTEM")
+    add("SYSTEM", "what ranks again")
     add_output(parser)
     add_run_form(parser)
     add("--depth, --hits N", "documents ranked again", least=1, default=100)

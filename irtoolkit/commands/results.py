@@ -15,8 +15,7 @@ from pathlib import Path
 
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.paths import shown
-from irtoolkit.commands import local_folder
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument, local_folder
 
 HELP = "write pages of measured and reported figures"
 EXAMPLES = ("irtoolkit results csfcube.json relic.json -o pages",)

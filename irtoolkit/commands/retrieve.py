@@ -44,11 +44,11 @@ from irtoolkit.commands import (
     add_output,
     add_run_form,
     add_settings,
+    argument,
     note,
     parse_pairs,
     written,
 )
-from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._datasets import add_ranked, ranked_dataset, swap_dataset_and_system
 from irtoolkit.commands._engines import add_engine
 
@@ -71,8 +71,8 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("[DATASET]", "or the folder of an index")
-    add("[SYSTEM]", "default: what an index was built for")
+    add("[DATASET]", "a dataset, a file or folder of documents, or an index")
+    add("[SYSTEM]", "what ranks; default: what an index was built for")
     add_output(parser)
     add_run_form(parser)
     add("--depth, --hits N", "rows per query; default: all of a pool, 1,000 of a corpus", least=1)

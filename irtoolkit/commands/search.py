@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -27,10 +26,10 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import is_url
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.tables import DEFAULT_WIDTH, terminal_width
 from irtoolkit.base.textwidth import printable, wrap
-from irtoolkit.commands import add_settings, note, parse_pairs, print_json
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import add_settings, argument, note, parse_pairs, print_json
 from irtoolkit.commands._engines import add_engine
 
 if TYPE_CHECKING:
@@ -47,27 +46,27 @@ EXAMPLES = (
     'irtoolkit search csfcube/sample "parsing of questions" --system bm25 --format json',
 )
 _BOLD, _PLAIN = "\033[1m", "\033[0m"
-# Characters without meaning that mark where a match begins and ends until lines are made.
-_BEGIN, _END = "\ue000", "\ue001"
+# Characters without width that mark where a match begins and ends until lines are made.
+_BEGIN, _END = "\ufff9", "\ufffb"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("INDEX")
+    add("INDEX", "an index, a dataset, a file of documents, or a book")
     add("[TEXT...]", "after more books, if there are some; default: read from the terminal")
-    add("-k, --hits N", least=1, default=10)
+    add("-k, --hits N", "hits to print", least=1, default=10)
     add(
         "--system SYSTEM",
-        "default: what a folder was built for; bm25 for a dataset; for a book the best, both or words",
+        "what ranks; default: what a folder was built for; bm25 for a dataset; for a book the best, both or words",
     )
     add(
         "--sentences N",
-        "of a passage of a book; default: 8; 3 with a retriever such as bm25; of registered books, theirs",
+        "sentences of a passage of a book; default: 8; 3 with a retriever such as bm25; of registered books, theirs",
         least=1,
     )
     add(
         "--format",
-        "default: text; json of several queries is one line for each",
+        "form of the output; default: text; json of several queries is one line for each",
         choices=("text", "json"),
         default="text",
     )
@@ -85,7 +84,10 @@ def execute(args: argparse.Namespace) -> None:
         return
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     if interactive:
-        print(f"{len(index):,} documents; an empty line or Ctrl-D ends", file=sys.stderr)
+        print(
+            f"{number_of(len(index), 'documents', ',')}; an empty line or Ctrl-D ends",
+            file=sys.stderr,
+        )
     blank: list[int] = []
     is_searched = interactive
     for number in count(1):
@@ -123,12 +125,8 @@ def _check_not_stdin() -> None:
 
 def _skipped(blank: Sequence[int]) -> str:
     """Returns the note on lines without a query."""
-    if len(blank) == 1:
-        return f"note: line {blank[0]} of the input is empty and has no result"
-    return (
-        f"note: {len(blank):,} lines of the input are empty and have no result,"
-        f" the first is line {blank[0]}"
-    )
+    lines = number_of(len(blank), "empty lines", ",")
+    return f"note: {lines} of the input without a result, the first is line {blank[0]}"
 
 
 def _divided(words: Sequence[str]) -> tuple[list[str], str | None]:
@@ -259,32 +257,20 @@ def _passage(hit: Hit, most: int) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _marked(text: str, matches: Sequence[tuple[int, int]], width: int) -> Iterator[str]:
-    """Yields the lines of a text with marks around matches.
-
-    A match that is broken is marked on each.
-    """
-    position = 0
-    for line in wrap(text, width):
-        rendered = ""
-        # Words are as in the text, and only white space between them may differ.
-        for word in re.split("( +)", line):
-            if not word or word.isspace():
-                rendered += word
-                continue
-            begin = text.index(word, position)
-            position = begin + len(word)
-            rendered += _with_marks(word, begin, matches)
-        yield rendered
+    """Yields the lines of a text with marks around matches; one that is broken is marked on each."""
+    is_open = False
+    for line in wrap(_with_marks(text, matches), width):
+        line = f"{_BEGIN if is_open else ''}{line}"
+        is_open = line.rfind(_BEGIN) > line.rfind(_END)
+        yield f"{line}{_END if is_open else ''}"
 
 
-def _with_marks(word: str, begin: int, matches: Sequence[tuple[int, int]]) -> str:
-    """Returns a word of a text, which begins at `begin`, with its matching parts marked."""
-    parts, position, end = [], begin, begin + len(word)
+def _with_marks(text: str, matches: Sequence[tuple[int, int]]) -> str:
+    """Returns a text with marks around its matches, which may overlap as pairs of Chinese characters do."""
+    parts, position = [], 0
     for first, last in matches:
-        # Pairs of Chinese characters overlap.
-        first, last = max(first, position), min(last, end)
+        first = max(first, position)
         if first < last:
-            marked = word[first - begin : last - begin]
-            parts += [word[position - begin : first - begin], _BEGIN, marked, _END]
+            parts += [text[position:first], _BEGIN, text[first:last], _END]
             position = last
-    return "".join([*parts, word[position - begin :]])
+    return "".join([*parts, text[position:]])

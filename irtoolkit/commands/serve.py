@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.targets import check_target_name
-from irtoolkit.commands import note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument, note
 from irtoolkit.commands._serving import add_address, check_no_token
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ LOCK = ".server.lock"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("[WHAT...]")
+    add("[WHAT...]", "books, folders of books, or datasets")
     add("--folder FOLDER", "where books and judgments are kept", default=FOLDER)
     add_address(parser, PORT)
     add("--public", "no token; nothing can be added, removed or judged")

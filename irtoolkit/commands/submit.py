@@ -19,8 +19,8 @@ from functools import partial
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, check_writable
 from irtoolkit.base.paths import shown
-from irtoolkit.commands import note, output_place, size_of
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.plurals import number_of
+from irtoolkit.commands import argument, note, output_place, size_of
 
 HELP = "write a run in the form of a leaderboard"
 EXAMPLES = (
@@ -33,10 +33,14 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("DATASET")
+    add("DATASET", "the dataset that the run is for")
     add("RUN...", "a run, or ranked pools of CSFCube (.json)", dest="runs")
     add("-o, --output FILE", "a file, or a folder for csfcube", required=True, type=output_place)
-    add("--form", "default: the dataset's own, or trec", choices=("relic", "csfcube", "trec"))
+    add(
+        "--form",
+        "form of the file; default: the dataset's own, or trec",
+        choices=("relic", "csfcube", "trec"),
+    )
     add("--tag T", "run tag; default: the run's own")
     add(
         "--metadata",
@@ -78,7 +82,7 @@ def _relic(args: argparse.Namespace) -> None:
     with atomic_text(args.output) as out:
         json.dump(answers, out)
         out.write("\n")
-    note(f"{args.output}: {len(answers)} quotes")
+    note(f"{args.output}: {number_of(len(answers), 'quotes')}")
 
 
 def _to_pools(args: argparse.Namespace) -> None:

@@ -42,6 +42,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch
 from irtoolkit.base.tables import TextTable
 from irtoolkit.commands import (
+    argument,
     local_folder,
     note,
     output_file,
@@ -49,7 +50,6 @@ from irtoolkit.commands import (
     print_json,
     size_of,
 )
-from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._train_search import add_search, search_settings
 
@@ -66,7 +66,7 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("[RECIPE]")
+    add("[RECIPE]", "a name from --list, or a .toml file")
     add("[DATASET...]", "datasets to train on; default: the recipe's", dest="datasets")
     add(
         "-o, --output FOLDER",
@@ -99,7 +99,7 @@ def _add_folds(parser: argparse.ArgumentParser) -> None:
         "write the run here; the models go to fold-1, fold-2 ... in the folder of -o",
         type=output_file,
     )
-    add("--folds K", "default: the dataset's own, or 5", least=2)
+    add("--folds K", "number of folds; default: the dataset's own, or 5", least=2)
 
 
 def execute(args: argparse.Namespace) -> None:

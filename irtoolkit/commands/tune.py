@@ -30,13 +30,13 @@ from irtoolkit.commands import (
     add_measures,
     add_output,
     add_settings,
+    argument,
     measures_of,
     note,
     parse_pairs,
     print_json,
     shown,
 )
-from irtoolkit.commands._arguments import argument
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._tune_fusion import add_fusion, check_arguments, tune_fusions
 
@@ -55,8 +55,8 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
-    add("DATASET")
-    add("[SYSTEM]")
+    add("DATASET", "a dataset with judgments")
+    add("[SYSTEM]", "what is tuned, unless it is a fusion of --runs")
     add("--grid KEY=VALUES...", "settings with their values")
     add(
         "--folds K",
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--seed N", "of the folds, and of training; default: 0", least=0)
     add_fusion(parser)
     add_measures(parser)
-    add("--depth, --hits N", "default: 1000; of fused runs: all", least=1)
+    add("--depth, --hits N", "rows per query; default: 1000; of fused runs: all", least=1)
     add_output(
         parser, "keep the points here, as JSON; with --runs: the held-out run", required=False
     )

@@ -19,11 +19,11 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import is_word
 from irtoolkit.base.parquet import read_columns
-from irtoolkit.base.plain_pickle import read_plain_pickle
 from irtoolkit.base.records import GradedQrel, whole
 from irtoolkit.datasets.cache import CacheWriter, Schemas, Tables, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.local.judgments import QREL_FORMATS
+from irtoolkit.datasets.plain_pickle import read_plain_pickle
 from irtoolkit.datasets.strictjson import read_jsonl
 
 # The tasks, and their repositories on the Hub, which have the test split.

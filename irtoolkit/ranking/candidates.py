@@ -82,7 +82,7 @@ def corpus_line(count: int, depth: int | None) -> str:
         depth: rows kept for each query; None keeps all.
     """
     cut = f", ranked to depth {depth:,}" if depth and depth < count else ""
-    return f"candidates: the corpus, {count:,} documents{cut}"
+    return f"candidates: the corpus, {number_of(count, 'documents', ',')}{cut}"
 
 
 def unmatched_line(run: Run, ties: str) -> str | None:

@@ -15,6 +15,7 @@ from irtoolkit.base.arguments import check_type, shown_value
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, id_array
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.plurals import number_of
 from irtoolkit.ranking.condorcet import condorcet_order
 from irtoolkit.ranking.normalisation import Normalise, check_normalisation, normalised
 from irtoolkit.runs import Run
@@ -264,7 +265,9 @@ def finite_weights(values: Any) -> tuple[float, ...]:
 def check_weights(weights: Sequence[float], count: int) -> None:
     """Raises InputError unless there is one weight for each run."""
     if len(weights) != count:
-        raise InputError(f"{len(weights)} weights for {count} runs", remedy="give one for each run")
+        raise InputError(
+            f"{number_of(len(weights), 'weights')} for {count} runs", remedy="give one for each run"
+        )
 
 
 def method_named(name: str, settings: Mapping[str, Any]) -> Method:

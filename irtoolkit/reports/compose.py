@@ -13,6 +13,7 @@ from irtoolkit.base.arguments import check_fields
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.progress import tqdm
 from irtoolkit.measures.traits import traits
 from irtoolkit.reports.content import BreakdownPart, ReportContent, ReportedSystem
@@ -69,7 +70,7 @@ class ReportOptions:
         check_test(self.test, self.correction)
         check_names(self.names)
         if len(self.pair) not in (0, 2):
-            raise InputError(f"{len(self.pair)} systems in a pair", remedy="name two")
+            raise InputError(f"{number_of(len(self.pair), 'systems')} in a pair", remedy="name two")
         if self.rel is not None and self.rel < 1:  # documents that are judged irrelevant have 0
             raise InputError(f"rel {self.rel} is not at least 1")
         if self.texts is not None and self.texts < 0:
@@ -139,7 +140,8 @@ def _names(scores: Scores, names: Sequence[str]) -> dict[str, str]:
     if names:
         if len(names) != len(keys):
             raise InputError(
-                f"{len(names)} names for {len(keys)} runs", remedy="give one for each run"
+                f"{number_of(len(names), 'names')} for {number_of(len(keys), 'runs')}",
+                remedy="give one for each run",
             )
         if len(set(names)) != len(names):
             raise InputError("two systems have the same name")

@@ -13,6 +13,7 @@ import numpy as np
 
 from irtoolkit.base.errors import needs_extra
 from irtoolkit.base.files import StrPath, atomic_path
+from irtoolkit.base.plurals import number_of
 from irtoolkit.reports.content import BreakdownPart, ReportContent
 from irtoolkit.reports.first_relevant import described
 from irtoolkit.reports.palette import LIGHT
@@ -131,7 +132,9 @@ def _differences(axes: Axes, report: ReportContent) -> None:
         f"; each column shows the largest difference of {per_bar:.0f}" if per_bar > 1.5 else ""
     )
     axes.set_xlabel(
-        f"{len(finite):,} queries, sorted" + grouped + _left_out(len(gains) - len(finite))
+        f"{number_of(len(finite), 'queries', ',')}, sorted"
+        + grouped
+        + _left_out(len(gains) - len(finite))
     )
     sign = "lower is better" if report.column(report.chart).lower else None
     axes.set_ylabel(f"gain in {report.chart}" + (f" ({sign})" if sign else ""))

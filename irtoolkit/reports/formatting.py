@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from irtoolkit.base.plurals import number_of
 from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.pairs import ALPHA, MeasureColumn
 from irtoolkit.scoring.significance import caution_on_few
@@ -63,7 +64,7 @@ def how_tested(report: ReportContent) -> str:
     over = "" if report.correction == "none" else f" over {family}"
     return (
         f"A letter beside a figure names a system that this one is significantly better than"
-        f" (two-sided {TESTS[report.test]} over {len(report.query_ids):,} queries, {corrected}"
+        f" (two-sided {TESTS[report.test]} over {number_of(len(report.query_ids), 'queries', ',')}, {corrected}"
         f"{over}, p < {ALPHA})."
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from irtoolkit.base.plurals import number_of
 from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.drawing import MOST_PARTS, parts_chart, rank_curves, swatch
 from irtoolkit.reports.elements import chooser, legend, scroll
@@ -52,9 +53,9 @@ def ranks_section(report: ReportContent) -> str:
     if not ranks.asked:
         return f"<p>No query has a document of grade {ranks.rel} or more.</p>"
     kind = described(ranks.rel)
-    sentences = [f"Ranks of the first {kind} of {ranks.asked:,} queries."]
+    sentences = [f"Ranks of the first {kind} of {number_of(ranks.asked, 'queries', ',')}."]
     if ranks.lacking:
-        sentences.append(f"{ranks.lacking:,} queries have none and are left out.")
+        sentences.append(f"Left out: {number_of(ranks.lacking, 'queries', ',')} without one.")
     exact = [n for i, n in enumerate(names) if ranks.exact[i] and not ranks.unknown(i)]
     if exact:
         sentences.append(f"Exact over all candidates for {', '.join(exact)}.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.retrievers.hits import MatchedPlaces, SearchResult
 from irtoolkit.runs import Run
 
@@ -58,7 +59,7 @@ class Index(ABC):
         return ()
 
     def __repr__(self) -> str:
-        return f"Index({self.name!r}, {self.searched_by!r}, {len(self)} documents)"
+        return f"Index({self.name!r}, {self.searched_by!r}, {number_of(len(self), 'documents')})"
 
     def search(self, query: str, k: int = 10) -> SearchResult:
         """The best documents for a query; those that share no term with it are left out where

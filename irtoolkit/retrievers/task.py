@@ -195,7 +195,12 @@ def load_task(
     dataset = Dataset.of(data)
     for kind in ("queries", "docs"):
         if not dataset.has(kind):
-            raise InputError(f"dataset {dataset.id} has no {kind}, so there is nothing to rank")
+            raise InputError(
+                f"dataset {dataset.id} has no {kind}, so there is nothing to rank",
+                remedy="give some, as in ir.load(DOCUMENTS, queries=...), or with --topics FILE"
+                if kind == "queries"
+                else None,
+            )
     queries = dataset.queries()
     query_ids = _distinct([record.query_id for record in queries], dataset.id)
     doc_ids, pools = _candidates(dataset, list(query_ids))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.frames import columns_of, frame_columns, is_frame
+from irtoolkit.base.plurals import number_of
 
 Triple = tuple[str, str, Any]
 
@@ -182,7 +183,7 @@ def _row(row: Any, number: int, kind: RowKind) -> Triple:
         _fail(f"row {number} is {_article(type(row).__name__)}", kind)
     values = tuple(row)
     if len(values) != 3:
-        _fail(f"row {number} has {len(values)} values, not 3", kind)
+        _fail(f"row {number} has {number_of(len(values), 'values')}, not 3", kind)
     return _named(values, number, kind)
 
 

@@ -17,6 +17,7 @@ from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import Ids, Ints, Singles, encode, first_twin, is_word, offsets_of
 from irtoolkit.base.markup import html_table
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.records import ScoredDoc
 from irtoolkit.runs import objects, order, parquet, storage, trec
 from irtoolkit.runs.columns import Ranks, RunColumns
@@ -228,12 +229,12 @@ class Run:
         return isinstance(other, Run) and self.as_dict() == other.as_dict()
 
     def __repr__(self) -> str:
-        return f"Run({self.tag!r}, {len(self.query_ids)} queries, {len(self)} rows)"
+        return f"Run({self.tag!r}, {number_of(len(self.query_ids), 'queries')}, {number_of(len(self), 'rows')})"
 
     def _repr_html_(self) -> str:
         """Returns the run for a notebook: its size, and the first rows of its first query."""
         queries, depth = len(self.query_ids), int(np.diff(self.offsets).max(initial=0))
-        caption = f"Run {self.tag}: {queries:,} queries, {len(self):,} rows, depth {depth:,}"
+        caption = f"Run {self.tag}: {number_of(queries, 'queries', ',')}, {number_of(len(self), 'rows', ',')}, depth {depth:,}"
         rows = [
             # Steps this small only separate equal scores.
             (row.query_id, rank, row.doc_id, row.score if abs(row.score) >= _TINY else 0.0)

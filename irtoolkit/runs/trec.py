@@ -15,6 +15,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, local, read_lines
 from irtoolkit.base.ids import SPACE, UNFIT, Floats, Ids, Ints, Singles, encode
+from irtoolkit.base.plurals import number_of
 from irtoolkit.runs.columns import (
     QREL_FIELDS,
     RUN_FIELDS,
@@ -124,8 +125,10 @@ def _fields(
         elif _is_comment(fields, names):
             problem, remedy = "a comment", _COMMENT_REMEDY
         elif len(fields) != len(names):
-            problem = f"{len(fields)} fields instead of {len(names)}"
+            problem = f"{number_of(len(fields), 'fields')} instead of {len(names)}"
             remedy = f"a line is: {' '.join(names)}"
+            if names is RUN_FIELDS and len(fields) == len(QREL_FIELDS):
+                remedy += "; judgments have lines like this one, and are no run"
             if len(fields) > len(names) and names is RUN_FIELDS:
                 remedy += "; ids and tags are one word, and trec_eval ignores what follows them"
         else:

@@ -14,7 +14,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
-from irtoolkit.base.plurals import number_of
+from irtoolkit.base.plurals import be, number_of
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring import agreement
 
@@ -228,6 +228,5 @@ def _of_two(names: str, first: Sequence[int], second: Sequence[int]) -> Agreemen
 def _named(pairs: Sequence[Pair]) -> str:
     """Returns the number of pairs, and the first one, in words."""
     query, doc = pairs[0]
-    verb = "is" if len(pairs) == 1 else "are"
     first = "it is" if len(pairs) == 1 else "the first is"
-    return f"{number_of(len(pairs), 'pairs', ',')} ({first} {query} {doc}) {verb}"
+    return f"{number_of(len(pairs), 'pairs', ',')} ({first} {query} {doc}) {be(len(pairs))}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from irtoolkit.base.ids import Ids, Ints
+from irtoolkit.base.plurals import be, number_of
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.scoring.check_file import RunFile
 
@@ -65,7 +66,7 @@ def check_missing_topics(file: RunFile, dataset: Dataset) -> None:
     if absent:
         file.report_line(
             int(file.columns.lines.max()),
-            f"{len(absent)} topics of {dataset.id} are missing, the first {absent[0]}",
+            f"{number_of(len(absent), 'topics')} of {dataset.id} {be(len(absent))} missing, the first {absent[0]}",
             "trec_eval counts a missing topic as zero",
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.tables import TextTable
 from irtoolkit.measures.traits import traits
 from irtoolkit.scoring.evaluation import Evaluation
@@ -227,6 +228,6 @@ def _check_finite(evaluations: Mapping[str, Evaluation], measure: str) -> None:
         unknown = int((~np.isfinite(evaluation.per_query(measure))).sum())
         if unknown:
             raise InputError(
-                f"{measure} of {name} is not finite for {unknown} queries",
+                f"{measure} of {name} is not finite for {number_of(unknown, 'queries')}",
                 remedy="the run is too shallow to tell: rank deeper",
             )

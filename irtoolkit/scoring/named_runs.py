@@ -11,6 +11,7 @@ from irtoolkit.base.arguments import check_type
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.frames import is_frame
 from irtoolkit.base.paths import same_place, shown
+from irtoolkit.base.plurals import number_of
 from irtoolkit.runs import Run
 from irtoolkit.scoring.run_notes import UNNAMED
 
@@ -34,7 +35,8 @@ def named_runs(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
     listed = _listed(runs)
     if len(names) not in (0, len(listed)):
         raise InputError(
-            f"{len(names)} names for {len(listed)} runs", remedy="one name for each run"
+            f"{number_of(len(names), 'names')} for {number_of(len(listed), 'runs')}",
+            remedy="one name for each run",
         )
     if not listed:
         raise InputError("no runs to score", remedy="give at least one")

@@ -87,7 +87,7 @@ class Note:
                 f" of irtoolkit retrieve have: {' and '.join(self.measures)} cannot be known"
             )
         return (
-            f"lists less than the pool for {len(self.queries)} queries, the first"
+            f"lists less than the pool for {number_of(len(self.queries), 'queries')}, the first"
             f" {self.queries[0]}: {' and '.join(self.measures)} take the listed documents for the"
             " whole pool, as the official scorer does, and are not comparable"
         )

@@ -14,6 +14,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.base.ids import encode
+from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.csfcube_records import FACETS
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
@@ -56,7 +57,7 @@ def ranked_pools(dataset_id: str, path: StrPath) -> dict[str, RankedPools]:
         if absent or not ranking:
             raise InputError(
                 f"query {query.query_id} lacks {len(absent)} of its"
-                f" {len(pools[query.query_id])} candidates",
+                f" {number_of(len(pools[query.query_id]), 'candidates')}",
                 file=path,
                 remedy=f"the scorer expects the whole pool: retrieve {dataset_id} without --depth",
             )

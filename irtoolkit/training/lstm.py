@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.base.plurals import number_of
 from irtoolkit.models.presets import Side
 from irtoolkit.training.recipes import Recipe
 
@@ -146,7 +147,7 @@ class _About:
         """Raises InputError if no text is one of the quotes."""
         if self.names and not self._used:
             raise InputError(
-                f"none of its {len(self.names)} quotes is among the training texts",
+                f"none of its {number_of(len(self.names), 'quotes')} is among the training texts",
                 file=self._path,
                 remedy="write the quotes as the documents have them",
             )

@@ -6,6 +6,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, offsets_of
+from irtoolkit.base.plurals import number_of
 from irtoolkit.training.exclusions import Exclusions
 from irtoolkit.training.ragged import Ragged, is_among
 from irtoolkit.training.recipes import Stage
@@ -70,7 +71,7 @@ def check_negatives(rows: TrainingSet, stage: Stage) -> None:
         if (short := np.flatnonzero(counts < stage.count)).size:
             row = int(short[0])
             raise InputError(
-                f"only {counts[row]} of the first {stage.depth} documents of query"
+                f"only {counts[row]} of the first {number_of(stage.depth, 'documents')} of query"
                 f" {rows.query_names[row]} may be its negatives, and count={stage.count}",
                 file=stage.run,
                 remedy="lower count, or give a deeper run and raise depth",
@@ -95,7 +96,7 @@ def random_generator(*numbers: int) -> np.random.Generator:
 
 def _too_few(rows: TrainingSet, row: int, available: int, count: int) -> InputError:
     return InputError(
-        f"{rows.name(row)} of {rows.what} has {available} candidates that may be negatives, and"
+        f"{rows.name(row)} of {rows.what} has {number_of(available, 'candidates')} that may be negatives, and"
         f" count={count}",
         remedy="lower count",
     )

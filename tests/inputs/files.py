@@ -42,7 +42,7 @@ BAD_RUNS: dict[str, tuple[bytes, str]] = {
     "five fields": (b"q1 Q0 d1 1 2.0\n", "5 fields instead of 6"),
     "seven fields": (b"q1 Q0 d1 1 2.0 my tag\n", "7 fields instead of 6"),
     "a tag of two words later on": (RUN + b"q3 Q0 d1 1 2.0 my tag\n", ":4"),
-    "commas": (b"q1,Q0,d1,1,2.0,t\n", "1 fields"),
+    "commas": (b"q1,Q0,d1,1,2.0,t\n", "1 field"),
     "a score that is a word": (b"q1 Q0 d1 1 high t\n", "score 'high'"),
     "nan": (b"q1 Q0 d1 1 nan t\n", "score 'nan'"),
     "inf": (b"q1 Q0 d1 1 inf t\n", "score 'inf'"),

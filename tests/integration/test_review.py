@@ -28,7 +28,7 @@ def test_ranks_below_a_run_cannot_be_compared() -> None:
     judged = Qrels.of({"q1": {"a": 1}, "q2": {"a": 1}})
     deep = evaluate(Run.of({"q1": {"a": 1.0}, "q2": {"a": 1.0}}), judged, measures)
     cut = evaluate(Run.of({"q1": {"b": 1.0}, "q2": {"a": 1.0}}), judged, measures)
-    with pytest.raises(InputError, match="Rank of cut is not finite for 1 queries"):
+    with pytest.raises(InputError, match="Rank of cut is not finite for 1 query"):
         compare({"deep": deep, "cut": cut}, "Rank", baseline="deep")
 
 

@@ -36,7 +36,7 @@ BUILT_IN = {"eval", "exec", "compile", "__import__"}
 
 # (Module, function of the package) that may all the same, and why.
 ALLOWED = {
-    ("base/plain_pickle.py", "_Reader"): "a reader that refuses everything but plain data",
+    ("datasets/plain_pickle.py", "_Reader"): "a reader that refuses everything but plain data",
     ("base/yamls.py", "load_yaml"): "yaml's safe loader, which also counts what merge keys bring",
     ("engines/work.py", "unpack"): "work that a command sends its workers",
     ("engines/work.py", "_portable"): "an error, pickled in the same line to see whether it can be",

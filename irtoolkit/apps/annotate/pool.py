@@ -128,7 +128,7 @@ class Pool:
             "grades": f"with grades {of_it[1]}, not {self.grades}",
         }.get(
             difference,
-            f"of another pool: {number_of(len(of_it[2]), 'queries')} and {pairs:,} pairs, and these"
+            f"of another pool: {number_of(len(of_it[2]), 'queries')} and {number_of(pairs, 'pairs', ',')}, and these"
             f" are {number_of(len(self.documents), 'queries')} and {len(self):,}",
         )
         raise InputError(

@@ -10,6 +10,7 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import local
 from irtoolkit.base.paths import StrPath
+from irtoolkit.base.plurals import number_of
 from irtoolkit.building.csfcube.sheets import Labels, pool_problem
 from irtoolkit.building.csfcube.tsv import Pair, read_grades
 
@@ -82,7 +83,7 @@ def ratings_of(labels: Labels, pairs: Mapping[str, Sequence[Pair]]) -> Ratings:
         if len(names) != 2:
             who = f": {', '.join(names)}" if names else ""
             raise InputError(
-                f"query {query_id} is graded by {len(names)} annotators{who}",
+                f"query {query_id} is graded by {number_of(len(names), 'annotators')}{who}",
                 remedy="it must be graded by two",
             )
         for pair in query_pairs:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.building.egret.passages import Seen
 from irtoolkit.building.egret.pieces import Finder
 from irtoolkit.building.egret.sources import BOOKS, Source
@@ -107,7 +108,7 @@ class Plan:
         counts, chosen = self._read()
         if not counts.total():
             raise InputError(
-                f"no example in {len(sources)} files",
+                f"no example in {number_of(len(sources), 'files')}",
                 remedy='an example has "for example" or "e.g." in it',
             )
         if dev:

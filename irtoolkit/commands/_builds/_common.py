@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from irtoolkit.commands import local_folder, note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument, local_folder, note
 
 if TYPE_CHECKING:
     from irtoolkit.building.quality import Quality
@@ -49,7 +48,7 @@ def tell(notes: Iterable[str], continued: int, pieces: str, report: Quality | No
     for line in notes:
         note(line)
     if continued:
-        note(f"{continued} of {pieces} were done before")
+        note(f"done before: {continued} of {pieces}")
     if report is not None:
         print("\n".join(report.as_text(sample=False)))
 

@@ -17,8 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.plurals import number_of
-from irtoolkit.commands import note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.commands import argument, note
 from irtoolkit.commands._builds._common import add_output
 from irtoolkit.commands._engines import add_engine
 

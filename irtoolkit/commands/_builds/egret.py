@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from irtoolkit.commands import note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.plurals import number_of
+from irtoolkit.commands import argument, note
 from irtoolkit.commands._builds._common import add_output, add_replace, ids, tell
 from irtoolkit.commands._engines import add_engine
 
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         least=1,
         default=256,
     )
-    add("--tokenizer NAME", "default: words", default="whitespace")
+    add("--tokenizer NAME", "what splits texts into tokens; default: words", default="whitespace")
     add_replace(parser)
     add_engine(parser)
 
@@ -56,5 +56,5 @@ def execute(args: argparse.Namespace) -> None:
     built, report = build_egret(
         kind, getattr(args, kind), args.output, recipe, replace=args.replace
     )
-    tell(built.notes(), built.continued, f"{built.pieces} pieces", report)
-    note(f"{built.examples.total():,} examples: {ids(args.output, built.splits)}")
+    tell(built.notes(), built.continued, number_of(built.pieces, "pieces"), report)
+    note(f"{number_of(built.examples.total(), 'examples', ',')}: {ids(args.output, built.splits)}")

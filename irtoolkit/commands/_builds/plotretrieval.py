@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.commands import note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.plurals import number_of
+from irtoolkit.commands import argument, note
 from irtoolkit.commands._builds._common import (
     add_books_of_splits,
     add_output,
@@ -97,10 +97,10 @@ def execute(args: argparse.Namespace) -> None:
         checked=args.checked,
         replace=args.replace,
     )
-    tell(built.notes(), built.continued, f"{built.pieces} pieces", quality(built))
-    note(f"{len(built.pairs):,} pairs: {ids(args.output, built.splits)}")
+    tell(built.notes(), built.continued, number_of(built.pieces, "pieces"), quality(built))
+    note(f"{number_of(len(built.pairs), 'pairs', ',')}: {ids(args.output, built.splits)}")
     if args.checked is None:
-        note(f"{len(built.candidates):,} pairs to check: {args.output}/check.tsv")
+        note(f"{number_of(len(built.candidates), 'pairs', ',')} to check: {args.output}/check.tsv")
 
 
 def _recipe(args: argparse.Namespace) -> Any:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from irtoolkit.commands import note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.plurals import number_of
+from irtoolkit.commands import argument, note
 from irtoolkit.commands._builds._common import (
     add_output,
     add_replace,
@@ -88,8 +88,8 @@ def execute(args: argparse.Namespace) -> None:
         args.seed,
     )
     built = build_quoter(args.quotes, args.corpus, args.output, recipe, replace=args.replace)
-    tell(built.notes(), built.continued, f"{len(built.texts)} texts", quality(built))
+    tell(built.notes(), built.continued, number_of(len(built.texts), "texts"), quality(built))
     splits = [split for split, pairs in built.splits.items() if pairs]
     note(
-        f"{len(built.pairs):,} contexts of {len({p.quote for p in built.pairs}):,} quotes: {ids(args.output, splits)}"
+        f"{number_of(len(built.pairs), 'contexts', ',')} of {number_of(len({p.quote for p in built.pairs}), 'quotes', ',')}: {ids(args.output, splits)}"
     )

@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from irtoolkit.commands import note
-from irtoolkit.commands._arguments import argument
+from irtoolkit.base.plurals import number_of
+from irtoolkit.commands import argument, note
 from irtoolkit.commands._builds._common import (
     add_books_of_splits,
     add_output,
@@ -78,5 +78,5 @@ def execute(args: argparse.Namespace) -> None:
     matching = Matching(args.ratio, args.run, args.words, args.unmarked, args.longest)
     recipe = Recipe(matching, args.clauses, tuple(args.val), tuple(args.test), args.hide_test)
     built = build_relic(args.books, args.criticism, args.output, recipe, replace=args.replace)
-    tell(built.notes(), built.continued, f"{len(built.articles)} works", built.report)
-    note(f"{len(built.windows):,} windows: {ids(args.output, built.splits)}")
+    tell(built.notes(), built.continued, number_of(len(built.articles), "works"), built.report)
+    note(f"{number_of(len(built.windows), 'windows', ',')}: {ids(args.output, built.splits)}")

@@ -181,7 +181,7 @@ def test_queries_from_standard_input(form: str) -> None:
         input="whale\n\nboat\nzebra\n", capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "PYTHONUTF8": "1"},
     )  # fmt: skip
-    assert done.stderr == "note: line 2 of the input is empty and has no result\n"
+    assert done.stderr == "note: 1 empty line of the input without a result, the first is line 2\n"
     if form == "json":
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         assert [row["query"] for row in rows] == ["whale", "boat", "zebra"]
@@ -197,7 +197,7 @@ def test_matches_are_bold_on_a_terminal_only(
     no_color: str, bold: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", no_color)
-    text = "\ue000a \x1b[31mwhale\ue001"
+    text = "\ufff9a \x1b[31mwhale\ufffb"
     at = text.index("whale")
     found = SearchResult("whale", ["\x1b[2Jd"], [1.0], lambda _: [(text, ((at, at + 5),))])
     terminal, pipe = Terminal(), io.StringIO()
@@ -238,9 +238,9 @@ def test_a_header_of_a_tsv_file_is_noticed(
 ) -> None:
     Path("plain.tsv").write_text("a\ta whale\n")
     Path("headed.tsv").write_text("docid\ttext\na\ta whale\n")
-    assert "  1 documents" in irtoolkit("index", "plain.tsv", "-o", "plain").out
+    assert "  1 document" in irtoolkit("index", "plain.tsv", "-o", "plain").out
     assert caplog.messages == []
-    assert "  1 documents" in irtoolkit("index", "headed.tsv", "-o", "headed").out
+    assert "  1 document" in irtoolkit("index", "headed.tsv", "-o", "headed").out
     assert caplog.messages == ["headed.tsv:1: ['docid', 'text'] is the header, and not a row"]
 
 

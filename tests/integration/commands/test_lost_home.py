@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
     ("words", "status", "said"),
     [
         (["search", "d.jsonl", "whale"], 0, "a whale"),
-        (["index", "d.jsonl", "bm25", "-o", "x"], 0, "1 documents"),
+        (["index", "d.jsonl", "bm25", "-o", "x"], 0, "1 document"),
         (["index", "d.jsonl", "bm25"], 2, "--output"),
         (["register", "mine/x", "folder"], 2, "nothing can be registered here"),
         (["register", "--remove", "mine/x"], 2, "nothing can be registered here"),

@@ -49,7 +49,7 @@ def test_lines_of_a_quote_are_taken_together_whatever_their_case(
 
 def test_a_file_without_one_of_the_training_texts(write: Callable[..., Path]) -> None:
     path = write("about.tsv", "to be or not to be\tdoubt\n")
-    with pytest.raises(InputError, match=r"none of its 1 quotes is among the training texts"):
+    with pytest.raises(InputError, match=r"none of its 1 quote is among the training texts"):
         build_model(replace(RECIPE, about=str(path)), 1, "cpu", [*TEXTS, *QUOTES])
 
 

@@ -363,4 +363,4 @@ def test_every_problem_of_qrels_is_reported(write: Write) -> None:
 def test_qrels_without_one_good_row(write: Write) -> None:
     found: list[InputError] = []
     assert judgments_of(trec.parse_qrels(write("x.qrels", "a\n"), found.append)) == []
-    assert [error.found for error in found] == ["1 fields instead of 4", "no rows"]
+    assert [error.found for error in found] == ["1 field instead of 4", "no rows"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -88,7 +89,7 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
     "no tag": (swapped(3, ROW), (), 3, "5 fields instead of 6"),
     "a space where the tag should be": (swapped(3, ROW + " "), (), 3, "5 fields instead of 6"),
     "a tag of two words": (swapped(3, ROW + " my run"), (), 3, "7 fields instead of 6"),
-    "commas": (swapped(3, ROW.replace(" ", ",") + ",t"), (), 3, "1 fields instead of 6"),
+    "commas": (swapped(3, ROW.replace(" ", ",") + ",t"), (), 3, "1 field instead of 6"),
     "a JSON line": (swapped(3, '{"qid": "q", "docno": "d"}'), (), 3, "4 fields instead of 6"),
     "a comment": (text(["# by us, last night", *LINES]), (), 1, "a comment"),
     "names of columns": (text(["qid Q0 docno rank score tag", *LINES]), (), 1, "rank 'rank'"),
@@ -157,7 +158,7 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
     "an unknown document": (field(3, 3, "12345"), FOR, 3, "document 12345 is not one of"),
     "a document outside the pool": (field(3, 3, OUTSIDE), FOR, 3, "is outside the pool of"),
     "a candidate without a text": (field(3, 3, GHOST), FOR, 3, f"document {GHOST} is not one"),
-    "a topic missing": (text(LINES[:SIZE]), FOR, SIZE, f"are missing, the first {Q2}"),
+    "a topic missing": (text(LINES[:SIZE]), FOR, SIZE, f"is missing, the first {Q2}"),
     "a candidate missing": (
         text(LINES[:-1]), STRICT, LAST - 1, f"query {Q2} lacks 1 of its {len(POOLS[Q2])}"
     ),
@@ -489,6 +490,19 @@ def test_a_record_may_stand_beside(irtoolkit: Command, produced: Path, tmp_path:
     assert read_header(sent) is None
 
 
+@pytest.mark.parametrize("name", ["sent.run", "sent.run.gz"])
+def test_a_record_beside_names_the_file_that_was_written(
+    irtoolkit: Command, produced: Path, tmp_path: Path, name: str
+) -> None:
+    sent = tmp_path / name
+    answer = irtoolkit("submit", "csfcube/sample", produced, "-o", sent, "--form", "trec",
+                       "--metadata", "beside", "--tag", "mine")  # fmt: skip
+    assert answer.status == 0, answer.err
+    record = provenance.read_metadata(sent) or {}
+    assert record["irtoolkit"]["sha256"] == hashlib.sha256(sent.read_bytes()).hexdigest()
+    assert record["tag"] == "mine"
+
+
 def test_a_run_without_a_record_says_so(write: Write, tmp_path: Path) -> None:
     path = write("x.run", text(LINES))
     with pytest.raises(InputError, match="the run has no record of how it was made") as caught:
@@ -531,7 +545,7 @@ def test_a_run_is_checked_before_it_is_sent(
     path, sent = write("x.run", text(LINES[:SIZE])), tmp_path / "y.run"
     answer = irtoolkit("submit", DATASET, path, "-o", sent, "--form", "trec")
     assert answer.status == 2
-    assert f"{path}:{SIZE}: 1 topics of {DATASET} are missing" in answer.err
+    assert f"{path}:{SIZE}: 1 topic of {DATASET} is missing" in answer.err
     answer = irtoolkit(
         "submit", DATASET, write("x.run", text(LINES)), "-o", sent, "--form", "trec", "--tag", "t/2"
     )

@@ -219,9 +219,7 @@ def test_too_few_candidates() -> None:
     for bar in (1.5, None):
         rows = build_training_set(replace(near, near=bar))
         assert {*rows.doc_ids[rows.excluded(0)]} == {"d0", "d3"}
-        with pytest.raises(
-            InputError, match=r"has 1 candidates that may be negatives, and count=2"
-        ):
+        with pytest.raises(InputError, match=r"has 1 candidate that may be negatives, and count=2"):
             build_training_set(replace(near, count=2, near=bar))
 
 
@@ -373,7 +371,7 @@ def test_runs_that_are_too_short(tmp_path: Path) -> None:
         ),
         (
             {"depth": 1},
-            "only 0 of the first 1 documents of query q1 may be its negatives, and count=1",
+            "only 0 of the first 1 document of query q1 may be its negatives, and count=1",
         ),
     ):
         with pytest.raises(InputError, match=message):

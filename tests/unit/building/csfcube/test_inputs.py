@@ -63,7 +63,7 @@ def test_a_bad_document_is_named_with_its_line(tmp_path: Path, record: Any, said
         ("pid,facet\n910000057,aim\n", 2, "no facet 'aim'"),
         ("pid,facet\n910000057,method\n910000057,method\n", 3, "there twice"),
         ("paper,facet\n910000057,method\n", 1, "no column 'pid'"),
-        ("pid,facet\n910000057\n", 2, "1 fields, and 2 columns"),
+        ("pid,facet\n910000057\n", 2, "1 field, and 2 columns"),
         ("pid,facet,depth\n910000057,method,0\n", 2, "the depth is '0'"),
         ("pid,facet,depth\n910000057,method,3\n910000057,background,4\n", 3, "two depths"),
         ("pid,facet\n", None, "no queries"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.plain_pickle import read_plain_pickle
+from irtoolkit.datasets.plain_pickle import read_plain_pickle
 
 PLAIN = {"query": {"q": "text", "ü": "é"}, "n": [1, 2.5, None, True], "t": (1, "a")}
 
