@@ -72,7 +72,6 @@ def output_file(name: str) -> OutputFile:
     Raises:
         InputError: it cannot be written, or is -.
     """
-
     check_not_dash(name, "file")
     check_writable(name)
     _tell_new_folder(name)
@@ -81,7 +80,6 @@ def output_file(name: str) -> OutputFile:
 
 def _tell_new_folder(name: str) -> None:
     """Names a folder that will be made, if its name may be mistyped."""
-
     folder = on_disk(name).parent
     if is_url(name) or folder.exists():
         return
@@ -107,7 +105,6 @@ def output_folder(name: str) -> str:
 
     Errors as for `output_file`.
     """
-
     check_not_dash(name, "folder")
     check_writable(name, folder=True)
     return name

@@ -49,13 +49,13 @@ def check_overwriting(args: argparse.Namespace) -> None:
         args: of a command, with its `files_read`.
     """
     outputs: dict[str, str] = {}
-    for word in _words(vars(args).values()):
+    for word in words(vars(args).values()):
         if isinstance(word, OutputFile) and not is_special(word):
             if same_place(word) in outputs:
                 raise InputError("is written twice", file=word, remedy="name two files")
             outputs[same_place(word)] = word
     existing = [word for word in outputs.values() if is_url(word) or os.path.isfile(on_disk(word))]
-    inputs = _words(getattr(args, name, None) for name in args.files_read)
+    inputs = words(getattr(args, name, None) for name in args.files_read)
     for word in inputs if existing else ():
         for file in (word, word.partition("=")[2], *_registered(word)):
             if file and any(_same(file, output) for output in existing):
@@ -76,7 +76,7 @@ def _registered(name: str) -> Iterator[str]:
             yield from map(str, part.paths(entry.folder))
 
 
-def _words(values: Iterable[object]) -> Iterator[str]:
+def words(values: Iterable[object]) -> Iterator[str]:
     """Yields each text among values of arguments."""
     for value in values:
         if isinstance(value, str):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import on_disk
 from irtoolkit.base.streams import stream_of
+from irtoolkit.commands._overwriting import words
 
 # What is given to a command in place of a file, to mean standard input.
 DASH, STDIN = "-", "/dev/stdin"
@@ -37,7 +37,7 @@ def copy_pipes(args: argparse.Namespace) -> None:
 def _check_distinct(args: argparse.Namespace) -> None:
     """Raises InputError if a stream or a pipe is named in two places: its content is of one of them."""
     identities: set[object] = set()
-    for word in _words(args):
+    for word in words(getattr(args, name, None) for name in args.files_read):
         file = word if word == DASH else word.partition("=")[2] or word
         key = _identity(STDIN if file == DASH else file)
         if key in identities:
@@ -47,15 +47,6 @@ def _check_distinct(args: argparse.Namespace) -> None:
             )
         if key is not None:
             identities.add(key)
-
-
-def _words(args: argparse.Namespace) -> Iterator[str]:
-    """Yields the words of a command that may name files."""
-    for name in args.files_read:
-        value = getattr(args, name, None)
-        for word in value if isinstance(value, list) else [value]:
-            if isinstance(word, str):
-                yield word
 
 
 def _identity(path: str) -> object:

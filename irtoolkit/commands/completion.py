@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Iterator
 
 from irtoolkit.commands import argument
+from irtoolkit.commands._parsing import CommandParser
 
 HELP = "print a script that completes commands and flags in a shell"
 EXAMPLES = ("irtoolkit completion bash", "irtoolkit completion fish")
@@ -40,7 +41,7 @@ def execute(args: argparse.Namespace) -> None:
     print("\n".join(SCRIPTS[args.shell](parsers)))
 
 
-def _bash(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+def _bash(parsers: dict[str, CommandParser]) -> Iterator[str]:
     names = _names(list(parsers))
     yield "_irtoolkit() {"
     yield '    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"'
@@ -51,7 +52,7 @@ def _bash(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
     yield '    case "$command" in'
     yield f"        '') words={shlex.quote(' '.join(parsers))} ;;"
     for name, parser in parsers.items():
-        flags, words = " ".join(_flags(parser)), " ".join(_words(parser, names))
+        flags, words = " ".join(parser.flags()), " ".join(_words(parser, names))
         yield f"        {name}) flags={shlex.quote(flags)} words={shlex.quote(words)} ;;"
     yield "    esac"
     yield '    case "$command $previous" in'
@@ -70,19 +71,19 @@ def _bash(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
     yield "complete -o filenames -F _irtoolkit irtoolkit"
 
 
-def _zsh(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+def _zsh(parsers: dict[str, CommandParser]) -> Iterator[str]:
     yield "autoload -U +X bashcompinit && bashcompinit"
     yield from _bash(parsers)
 
 
-def _fish(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+def _fish(parsers: dict[str, CommandParser]) -> Iterator[str]:
     names = _names(list(parsers))
     for name, parser in parsers.items():
         description = shlex.quote((parser.description or "").strip().partition("\n")[0])
         yield f"complete -c irtoolkit -n __fish_use_subcommand -f -a {name} -d {description}"
         condition = f"-n '__fish_seen_subcommand_from {name}'"
         choices = dict(_choices(parser))
-        for flag in _flags(parser):
+        for flag in parser.flags():
             kind = f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
             values = f" -x -a {shlex.quote(' '.join(choices[flag]))}" if flag in choices else ""
             yield f"complete -c irtoolkit {condition} {kind}{values}"
@@ -92,15 +93,6 @@ def _fish(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
 
 
 SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-
-
-def _flags(parser: argparse.ArgumentParser) -> list[str]:
-    return [
-        flag
-        for action in parser._actions
-        if action.help != argparse.SUPPRESS
-        for flag in action.option_strings
-    ]
 
 
 def _choices(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[str]]]:
