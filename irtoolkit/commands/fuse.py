@@ -93,16 +93,14 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.fusion_files import fuse_files
 
     settings = _settings(args)
-    learned = None if args.learned is None else learned_fusion(args.learned)
-    if learned is None:
-        name = args.method or "rrf"
-        method: Method = fusion_method(name, settings)
-    elif args.method is not None or settings:
+    if args.learned is not None and (args.method is not None or settings):
         raise InputError(
             "--learned has a method and its settings", remedy="leave out --method and settings"
         )
-    else:
-        name, method = learned.method.name, learned.method
+    learned = None if args.learned is None else learned_fusion(args.learned)
+    name = args.method or "rrf"
+    method: Method = fusion_method(name, settings) if learned is None else learned.method
+    name = name if learned is None else learned.method.name
     _warn(name, method, settings)
     read: list[Run] = []
 

@@ -145,7 +145,7 @@ def test_two_of_five_annotators_decide(texts: Path) -> None:
             build_egret("nq", [path], "five", replace=True)
             assert len(units("dev", "five")) == 12
         else:
-            with pytest.raises(InputError, match="no example in 1 files"):
+            with pytest.raises(InputError, match="no example in 1 file"):
                 build_egret("nq", [path], "five", replace=True)
 
 

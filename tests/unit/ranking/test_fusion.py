@@ -293,7 +293,7 @@ def test_no_run_stands_beside_the_record_of_another(
         ("--method borda", "no fusion method 'borda'"),
         ("--weights 1 1", "method rrf takes no weights"),
         ("--method weighted", "method weighted needs weights"),
-        ("--method weighted --weights 1", "1 weights for 2 runs"),
+        ("--method weighted --weights 1", "1 weight for 2 runs"),
         ("--method weighted --weights 1 2 3", "3 weights for 2 runs"),
         ("--method weighted --weights 1 nan", "weight nan is not a finite number"),
         ("--method weighted --weights 1 two", "'two'"),

@@ -904,7 +904,7 @@ def test_whether_the_difference_is_significant(csfcube: ReportContent) -> None:
         (["-o", "x.pdf"], "x.pdf: not a kind of report (its name ends in .html, .tex, .md)"),
         (["-o", "x.html", "--texts", "-1"], "--texts -1 is not at least 0"),
         (["-o", "x.html", "--rel", "0"], "--rel 0 is not at least 1"),
-        (["-o", "x.html", "--names", "a"], "1 names for 3 runs (give one for each run)"),
+        (["-o", "x.html", "--names", "a"], "1 name for 3 runs (give one for each run)"),
         (["-o", "x.html", "--names", "a", "b", "a"], "two systems have the same name"),
         (["-o", "x.html", "--chart", "AP"], "no measure 'AP' in the report"),
         (["-o", "x.html", "--baseline", "no.run"], "no.run is not among the runs"),
