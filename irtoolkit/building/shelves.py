@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def files_of(paths: Sequence[StrPath], accepts: Callable[[Path], bool], problem:
     """Returns the files of some paths, each once; those in folders sorted by name.
 
     Args:
-        paths: files, which are all taken, and folders.
+        paths: files, which are all taken, and folders, of which hidden files and folders are not.
         accepts: whether a file of a folder is taken.
         problem: the error for a folder without such a file.
 
@@ -100,11 +101,11 @@ def files_of(paths: Sequence[StrPath], accepts: Callable[[Path], bool], problem:
     for path in paths:
         local_path = on_disk(path)
         if local_path.is_dir():
-            inside = sorted(p for p in local_path.rglob("*") if p.is_file())
+            inside = _inside(local_path)
             accepted = [p for p in inside if accepts(p)]
             if not accepted:
                 raise InputError(problem, file=path)
-            _tell_others(local_path, {*inside} - {*accepted})
+            _tell_others(local_path, [p for p in inside if not accepts(p)])
             files += accepted
         elif local_path.is_file():
             files.append(local_path)
@@ -113,9 +114,25 @@ def files_of(paths: Sequence[StrPath], accepts: Callable[[Path], bool], problem:
     return list(dict.fromkeys(files))
 
 
-def _tell_others(folder: Path, files: set[Path]) -> None:
-    """Logs how many files of a folder are not read, by their endings; hidden ones go untold."""
-    endings = Counter(p.suffix.lower() or "no ending" for p in files if p.name[0] != ".")
+def _inside(folder: Path) -> list[Path]:
+    """Returns the files in a folder and its subfolders, also those that links lead to, in order.
+
+    Hidden ones, such as macOS puts beside each file of an archive, are left out.
+    """
+    files: list[Path] = []
+    visited: set[str] = set()
+    for root, folders, names in os.walk(folder, followlinks=True):
+        real = os.path.realpath(root)
+        folders[:] = [name for name in folders if name[0] != "." and real not in visited]
+        if real not in visited:
+            files += [Path(root, name) for name in names if name[0] != "."]
+        visited.add(real)
+    return sorted(path for path in files if path.is_file())
+
+
+def _tell_others(folder: Path, files: Sequence[Path]) -> None:
+    """Logs how many files of a folder are not read, by their endings."""
+    endings = Counter(p.suffix.lower() or "no ending" for p in files)
     if endings:
         counts = ", ".join(f"{count} with {ending}" for ending, count in endings.most_common())
         _log.warning("%s: files that are not read: %s", folder, counts)

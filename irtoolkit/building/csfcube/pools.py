@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import local
 from irtoolkit.base.jsons import write_json
 from irtoolkit.base.paths import StrPath
 from irtoolkit.datasets.strictjson import read_json_file
@@ -104,7 +105,7 @@ def read_pools(path: StrPath, papers: Sequence[str], docs: Mapping[str, Any]) ->
     Raises:
         InputError: another format; a paper without a pool; a candidate twice, or without a source.
     """
-    content = read_json_file(Path(path))
+    content = read_json_file(local(path))
     if not isinstance(content, dict):
         raise InputError("not an object of pools", file=path)
     pools = Pools()

@@ -119,8 +119,10 @@ def sample_queries(docs: Mapping[str, CSFCubeDoc], count: int, seed: int) -> lis
     queries in two facets; and the facets are about equally frequent.
 
     Raises:
-        InputError: there are too few papers.
+        InputError: there are too few papers, or less than one query is requested.
     """
+    if count < 1:
+        raise InputError(f"{count} queries are requested", remedy="--sample 1 or more")
     draw = random.Random(f"queries {seed}")
     queries: list[FacetQuery] = []
     counts: Counter[str] = Counter()

@@ -20,6 +20,7 @@ from irtoolkit.building.plotretrieval.comments import (
     Catalogue,
     Comment,
     comments_of,
+    is_listed,
     read_comments,
 )
 from irtoolkit.building.plotretrieval.filters import Filter, length_of
@@ -149,7 +150,7 @@ def _comments(
     catalogue = Catalogue(
         {book.name: book.count for book in books}, {book.name: book.title for book in books}
     )
-    listed = [file for file in files if file.path.suffix.lower() == SUFFIX]
+    listed = [file for file in files if is_listed(file)]
     works = [file for file in files if file not in listed]
     comments: dict[str, Comment] = {}
     for file in listed:
@@ -161,9 +162,11 @@ def _comments(
         shelved = [book.shelved for book in books]
         finder = Finder(folder / FOUND, shelved, recipe.filter.matching, key)
         find_quotations(finder, works)
-        batches = list(comments_of(finder, works, recipe.context, gathered.left_out))
-        gathered.comments += sum(gathered.left_out.values())
-        _add(comments, batches, gathered)
+        left_out: Counter[str] = Counter()
+        from_works = list(comments_of(finder, works, recipe.context, left_out))
+        gathered.comments += left_out.total()
+        gathered.left_out += left_out
+        _add(comments, from_works, gathered)
     else:
         shutil.rmtree(folder / FOUND, ignore_errors=True)  # of other texts
     return list(comments.values())

@@ -92,6 +92,22 @@ class Catalogue:
         return name
 
 
+def is_listed(file: TextFile) -> bool:
+    """Returns whether a file lists comments; others are works of criticism.
+
+    Raises:
+        InputError: it is a table or JSON of another form, by its name.
+    """
+    name = file.path.name.lower().removesuffix(".gz")
+    if name.endswith((".json", ".csv", ".tsv", ".parquet")):
+        raise InputError(
+            "neither comments nor criticism by its name",
+            file=file.path,
+            remedy=f"comments are JSON lines in a {SUFFIX} file, criticism is text",
+        )
+    return name.endswith(SUFFIX)
+
+
 def read_comments(path: Path, books: Catalogue) -> Iterator[Comment]:
     """Yields the comments of a file of JSON lines.
 

@@ -95,6 +95,9 @@ def test_a_sample_is_balanced_and_the_same_again() -> None:
     assert sample_queries(DOCS, 24, 6) != drawn
     with pytest.raises(InputError, match="500 queries are requested"):
         sample_queries(DOCS, 500, 0)
+    for count in (0, -1):
+        with pytest.raises(InputError, match=f"{count} queries are requested"):
+            sample_queries(DOCS, count, 0)
 
 
 def test_annotators_share_the_work() -> None:
