@@ -1,4 +1,4 @@
-"""Queries of different splits that say much the same."""
+"""Queries of different splits that are near duplicates."""
 
 from __future__ import annotations
 

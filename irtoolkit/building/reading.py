@@ -48,7 +48,7 @@ class Source:
 
     @classmethod
     def of(cls, opened: Callable[[], BinaryIO], size: int = BLOCK) -> Source:
-        """Returns a file; `opened` opens it.
+        """Returns the file that `opened` opens.
 
         Raises:
             InputError: no text, or damaged.
@@ -82,9 +82,12 @@ class Source:
         ahead = min(self.size, _AHEAD)  # so that a caption that goes on beyond a block is seen
         pending = ""
         with self.opened() as raw:
-            texts = _texts(raw, self.codec, self.errors, max(self.size, _AHEAD))
+            # The ends of lines are line feeds.
+            text = io.TextIOWrapper(raw, self.codec, self.errors)
+            texts = iter(lambda: text.read(max(self.size, _AHEAD)), "")
             for more in without(texts, self.edges.cuts):
-                pending += _without_form_feeds(written_out(more))
+                # A page break is on a line of its own.
+                pending += written_out(more).replace("\f", f"\n{BREAK}\n")
                 while len(pending) > self.size + ahead:
                     cut = border(pending, self.size)
                     yield pending[:cut]
@@ -107,18 +110,6 @@ def border(text: str, near: int) -> int:
     return (
         cuts[-1] if cuts else max(text.rfind("\n", 0, near), text.rfind(" ", 0, near)) + 1 or near
     )
-
-
-def _texts(raw: BinaryIO, codec: str, errors: str, size: int) -> Iterator[str]:
-    """Yields the text of a file; the ends of lines are line feeds."""
-    with io.TextIOWrapper(raw, codec, errors) as text:
-        while piece := text.read(size):
-            yield piece
-
-
-def _without_form_feeds(text: str) -> str:
-    """Returns a text with each page break on a line of its own."""
-    return text.replace("\f", f"\n{BREAK}\n") if "\f" in text else text
 
 
 def _bounded(line: str) -> Iterator[str]:

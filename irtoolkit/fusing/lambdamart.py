@@ -234,7 +234,7 @@ def _grades(pairs: PairFeatures, qrels: Qrels) -> NDArray[np.int64]:
 
 
 def _separated(scores: Floats, sums: Floats) -> Floats:
-    """Scores of one query, equal ones moved apart by a second number, by less than any two differ."""
+    """Returns scores of one query, with equal ones separated by a second number, in order."""
     distinct = np.unique(scores)
     gap = np.diff(distinct).min() / 2 if len(distinct) > 1 else 1.0
     widest = np.ptp(sums) if len(sums) else 0.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,10 @@ def tables() -> dict[str, Table]:
 @cache
 def _own() -> dict[str, Table]:
     """Returns the tables that irtoolkit comes with."""
-    return {path.stem: load_table(path) for path in sorted(FOLDER.glob("*.toml"), key=_stem)}
-
-
-def _stem(path: Path) -> str:
-    return path.stem
+    return {
+        path.stem: load_table(path)
+        for path in sorted(FOLDER.glob("*.toml"), key=attrgetter("stem"))
+    }
 
 
 def find_table(name: str) -> Table:

@@ -26,7 +26,7 @@ _STATES = {
 
 
 def html_rows(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> str:
-    """The rows of one system as a tbody: figures, then a fold with the commands."""
+    """Returns the rows of one system as a tbody: figures, then a fold with the commands."""
     name, columns, places = row["system"], list(result["columns"]), result["places"]
     measured, reported = row["measured"].get(group), row["reported"].get(group)
     lines = []
@@ -60,7 +60,7 @@ def html_rows(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> 
 
 
 def _line(system: str, kind: str, style: str, cells: list[str]) -> str:
-    """A row of figures; `kind` is empty in a system's first row, which has the system's name."""
+    """Returns a row of figures; `kind` is empty in a system's first row, which names the system."""
     # What a table shows by its place, a header says to a screen reader.
     if kind:
         head = f'<span class="unseen">{escape(system)}, </span>{escape(kind)}'
@@ -73,7 +73,7 @@ def _line(system: str, kind: str, style: str, cells: list[str]) -> str:
 
 
 def shown(figure: float | None, places: int) -> str:
-    """A figure as the table prints it."""
+    """Returns a figure as the table prints it."""
     return NO_FIGURE if figure is None else f"{figure:.{places}f}"
 
 
@@ -81,7 +81,7 @@ def shown(figure: float | None, places: int) -> str:
 
 
 def agreement(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> str:
-    """In a few words, whether the measured figures of a row are the paper's, or why there are none."""
+    """Returns in a few words whether measured figures are the paper's, or why there are none."""
     if group not in row["measured"]:
         return _STATES[row["state"]]
     if group not in row["reported"]:
@@ -108,35 +108,32 @@ def agreement(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> 
 def _fold(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> str:
     verdict = agreement(result, row, group)
     style = verdict.split()[0] if verdict == "exact" or verdict.startswith("within") else "plain"
+    has_commands = any(row["commands"].get(group, {}).values())
     return (
-        f"<details><summary>{_summary(row, group)}"
+        f"<details><summary>{'commands' if has_commands else 'about this row'}"
         f'<span class="unseen"> of {escape(row["system"])}</span>'
         f' <span class="verdict {style}">{escape(verdict)}</span></summary>'
         f'<div class="inside">{"".join(_inside(result, row, group))}</div></details>'
     )
 
 
-def _summary(row: Mapping[str, Any], group: str) -> str:
-    commands = row["commands"].get(group, {})
-    return "commands" if any(commands.values()) else "about this row"
-
-
 def _inside(result: Mapping[str, Any], row: Mapping[str, Any], group: str) -> list[str]:
     """Returns the notes, needs and commands of a row, for its folded part."""
     parts = [f"<p>{inline(row['note'])}</p>"] if row["note"] else []
     if row["state"] in ("human", "ranking", "unavailable", "unpublished"):
-        parts.append(
-            f"<p>{inline(_sentence(MEANINGS[row['state']]))} {inline(_ended(row['with']))}</p>"
-        )
+        meaning = MEANINGS[row["state"]]
+        meaning = f"{meaning[:1].upper()}{meaning[1:]}:"
+        parts.append(f"<p>{inline(meaning)} {inline(_ended(row['with']))}</p>")
     reason = row["absent"].get(group) or (row["reason"] if row["status"] == "failed" else None)
     remedy = row["lacking"].get(group) if group not in row["measured"] else None
     reasons = [inline(_ended(why)) for why in (remedy, reason) if why]
     parts += [f"<p>Not measured here: {why}</p>" for why in reasons]
     parts += _blocks(row, group)
     if group in row["p"]:
+        p = row["p"][group]
         parts.append(
             f"<p>Against {escape(result['baseline'])} on {escape(result['test']['column'])}:"
-            f" {_p_value(row['p'][group])} (paired t-test, Holm-corrected).</p>"
+            f" {'p &lt; .001' if p < 0.001 else f'p = {p:.3f}'} (paired t-test, Holm-corrected).</p>"
         )
     return parts
 
@@ -163,20 +160,12 @@ def _block(lines: list[str]) -> str:
     return f"<pre><code>{escape(chr(10).join(lines), quote=False)}\n</code></pre>"
 
 
-def _p_value(p: float) -> str:
-    return "p &lt; .001" if p < 0.001 else f"p = {p:.3f}"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}:"
-
-
 def _ended(text: str) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
 def inline(text: str) -> str:
-    """Text as HTML: what is between backticks as code, addresses as links."""
+    """Returns a text as HTML, with code for what is between backticks, and links for addresses."""
     parts = re.split(r"`([^`]*)`", text)
     return "".join(
         f"<code>{escape(part)}</code>" if i % 2 else _linked(part) for i, part in enumerate(parts)

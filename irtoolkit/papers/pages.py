@@ -69,7 +69,7 @@ def pages(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _order(result: Mapping[str, Any]) -> tuple[str, bool, str]:
-    """By benchmark; the table that has the benchmark's name comes first."""
+    """Returns the sort key of a table: by benchmark, first the table of the benchmark's name."""
     benchmark, name = result["benchmark"]["name"], result["experiment"]
     return benchmark, name != benchmark, name
 
@@ -123,7 +123,7 @@ def _index_row(name: str, result: Mapping[str, Any]) -> list[str]:
 
 
 def _best(result: Mapping[str, Any], kind: str) -> str:
-    """The best row of the first group that has figures, by the column that is tested."""
+    """Returns the best row of the first group that has figures, by the column that is tested."""
     column = result["test"]["column"]
     for group in result["groups"]:
         figures = {
@@ -215,7 +215,7 @@ def _measures(result: Mapping[str, Any]) -> str:
 
 
 def _group(result: Mapping[str, Any], group: str) -> str:
-    rows = [row for row in result["rows"] if _has_something(row, group)]
+    rows = [row for row in result["rows"] if _has_content(row, group)]
     heading = f"### {result['experiment']}: {group}\n"
     if not rows:
         return f"{heading}\nNeither measured nor reported.\n"
@@ -234,10 +234,8 @@ def _group(result: Mapping[str, Any], group: str) -> str:
     )
 
 
-def _has_something(row: Mapping[str, Any], group: str) -> bool:
-    return group in row["measured"] or group in row["reported"] or bool(_commands(row, group))
-
-
-def _commands(row: Mapping[str, Any], group: str) -> str:
-    commands = row["commands"].get(group, {})
-    return commands.get("retrieve", "") if row["state"] != "reported" else ""
+def _has_content(row: Mapping[str, Any], group: str) -> bool:
+    """Returns whether a row has figures, or a command that makes its run."""
+    if group in row["measured"] or group in row["reported"]:
+        return True
+    return row["state"] != "reported" and bool(row["commands"].get(group, {}).get("retrieve"))

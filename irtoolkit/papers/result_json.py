@@ -17,9 +17,9 @@ from irtoolkit.measures.traits import traits
 from irtoolkit.papers.data import absent_data
 from irtoolkit.papers.listing import row_state
 from irtoolkit.papers.rendering import SAMPLE_NOTE, differences
-from irtoolkit.papers.results import GroupResult, RowResult, TableResult, dataset_of
+from irtoolkit.papers.results import RowResult, TableResult, dataset_of
 from irtoolkit.papers.row_commands import reproduce_command, row_commands, run_name
-from irtoolkit.papers.tables import Row, Table
+from irtoolkit.papers.tables import Table
 from irtoolkit.version import __version__
 
 
@@ -153,10 +153,10 @@ def _differences(whole: TableResult, result: RowResult) -> dict[str, dict[str, A
     """Returns group to column to measured minus reported figure, if they are comparable."""
     apart = _incomparable(whole)
     cells = [cell for cell in result.of_status("measured") if cell.group not in apart]
-    gaps = {cell.group: _gaps(cell, result.row, whole.table) for cell in cells}
-    return _by_column(whole.table, {group: gap for group, gap in gaps.items() if gap})
-
-
-def _gaps(cell: GroupResult, row: Row, table: Table) -> list[float]:
-    printed = row.reported.get(cell.group)
-    return differences(list(cell.figures.values()), printed, table.places) if printed else []
+    reported, places = result.row.reported, whole.table.places
+    gaps = {
+        cell.group: differences(list(cell.figures.values()), reported[cell.group], places)
+        for cell in cells
+        if reported.get(cell.group)
+    }
+    return _by_column(whole.table, gaps)

@@ -133,7 +133,7 @@ def _about_data(result: TableResult) -> list[str]:
 
 
 def _without_files(result: TableResult) -> dict[str, list[str]]:
-    """Names of files that the paper's rows read and are not here, to the systems without them."""
+    """Returns files that the paper's rows read and this machine lacks, to the systems without them."""
     systems_by_files: dict[str, list[str]] = {}
     for row in result.rows:
         files, settings = row.row.files, row.settings

@@ -92,9 +92,11 @@ def train_folds(
     for number, fold in enumerate(dealt, 1):
         left_path = folder / f"fold-{number}.ids"
         _write_ids(left_path, sorted({*fold, *already}))
-        without = replace(
-            recipe, stages=tuple(_without(stage, left_path) for stage in recipe.stages)
+        stages = (
+            replace(stage, without=str(left_path)) if stage.source == "dataset" else stage
+            for stage in recipe.stages
         )
+        without = replace(recipe, stages=tuple(stages))
         models.append(train(without, folder / f"fold-{number}").folder)
         rankings.append(_ranked(dataset, _system(recipe, models[-1], dataset), fold, depth))
     ranked = set().union(*dealt)
@@ -155,10 +157,6 @@ def _write_ids(path: Path, ids: list[str]) -> None:
         )
     with atomic_text(path) as file:
         file.writelines(f"{name}\n" for name in ids)
-
-
-def _without(stage: Stage, left_path: Path) -> Stage:
-    return replace(stage, without=str(left_path)) if stage.source == "dataset" else stage
 
 
 def _system(recipe: Recipe, model: Path, dataset: Dataset) -> System:

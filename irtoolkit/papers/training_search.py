@@ -140,8 +140,12 @@ class TrainingSearch:
         recipe, seed = self.named(point), self.chosen_seeds()[0]
         last = recipe.stages[-1]
         share = last.held_out or SHARE
+        rows = (last.source, last.dataset, last.file)
         stages = [
-            replace(_alone(stage), held_out=share if _same_rows(stage, last) else 0.0)
+            replace(
+                _alone(stage),
+                held_out=share if (stage.source, stage.dataset, stage.file) == rows else 0.0,
+            )
             for stage in recipe.stages
         ]
         stages[-1] = replace(stages[-1], measure=self.measure(), every=_AT_THE_END, ways=last.ways)
@@ -277,14 +281,6 @@ def _alone(stage: Stage) -> Stage:
     """Returns a stage without held-out data or evaluation during training."""
     return replace(
         stage, held_out=0.0, evaluate="", measure=None, every=None, patience=None, ways=None
-    )
-
-
-def _same_rows(stage: Stage, reference: Stage) -> bool:
-    return (stage.source, stage.dataset, stage.file) == (
-        reference.source,
-        reference.dataset,
-        reference.file,
     )
 
 

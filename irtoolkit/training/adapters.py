@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 from irtoolkit.base.errors import InputError, install, needs_extra
@@ -21,6 +20,8 @@ def add_adapters(model: Any, recipe: Recipe) -> None:
     Raises:
         InputError: peft is not installed, or no layer has one of the names.
     """
+    from torch import nn
+
     try:
         from peft import LoraConfig, LoraModel
     except ImportError:
@@ -37,7 +38,11 @@ def add_adapters(model: Any, recipe: Recipe) -> None:
         try:
             LoraModel(inner.base_model, {_NAME: copy.deepcopy(config)}, _NAME)
         except ValueError as error:
-            linear = [name.rpartition(".")[2] for name, _ in _linear(inner.base_model)]
+            linear = [
+                name.rpartition(".")[2]
+                for name, module in inner.base_model.named_modules()
+                if isinstance(module, nn.Linear)
+            ]
             raise InputError(
                 f"lora_targets={recipe.lora_targets}: {' '.join(str(error).split())[:100]}",
                 remedy=f"the model has {', '.join(dict.fromkeys(linear))}",
@@ -105,11 +110,3 @@ def _is_adapted(module: Any) -> bool:
     from peft.tuners.tuners_utils import BaseTunerLayer
 
     return isinstance(module, BaseTunerLayer)
-
-
-def _linear(model: Any) -> Iterator[tuple[str, Any]]:
-    from torch import nn
-
-    return (
-        (name, module) for name, module in model.named_modules() if isinstance(module, nn.Linear)
-    )

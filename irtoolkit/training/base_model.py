@@ -137,10 +137,10 @@ def _seeded(seed: int) -> Iterator[None]:
 # -- late interaction, sparse vectors and cross-encoders --------------------------------------
 
 
-def _late(recipe: Recipe) -> Any:
+def _late_or_sparse(recipe: Recipe) -> Any:
     preset, folder = find_checkpoint(recipe, "document")
     model = open_checkpoint(recipe, folder)
-    if presets.said_kind(folder) != "late":
+    if recipe.kind == "late" and presets.said_kind(folder) != "late":
         _as_colbert(model)
     return _with_prompts(model, preset)
 
@@ -172,11 +172,6 @@ def _as_colbert(model: Any) -> None:
             module.resolve_with_tokenizer(tokenizer)
 
 
-def _sparse(recipe: Recipe) -> Any:
-    preset, folder = find_checkpoint(recipe, "document")
-    return _with_prompts(open_checkpoint(recipe, folder), preset)
-
-
 def _cross(recipe: Recipe) -> Any:
     preset, folder = find_checkpoint(recipe, "document")
     if presets.said_kind(folder) != "cross":
@@ -199,8 +194,8 @@ def _with_prompts(model: Any, preset: Preset) -> Any:
 
 _BUILDERS: dict[str, Callable[[Recipe], Any]] = {
     "dense": dense_model,
-    "late": _late,
-    "sparse": _sparse,
+    "late": _late_or_sparse,
+    "sparse": _late_or_sparse,
     "cross": _cross,
 }
 

@@ -157,13 +157,13 @@ def cached(loss: Any, rows: int) -> Any:
             *,
             with_backward: bool = False,
         ) -> Tensor:
-            found: Tensor = self.loss.compute_loss_from_embeddings(
+            value: Tensor = self.loss.compute_loss_from_embeddings(
                 [torch.cat(parts) for parts in reps], labels
             )
             if with_backward:
-                found.backward()  # type: ignore[no-untyped-call]
-                found = found.detach()
-            return found
+                value.backward()  # type: ignore[no-untyped-call]
+                value = value.detach()
+            return value
 
         def forward(self, sentence_features: Features, labels: Tensor) -> Any:
             return self.forward_cached(sentence_features, labels)
@@ -199,13 +199,13 @@ def sampled_tokens(model: Any, scale: float) -> nn.Module:
 
         def forward(self, sentence_features: Features, labels: Any = None) -> Tensor:
             query, *docs = [dict(features) for features in sentence_features]
-            made = self.model(query, task=query.get("task", "query"))
-            shown = embed_columns_padded(self.model, docs, task_default="document")
-            vectors, masks = stack_padded_token_embeddings(*shown)
+            encoded = self.model(query, task=query.get("task", "query"))
+            columns = embed_columns_padded(self.model, docs, task_default="document")
+            vectors, masks = stack_padded_token_embeddings(*columns)
             scores = compare(
-                made["token_embeddings"],
+                encoded["token_embeddings"],
                 vectors,
-                queries_mask=made["attention_mask"].bool(),
+                queries_mask=encoded["attention_mask"].bool(),
                 documents_mask=masks,
             )
             return functional.cross_entropy(scores, _firsts(scores))

@@ -183,7 +183,8 @@ def read_vectors(path: StrPath, words: frozenset[str] | set[str]) -> dict[str, N
     vectors: dict[str, NDArray[np.float32]] = {}
     width = None
     for number, line in read_lines(path):
-        word, *values = line.rstrip().rsplit(" ") if width is None else _parted(line, width)
+        # Some words in GloVe's files contain spaces.
+        word, *values = line.rstrip().rsplit(" ", -1 if width is None else width)
         if number == 1 and len(values) == 1:
             continue
         if width is None:
@@ -218,15 +219,10 @@ def read_vectors(path: StrPath, words: frozenset[str] | set[str]) -> dict[str, N
     return vectors
 
 
-def _parted(line: str, width: int) -> list[str]:
-    """Returns a word and its numbers; some words in GloVe's files contain spaces."""
-    return line.rstrip().rsplit(" ", width)
-
-
 def _vectors(
     recipe: Recipe, words: list[str], seed: int, usual: int = _WIDTH
 ) -> NDArray[np.float32]:
-    """(words + 2, d) vectors of padding (zero), of the unknown word, and of all words.
+    """Returns (words + 2, d) vectors of padding (zero), of the unknown word, and of all words.
 
     Vectors that the file of the recipe lacks are drawn at random.
     """

@@ -29,7 +29,7 @@ _STAGE = [field.name for field in fields(Stage)]
 
 
 def recipe_names() -> list[str]:
-    """Names of the recipes that come with irtoolkit."""
+    """Returns the names of the recipes that come with irtoolkit."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
@@ -133,7 +133,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
 def _split_settings(
     path: Path, settings: Mapping[str, Any], count: int, variables: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[int, dict[str, Any]]]:
-    """Settings of the model and of variables, of all stages, and of single stages by number."""
+    """Returns settings of the model and of variables, of all stages, and of each stage by number."""
     model: dict[str, Any] = {}
     shared: dict[str, Any] = {}
     single: dict[int, dict[str, Any]] = {}
@@ -153,7 +153,7 @@ def _split_settings(
 
 
 def _with_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the scale in place of a temperature, which is its inverse."""
+    """Returns settings with the scale in place of a temperature, which is its inverse."""
     scaled: dict[str, Any] = {}
     for key, value in settings.items():
         name = key.rpartition(".")[2]

@@ -198,7 +198,7 @@ def _check_not_excluded(stage: Stage, links: Links, excluded: Bools) -> None:
 
 
 def _renumbered(links: Links, negatives: Ints, docs: Ints, total: int) -> tuple[Links, Ints]:
-    """Rows and negatives with new numbers for some of `total` documents, ascending."""
+    """Returns rows and negatives with new numbers for some of `total` documents, ascending."""
     number = np.full(total + 1, -1)  # the last item stays -1, for no document
     number[docs] = np.arange(len(docs))
     owners, values = links.pools.owners, links.pools.values

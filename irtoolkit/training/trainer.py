@@ -7,6 +7,7 @@ import shutil
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,19 @@ from irtoolkit.training.sources.extended import is_further
 from irtoolkit.training.stages import train_stage
 from irtoolkit.training.training_set import TrainingSet
 from irtoolkit.training.validation import make_validation
+
+# Settings with a file, what it is, and its form.
+_FILES = {
+    "sememes": (
+        "lexicon of sememes",
+        "lines of a word, a tab and its sememes; or a recipe without",
+    ),
+    "words": ("file of word vectors", "lines of a word and numbers; or leave words out"),
+    "about": (
+        "file of topics and authors",
+        "lines of a quote, its topics and its author; or leave about out",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -161,7 +175,7 @@ def _train_stages(
 
 def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
     """Raises InputError for settings with which training cannot begin, before any data are read."""
-    if not _installed():
+    if not all(map(find_spec, ("sentence_transformers", "accelerate", "datasets"))):
         raise needs_extra("sentence-transformers[train]", "train")
     check_recipe(recipe)
     for key, value, least in (
@@ -172,27 +186,9 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
             raise InputError(f"{key}={value} is not at least {least}")
     if folder.is_file():
         raise InputError(f"{folder} is a file", remedy="name a folder with -o")
-    for key, description, lines in (
-        (
-            "sememes",
-            "lexicon of sememes",
-            "lines of a word, a tab and its sememes; or a recipe without",
-        ),
-        (
-            "words",
-            "file of word vectors",
-            "lines of a word and numbers; or leave words out",
-        ),
-        (
-            "about",
-            "file of topics and authors",
-            "lines of a quote, its topics and its author; or leave about out",
-        ),
-    ):
+    for key, (description, lines) in _FILES.items():
         file = getattr(recipe, key)
-        if file is None:
-            continue
-        if not Path(file).is_file():
+        if file is not None and not Path(file).is_file():
             raise InputError(
                 f"there is no {description} {file}", remedy=f"--set {key}=FILE, {lines}"
             )
@@ -309,9 +305,3 @@ def _deliver(recipe: Recipe, record: dict[str, Any], model: Path, folder: Path) 
         )
 
     save_atomically(save, folder)
-
-
-def _installed() -> bool:
-    from importlib.util import find_spec
-
-    return all(find_spec(name) for name in ("sentence_transformers", "accelerate", "datasets"))

@@ -42,7 +42,7 @@ def quality(
     overruled = sum(grade not in ratings.grades[pair] for pair, grade in grades.items())
     counts = Counter(grades.values())
     return Quality(
-        counts={row.name: _short(row.value) for row in statistics},
+        counts={row.name: round(row.value, 2) for row in statistics},
         paper={row.name: row.reported for row in statistics if row.reported is not None},
         tables={
             "grades": {
@@ -71,10 +71,6 @@ def quality(
         },
         sample=_sample(queries, docs, pools, ratings, grades),
     )
-
-
-def _short(value: float) -> float:
-    return value if isinstance(value, int) else round(value, 2)
 
 
 def _by_system(proposed: Sequence[Sequence[str]]) -> dict[str, int]:

@@ -80,7 +80,9 @@ class Finder:
         if done and done[-1]["last"]:
             return len(done), len(done)
         if source.kind == BOOKS:
-            self._write_book(source, key)
+            summary = Seen()
+            passages = list(chapters(TextFile(source.path, source.name), summary))
+            self._write(source, 0, {"key": key, "last": True, "lines": 1}, summary, passages)
             return 0, 1
         piece = self._write_lines(source, key, len(done), done[-1]["lines"] if done else 0)
         return len(done), len(done) + piece
@@ -93,7 +95,7 @@ class Finder:
         return summary
 
     def _heads(self, source: Source, key: str) -> Iterator[dict[str, Any]]:
-        """Yields the first lines of the pieces that are there, up to one that is not."""
+        """Yields the first lines of the existing pieces, up to the first missing one."""
         number = 0
         while (head := _head(self._path(source, number))) is not None and head["key"] == key:
             yield head
@@ -110,17 +112,12 @@ class Finder:
                     yield json.loads(line)
 
     def pieces(self, source: Source) -> Iterator[Path]:
-        """Yields the pieces of a file, which are all there, in order."""
+        """Yields the pieces of a file, which all exist, in order."""
         for number, _ in enumerate(self._heads(source, self.key(source))):
             yield self._path(source, number)
 
     def _path(self, source: Source, number: int) -> Path:
         return self.folder / f"{source.name}.{number:05d}.jsonl"
-
-    def _write_book(self, source: Source, key: str) -> None:
-        summary = Seen()
-        passages = list(chapters(TextFile(source.path, source.name), summary))
-        self._write(source, 0, {"key": key, "last": True, "lines": 1}, summary, passages)
 
     def _write_lines(self, source: Source, key: str, number: int, skip: int) -> int:
         """Writes pieces from one number on, the last of which is empty; returns how many."""

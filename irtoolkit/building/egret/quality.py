@@ -68,10 +68,10 @@ class Tally:
         self.repeated += text in self._texts
         self._texts.add(text)
         self.first += not unit["left"]
-        self._keep(unit, name, split)
+        self._sample_one(unit, name, split)
 
-    def _keep(self, unit: Mapping[str, Any], name: str, split: str) -> None:
-        """Keeps the examples with the least hashes: always the same ones, whatever comes first."""
+    def _sample_one(self, unit: Mapping[str, Any], name: str, split: str) -> None:
+        """Takes an example into the sample, which are those with the least hashes in any order."""
         details = {"split": split, "file": name, "question": unit["question"]}
         left, right = " ".join(unit["left"].split()[-40:]), " ".join(unit["right"].split()[:20])
         sample = Sample(unit["id"], details, left, unit["text"], right)

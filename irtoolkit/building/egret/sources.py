@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,10 @@ def sources(kind: str, paths: Sequence[StrPath]) -> list[Source]:
     if kind != BOOKS:
         problem = f"no file in it ends in {' or '.join(_JSON[:2])}"
         files = files_of(paths, lambda path: path.name.endswith(_JSON), problem)
-        return _named([Source(kind, path, _name(path)) for path in files])
+        names = [re.sub(r"(\.jsonl|\.json)?(\.gz)?$", "", path.name) for path in files]
+        return _distinct(
+            [Source(kind, path, slug(name)) for path, name in zip(files, names, strict=True)]
+        )
     listed = [Source(kind, file.path, file.name) for file in text_files(paths, "books")]
     for source in listed:
         if source.path.suffix in (".jsonl", ".json", ".gz"):
@@ -55,11 +59,7 @@ def sources(kind: str, paths: Sequence[StrPath]) -> list[Source]:
     return listed
 
 
-def _name(path: Path) -> str:
-    return slug(path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json"))
-
-
-def _named(files: list[Source]) -> list[Source]:
+def _distinct(files: list[Source]) -> list[Source]:
     """Returns the sources, after checking that their names differ."""
     names: dict[str, Source] = {}
     for source in files:

@@ -44,7 +44,7 @@ def near_duplicates(train: Path, dev: Path) -> list[list[str]]:
 
 
 def _indexed(dev: Path) -> tuple[list[str], dict[int, list[int]]]:
-    """Ids of examples of dev, and run to the places of those that have it."""
+    """Returns ids of examples of dev, and run to the positions of those that have it."""
     step = max(1, -(-sum(1 for _ in _records(dev)) // _MOST))
     ids: list[str] = []
     runs: dict[int, list[int]] = {}

@@ -68,7 +68,7 @@ class BookScores:
         self._ask: Ask = retriever.on(lang).prepare(self._task([]))
 
     def of(self, comments: Sequence[str]) -> Floats:
-        """(comments, sentences) scores, about 0 to 1, to four decimals."""
+        """Returns (comments, sentences) scores, about 0 to 1, to four decimals."""
         everything = np.arange(self._count)
         block = self._ask(self._task(comments))(everything)
         scores = np.asarray(scores_of(block(np.arange(len(comments)))), np.float64)
@@ -95,10 +95,10 @@ class _Bound:
     def __init__(self, sentences: Sequence[str], lang: str | None) -> None:
         self._terms = analyzer(*ANALYZERS[analyzer_for(lang)])
         self._size = len(sentences)
-        self._found = Counter(term for s in sentences for term in set(self._terms(s)))
+        self._frequency = Counter(term for s in sentences for term in set(self._terms(s)))
 
     def __call__(self, text: str) -> float:
-        matches = [self._found[term] for term in self._terms(text)]
+        matches = [self._frequency[term] for term in self._terms(text)]
         return sum(log1p((self._size - n + 0.5) / (n + 0.5)) for n in matches) or 1.0
 
 

@@ -81,7 +81,7 @@ class Filter:
 
 
 def length_of(text: str) -> int:
-    """Words of a text, and characters of Chinese and Japanese."""
+    """Returns the number of words of a text, and of characters of Chinese and Japanese."""
     return len(EAST.findall(text)) + len(EAST.sub(" ", text).split())
 
 

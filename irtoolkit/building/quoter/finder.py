@@ -114,10 +114,8 @@ class Patterns:
         return occurrence.last - occurrence.first == len(self.quotes[occurrence.quote].parts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "quotes": self.quotes,
-            "alone": self.alone,
-        }  # the automaton is made where it is used
+        # The automaton is made where it is used.
+        return {"quotes": self.quotes, "alone": self.alone}
 
 
 @dataclass
@@ -179,7 +177,8 @@ class Search:
                 if not self._has_borders(text, letters, occurrence):
                     continue
                 extended = self._extended(text, letters, occurrence)
-                if not _is_broken(letters, extended):
+                gaps = np.diff(letters.at[extended.begin : extended.end])
+                if int(gaps.max(initial=0)) <= GAP + 1:
                     yield extended
 
     def _has_borders(self, text: str, letters: Letters, occurrence: Place) -> bool:
@@ -193,12 +192,8 @@ class Search:
 
     def _extended(self, text: str, letters: Letters, occurrence: Place) -> Place:
         parts, line = self.patterns.quotes[occurrence.quote].parts, letters.line
-        begin, end, first, last = (
-            occurrence.begin,
-            occurrence.end,
-            occurrence.first,
-            occurrence.last,
-        )
+        begin, end = occurrence.begin, occurrence.end
+        first, last = occurrence.first, occurrence.last
         while first and begin >= len(part := parts[first - 1]):
             if not line.startswith(part, begin - len(part)):
                 break
@@ -224,7 +219,3 @@ def _is_border(text: str, letters: Letters, position: int) -> bool:
     return _GOES_ON.fullmatch(text, before + 1, after) is None or not (
         after == before + 1 or text[after - 1] not in _APOSTROPHES or _ENDING.match(text, after)
     )
-
-
-def _is_broken(letters: Letters, occurrence: Place) -> bool:
-    return int(np.diff(letters.at[occurrence.begin : occurrence.end]).max(initial=0)) > GAP + 1

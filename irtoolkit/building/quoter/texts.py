@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,27 +67,22 @@ class Finder:
             "lang": text.header.lang,
         }
         search, total, quoted = Search(self.patterns), 0, 0
+        longest = self.patterns.longest
+        around = max(_AROUND, _EACH * self.context, 4 * longest)
         with atomic_text(self.path(text)) as out:
             out.write(json_line(record))
-            for piece in self._pieces(text):
+            for piece in pieces(text, longest, around):
                 begin, end = piece.letters.at.searchsorted([piece.done, piece.safe])
                 total += int(end - begin)
                 for occurrence in search.occurrences(piece):
-                    quoted += sum(map(len, self._parts(occurrence)))
+                    parts = self.patterns.quotes[occurrence.quote].parts
+                    quoted += sum(map(len, parts[occurrence.first : occurrence.last]))
                     out.write(json_line(self._record(piece, occurrence)))
             if not total:
                 raise InputError("there is no text in it", file=text.file.path)
             totals = {"letters": total, "quoted": quoted, "left out": dict(search.left_out)}
             out.write(json_line(totals))
         return True
-
-    def _pieces(self, text: Text) -> Iterator[Piece]:
-        longest = self.patterns.longest
-        around = max(_AROUND, _EACH * self.context, 4 * longest)
-        return pieces(text, longest, around)
-
-    def _parts(self, occurrence: Occurrence) -> tuple[str, ...]:
-        return self.patterns.quotes[occurrence.quote].parts[occurrence.first : occurrence.last]
 
     def _record(self, piece: Piece, occurrence: Occurrence) -> dict[str, Any]:
         quote = self.patterns.quotes[occurrence.quote]

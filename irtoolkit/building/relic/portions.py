@@ -68,14 +68,14 @@ def portions(
 
 
 def _taken(stream: Iterator[Paragraph], size: int) -> tuple[list[Paragraph], bool]:
-    """Paragraphs of so many characters together, and whether these are the last."""
-    taken_quotations, count = [], 0
+    """Returns paragraphs of about so many characters, and whether these are the last."""
+    paragraphs, count = [], 0
     for paragraph in stream:
-        taken_quotations.append(paragraph)
+        paragraphs.append(paragraph)
         count += len(paragraph.text)
         if count >= size:
-            return taken_quotations, False
-    return taken_quotations, True
+            return paragraphs, False
+    return paragraphs, True
 
 
 def _cut(

@@ -135,7 +135,7 @@ def quotations(
 def _joined(
     pieces_found: Sequence[Piece], text: Words, document: Document, book: ShelvedBook
 ) -> Iterator[_Match]:
-    """Pieces of one quotation together: those that an ellipsis or an insertion parts."""
+    """Yields pieces of one quotation together, which an ellipsis or an insertion parts."""
     rest = sorted(set(pieces_found))
     is_taken = bytearray(len(rest))
     for number, piece in enumerate(rest):
@@ -148,16 +148,13 @@ def _joined(
                 break
             if is_taken[following]:
                 continue
-            if more.last <= last.last and _agree(more, last):
-                is_taken[following] = True  # the same, found from another seed
+            within = more.start >= last.start and more.stop <= last.stop
+            if more.last <= last.last and within:
+                is_taken[following] = True  # the same, from another seed
             elif _follows(last, more, text, document):
                 is_taken[following] = True
                 parts.append(_trimmed(more, last))
         yield _Match(book, tuple(part for part in parts if part.first < part.last))
-
-
-def _agree(piece: Piece, whole: Piece) -> bool:
-    return piece.start >= whole.start and piece.stop <= whole.stop
 
 
 def _trimmed(piece: Piece, before: Piece) -> Piece:
@@ -223,7 +220,7 @@ def shares_run(first: str, second: str, length: int) -> bool:
 def _best(
     matches: Sequence[tuple[_Match, str, float]],
 ) -> Iterator[tuple[_Match, str, float, int]]:
-    """Matches that do not overlap, the longest first, with the number of places that have each."""
+    """Yields matches that do not overlap, the longest first, with the number of places of each."""
     chosen: list[tuple[_Match, str, float, int]] = []
     owner: dict[int, int] = {}
     order = sorted(matches, key=lambda entry: (-entry[0].words, -entry[2], entry[0].first))

@@ -86,9 +86,9 @@ class Scan:
             InputError: at the end, if there were none.
         """
         survey = Survey.of(self.source.lines())
-        lines = _in_one_column(
-            _without_pages(self.source.lines(), survey.pages, self.pages, self.heads)
-        )
+        bare = _without_pages(self.source.lines(), survey.pages, self.pages, self.heads)
+        # The right column of each page comes after its left one.
+        lines = (line.text for line in in_one_column(Line(0, text) for text in bare))
         has_letters = False
         for paragraph in _paragraphs(lines, survey, self.removed):
             self.words += count_words(paragraph.text)
@@ -116,7 +116,7 @@ class Survey:
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> Survey:
-        """Looks at all lines of a text."""
+        """Returns the survey of all lines of a text."""
         words: Counter[str] = Counter()
         indents: Counter[int] = Counter()
 
@@ -146,11 +146,6 @@ def _without_pages(
         bare, marks = without_inline(line)
         removed["page numbers"] += len(marks)
         yield bare
-
-
-def _in_one_column(lines: Iterable[str]) -> Iterator[str]:
-    """Yields lines with the right column of each page after its left one."""
-    return (line.text for line in in_one_column(Line(0, text) for text in lines))
 
 
 def _paragraphs(lines: Iterable[str], survey: Survey, removed: Counter[str]) -> Iterator[Paragraph]:
