@@ -112,14 +112,7 @@ class Build:
         return True
 
     def check(self, key: str) -> None:
-        """Raises InputError rather than replace a complete benchmark of other texts or settings.
-
-        Args:
-            key: a hash of texts and settings.
-
-        Raises:
-            InputError: it is a benchmark of others.
-        """
+        """Raises InputError rather than replace a benchmark whose texts or settings have another hash."""
         if not self.replace and self.is_of_others(key):
             raise InputError(
                 "a benchmark of other texts or settings",

@@ -82,11 +82,7 @@ def make_loss(
 
 
 def check_stage(recipe: Recipe, stage: Stage) -> None:
-    """Checks that a stage has what its loss needs, and nothing that the loss ignores.
-
-    Raises:
-        InputError: names the first setting that does not fit.
-    """
+    """Raises InputError for the first setting that the loss of a stage lacks or ignores."""
     loss = _find(stage.loss, recipe.kind)
     _check_negatives(loss, stage)
     _check_model(loss, recipe, stage)

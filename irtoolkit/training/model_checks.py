@@ -12,11 +12,7 @@ from irtoolkit.training.recipes import Recipe, Stage, check_evaluation
 
 
 def check_recipe(recipe: Recipe) -> None:
-    """Raises InputError for settings with which no training can begin.
-
-    Raises:
-        InputError: names the first such setting.
-    """
+    """Raises InputError for the first setting with which no training can begin."""
     check_evaluation(recipe)
     check_model(recipe)
     if recipe.query_map:
@@ -46,11 +42,7 @@ def _check_measure(stage: Stage) -> None:
 
 
 def check_model(recipe: Recipe) -> None:
-    """Raises InputError for settings that are not for models of the recipe's kind.
-
-    Raises:
-        InputError: names the first such setting.
-    """
+    """Raises InputError for the first setting that is not for models of the recipe's kind."""
     _check_kind(recipe)
     _check_adapters(recipe)
     if recipe.query_start is not None and recipe.encoders != 2:

@@ -61,11 +61,7 @@ def draw_negatives(rows: TrainingSet, row: int, count: int, seed: int, epoch: in
 
 
 def check_negatives(rows: TrainingSet, stage: Stage) -> None:
-    """Raises InputError for a training set with a row that has too few negatives.
-
-    Raises:
-        InputError: names the first such row.
-    """
+    """Raises InputError for the first row of a training set with too few negatives."""
     if rows.negatives is not None:
         counts = (rows.negatives >= 0).sum(1)
         if (short := np.flatnonzero(counts < stage.count)).size:

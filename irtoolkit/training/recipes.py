@@ -228,11 +228,7 @@ class Recipe(Record):
 
 
 def check_evaluation(recipe: Recipe) -> None:
-    """Checks that stages whose settings are of evaluation have a measure.
-
-    Raises:
-        InputError: names the first setting that needs one.
-    """
+    """Raises InputError for the first setting of evaluation in a stage without a measure."""
     for number, stage in enumerate(recipe.stages, 1):
         at = f" of stage {number}" if len(recipe.stages) > 1 else ""
         for key in ("every", "patience", "ways"):

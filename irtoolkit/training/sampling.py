@@ -242,11 +242,7 @@ class _Group:
 
 
 def check_contrast(stage: Stage, rows: TrainingSet, batches: BatchSampler) -> None:
-    """Checks that a loss over several documents has two different ones to tell apart.
-
-    Raises:
-        InputError: no batch has two documents, or a loss over all documents has only one.
-    """
+    """Raises InputError if a loss over several documents has no two different ones to tell apart."""
     loss = LOSSES[stage.loss]
     if loss.shared and rows.negatives is None and not batches.have_two_documents(rows):
         raise InputError(

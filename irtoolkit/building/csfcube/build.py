@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -27,8 +28,7 @@ from irtoolkit.building.csfcube.pools import Pool
 from irtoolkit.building.csfcube.quality import quality
 from irtoolkit.building.csfcube.queries import (
     FacetQuery,
-    read_queries,
-    sample_queries,
+    select_queries,
     write_queries,
 )
 from irtoolkit.building.csfcube.release import write_release
@@ -46,7 +46,7 @@ from irtoolkit.building.quality import Quality
 from irtoolkit.building.shelves import digest
 from irtoolkit.datasets.built import ABOUT
 from irtoolkit.datasets.csfcube import statistics
-from irtoolkit.datasets.csfcube_records import FACETS, CSFCubeDoc
+from irtoolkit.datasets.csfcube_records import FACETS, CSFCubeDoc, CSFCubeQuery
 from irtoolkit.datasets.csfcube_release import POOLS, QUERIES, docs_key, read_csfcube
 
 SHEETS = "sheets"
@@ -80,7 +80,8 @@ class Gathered:
     """The state of a build.
 
     Attributes:
-        place: the folder.
+        folder: the folder.
+        docs: all documents.
         queries: the queries.
         pools: the candidates of each query paper.
         notes: notes on the pools.
@@ -90,7 +91,8 @@ class Gathered:
         quality: of a complete benchmark; None for one that waits for people.
     """
 
-    place: Path
+    folder: Path
+    docs: dict[str, CSFCubeDoc]
     queries: list[FacetQuery]
     pools: dict[str, Pool]
     notes: list[str]
@@ -98,6 +100,11 @@ class Gathered:
     agreement: Agreement | None = None
     decided: tuple[int, int] = (0, 0)
     quality: Quality | None = None
+
+    @property
+    def records(self) -> list[CSFCubeQuery]:
+        """The queries as the dataset has them."""
+        return [entry.query for entry in self.queries]
 
     @property
     def facets(self) -> list[str]:
@@ -110,16 +117,13 @@ class Gathered:
         return sum(len(self.pools[entry.query.doc_id]) for entry in self.queries)
 
     def waits_for(self) -> Iterator[str]:
-        """Yields what people have to do before the build can continue.
-
-        Nothing if it is complete.
-        """
+        """Yields what people have to do before the build can continue; nothing if it is complete."""
         for name, (done, total) in self.graded.items():
             if done < total:
-                yield f"{self.place / SHEETS / name}.tsv: {done:,} of {total:,} pairs are graded"
+                yield f"{self.folder / SHEETS / name}.tsv: {done:,} of {total:,} pairs are graded"
         done, total = self.decided
         if self.agreement is not None and done < total:
-            yield f"{self.place / adjudication.FILE}: {done:,} of {total:,} pairs are decided"
+            yield f"{self.folder / adjudication.FILE}: {done:,} of {total:,} pairs are decided"
 
 
 def build_csfcube(
@@ -158,37 +162,38 @@ def build_csfcube(
     with Build.locked(out, unfinished, replace, within=RUNS) as build:
         folder = build.folder
         docs = read_documents(documents)
-        selected = _selected(queries, docs, recipe)
+        selected = select_queries(queries, docs, recipe.sample, recipe.seed)
         planned = _plan(folder, docs, selected, recipe, replace)
         pools = make_pools(planned)
         write_queries(folder / QUERIES, selected)
-        gathered = Gathered(folder, selected, pools.by_paper, pools.notes)
-        pairs = pairs_of([entry.query for entry in selected], pools.by_paper)
-        ratings_read = _labels(gathered, docs, recipe, labels, planned.key, pairs)
+        gathered = Gathered(folder, docs, selected, pools.by_paper, pools.notes)
+        pairs = pairs_of(gathered.records, pools.by_paper)
+        ratings_read = _labels(gathered, recipe, labels, planned.key, pairs)
         gathered.graded = progress_of(ratings_read)
         if not labels and any(done < total for done, total in gathered.graded.values()):
             return gathered
         ratings = ratings_of(ratings_read, pairs)
         gathered.agreement = agreement_of(ratings)
         write_agreement(folder, gathered.agreement)
-        grades = _grades(gathered, docs, ratings, adjudicated)
+        grades = _grades(gathered, ratings, adjudicated)
         if grades is None:
             return gathered
         whole = digest(planned.key, repr(ratings), repr(grades))
         build.claim(whole)
         texts = [*documents, *([queries] if queries else [])]
-        build.finish(whole, _write(gathered, docs, ratings, grades, recipe, texts))
+        build.finish(whole, _write(gathered, ratings, grades, recipe, texts))
         return gathered
 
 
 def _grades(
-    gathered: Gathered,
-    docs: Mapping[str, CSFCubeDoc],
-    ratings: Ratings,
-    adjudicated: StrPath | None,
+    gathered: Gathered, ratings: Ratings, adjudicated: StrPath | None
 ) -> dict[Pair, int] | None:
     """Returns the grade of each pair, adjudicated if necessary; None while some are undecided."""
-    decided = _decided(gathered, docs, ratings, adjudicated)
+    if adjudicated is not None:
+        decided = adjudication.read_adjudicated(adjudicated, ratings)
+    else:
+        sheet = gathered.folder / adjudication.FILE
+        decided = adjudication.adjudicated(sheet, ratings, gathered.records, gathered.docs)
     gathered.decided = (sum(grade is not None for grade in decided.values()), len(decided))
     if gathered.decided[0] < gathered.decided[1]:
         return None
@@ -196,19 +201,6 @@ def _grades(
         pair: both[0] if decided.get(pair) is None else int(decided[pair] or 0)
         for pair, both in ratings.grades.items()
     }
-
-
-def _selected(
-    queries: StrPath | None, docs: Mapping[str, CSFCubeDoc], recipe: Recipe
-) -> list[FacetQuery]:
-    if (queries is None) == (recipe.sample is None):
-        raise InputError(
-            "queries are a file or a sample",
-            remedy="--queries FILE names papers and facets, --sample N draws some",
-        )
-    if queries is not None:
-        return read_queries(queries, docs)
-    return sample_queries(docs, recipe.sample or 0, recipe.seed)
 
 
 def _plan(
@@ -251,75 +243,51 @@ def _plan(
 
 def _labels(
     gathered: Gathered,
-    docs: Mapping[str, CSFCubeDoc],
     recipe: Recipe,
     labels: Sequence[StrPath],
     key: str,
     pairs: Mapping[str, Sequence[Pair]],
 ) -> Labels:
     """Returns the annotators' grades; writes missing sheets."""
-    before = marked(gathered.place)
+    before = marked(gathered.folder)
     if labels:
         if before is None:
-            Mark(key, gathered.notes).write(gathered.place)
+            Mark(key, gathered.notes).write(gathered.folder)
         return read_labels(labels, pairs)
-    queries = [entry.query for entry in gathered.queries]
+    queries = gathered.records
     if before is None or not before.annotators:
         names = list(recipe.annotators or ANNOTATORS)
         before = Mark(key, gathered.notes, names, assigned(queries, names, recipe.seed))
-    folder = gathered.place / SHEETS
-    write_sheets(folder, before.annotators, queries, gathered.pools, docs, recipe.seed)
-    write_guidelines(gathered.place)
-    before.write(gathered.place)
+    folder = gathered.folder / SHEETS
+    write_sheets(folder, before.annotators, queries, gathered.pools, gathered.docs, recipe.seed)
+    write_guidelines(gathered.folder)
+    before.write(gathered.folder)
     return read_sheets(folder, before.annotators, pairs)
-
-
-def _decided(
-    gathered: Gathered,
-    docs: Mapping[str, CSFCubeDoc],
-    ratings: Ratings,
-    adjudicated: StrPath | None,
-) -> dict[Pair, int | None]:
-    """Returns the adjudicator's grades of the pairs on which annotators differ."""
-    if adjudicated is not None:
-        return adjudication.read_adjudicated(adjudicated, ratings)
-    queries = [entry.query for entry in gathered.queries]
-    return adjudication.adjudicated(gathered.place / adjudication.FILE, ratings, queries, docs)
 
 
 def _write(
     gathered: Gathered,
-    docs: Mapping[str, CSFCubeDoc],
     ratings: Ratings,
     grades: Mapping[Pair, int],
     recipe: Recipe,
     texts: Sequence[StrPath],
 ) -> Release:
     """Writes the files of the release; returns its description."""
-    folder = gathered.place
-    write_release(folder, docs, gathered.queries, gathered.pools, ratings, grades, recipe.seed)
+    folder, docs, pools = gathered.folder, gathered.docs, gathered.pools
+    write_release(folder, docs, gathered.queries, pools, ratings, grades, recipe.seed)
     gathered.agreement = agreement_of(ratings, grades)
     write_agreement(folder, gathered.agreement)
     for cached in (read_csfcube, docs_key):  # of what was in the folder before
         cached.cache_clear()
-    queries = [entry.query for entry in gathered.queries]
     facts = statistics(read_csfcube(folder.absolute(), is_built=True))
-    gathered.quality = quality(facts, queries, docs, gathered.pools, ratings, grades)
+    gathered.quality = quality(facts, gathered.records, docs, pools, ratings, grades)
     pooling = recipe.pooling
-    proposed = dict.fromkeys(
-        n for pool in gathered.pools.values() for of in pool.values() for n in of
-    )
+    proposed = dict.fromkeys(n for pool in pools.values() for names in pool.values() for n in names)
     sources = {
         "Documents and queries": [str(path) for path in texts],
         "Candidates": [*proposed, *(str(f) for f in (pooling.citations, pooling.pools) if f)],
         "Annotators": ratings.annotators,
     }
-    settings = {**asdict(recipe), "annotators": ratings.annotators}
-    settings["pooling"] = {
-        name: [str(entry) for entry in value] if isinstance(value, tuple) else value
-        for name, value in asdict(pooling).items()
-    }
-    for name in ("pools", "citations"):
-        file = settings["pooling"][name]
-        settings["pooling"][name] = None if file is None else str(file)
+    plain = json.loads(json.dumps(asdict(pooling), default=str))
+    settings = {**asdict(recipe), "annotators": ratings.annotators, "pooling": plain}
     return Release("csfcube", gathered.facets, settings, gathered.quality, _INTRO, sources)

@@ -67,7 +67,7 @@ class Plan:
     """The inputs of pools.
 
     Attributes:
-        place: the folder.
+        folder: the folder.
         docs: all documents.
         queries: the queries.
         pooling: the settings.
@@ -77,7 +77,7 @@ class Plan:
         key: a hash of all that decides the pools.
     """
 
-    place: Path
+    folder: Path
     docs: dict[str, CSFCubeDoc]
     queries: Sequence[FacetQuery]
     pooling: Pooling
@@ -127,9 +127,9 @@ def make_pools(planned: Plan) -> Pools:
     Raises:
         InputError: see `read_runs` and `read_pools`; or a paper without a candidate.
     """
-    mark = marked(planned.place)
+    mark = marked(planned.folder)
     if mark is not None and mark.key == planned.key:
-        return Pools(_read(planned.place / POOLS), mark.notes)
+        return Pools(_read(planned.folder / POOLS), mark.notes)
     pooling = planned.pooling
     cited, notes = _cited(pooling.citations, planned.docs)
     if pooling.pools is not None:
@@ -138,7 +138,7 @@ def make_pools(planned: Plan) -> Pools:
     else:
         pools = Pools(_drawn(planned, _rankings(planned, cited), cited))
     pools.notes = [*notes, *pools.notes]
-    write_pools(planned.place / POOLS, pools.by_paper)
+    write_pools(planned.folder / POOLS, pools.by_paper)
     return pools
 
 
@@ -152,7 +152,7 @@ def _rankings(planned: Plan, cited: Mapping[str, Sequence[str]]) -> dict[str, di
     most = max(entry.depth or pooling.depth for entry in planned.queries)
     deepest = max((len(cited.get(query.doc_id, ())) for query in queries), default=0)
     deepest += (len(planned.systems) + len(runs_read)) * most + 1
-    folder = planned.place / RUNS
+    folder = planned.folder / RUNS
     if planned.systems:
         write_abstracts(folder / _ABSTRACTS, planned.docs)
     depth = min(len(planned.docs), max(deepest, pooling.listed))

@@ -43,6 +43,24 @@ class FacetQuery:
         return self.query.query_id
 
 
+def select_queries(
+    path: StrPath | None, docs: Mapping[str, CSFCubeDoc], sample: int | None, seed: int
+) -> list[FacetQuery]:
+    """Returns the queries of a file, or a sample.
+
+    Raises:
+        InputError: both or neither; or see `read_queries` and `sample_queries`.
+    """
+    if path is not None and sample is None:
+        return read_queries(path, docs)
+    if path is None and sample is not None:
+        return sample_queries(docs, sample, seed)
+    raise InputError(
+        "queries are a file or a sample",
+        remedy="--queries FILE names papers and facets, --sample N draws some",
+    )
+
+
 def read_queries(path: StrPath, docs: Mapping[str, CSFCubeDoc]) -> list[FacetQuery]:
     """Returns the queries of a file with columns, named by the first line.
 

@@ -26,11 +26,7 @@ Labels = dict[str, dict[Pair, int | None]]
 
 
 def check_annotators(names: Sequence[str]) -> None:
-    """Raises InputError for annotators who cannot be told apart or be names of files.
-
-    Raises:
-        InputError: one name twice, fewer than two, or a name that is not a word.
-    """
+    """Raises InputError for fewer than two annotators, two of one name, or a name that is no word."""
     for name in names:
         if not is_word(name) or "/" in name or name.startswith("."):
             raise InputError(f"{name!r} is no name of an annotator", remedy="give one word")

@@ -14,9 +14,8 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import StrPath
 from irtoolkit.building.egret.gather import DEV, SPLITS, TRAIN, Gathered, Plan
 from irtoolkit.building.egret.pieces import Contexts, Finder, formats
-from irtoolkit.building.egret.quality import Tally
+from irtoolkit.building.egret.quality import Tally, near_duplicates
 from irtoolkit.building.egret.sources import BOOKS, Source, sources
-from irtoolkit.building.egret.twins import near_duplicates
 from irtoolkit.building.pipeline import Build, Release, each, keep_only, source_line
 from irtoolkit.building.quality import Quality
 from irtoolkit.building.shelves import digest

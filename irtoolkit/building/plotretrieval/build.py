@@ -11,8 +11,7 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 from irtoolkit.building.pipeline import Build, Release, each, keep_only
-from irtoolkit.building.plotretrieval.alignment import Reach
-from irtoolkit.building.plotretrieval.annotation import Thresholds
+from irtoolkit.building.plotretrieval.alignment import Reach, Thresholds
 from irtoolkit.building.plotretrieval.candidates import gather_pairs, no_sure_pair, rows_of
 from irtoolkit.building.plotretrieval.comments import (
     CONTEXT,

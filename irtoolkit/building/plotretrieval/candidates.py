@@ -8,7 +8,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
-from irtoolkit.building.plotretrieval.annotation import ASK, KEEP
+from irtoolkit.building.plotretrieval.alignment import ASK, KEEP
 from irtoolkit.building.plotretrieval.comments import Comment
 from irtoolkit.building.plotretrieval.pieces import Piecework, blocks_of, read_piece
 from irtoolkit.building.plotretrieval.quality import Gathered

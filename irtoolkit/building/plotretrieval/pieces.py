@@ -12,14 +12,16 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.jsons import write_json
 from irtoolkit.building.plotretrieval import alignment, filters, plots
 from irtoolkit.building.plotretrieval.alignment import (
+    DROP,
     BookScores,
     Passage,
     Reach,
+    Thresholds,
+    decide,
     passage_of,
     score_of,
     window_of,
 )
-from irtoolkit.building.plotretrieval.annotation import DROP, Thresholds, decide
 from irtoolkit.building.plotretrieval.comments import Comment
 from irtoolkit.building.plotretrieval.filters import Filter
 from irtoolkit.building.plotretrieval.plots import Judge, names_of

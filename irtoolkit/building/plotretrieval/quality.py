@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from irtoolkit.building.pipeline import encoding_notes
-from irtoolkit.building.plotretrieval.annotation import DECISIONS
+from irtoolkit.building.plotretrieval.alignment import DECISIONS
 from irtoolkit.building.plotretrieval.filters import length_of, overlap
 from irtoolkit.building.plotretrieval.release import Pair
 from irtoolkit.building.quality import Quality, Sample, histogram, mean, near_duplicates, sampled

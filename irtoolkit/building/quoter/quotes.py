@@ -110,11 +110,7 @@ def read_quotes(
 
 
 def _check_not_release(file: TextFile, rows: Sequence[tuple[str, str, str]], unit: Unit) -> None:
-    """Raises InputError for lines of a QuoteR release, whose first column precedes a quote.
-
-    Raises:
-        InputError: most rows have a third column as long as a context.
-    """
+    """Raises InputError if most rows end in a context, as those of a release of QuoteR do."""
     long = sum(len(tokens(source, unit)) >= _CONTEXT for _, _, source in rows)
     if 2 * long > len(rows):
         raise InputError(

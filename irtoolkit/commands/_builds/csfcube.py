@@ -120,7 +120,7 @@ def _tell(gathered: Gathered) -> None:
         print()
     if gathered.agreement is not None:
         print(table_of(gathered.agreement).to_text().rstrip())
-    ids = [str(gathered.place), *(f"{gathered.place}/{facet}" for facet in gathered.facets)]
+    ids = [str(gathered.folder), *(f"{gathered.folder}/{facet}" for facet in gathered.facets)]
     counts = (
         f"{number_of(len(gathered.queries), 'queries')}, {number_of(gathered.pairs, 'pairs', ',')}"
     )

@@ -106,8 +106,7 @@ def execute(args: argparse.Namespace) -> None:
 def _recipe(args: argparse.Namespace) -> Any:
     from dataclasses import replace
 
-    from irtoolkit.building.plotretrieval.alignment import Reach
-    from irtoolkit.building.plotretrieval.annotation import USUAL
+    from irtoolkit.building.plotretrieval.alignment import USUAL, Reach
     from irtoolkit.building.plotretrieval.build import Recipe
     from irtoolkit.building.plotretrieval.filters import Filter, Limits
     from irtoolkit.building.relic.quotations import Matching

@@ -44,11 +44,7 @@ def best_others(
 
 
 def at_least_one(**settings: int) -> None:
-    """Raises InputError for settings that are not positive numbers.
-
-    Raises:
-        InputError: one is less than 1.
-    """
+    """Raises InputError for a setting that is less than 1."""
     for name, value in settings.items():
         if value < 1:
             raise InputError(f"{name} is {value}, not at least 1")

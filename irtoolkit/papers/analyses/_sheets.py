@@ -46,11 +46,7 @@ class Sheet:
         return by_name
 
     def check_sheets(self, paths: Sequence[Path]) -> None:
-        """Raises InputError for an analysis without sheets.
-
-        Raises:
-            InputError: there are none; says what they are.
-        """
+        """Raises InputError if there are no sheets; describes what they are."""
         if not paths:
             words = "; ".join(
                 f"{name}: {', '.join(allowed) or 'words of the text'}"

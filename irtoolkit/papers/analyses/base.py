@@ -196,11 +196,7 @@ class Given:
     system: str = ""
 
     def check_complete(self, query_ids: Iterable[str]) -> None:
-        """Raises InputError for a ranking that lacks queries.
-
-        Raises:
-            InputError: it has no document for some query; names the first.
-        """
+        """Raises InputError for a run without a document for some query; names the first."""
         wanted = list(query_ids)
         for name, run in self.runs.items():
             check_complete(run, name, wanted)
@@ -284,11 +280,7 @@ def records(dataset: Dataset, kind: type[T], description: str) -> list[T]:
 
 
 def check_complete(run: Run, name: str, query_ids: Sequence[str]) -> None:
-    """Raises InputError for a run that lacks queries.
-
-    Raises:
-        InputError: it has no document for some query; names the first.
-    """
+    """Raises InputError for a run without a document for some query; names the first."""
     ranked = {str(query_id) for query_id in run.query_ids}
     absent = [query_id for query_id in query_ids if query_id not in ranked]
     if absent:

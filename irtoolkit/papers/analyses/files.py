@@ -47,13 +47,7 @@ def write_files(result: AnalysisResult, folder: Path) -> list[Path]:
         with atomic_text(path) as out:
             out.write(csv_table(table).render("csv") + "\n")
         written.append(path)
-    drawn = []
-    if result.findings.charts:
-        from irtoolkit.papers.analyses.drawing import draw
-
-        drawn = [
-            draw(chart, folder / f"{name}-{chart.name}.svg") for chart in result.findings.charts
-        ]
+    drawn = _draw_charts(result, folder)
     if not (written or drawn):
         return []
     page = folder / f"{name}.html"
@@ -64,21 +58,19 @@ def write_files(result: AnalysisResult, folder: Path) -> list[Path]:
 
 def section_of(result: AnalysisResult) -> tuple[str, str, str]:
     """Returns a section of a report's page: anchor, title, and tables and charts as HTML."""
-    name = result.analysis.name
     with tempfile.TemporaryDirectory() as folder:
-        drawn = []
-        if result.findings.charts:
-            from irtoolkit.papers.analyses.drawing import draw
+        content = f"{result._repr_html_()}\n{_images(_draw_charts(result, Path(folder)))}"
+    return f"analysis-{result.analysis.name}", result.analysis.title, content
 
-            drawn = [
-                draw(chart, Path(folder) / f"{name}-{chart.name}.svg")
-                for chart in result.findings.charts
-            ]
-        return (
-            f"analysis-{name}",
-            result.analysis.title,
-            f"{result._repr_html_()}\n{_images(drawn)}",
-        )
+
+def _draw_charts(result: AnalysisResult, folder: Path) -> list[Path]:
+    """Returns the files of the charts, which are drawn; matplotlib is imported if there are some."""
+    if not result.findings.charts:
+        return []
+    from irtoolkit.papers.analyses.drawing import draw
+
+    name = result.analysis.name
+    return [draw(chart, folder / f"{name}-{chart.name}.svg") for chart in result.findings.charts]
 
 
 def _images(drawn: list[Path]) -> str:

@@ -97,11 +97,7 @@ class Labelling(Analysis):
 
 
 def check_queries(filled: FilledSheets, query_ids: Iterable[str], dataset: str) -> None:
-    """Raises InputError for sheets whose rows are not of the queries of a dataset.
-
-    Raises:
-        InputError: names the file and an unknown query.
-    """
+    """Raises InputError for a row that is not of a query of the dataset."""
     allowed = {(query_id,) for query_id in query_ids}
     check_keys(filled, allowed, dataset, "name the dataset that the sheet was made for")
 

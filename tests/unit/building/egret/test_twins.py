@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from irtoolkit.building.egret import twins
+from irtoolkit.building.egret import quality as twins
 from tests import critic
 
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("sentence_transformers")
 
-from irtoolkit.building.plotretrieval.annotation import USUAL
+from irtoolkit.building.plotretrieval.alignment import USUAL
 from irtoolkit.building.plotretrieval.build import Recipe, build_plotretrieval
 from irtoolkit.building.plotretrieval.quality import Gathered
 from irtoolkit.retrievers.dense import Dense

@@ -9,14 +9,18 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.building.plotretrieval.alignment import (
+    ASK,
+    DROP,
+    KEEP,
     BookScores,
     Passage,
     Reach,
+    Thresholds,
+    decide,
     passage_of,
     score_of,
     window_of,
 )
-from irtoolkit.building.plotretrieval.annotation import ASK, DROP, KEEP, Thresholds, decide
 from irtoolkit.building.plotretrieval.comments import Comment
 from irtoolkit.building.plotretrieval.filters import Filter, overlap
 from irtoolkit.building.plotretrieval.plots import (

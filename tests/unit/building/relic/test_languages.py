@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from irtoolkit.building.plotretrieval.annotation import USUAL
+from irtoolkit.building.plotretrieval.alignment import USUAL
 from irtoolkit.building.plotretrieval.build import Recipe, build_plotretrieval
 from irtoolkit.building.relic.build import build_relic
 from irtoolkit.retrievers.lexical import BM25
