@@ -47,6 +47,8 @@ FUSIONS = {
     "four encoders": ("MiniLM", "gte-small", "bge-small", "mpnet"),
     "all six": tuple(SYSTEMS),
 }
+# A fusion that cross-validation chooses, for queries that took no part in its choice.
+TUNED = "tuned fusion"
 # Published systems that ours are tested against, and their files.
 PUBLISHED = {"E5": "e5", "MonoT5": "Monot5"}
 TASKS = ("relic", "wtb", "arguana", "clinical-trial")
@@ -85,6 +87,11 @@ def measured(task: str, folder: Path, ranks: Path | None, given: bool) -> dict[s
     if ranks is not None and (ranks / task).is_dir() and task == DATASETS[task].partition("/")[2]:
         for name, file in PUBLISHED.items():
             runs[name] = _published(next((ranks / task).glob(f"{file}*.pickle")))
+    if data.id.endswith("/dev"):
+        parts = [runs[name] for name in SYSTEMS if name in runs]
+        methods, zscore = ["rrf", "weighted"], ["zscore"]
+        tuned = ir.tune_fusion(data, *parts, measure=MAIN, methods=methods, normalise=zscore)
+        runs[TUNED] = tuned.run
     figures = ir.evaluate(data, runs, measures=MEASURES).figures()
     rows = {name: {"figures": figures[name]} for name in runs}
     for one in ir.compare(data, runs, measure=MAIN, baseline="BM25"):

@@ -20,8 +20,9 @@ TITLES = {
 INTRO = """# BIRCO: results
 
 Systems that install from a package index, on [BIRCO's](../benchmarks/birco.md) published data, beside the published rankings of
-the paper's systems. Nothing was trained or chosen on BIRCO: systems have their usual settings, and fusions are reciprocal
-rank fusions with their usual constant.
+the paper's systems. Nothing was trained or chosen on BIRCO's test queries: systems have their usual settings, and fusions are reciprocal
+rank fusions with their usual constant. *tuned fusion* is chosen on the development queries of its table, by [`irtoolkit tune`](../how-to/rerank-fuse.md)
+among reciprocal rank fusions and weighted sums of standardised scores, and each query's figure is that of a choice on other queries, in five folds.
 
 Intervals are of 95 % for nDCG@10, by bootstrap over queries. p is of a paired t-test over queries of nDCG@10, against BM25, the published
 E5 or the published MonoT5, Holm-corrected over its column. The test queries of DORIS-MAE could not be had: its table is of the development
