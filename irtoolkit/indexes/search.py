@@ -212,7 +212,7 @@ def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[
     """Returns queries under a formula, in sets that are searched at once.
 
     Args:
-        shards: what counts terms; see `weighted.Counting`.
+        shards: what counts terms; see `counting.Counting`.
         queries: the terms of each query.
         weighting: the formula.
     """

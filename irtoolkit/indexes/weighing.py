@@ -1,4 +1,4 @@
-"""The loops that weigh the terms of queries; `_compiled_weighing` has them compiled.
+"""The loops that weigh the terms of queries; `_compiled_search` has them compiled.
 
 These are for a few queries in a process that has not loaded compiled loops. They read and write arrays
 alone.

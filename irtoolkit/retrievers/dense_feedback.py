@@ -113,7 +113,7 @@ class DensePRF(Dense):
 
 
 class _FeedbackIndex(VectorIndex):
-    """How vectors are kept that are searched twice; an `IndexFormat`, whose shards are those of `dense`."""
+    """How vectors are kept that are searched twice; the shards are those of `dense`."""
 
     def __init__(self, feedback: DensePRF, sides: Sides) -> None:
         super().__init__(sides, feedback.stored, feedback.index_settings())

@@ -46,7 +46,7 @@ class FaissRetriever(Finding, Protocol):
 
 
 class FaissIndex(ArrangedIndex):
-    """How vectors are kept beside faiss' index of them; an `IndexFormat`.
+    """How vectors are kept beside faiss' index of them.
 
     The vectors of index=flat are their own index. They are compared one by one, as by `dense`, and so
     are vectors that are too few to train index=ivfpq.

@@ -39,7 +39,7 @@ class PlaidRetriever(Finding, Protocol):
 
 
 class PlaidIndex(ArrangedIndex):
-    """How token vectors are kept beside a compressed index of them; an `IndexFormat`."""
+    """How token vectors are kept beside a compressed index of them."""
 
     kind = "plaid"
     is_exact = False

@@ -162,7 +162,7 @@ class Finding(Protocol):
 
 
 class ArrangedIndex(IndexFormat):
-    """How vectors are kept beside an index of each shard; an `IndexFormat` but for these indexes.
+    """How vectors are kept beside an index of each shard, but for these indexes.
 
     Args:
         retriever: its settings.
