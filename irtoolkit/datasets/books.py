@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Tuple, overload  # noqa: UP035 ir_datasets compares these
+from typing import NamedTuple, Tuple  # noqa: UP035 ir_datasets compares these
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow as pa
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.cache import Tables
-from irtoolkit.datasets.columns import ColumnTexts
+from irtoolkit.datasets.columns import ColumnTexts, Rows
 
 
 class Passage(NamedTuple):
@@ -194,9 +194,9 @@ class Passages(Mapping[str, Passage]):
             first = int(self._ends[group]) - len(starts)
             yield book.passage(int(starts[location - first]), length)
 
-    def values(self) -> "PassageValues":  # type: ignore[override]
+    def values(self) -> Rows[Passage]:  # type: ignore[override]
         """Returns the passages in order, as a sequence that can be sliced."""
-        return PassageValues(self, range(len(self)))
+        return Rows(self.at, range(len(self)))
 
     def block(self, start: int, stop: int, view: str) -> tuple[list[str], list[tuple[str, ...]]]:
         """Returns ids and texts of the passages from `start` to before `stop`, without records.
@@ -261,25 +261,3 @@ class Passages(Mapping[str, Passage]):
     def sentences(self) -> Iterator[list[str]]:
         """Yields the sentences of each book, without white space around them."""
         return (book.stripped for book in self._books.values())
-
-
-class PassageValues(Sequence[Passage]):
-    """All passages in order, or a slice of them, as a sequence."""
-
-    def __init__(self, passages: Passages, places: range) -> None:
-        self._passages, self._places = passages, places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, key: int) -> Passage: ...
-    @overload
-    def __getitem__(self, key: slice) -> "PassageValues": ...
-    def __getitem__(self, key: int | slice) -> "Passage | PassageValues":
-        if isinstance(key, slice):
-            return PassageValues(self._passages, self._places[key])
-        return next(self._passages.at([self._places[key]]))
-
-    def __iter__(self) -> Iterator[Passage]:
-        return self._passages.at(self._places)

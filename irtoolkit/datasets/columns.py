@@ -13,15 +13,16 @@ _BATCH_ROWS = 1 << 13
 T = TypeVar("T")
 
 
-class TableRows(Sequence[T], Generic[T]):
-    """Rows of a table as records, made when they are read."""
+class Rows(Sequence[T], Generic[T]):
+    """Records that are made when they are read, or a slice of them.
 
-    def __init__(
-        self, table: pa.Table, make: Callable[..., T], places: range | None = None
-    ) -> None:
-        """Makes each record with `make`, called with the row's number and its values."""
-        self._table, self._make = table, make
-        self._places = range(len(table)) if places is None else places
+    Args:
+        read: yields the records at some positions, in the given order.
+        places: the positions of these records.
+    """
+
+    def __init__(self, read: Callable[[Sequence[int]], Iterator[T]], places: range) -> None:
+        self._read, self._places = read, places
 
     def __len__(self) -> int:
         return len(self._places)
@@ -29,21 +30,32 @@ class TableRows(Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, key: int) -> T: ...
     @overload
-    def __getitem__(self, key: slice) -> TableRows[T]: ...
-    def __getitem__(self, key: int | slice) -> T | TableRows[T]:
+    def __getitem__(self, key: slice) -> Rows[T]: ...
+    def __getitem__(self, key: int | slice) -> T | Rows[T]:
         if isinstance(key, slice):
-            return TableRows(self._table, self._make, self._places[key])
+            return Rows(self._read, self._places[key])
         number = self._places[key]
-        return next(self._records(range(number, number + 1)))
+        return next(self._read(range(number, number + 1)))
 
     def __iter__(self) -> Iterator[T]:
         for start in range(0, len(self._places), _BATCH_ROWS):
-            yield from self._records(self._places[start : start + _BATCH_ROWS])
+            yield from self._read(self._places[start : start + _BATCH_ROWS])
 
     def at(self, places: Sequence[int]) -> Iterator[T]:
         """Yields the records at some positions, in the given order."""
         for start in range(0, len(places), _BATCH_ROWS):
-            yield from self._records([self._places[i] for i in places[start : start + _BATCH_ROWS]])
+            yield from self._read([self._places[i] for i in places[start : start + _BATCH_ROWS]])
+
+
+class TableRows(Rows[T]):
+    """Rows of a table as records."""
+
+    def __init__(
+        self, table: pa.Table, make: Callable[..., T], places: range | None = None
+    ) -> None:
+        """Makes each record with `make`, called with the row's number and its values."""
+        self._table, self._make = table, make
+        super().__init__(self._records, range(len(table)) if places is None else places)
 
     def _records(self, places: Sequence[int]) -> Iterator[T]:
         # Table.take would join all chunks of a column before it looks for a row.

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,6 @@ ANNOTATIONS = "test-pid2anns-csfcube-{}.json"
 
 _LABELS = {f"{label}_label" for label in ("background", "objective", "method", "result", "other")}
 _QUERY_COLUMNS = ("pid", "facet", "year", "title", "paper type")
-_YEAR = re.compile(r"[0-9]{4}")
 
 
 class CSFCubeRelease(NamedTuple):
@@ -129,11 +129,10 @@ def _read_sources(path: Path) -> dict[str, dict[str, tuple[str, ...]]]:
             raise _damaged(
                 path, f"the pool of {query} is not ids beside lists of methods", f'"{query}"'
             )
-        if len(set(lists[0])) != len(lists[0]):
-            twice = next(doc for doc in lists[0] if lists[0].count(doc) > 1)
-            raise _damaged(
-                path, f"candidate {twice} appears twice in the pool of {query}", f'"{query}"'
-            )
+        twice = next((doc for doc, count in Counter(lists[0]).items() if count > 1), None)
+        if twice is not None:
+            problem = f"candidate {twice} appears twice in the pool of {query}"
+            raise _damaged(path, problem, f'"{query}"')
         pools[query] = {doc: tuple(names) for doc, names in zip(*lists, strict=True)}
     return pools
 
@@ -234,23 +233,20 @@ def _query_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     reader = csv.DictReader(line for _, line in read_lines(path))
     try:
         if reader.fieldnames is None or any(c not in reader.fieldnames for c in _QUERY_COLUMNS):
-            raise InputError(
-                f"the columns are {reader.fieldnames}, not {list(_QUERY_COLUMNS)}",
-                file=path,
-                line=1,
-                remedy=TRUNCATED,
-            )
+            problem = f"the columns are {reader.fieldnames}, not {list(_QUERY_COLUMNS)}"
+            raise InputError(problem, file=path, line=1, remedy=TRUNCATED)
         for row in reader:
             yield reader.line_num, row
     except csv.Error as error:
-        raise InputError(
-            f"not CSV: {error}", file=path, line=reader.line_num or 1, remedy=TRUNCATED
-        ) from None
+        line = reader.line_num or 1
+        raise InputError(f"not CSV: {error}", file=path, line=line, remedy=TRUNCATED) from None
 
 
 def _query_problem(row: dict[str, str], docs: dict[str, CSFCubeDoc], is_built: bool) -> str | None:
     complete = all(row[column] is not None for column in _QUERY_COLUMNS) and row["paper type"]
-    if not complete or not (_YEAR.fullmatch(row["year"]) or (is_built and not row["year"])):
+    if not complete or not (
+        re.fullmatch("[0-9]{4}", row["year"]) or (is_built and not row["year"])
+    ):
         return "the row is incomplete, or its year is not a number"
     if row["pid"] not in docs:
         return f"query paper {row['pid']} has no text in {ABSTRACTS}"

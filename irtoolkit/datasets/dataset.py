@@ -107,18 +107,7 @@ class Dataset:
         return hash(self.id)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles by id if it has one, so that other processes read its documents themselves."""
-        if self._derived is not None:
-            return self._derived
-        if not self.in_memory:
-            return _of_id, (self.id, *elsewhere.packed(self.id, self.source))
-        if self.id in ir_datasets.registry and ir_datasets.load(self.id) is self.source:
-            return _of_registered, (self.id,)
-        return _of_source, (
-            self.id,
-            self.source,
-            {k: vars(self)[k] for k in _SENT if k in vars(self)},
-        )
+        return elsewhere.reduced(self)
 
     @property
     def decides(self) -> dict[str, str]:
@@ -126,13 +115,9 @@ class Dataset:
         revision = "" if self.about is None else self.about.revision
         return {**self.replaced, **({"revision": revision} if revision else {})}
 
-    # -- relatives ----------------------------------------------------------------------------
-
     def view(self, name: str) -> Dataset:
         """Returns another view of the dataset (relic/val/1-1), or itself if it is that view."""
         return self if self.parts.shows(name) else Dataset.load(str(self.parts.view(name)))
-
-    # -- its parts --------------------------------------------------------------------------
 
     def has(self, kind: str) -> bool:
         """Returns whether it has "queries", "docs", "qrels" or "scoreddocs"."""
@@ -230,9 +215,7 @@ class Dataset:
     @property
     def about(self) -> Benchmark | None:
         """The record of one of our benchmarks; None for other datasets."""
-        record: Benchmark | None = (
-            self.source.irtoolkit() if hasattr(self.source, "irtoolkit") else None
-        )
+        record: Benchmark | None = getattr(self.source, "irtoolkit", lambda: None)()
         return record
 
     @cached_property
@@ -315,21 +298,3 @@ class Dataset:
 
     def _documents(self) -> Any:
         return self.source.docs_handler() if self.has("docs") else None
-
-
-# What a dataset in memory takes along to other processes, beside its texts.
-_SENT = ("qrels", "protocol", "replaced")
-
-
-def _of_id(dataset_id: str, key: str | None, sent: bytes | None) -> Dataset:
-    return Dataset(dataset_id, elsewhere.unpacked(dataset_id, key, sent))
-
-
-def _of_registered(dataset_id: str) -> Dataset:
-    return Dataset(dataset_id, ir_datasets.load(dataset_id), in_memory=True)
-
-
-def _of_source(dataset_id: str, source: Any, more: dict[str, Any]) -> Dataset:
-    dataset = Dataset(dataset_id, source, in_memory=True)
-    vars(dataset).update(more)
-    return dataset

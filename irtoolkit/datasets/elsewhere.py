@@ -17,6 +17,37 @@ from irtoolkit.datasets.named import source_named
 from irtoolkit.datasets.source import DATA_VARIABLE
 from irtoolkit.engines.node import SHARE
 
+# What a dataset in memory takes along to other processes, beside its texts.
+_SENT = ("qrels", "protocol", "replaced")
+
+
+def reduced(dataset: Any) -> tuple[Any, ...]:
+    """Returns how a dataset is pickled: by id if it has one, so that other processes read its documents themselves."""
+    cls, dataset_id, source = type(dataset), dataset.id, dataset.source
+    if dataset._derived is not None:
+        derived: tuple[Any, ...] = dataset._derived
+        return derived
+    if not dataset.in_memory:
+        return _of_id, (cls, dataset_id, *packed(dataset_id, source))
+    if dataset_id in ir_datasets.registry and ir_datasets.load(dataset_id) is source:
+        return _of_registered, (cls, dataset_id)
+    sent = {name: vars(dataset)[name] for name in _SENT if name in vars(dataset)}
+    return _of_source, (cls, dataset_id, source, sent)
+
+
+def _of_id(cls: Any, dataset_id: str, key: str | None, sent: bytes | None) -> Any:
+    return cls(dataset_id, unpacked(dataset_id, key, sent))
+
+
+def _of_registered(cls: Any, dataset_id: str) -> Any:
+    return cls(dataset_id, ir_datasets.load(dataset_id), in_memory=True)
+
+
+def _of_source(cls: Any, dataset_id: str, source: Any, more: dict[str, Any]) -> Any:
+    dataset = cls(dataset_id, source, in_memory=True)
+    vars(dataset).update(more)
+    return dataset
+
 
 def packed(dataset_id: str, source: Any) -> tuple[str | None, bytes | None]:
     """Returns what another process needs besides a dataset's id: its key, and perhaps itself.

@@ -13,7 +13,8 @@ from irtoolkit.base.arguments import written
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.fusing.lambdamart import LambdaMART, load_lightgbm
-from irtoolkit.integrations.ranx_fusion import KINDS, NORMALISATIONS, PREFIX, fusion_method
+from irtoolkit.integrations.ranx_fusion import NORMALISATIONS, PREFIX, fusion_method
+from irtoolkit.integrations.ranx_kinds import KINDS
 from irtoolkit.integrations.ranx_objects import load_ranx
 from irtoolkit.ranking.fusion_methods import METHODS, finite
 from irtoolkit.ranking.normalisation import Normalise, check_normalisation

@@ -6,18 +6,18 @@ trains on judgments estimate how good each rank of each run is, and add these es
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from irtoolkit.base.arguments import check_type, written
+from irtoolkit.base.arguments import check_type
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.plurals import number_of
+from irtoolkit.integrations.ranx_kinds import KINDS, SEGMENTS
 from irtoolkit.integrations.ranx_objects import (
     check_ordered,
     load_ranx,
@@ -31,7 +31,6 @@ from irtoolkit.ranking.fusion_methods import (
     WholeRunMethod,
     finite_weights,
     method_named,
-    number,
 )
 from irtoolkit.ranking.normalisation import check_normalisation
 from irtoolkit.runs import Run
@@ -53,78 +52,6 @@ _NORMS = {
     "none": None,
 }
 NORMALISATIONS = tuple(_NORMS)
-
-
-@dataclass(frozen=True)
-class _Parameter:
-    """A numeric parameter of a method.
-
-    Attributes:
-        name: its name in ranx.
-        valid: whether a value is possible.
-        says: the description of a valid value.
-        default: of ranx; None if it has none.
-        whole: whether it is a whole number.
-    """
-
-    name: str
-    valid: Callable[[float], bool]
-    says: str
-    default: float | None = None
-    whole: bool = False
-
-    def of(self, value: Any) -> float:
-        number_value = number(value)
-        if (
-            not math.isfinite(number_value)
-            or not self.valid(number_value)
-            or (self.whole and number_value % 1)
-        ):
-            raise InputError(f"{self.name}={written(value)} is not {self.says}")
-        # ranx has a k of 60, not of 60.0.
-        whole = self.whole or (isinstance(self.default, int) and number_value.is_integer())
-        return int(number_value) if whole else number_value
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """The inputs of one of ranx's methods.
-
-    Attributes:
-        scores: whether it reads scores, which are normalised first, and not ranks only.
-        weights: whether it takes a weight for each run.
-        parameters: the numbers that it takes.
-        trained: the parameter that is estimated from judgments, if there is one.
-    """
-
-    scores: bool = False
-    weights: bool = False
-    parameters: tuple[_Parameter, ...] = ()
-    trained: str | None = None
-
-
-_K = _Parameter("k", lambda k: k >= 0, "a number of at least 0", 60)
-_GAMMA = _Parameter("gamma", lambda _: True, "a finite number")
-_SIGMA = _Parameter("sigma", lambda sigma: sigma > 0, "a number above 0", 0.01)
-_PHI = _Parameter("phi", lambda phi: 0 < phi < 1, "a number between 0 and 1")
-_SEGMENTS = _Parameter("n_segments", lambda n: n >= 1, "a whole number of at least 1", whole=True)
-_WINDOW = _Parameter("w", lambda w: w >= 0, "a whole number of at least 0", whole=True)
-KINDS: dict[str, _Kind] = {
-    **{name: _Kind(scores=True) for name in ("sum", "mnz", "anz", "max", "min", "med")},
-    "gmnz": _Kind(scores=True, parameters=(_GAMMA,)),
-    **{name: _Kind(scores=True, weights=True) for name in ("wsum", "wmnz", "mixed")},
-    "rrf": _Kind(parameters=(_K,)),
-    **{name: _Kind() for name in ("isr", "log_isr", "bordafuse")},
-    "logn_isr": _Kind(parameters=(_SIGMA,)),
-    "rbc": _Kind(parameters=(_PHI,)),
-    "w_bordafuse": _Kind(weights=True),
-    "bayesfuse": _Kind(trained="log_odds"),
-    "mapfuse": _Kind(trained="map_scores"),
-    "posfuse": _Kind(trained="probs"),
-    "probfuse": _Kind(trained="probs", parameters=(_SEGMENTS,)),
-    "segfuse": _Kind(scores=True, trained="probs"),
-    "slidefuse": _Kind(trained="probs", parameters=(_WINDOW,)),
-}
 
 
 @dataclass(frozen=True)
@@ -197,7 +124,7 @@ class RanxMethod(WholeRunMethod):
             warnings.simplefilter("ignore")  # numba's, on ranx's code
             if self.train is not None:
                 params |= self._trained(ranx, runs)
-                params.pop(_SEGMENTS.name, None)  # which only training takes
+                params.pop(SEGMENTS.name, None)  # which only training takes
             theirs, excluded = normalised_for_ranx(runs, query_ids, norm)
             fused = ranx.fuse(runs=theirs, norm=excluded, method=self.method, params=params)
         for query_id in query_ids:

@@ -27,12 +27,11 @@ from irtoolkit.models.converted import (
     save_projected,
     save_two_encoders,
     state_of,
+    write_record,
 )
 from irtoolkit.models.ernie import write_ernie
 from irtoolkit.models.foreign import read_tensorflow, read_torch
 from irtoolkit.models.lora import write_lora
-from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
-from irtoolkit.version import __version__
 
 BASE = "bert-base-uncased"
 
@@ -53,8 +52,7 @@ def convert(layout: str, source: Path, output: Path, base: str = BASE) -> None:
         if not source.exists():
             raise InputError("no such file or folder", file=source)
         LAYOUTS[layout].write(source, folder, base)
-        record = {"layout": layout, "version": __version__, WEIGHTS: weight_sums(folder)}
-        (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        write_record(folder, layout)
 
 
 # -- ColBERT ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from irtoolkit.models import presets
 from irtoolkit.models.foreign import read_torch
 from irtoolkit.models.loading import load_model
 from irtoolkit.models.own_code import check_own_code
+from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
+from irtoolkit.version import __version__
 
 
 @contextmanager
@@ -28,6 +31,20 @@ def new_folder(output: Path) -> Iterator[Path]:
         raise InputError("it is there already", file=output, remedy="name a new folder")
     with atomic_folder(output) as unfinished:
         yield unfinished
+
+
+def write_record(folder: Path, layout: str, sums: Mapping[str, str] = {}, **details: str) -> None:
+    """Writes how a model was converted, with the SHA-256 of its weights.
+
+    Args:
+        folder: the folder of the model.
+        layout: the format of its weights, or that they were in.
+        sums: the SHA-256 of weights whose names do not tell.
+        **details: further facts.
+    """
+    weights = {**weight_sums(folder), **sums}
+    record = {"layout": layout, **details, "version": __version__, WEIGHTS: weights}
+    (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 def only_file(source: Path, pattern: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 import warnings
@@ -14,14 +13,15 @@ from typing import Any, Literal, NamedTuple, get_args
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import sha256
 from irtoolkit.base.reasons import reason_of
-from irtoolkit.models.converted import new_folder
+from irtoolkit.models.converted import new_folder, write_record
 from irtoolkit.models.own_code import check_own_code
-from irtoolkit.models.places import CONVERSION, RECORD, WEIGHTS, weight_sums
-from irtoolkit.models.presets import find_preset, model_folder, said_kind
-from irtoolkit.version import __version__
+from irtoolkit.models.places import CONVERSION, RECORD
+from irtoolkit.models.presets import Preset, find_preset, model_folder, said_kind
 
 FILE = "model.onnx"
 ExportPrecision = Literal["fp32", "int8"]
+# The classes of transformers, by the kind of a model.
+MAKERS = {"dense": "AutoModel", "cross": "AutoModelForSequenceClassification"}
 # What is not copied from the folder of a model: its weights, their record, other exports.
 _LEFT_OUT = (
     "model*.safetensors",
@@ -83,16 +83,7 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
         raise InputError(f"no precision {precision!r} of an export", remedy="fp32, int8")
     for library in ("onnx", "onnxscript", "onnxruntime"):
         check_installed(library)
-    preset = find_preset(model)
-    if preset.query is not None:
-        raise InputError(f"{model} has two encoders", remedy="export the folder of each")
-    location = model_folder(preset)
-    kind = said_kind(location) or preset.kind
-    if kind not in ("dense", "cross"):
-        raise InputError(
-            f"{model} makes {kind} representations",
-            remedy="export a dense encoder or a cross-encoder",
-        )
+    _, location, kind = one_transformer(model)
     if not (Path(location) / "config.json").is_file():
         raise InputError(f"{model} is no plain transformer: no config.json", file=location)
     if not any((Path(location) / name).is_file() for name in _WEIGHTS_OF_TORCH):
@@ -100,11 +91,27 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
     with new_folder(output) as folder:
         copy_around(location, folder)
         differences = _write(location, kind, folder, precision)
-        sums = {**weight_sums(folder), FILE: sha256(folder / FILE)}
-        details = {"layout": "onnx", "of": model, "precision": precision, "version": __version__}
-        record = {**details, WEIGHTS: sums}
-        (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        sums = {FILE: sha256(folder / FILE)}
+        write_record(folder, "onnx", sums, of=model, precision=precision)
     return differences
+
+
+def one_transformer(model: str) -> tuple[Preset, str, str]:
+    """Returns the preset, the folder and the kind of a dense encoder or cross-encoder.
+
+    Raises:
+        InputError: the model is missing, of another kind, or has two encoders.
+    """
+    preset = find_preset(model)
+    if preset.query is not None:
+        raise InputError(f"{model} has two encoders", remedy="convert the folder of each")
+    location = model_folder(preset)
+    kind = said_kind(location) or preset.kind
+    if kind not in MAKERS:
+        raise InputError(
+            f"{model} makes {kind} representations", remedy="a dense encoder or a cross-encoder"
+        )
+    return preset, location, kind
 
 
 def copy_around(location: str, folder: Path) -> None:
@@ -131,8 +138,7 @@ def _write(location: str, kind: str, folder: Path, precision: ExportPrecision) -
     import torch
     import transformers
 
-    makers = {"dense": "AutoModel", "cross": "AutoModelForSequenceClassification"}
-    maker = getattr(transformers, makers[kind])
+    maker = getattr(transformers, MAKERS[kind])
     transformers.utils.logging.disable_progress_bar()
     check_own_code(location, setting=False)
     model_object = maker.from_pretrained(

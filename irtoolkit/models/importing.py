@@ -5,7 +5,6 @@ Some encoders are published as ONNX alone, which runs but cannot be trained.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,14 +15,26 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.reasons import reason_of
-from irtoolkit.models.converted import base_parts, new_folder, require_weights, save_folder
+from irtoolkit.models.converted import (
+    base_parts,
+    new_folder,
+    require_weights,
+    save_folder,
+    write_record,
+)
 from irtoolkit.models.exported import exported_file
-from irtoolkit.models.exporting import CLOSE, check_installed, copy_around, difference, example
+from irtoolkit.models.exporting import (
+    CLOSE,
+    MAKERS,
+    check_installed,
+    copy_around,
+    difference,
+    example,
+    one_transformer,
+)
 from irtoolkit.models.loading import load_model
-from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
-from irtoolkit.models.presets import COMPARED_AS, Preset, find_preset, model_folder, said_kind
+from irtoolkit.models.presets import COMPARED_AS, Preset
 from irtoolkit.models.prompts import preset_prompt
-from irtoolkit.version import __version__
 
 # Int8 files round what flows between layers as they run, which torch does not do with their weights.
 _CLOSE_INT8 = 0.5
@@ -31,7 +42,6 @@ _QUANTISED, _SCALE, _ZERO = "_quantized", "_scale", "_zero_point"
 _PRODUCTS = ("MatMul", "MatMulInteger", "Gemm")
 # Between a product in int8 and its bias stand these.
 _PASSED = ("Cast", "Mul")
-_MAKERS = {"dense": "AutoModel", "cross": "AutoModelForSequenceClassification"}
 Array = NDArray[Any]
 
 
@@ -52,16 +62,8 @@ def import_onnx(model: str, output: Path) -> float:
     """
     for library in ("onnx", "onnxruntime"):
         check_installed(library)
-    preset = find_preset(model)
-    if preset.query is not None:
-        raise InputError(f"{model} has two encoders", remedy="convert the folder of each")
-    location = model_folder(preset)
+    preset, location, kind = one_transformer(model)
     file = _file_of(model, location)
-    kind = said_kind(location) or preset.kind
-    if kind not in _MAKERS:
-        raise InputError(
-            f"{model} makes {kind} representations", remedy="a dense encoder or a cross-encoder"
-        )
     with _refusing("no ONNX file that can be read", file):
         weights, rounded = _weights(file)
     with _refusing("no model in its config.json", file):
@@ -82,9 +84,7 @@ def import_onnx(model: str, output: Path) -> float:
                 file=file,
                 remedy="its config.json may be another model's",
             )
-        details = {"layout": "torch", "of": model, "version": __version__}
-        record = {**details, WEIGHTS: weight_sums(folder)}
-        (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        write_record(folder, "torch", of=model)
     return far
 
 
@@ -130,7 +130,7 @@ def _filled(kind: str, config: Any, weights: dict[str, Array], file: Path) -> An
 
 def _empty(kind: str, config: Any, transformers: Any) -> Any:
     """Returns a transformer without weights; an encoder without its unused pooler."""
-    maker = getattr(transformers, _MAKERS[kind])
+    maker = getattr(transformers, MAKERS[kind])
     if kind == "dense":
         try:
             return maker.from_config(config, add_pooling_layer=False, trust_remote_code=False)

@@ -109,10 +109,10 @@ def load_model(
     logging.disable_progress_bar()
     if os.isatty(2):
         enable_progress_bars()  # of downloads, which take longer than reading weights
-    said = logging.get_verbosity()
+    verbosity = logging.get_verbosity()
     try:
         with _LOADING, _absent_weights(pooled, new_head) as absent:
-            logging.set_verbosity_error()  # what is amiss is said below, in one line
+            logging.set_verbosity_error()  # problems are reported below, in one line
             model = make()
     except InputError:
         raise
@@ -124,7 +124,7 @@ def load_model(
             ) from None
         raise InputError(f"cannot load the model {location}: {reason_of(error)}") from None
     finally:
-        logging.set_verbosity(said)
+        logging.set_verbosity(verbosity)
     for architecture, keys in absent:
         raise InputError(
             f"the model {location} has no weights for {', '.join(sorted(keys)[:3])} of {architecture}",
@@ -149,9 +149,7 @@ def open_model(kind: Kind, location: str, trusted: bool = False, **how: Any) -> 
     import sentence_transformers
 
     made = getattr(sentence_transformers, SAVED_AS[kind])
-    how = {"device": "cpu", **how}
-    if trusted:
-        how["trust_remote_code"] = True
+    how = {"device": "cpu", **({"trust_remote_code": True} if trusted else {}), **how}
     if "backend" in how:
         from irtoolkit.models.runtimes import as_backends
 
@@ -189,11 +187,11 @@ def _absent_weights(pooled: bool, new_head: bool) -> Iterator[list[tuple[str, se
     """Yields the weights that transformers would initialise at random: (architecture, weights)."""
     from transformers import PreTrainedModel
 
-    found: list[tuple[str, set[str]]] = []
+    absent: list[tuple[str, set[str]]] = []
     original = PreTrainedModel.__dict__["from_pretrained"]
 
     def watched(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        asked = kwargs.pop("output_loading_info", False)
+        wants_info = kwargs.pop("output_loading_info", False)
         model, info = original.__func__(cls, *args, output_loading_info=True, **kwargs)
         # A pooler that nothing reads is absent from many published encoders.
         keys = {key for key in info["missing_keys"] if pooled or ".pooler." not in f".{key}"}
@@ -201,12 +199,12 @@ def _absent_weights(pooled: bool, new_head: bool) -> Iterator[list[tuple[str, se
             keys = {key for key in keys if key.startswith(f"{cls.base_model_prefix}.")}
         keys |= {str(key[0]) for key in info["mismatched_keys"]}
         if keys:
-            found.append((cls.__name__, keys))
-        return (model, info) if asked else model
+            absent.append((cls.__name__, keys))
+        return (model, info) if wants_info else model
 
     PreTrainedModel.from_pretrained = classmethod(watched)
     try:
-        yield found
+        yield absent
     finally:
         PreTrainedModel.from_pretrained = original
 
@@ -233,14 +231,11 @@ def _check_tokenizer(location: str, model: Any, tokenizer: Any) -> None:
         raise InputError(
             f"the model {location} has no tokenizer", remedy="put its tokenizer.json beside it"
         )
-    known = (
-        model.get_input_embeddings().weight.shape[0]
-        if hasattr(model, "get_input_embeddings")
-        else model.config.vocab_size
-    )
-    if words > known:
+    embeddings = getattr(model, "get_input_embeddings", None)
+    vectors = model.config.vocab_size if embeddings is None else embeddings().weight.shape[0]
+    if words > vectors:
         raise InputError(
-            f"the tokenizer of {location} has {number_of(words, 'tokens')}, and the model vectors for {known}",
+            f"the tokenizer of {location} has {number_of(words, 'tokens')}, and the model vectors for {vectors}",
             remedy="it is another model's tokenizer",
         )
 

@@ -1,14 +1,15 @@
-"""LoRA adapters of PEFT, added to the weights of their base model (Hu et al. 2022, equation 3)."""
+"""LoRA adapters (Hu et al. 2022), which PEFT adds to the weights of their base model."""
 
 from __future__ import annotations
 
 import re
+import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.models import presets
-from irtoolkit.models.foreign import read_torch
 from irtoolkit.models.loading import load_model
 from irtoolkit.models.own_code import check_own_code
 
@@ -18,10 +19,7 @@ _MAKERS = {
     "CAUSAL_LM": "AutoModelForCausalLM",
     "FEATURE_EXTRACTION": "AutoModel",
 }
-_FACTOR = re.compile(r"(.+)\.lora_([AB])(?:\.default)?\.weight")
-# Settings of PEFT that change what is added.
-_UNKNOWN = ("use_dora", "fan_in_fan_out", "rank_pattern", "alpha_pattern", "layer_replication")
-_REMEDY = "merge it with PEFT (merge_and_unload), and give that folder as weights=PATH"
+_HEAD = re.compile(r"(.*\.)?(score|classifier)\.weight")
 
 
 def write_lora(source: Path, folder: Path, base: str | None = None) -> None:
@@ -33,27 +31,9 @@ def write_lora(source: Path, folder: Path, base: str | None = None) -> None:
         base: folder or hub id of the base model; by default the adapter's.
 
     Raises:
-        InputError: there is no LoRA adapter, it is of another model or has an unknown format, or the
+        InputError: PEFT is not installed; there is no LoRA adapter, or it is of another model; or the
             base model is not on this machine.
     """
-    about = _checked(source)
-    weights = _weights(source)
-    model = _base_model(base or str(about["base_model_name_or_path"]), about, weights, source)
-    state = model.state_dict()
-    scale = about["lora_alpha"] / (about["r"] ** 0.5 if about.get("use_rslora") else about["r"])
-    for name, added in _added(weights, scale).items():
-        if name not in state or state[name].shape != added.shape:
-            raise InputError(f"the base model has no {name} of that shape", file=source)
-        state[name] += added.to(state[name].dtype)
-    for name, value in weights.items():
-        if _FACTOR.fullmatch(name) is None:
-            state[name].copy_(value)
-    model.save_pretrained(folder)
-    model.tokenizer.save_pretrained(folder)
-
-
-def _checked(source: Path) -> dict[str, Any]:
-    """Returns an adapter's settings; raises InputError if one is not supported."""
     about = presets.read_model_json(str(source), "adapter_config.json")
     if about.get("peft_type") != "LORA" or about.get("task_type") not in _MAKERS:
         raise InputError(
@@ -61,57 +41,48 @@ def _checked(source: Path) -> dict[str, Any]:
             file=source,
             remedy="the folder that PEFT's save_pretrained writes",
         )
-    unknown = next((name for name in _UNKNOWN if about.get(name)), None)
-    if unknown is not None:
-        raise InputError(f"an adapter with {unknown}", file=source, remedy=_REMEDY)
-    return about
-
-
-def _weights(source: Path) -> dict[str, Any]:
-    """Returns an adapter's tensors by the names that the base model has for their modules."""
-    from safetensors.torch import load_file
-
-    file = source / "adapter_model.safetensors"
-    given = load_file(file) if file.is_file() else read_torch(source / "adapter_model.bin")
-    names = {name: name.removeprefix("base_model.model.") for name in given}
-    return {
-        re.sub(r"\.(modules_to_save|original_module)(\.default)?(?=\.)", "", short): given[name]
-        for name, short in names.items()
-    }
-
-
-def _added(weights: dict[str, Any], scale: float) -> dict[str, Any]:
-    """Returns the update of each weight: the scaled product of its two factors."""
-    factors: dict[str, dict[str, Any]] = {}
-    for name, value in weights.items():
-        found = _FACTOR.fullmatch(name)
-        if found is not None:
-            factors.setdefault(f"{found[1]}.weight", {})[found[2]] = value.float()
-    return {name: scale * (pair["B"] @ pair["A"]) for name, pair in factors.items()}
-
-
-def _base_model(base: str, about: dict[str, Any], weights: dict[str, Any], source: Path) -> Any:
-    """Returns the base model, with a head as large as the adapter's if it has one."""
-    import transformers
-
-    place = presets.model_folder(presets.Preset(base))
+    if find_spec("peft") is None:
+        raise needs_extra("peft", "lora")
+    place = presets.model_folder(presets.Preset(base or str(about["base_model_name_or_path"])))
     check_own_code(place, setting=False)
-    classifies = about["task_type"] == "SEQ_CLS"
-    heads = [
-        value
-        for name, value in weights.items()
-        if re.fullmatch(r"(score|classifier)\.weight", name)
-    ]
-    if classifies and len(heads) != 1:
-        raise InputError("the adapter has no head that scores", file=source, remedy=_REMEDY)
-    how = {"num_labels": len(heads[0])} if classifies else {}
-    words = str(source) if (source / "tokenizer_config.json").is_file() else place
 
     def make() -> Any:
+        import transformers
+
+        how = {"num_labels": _labels(source)} if about["task_type"] == "SEQ_CLS" else {}
         model = getattr(transformers, _MAKERS[about["task_type"]]).from_pretrained(
             place, dtype="auto", trust_remote_code=False, **how
         )
-        model.tokenizer = transformers.AutoTokenizer.from_pretrained(words, trust_remote_code=False)
-        return model
+        merged = _merged(model, source)
+        words = str(source) if (source / "tokenizer_config.json").is_file() else place
+        merged.tokenizer = transformers.AutoTokenizer.from_pretrained(
+            words, trust_remote_code=False
+        )
+        return merged
 
-    return load_model(place, make, "published", "cpu", new_head=classifies)
+    head = about["task_type"] == "SEQ_CLS"
+    model = load_model(f"{source} upon {place}", make, "published", "cpu", new_head=head)
+    model.save_pretrained(folder)
+    model.tokenizer.save_pretrained(folder)
+
+
+def _merged(model: Any, source: Path) -> Any:
+    """Returns a model with the adapter in a folder added to its weights."""
+    import peft
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Found missing adapter keys")
+        return peft.PeftModel.from_pretrained(model, str(source)).merge_and_unload()
+
+
+def _labels(source: Path) -> int:
+    """Returns the number of scores that the adapter's head makes."""
+    import peft
+
+    weights = peft.load_peft_weights(str(source), device="cpu")
+    heads = [value for name, value in weights.items() if _HEAD.fullmatch(name)]
+    if len(heads) != 1:
+        raise InputError(
+            "the adapter has no head that scores", file=source, remedy="merge it with PEFT"
+        )
+    return len(heads[0])

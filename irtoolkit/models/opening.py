@@ -58,12 +58,7 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
             f"the model {location} takes no prompt: {settings.prompt!r}", remedy="leave it out"
         )
     if sim:
-        if limit is not None:
-            raise InputError(
-                f"a length of {number_of(limit, 'tokens')}: SIM does not truncate texts"
-            )
-        check_unchanged(location)
-        return Averaged(location)
+        return _averaged(location, limit)
     t5 = kind == "cross" and is_t5(location)
     plain = pooling is not None and not read_model_json(location, "modules.json")
     if settings.base is not None and not plain:
@@ -97,6 +92,14 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
     return SentenceModel(
         model, kind, side, device, settings.prompt, limit, settings.cut, settings.task
     )
+
+
+def _averaged(location: str, limit: int | None) -> Adapter:
+    """Returns SIM, which averages the vectors of all subwords."""
+    if limit is not None:
+        raise InputError(f"a length of {number_of(limit, 'tokens')}: SIM does not truncate texts")
+    check_unchanged(location)
+    return Averaged(location)
 
 
 def _of_parts(

@@ -201,7 +201,7 @@ def _no_place(preset: Preset, template: Template | None) -> InputError:
         "it has no query prompt" if template is None else f"its query prompt is {template.text!r}"
     )
     return InputError(
-        f"instruction: the model {preset.name or preset.id} takes none, {prompt}",
+        f"instruction: the model {preset.name or preset.id} takes none: {prompt}",
         remedy=r"leave instruction out, or query_prompt='Instruct: {instruction}\nQuery: '",
     )
 

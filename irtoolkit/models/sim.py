@@ -25,6 +25,7 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.reasons import reason_of
+from irtoolkit.models.foreign import read_torch
 
 WEIGHTS, PIECES = "sim.pt", "sim.sp.30k.model"
 URL = "https://www.cs.cmu.edu/~jwieting/beyond_bleu.zip"
@@ -92,19 +93,8 @@ def load_sim(folder: StrPath) -> Sim:
 
 def _read_weights(path: Path) -> tuple[NDArray[np.float32], dict[str, int]]:
     """Returns the vectors, and the row of each piece."""
-    import argparse
-
-    import torch
-
-    try:
-        # The checkpoint also holds the options of its training, which are not used.
-        with torch.serialization.safe_globals([argparse.Namespace]):
-            content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch has several for a damaged file
-        reason = reason_of(error)
-        raise InputError(
-            f"not a checkpoint that can be read safely: {reason}", file=path, remedy=_AGAIN
-        ) from None
+    # The checkpoint also holds the options of its training, which are not used.
+    content = read_torch(path)
     problem = _problem(content)
     if problem is not None:
         raise InputError(problem, file=path, remedy=_AGAIN)

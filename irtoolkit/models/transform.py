@@ -53,7 +53,20 @@ class TurnTransformer(nn.Module):
         return output
 
 
-class ContextTransformer(Module):  # type: ignore[misc]
+class _QuoteEncoder:
+    """The common part of the two encoders, whose vectors have a part for each term of a score."""
+
+    def get_embedding_dimension(self: Any) -> int:
+        return 2 * int(self.width) + 1
+
+    def save(
+        self: Any, output_path: str, *_: Any, safe_serialization: bool = True, **__: Any
+    ) -> None:
+        self.save_config(output_path)
+        self.save_torch_weights(output_path, safe_serialization=safe_serialization)
+
+
+class ContextTransformer(_QuoteEncoder, Module):  # type: ignore[misc]
     """The vector of a context: its turns, mapped to the space of quotes, and 1.
 
     The turns are the texts on both sides of a separator. The first is the query turn, which the
@@ -92,13 +105,6 @@ class ContextTransformer(Module):  # type: ignore[misc]
         features["sentence_embedding"] = torch.cat([whole, query, query.new_ones(len(query), 1)], 1)
         return features
 
-    def get_embedding_dimension(self) -> int:
-        return 2 * self.width + 1
-
-    def save(self, output_path: str, *_: Any, safe_serialization: bool = True, **__: Any) -> None:
-        self.save_config(output_path)
-        self.save_torch_weights(output_path, safe_serialization=safe_serialization)
-
     @classmethod
     def load(cls, model_name_or_path: str, **options: Any) -> Any:
         where = _where(options)
@@ -113,7 +119,7 @@ class _WholeTexts:
         return [text]
 
 
-class QuoteTransformer(InputModule):  # type: ignore[misc]
+class QuoteTransformer(_QuoteEncoder, InputModule):  # type: ignore[misc]
     """The vectors of the quotes that a model knows: their part in scoring, for `ContextTransformer`.
 
     Args:
@@ -192,12 +198,8 @@ class QuoteTransformer(InputModule):  # type: ignore[misc]
         encoded: Tensor = self.quotes(self.vectors(ids), ids > 0)
         return encoded
 
-    def get_embedding_dimension(self) -> int:
-        return 2 * self.width + 1
-
-    def save(self, output_path: str, *_: Any, safe_serialization: bool = True, **__: Any) -> None:
-        self.save_config(output_path)
-        self.save_torch_weights(output_path, safe_serialization=safe_serialization)
+    def save(self, output_path: str, *args: Any, **options: Any) -> None:
+        super().save(output_path, *args, **options)
         (Path(output_path) / _DOCUMENTS).write_text(json.dumps(self.names), "utf-8")
 
     @classmethod

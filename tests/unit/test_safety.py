@@ -48,6 +48,7 @@ ALLOWED = {
     ("models/opening.py", "_transformer"): "with trust_remote_code=true, which a user has set",
     ("models/llm/local.py", "_load"): "with trust_remote_code=true as well",
     ("training/base_model.py", "segment_separator"): "with trust_remote_code=true as well",
+    ("models/lora.py", "_merged"): "PEFT reads tensors, as torch with weights_only=True",
     ("models/ernie.py", "write_ernie"): "BertTokenizerFast is a class of transformers itself",
 }
 

@@ -25,7 +25,6 @@ def write_pools(source: Source, path: Path) -> None:
     about once.
     """
     schema = pa.schema({QUERY: pa.string(), DOCS: pa.list_(pa.string())})
-    path.parent.mkdir(parents=True, exist_ok=True)
     with _writer(path, schema) as out:
         for queries, docs in source.pools():
             ids = texts(docs)
@@ -52,7 +51,6 @@ def write_entries(
     parts = ("id", "title", "text") if titled else ("id", "text")
     named = {f"record_{name}" if name in parts else name: kind for name, kind in fields.items()}
     schema = pa.schema({**dict.fromkeys(parts, pa.string()), **named})
-    path.parent.mkdir(parents=True, exist_ok=True)
     with _writer(path, schema) as out:
         while block := list(islice(entries, _ROWS)):
             arrays = [texts([getattr(entry, part) for entry in block]) for part in parts]
@@ -67,7 +65,6 @@ def write_qrels(source: Source, path: Path) -> None:
     """Writes the judgments: query-id, corpus-id and score."""
     kind = pa.float64() if source.dataset.qrels.fractional else pa.int64()
     schema = pa.schema({QUERY: pa.string(), DOC: pa.string(), GRADE: kind})
-    path.parent.mkdir(parents=True, exist_ok=True)
     rows = source.qrels()
     with _writer(path, schema) as out:
         while block := list(islice(rows, _ROWS)):
@@ -79,4 +76,5 @@ def write_qrels(source: Source, path: Path) -> None:
 def _writer(path: Path, schema: pa.Schema) -> Any:
     import pyarrow.parquet as pq
 
+    path.parent.mkdir(parents=True, exist_ok=True)
     return pq.ParquetWriter(path, schema, compression="zstd")

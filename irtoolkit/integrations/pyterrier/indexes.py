@@ -11,7 +11,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
-from irtoolkit.integrations.pyterrier._pyterrier import Frame, Named, pd, pt
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, Named, Tunable, pd, pt
 from irtoolkit.integrations.pyterrier.frames import RANKED, asked_once, ranked_frame
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Index(pt.Artifact):
         return hash(self._decides())
 
 
-class IndexRetriever(Named, pt.Transformer):
+class IndexRetriever(Tunable):
     """A first stage on an index: queries in, the best documents of each out.
 
     In: qid, query. Out: the same columns, and docno, score and rank; and text, if requested. A
@@ -120,7 +120,7 @@ class IndexRetriever(Named, pt.Transformer):
     ) -> None:
         self.index = index if isinstance(index, Index) else Index(index)
         self.num_results, self.include_text, self.settings = num_results, include_text, settings
-        self._searched = self._find()
+        self._ranker = self._find()
 
     def _find(self) -> Prepared:
         """Returns the index with the settings."""
@@ -135,14 +135,14 @@ class IndexRetriever(Named, pt.Transformer):
         results = self._ranked({query.query_id: query.text for query in queries}) if queries else []
         sizes = np.array([len(result.doc_ids) for result in results], dtype=np.int64)
         frame = ranked_frame(rows, np.repeat(np.arange(len(sizes)), sizes), results)
-        return _with_texts(frame, self._searched) if self.include_text else frame
+        return _with_texts(frame, self._ranker) if self.include_text else frame
 
     def _ranked(self, queries: dict[str, str]) -> list[TextRanking]:
         """Returns the hits of each query, as a run has them."""
         from irtoolkit.base.ids import id_array
         from irtoolkit.ranking.texts import TextRanking
 
-        run = self._searched.search_many(queries, self.num_results)
+        run = self._ranker.search_many(queries, self.num_results)
         row_of = {str(query_id): row for row, query_id in enumerate(run.query_ids)}
         results = []
         for query_id in queries:
@@ -167,41 +167,9 @@ class IndexRetriever(Named, pt.Transformer):
         }
         return IndexRetriever(self.index, **{**options, **changed})
 
-    def get_parameter(self, name: str) -> Any:
-        """Returns an attribute, as `num_results`; or a setting of the search."""
-        if name in vars(self):
-            return super().get_parameter(name)
-        settings = self._searched.settings()
-        return settings[name] if name in settings else super().get_parameter(name)
-
-    def set_parameter(self, name: str, value: Any) -> None:
-        """Changes an attribute, or a setting of the search, as pt.GridScan does.
-
-        Raises:
-            InputError: no such setting or value; everything is then as before.
-        """
-        before = dict(vars(self))
-        if name in before:
-            setattr(self, name, value)
-        else:
-            self.settings = {**self.settings, name: value}
-        try:
-            self._searched = self._find()
-        except InputError:
-            vars(self).update(before)
-            raise
-
     def _decides(self) -> tuple[Any, ...]:
-        """Returns everything that decides the output."""
-        settings = json.dumps(self._searched.settings(), sort_keys=True, default=str)
+        settings = json.dumps(self._ranker.settings(), sort_keys=True, default=str)
         return self.index, self.num_results, self.include_text, settings
-
-    def __eq__(self, other: object) -> bool:
-        # Pipelines that begin alike share the work in pt.Experiment(plan="tree").
-        return isinstance(other, IndexRetriever) and self._decides() == other._decides()
-
-    def __hash__(self) -> int:
-        return hash(self._decides())
 
     def __repr__(self) -> str:
         options: dict[str, Any] = (

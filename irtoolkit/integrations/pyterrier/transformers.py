@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.integrations.pyterrier._pyterrier import Frame, Named, pt
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, Tunable, pt
 from irtoolkit.integrations.pyterrier.frames import (
     RANKED,
     asked_in,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from irtoolkit.ranking.texts import TextQuery, TextRanking
 
 
-class _Transformer(Named, pt.Transformer):
+class _Transformer(Tunable):
     """The common part of Retriever and Reranker: a system, its settings, and its prepared data."""
 
     # Whether it ranks the documents of another stage again.
@@ -56,42 +56,14 @@ class _Transformer(Named, pt.Transformer):
             self._prepared = SystemSession(self._ranker, str(self.dataset_id))
         return self._prepared
 
-    def get_parameter(self, name: str) -> Any:
-        """Returns an attribute, as `depth`; or a setting of the system."""
-        settings = self._ranker.settings()
-        return (
-            settings[name] if name in settings.keys() - vars(self) else super().get_parameter(name)
-        )
-
     def set_parameter(self, name: str, value: Any) -> None:
-        """Changes an attribute, or a setting of the system, as pt.GridScan does.
-
-        Raises:
-            InputError: no such setting or value; everything is then as before.
-        """
-        before = dict(vars(self))
-        if name in before:
-            setattr(self, name, value)
-        else:
-            self.settings = {**self.settings, name: value}
-        try:
-            self._ranker = self._find()
-        except InputError:
-            vars(self).update(before)
-            raise
-        if (self._ranker, self.dataset_id) != (before["_ranker"], before["dataset_id"]):
+        before = self._ranker, self.dataset_id
+        super().set_parameter(name, value)
+        if (self._ranker, self.dataset_id) != before:
             self._prepared = None
 
     def _decides(self) -> tuple[Any, ...]:
-        """Returns everything that decides the output."""
-        return type(self), self.dataset_id, self._ranker
-
-    def __eq__(self, other: object) -> bool:
-        # Pipelines that begin alike share the work in pt.Experiment(plan="tree").
-        return isinstance(other, _Transformer) and self._decides() == other._decides()
-
-    def __hash__(self) -> int:
-        return hash(self._decides())
+        return self.dataset_id, self._ranker
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_prepared": None}

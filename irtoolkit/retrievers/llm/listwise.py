@@ -12,7 +12,7 @@ import numpy as np
 from irtoolkit.models.llm.generator import FILTERED, LENGTH, Completion
 from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.llm.permutation import read_order, windows
-from irtoolkit.retrievers.llm.reranker import AskedQuery, PassageScores, Reranker, scores_of_order
+from irtoolkit.retrievers.llm.reranker import PassageScores, RankedQuery, Reranker, scores_of_order
 from irtoolkit.retrievers.llm.rounds import Steps
 
 _PROMPT = """Order passages by how relevant they are to a query.
@@ -45,8 +45,8 @@ class Listwise(Reranker):
     """
 
     name: ClassVar[str] = "llm-listwise"
-    shows: ClassVar[tuple[str, ...]] = ("documents",)
-    states: ClassVar[tuple[str, ...]] = ("count",)
+    document_names: ClassVar[tuple[str, ...]] = ("documents",)
+    other_names: ClassVar[tuple[str, ...]] = ("count",)
 
     window: int = 20
     step: int = 10
@@ -59,9 +59,6 @@ class Listwise(Reranker):
             return f"step={self.step} is not between 1 and window - 1, {self.window - 1}"
         return super().missing()
 
-    def asks(self) -> str:
-        return self.prompt
-
     def needs_order(self) -> bool:
         return True
 
@@ -69,7 +66,7 @@ class Listwise(Reranker):
         return f"{super().shorter()}, or take a smaller window than window={self.window}"
 
     def scored(
-        self, template: Template, query: AskedQuery, docs: Sequence[str]
+        self, template: Template, query: RankedQuery, docs: Sequence[str]
     ) -> Steps[PassageScores]:
         order = np.arange(len(docs))
         for window in windows(len(docs), self.window, self.step):

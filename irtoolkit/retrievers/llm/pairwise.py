@@ -13,8 +13,8 @@ from irtoolkit.models.llm.generator import Completion
 from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.llm.choice import read_choice
 from irtoolkit.retrievers.llm.reranker import (
-    AskedQuery,
     PassageScores,
+    RankedQuery,
     Reranker,
     ordered_scores,
     scores_of_order,
@@ -56,7 +56,7 @@ class Pairwise(Reranker):
 
     name: ClassVar[str] = "llm-pairwise"
     read_with: ClassVar = {"passes": ("method=sliding",)}
-    shows: ClassVar[tuple[str, ...]] = ("a", "b")
+    document_names: ClassVar[tuple[str, ...]] = ("a", "b")
 
     max_tokens: int | None = 16
     method: Literal["sliding", "sorting", "allpair"] = "sliding"
@@ -68,14 +68,11 @@ class Pairwise(Reranker):
             return f"passes={self.passes} is not at least 1"
         return super().missing()
 
-    def asks(self) -> str:
-        return self.prompt
-
     def needs_order(self) -> bool:
         return self.method != "allpair"
 
     def scored(
-        self, template: Template, query: AskedQuery, docs: Sequence[str]
+        self, template: Template, query: RankedQuery, docs: Sequence[str]
     ) -> Steps[PassageScores]:
         pairs = _Pairs(template, query, docs)
         if self.method == "allpair":
@@ -93,7 +90,7 @@ class _Pairs:
     """Comparisons of the documents of a query."""
 
     template: Template
-    query: AskedQuery
+    query: RankedQuery
     docs: Sequence[str]
 
     def prompts(self, first: int, second: int) -> list[str]:

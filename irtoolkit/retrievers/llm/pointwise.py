@@ -14,7 +14,7 @@ from irtoolkit.models.llm.alternatives import log_odds
 from irtoolkit.models.llm.generator import FILTERED, Completion, TextGenerator
 from irtoolkit.models.prompts import Template
 from irtoolkit.retrievers.llm.grade import read_grade
-from irtoolkit.retrievers.llm.reranker import AskedQuery, PassageScores, Reranker, ordered_scores
+from irtoolkit.retrievers.llm.reranker import PassageScores, RankedQuery, Reranker, ordered_scores
 from irtoolkit.retrievers.llm.rounds import Steps
 
 _YES_NO = """Passage: {document}
@@ -62,8 +62,8 @@ class Pointwise(Reranker):
         "no": ("answer=yes-no",),
         "alternatives": ("answer=yes-no",),
     }
-    shows: ClassVar[tuple[str, ...]] = ("document",)
-    states: ClassVar[tuple[str, ...]] = ("most",)
+    document_names: ClassVar[tuple[str, ...]] = ("document",)
+    other_names: ClassVar[tuple[str, ...]] = ("most",)
 
     max_tokens: int | None = 8
     answer: Literal["yes-no", "grade"] = "yes-no"
@@ -80,7 +80,7 @@ class Pointwise(Reranker):
             return f"alternatives={self.alternatives} is not at least 2"
         return super().missing()
 
-    def asks(self) -> str:
+    def prompt_text(self) -> str:
         return self.prompt or (_YES_NO if self.answer == "yes-no" else _GRADE)
 
     def needs_order(self) -> bool:
@@ -112,7 +112,7 @@ class Pointwise(Reranker):
         return super().refused(error)
 
     def scored(
-        self, template: Template, query: AskedQuery, docs: Sequence[str]
+        self, template: Template, query: RankedQuery, docs: Sequence[str]
     ) -> Steps[PassageScores]:
         answers = yield [template.filled({**query.fields, "document": doc}) for doc in docs]
         values = np.full(len(docs), np.nan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self, TypeVar
@@ -29,16 +28,18 @@ class Prompted(Asking):
         instruction: what the queries are for, in words, where the prompt has {instruction}, else
             before it; {field} stands for a field of the query's record. By default the dataset's own.
         query_prompt: text put before the query in a prompt, with {field} likewise.
+        prompt: the text that the model answers, with names in braces.
     """
 
     read_with: ClassVar = {"device": ("endpoint=none",)}
 
     # Names in the prompt that stand for documents, and for what is neither document nor query.
-    shows: ClassVar[tuple[str, ...]] = ()
-    states: ClassVar[tuple[str, ...]] = ()
+    document_names: ClassVar[tuple[str, ...]] = ()
+    other_names: ClassVar[tuple[str, ...]] = ()
 
     instruction: str | None = None
     query_prompt: str | None = None
+    prompt: str | None = None
 
     def prompt_settings(self) -> Prompts:
         """The prompts that settings give."""
@@ -56,13 +57,13 @@ class Prompted(Asking):
         fields = (query_field(task, name) for name in sorted(self._fields(template) - {QUERY}))
         return (
             *super().also_reads(task),
-            self.asks(),
+            self.prompt_text(),
             *(text for texts in fields for text in texts),
         )
 
-    @abstractmethod
-    def asks(self) -> str:
-        """The template of its prompts."""
+    def prompt_text(self) -> str:
+        """Returns the template of its prompts as text."""
+        return self.prompt or ""
 
     def check(self, answer: Completion) -> None:
         """Raises InputError for a model by its first answer, before it is asked for others."""
@@ -73,8 +74,8 @@ class Prompted(Asking):
         Raises:
             InputError: something does not.
         """
-        template = self.prompt_settings().within(Template.of(self.asks()))
-        for name in self.shows:
+        template = self.prompt_settings().within(Template.of(self.prompt_text()))
+        for name in self.document_names:
             if name not in template.names:
                 raise InputError(f"the prompt has no {{{name}}}", remedy=f"put {{{name}}} into it")
         if not self._fields(template):
@@ -83,7 +84,7 @@ class Prompted(Asking):
 
     def _fields(self, template: Template) -> set[str]:
         """The names in a template that are of the query."""
-        return template.names - {*self.shows, *self.states}
+        return template.names - {*self.document_names, *self.other_names}
 
     def query_fields(self, task: Task, template: Template) -> dict[str, list[str]]:
         """The texts of all queries for each name in a template that is of the query."""

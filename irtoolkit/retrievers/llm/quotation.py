@@ -22,7 +22,7 @@ from irtoolkit.retrievers.base import Block, Scorer
 from irtoolkit.retrievers.llm._located import IN_BOOK, SearchedText
 from irtoolkit.retrievers.llm.answers import final_text
 from irtoolkit.retrievers.llm.prompted import Prompted
-from irtoolkit.retrievers.llm.reranker import AskedQuery, PassageScores, ordered_scores
+from irtoolkit.retrievers.llm.reranker import PassageScores, RankedQuery, ordered_scores
 from irtoolkit.retrievers.llm.rounds import Steps, together
 from irtoolkit.retrievers.llm.tally import AnswerCounts
 from irtoolkit.retrievers.task import QueryGroup, Task
@@ -67,15 +67,12 @@ class Quotation(Prompted):
 
     name: ClassVar[str] = "llm-quotation"
     read_with: ClassVar = {"budget": ("endpoint",)}
-    shows: ClassVar[tuple[str, ...]] = ("book_text",)
+    document_names: ClassVar[tuple[str, ...]] = ("book_text",)
 
     max_tokens: int | None = 1024
     prompt: str = _PROMPT
     budget: int | None = 2_000_000
     texts: str | None = None
-
-    def asks(self) -> str:
-        return self.prompt
 
     def missing(self) -> str | None:
         if self.budget is not None and self.budget < 0:
@@ -99,11 +96,11 @@ class Quotation(Prompted):
             check_writable(self.texts)
         groups = [group for group in task.groups if len(group.docs)]
         self._count(prompt for _, prompt in self._prompts(task, groups))
-        asked = AskedQuery({}, task.ordered, AnswerCounts())
-        jobs = (_quoted(prompt, text, asked) for text, prompt in self._prompts(task, groups))
-        results = self.run(together(jobs, _ROUND * self.parallel), asked.tally)
-        asked.tally.check_readable(self.llm)
-        self._tell(asked.tally, [result for result in results if result.text])
+        query = RankedQuery({}, task.ordered, AnswerCounts())
+        jobs = (_quoted(prompt, text, query) for text, prompt in self._prompts(task, groups))
+        results = self.run(together(jobs, _ROUND * self.parallel), query.tally)
+        query.tally.check_readable(self.llm)
+        self._tell(query.tally, [result for result in results if result.text])
         order = [query for group in groups for query in group.queries.tolist()]
         by_query = dict(zip(order, results, strict=True))
         if self.texts is not None:
@@ -175,18 +172,18 @@ class _Quoted:
     scores: PassageScores
 
 
-def _quoted(prompt: str, searched: SearchedText, asked: AskedQuery) -> Steps[_Quoted]:
+def _quoted(prompt: str, searched: SearchedText, query: RankedQuery) -> Steps[_Quoted]:
     """Asks for one quotation, and scores the candidates by it."""
-    asked.tally.queries += 1
+    query.tally.queries += 1
     answers: Any = yield [prompt]
     answer: Completion = answers[0]
     text = "" if answer.finish == FILTERED else final_text(answer.text)
     span = searched.find(text)
-    asked.tally.count(answer, "none" if span is None else "whole")
+    query.tally.count(answer, "none" if span is None else "whole")
     if span is None:
         unknown = np.full(len(searched.firsts), np.nan)
-        return _Quoted("", 0.0, ordered_scores(unknown, asked))
-    return _Quoted(text, span.match, ordered_scores(searched.scores(span), asked))
+        return _Quoted("", 0.0, ordered_scores(unknown, query))
+    return _Quoted(text, span.match, ordered_scores(searched.scores(span), query))
 
 
 def _write(path: str, results: dict[str, _Quoted]) -> None:

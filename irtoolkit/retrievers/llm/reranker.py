@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.languages import EAST_RANGES
 from irtoolkit.models.presets import Preset
 from irtoolkit.models.prompts import Prompts, Template
 from irtoolkit.retrievers.base import Block, Scorer, keep_last
@@ -28,13 +29,12 @@ PassageScores = NDArray[np.float64]
 # answers of a round keep nobody waiting for long.
 _ROUND = 32
 # A word, or a character of a script that is written without spaces.
-_EASTERN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-_WORD = re.compile(f"[{_EASTERN}]|[^\\s{_EASTERN}]+")
+_WORD = re.compile(f"[{EAST_RANGES}]|[^\\s{EAST_RANGES}]+")
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class AskedQuery:
+class RankedQuery:
     """A query that is ranked.
 
     Attributes:
@@ -79,7 +79,7 @@ class Reranker(Prompted):
 
     @abstractmethod
     def scored(
-        self, template: Template, query: AskedQuery, docs: Sequence[str]
+        self, template: Template, query: RankedQuery, docs: Sequence[str]
     ) -> Steps[PassageScores]:
         """Scores the documents of a query, in rounds of prompts.
 
@@ -150,10 +150,10 @@ class Reranker(Prompted):
         for group in task.groups:
             for number in group.queries if len(group.docs) else ():
                 named = {name: values[number] for name, values in fields.items()}
-                yield self._job(template, AskedQuery(named, task.ordered, tally), read, group)
+                yield self._job(template, RankedQuery(named, task.ordered, tally), read, group)
 
     def _job(
-        self, template: Template, query: AskedQuery, read: Any, group: QueryGroup
+        self, template: Template, query: RankedQuery, read: Any, group: QueryGroup
     ) -> Steps[PassageScores]:
         """The job of a query, whose documents are read when it begins."""
         query.tally.queries += 1
@@ -182,7 +182,7 @@ def scores_of_order(order: Sequence[int] | Ints) -> PassageScores:
     return scores
 
 
-def ordered_scores(values: PassageScores, query: AskedQuery) -> PassageScores:
+def ordered_scores(values: PassageScores, query: RankedQuery) -> PassageScores:
     """Scores under which documents with equal values keep the order of the first stage, if any.
 
     Args:

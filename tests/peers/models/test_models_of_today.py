@@ -574,7 +574,7 @@ def test_rankllama(how: dict[str, Any], publish: Any, tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"peft_type": "IA3"}, "no LoRA adapter"),
-        ({"use_dora": True}, "an adapter with use_dora"),
+        ({"use_dora": True}, "missing adapter keys"),
         ({"base_model_name_or_path": "no/such"}, "no/such"),
     ],
 )

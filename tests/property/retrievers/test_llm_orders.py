@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from irtoolkit.models.llm.generator import Completion
 from irtoolkit.retrievers.llm.permutation import read_order, windows
-from irtoolkit.retrievers.llm.reranker import AskedQuery, ordered_scores
+from irtoolkit.retrievers.llm.reranker import RankedQuery, ordered_scores
 from irtoolkit.retrievers.llm.rounds import Steps, together
 from irtoolkit.retrievers.llm.tally import AnswerCounts
 
@@ -66,7 +66,7 @@ VALUES = st.lists(st.sampled_from([0.0, 1.0, -1.0, 0.5, 1e-9, -7.25, float("nan"
 @given(VALUES)
 def test_equal_scores_keep_their_order_and_lacking_ones_their_place(values: list[float]) -> None:
     given_scores = np.array(values)
-    scores = ordered_scores(given_scores, AskedQuery({}, True, AnswerCounts()))
+    scores = ordered_scores(given_scores, RankedQuery({}, True, AnswerCounts()))
     order = np.argsort(-scores, kind="stable").tolist()
     assert len(set(scores.tolist())) == len(values)
     lacking = [i for i, value in enumerate(values) if np.isnan(value)]
