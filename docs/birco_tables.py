@@ -23,6 +23,8 @@ Systems that install from a package index, on [BIRCO's](../benchmarks/birco.md) 
 the paper's systems. Nothing was trained or chosen on BIRCO's test queries: systems have their usual settings, and fusions are reciprocal
 rank fusions with their usual constant. *tuned fusion* is chosen on the development queries of its table, by [`irtoolkit tune`](../how-to/rerank-fuse.md)
 among reciprocal rank fusions and weighted sums of standardised scores, and each query's figure is that of a choice on other queries, in five folds.
+*gte-small, tokens* is [late](../reference/retrievers.md#late) with `model=gte-small`: the vectors of the encoder's tokens, compared without training,
+in place of one vector for each text. It ran on WhatsThatBook alone.
 
 Intervals are of 95 % for nDCG@10, by bootstrap over queries. p is of a paired t-test over queries of nDCG@10, against BM25, the published
 E5 or the published MonoT5, Holm-corrected over its column. The test queries of DORIS-MAE could not be had: its table is of the development
