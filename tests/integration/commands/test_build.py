@@ -115,7 +115,9 @@ def test_an_interrupted_build_continues(
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_other_settings_need_replace(name: str, capsys: Err) -> None:
+def test_other_settings_need_replace(
+    name: str, capsys: Err, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lay(name, Path())
     assert main([*COMMANDS[name]]) == 0
     before = contents("mine")
@@ -123,6 +125,15 @@ def test_other_settings_need_replace(name: str, capsys: Err) -> None:
     assert main(other) == 2
     assert "--replace" in capsys.readouterr().err
     assert contents("mine") == before
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Build, "finish", interrupted)
+        assert main([*other, "--replace"]) == 130
+    # It is no benchmark while it is replaced.
+    assert not Path("mine/benchmark.json").exists()
     assert main([*other, "--replace"]) == 0
     changed = contents("mine")
     assert changed != before
