@@ -143,3 +143,27 @@ def test_the_vectors_of_a_book_are_allocated_once(
     assert [size[0] for size in asked if isinstance(size, tuple)] == [len(sentences)]
     assert not np.isnan(meaning.vectors("lamp", sentences)).any()
     meaning.prepare("none", [])
+
+
+def test_words_come_before_the_model_is_loaded_and_without_one_that_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    seen: list[tuple[str, bool]] = []
+
+    def load(meaning: Meaning) -> None:
+        (entry,) = library.shelf.entries()
+        seen.append((entry.progress.stage, entry.collection.has_words))
+        raise OSError("the weights are cut short")
+
+    monkeypatch.setattr(Meaning, "why_not", None)
+    monkeypatch.setattr(Meaning, "load", load)
+    library = Library(tmp_path / "library", "all-MiniLM-L6-v2")
+    (tmp_path / "lamp.txt").write_text(BOOK)
+    library.shelf.add_file(tmp_path / "lamp.txt")
+    with TestClient(application(library, Access.local(8801)), base_url=HOST) as client:
+        book = added(client)
+        assert (book["systems"], book["model"]) == (["words"], None)
+        assert book["progress"]["message"] == "the weights are cut short"
+        assert asked(client, book, query="the lamp").json()["answers"][0]["hits"]
+    assert seen == [("loading", True)]
