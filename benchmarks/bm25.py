@@ -66,8 +66,8 @@ class Documents(Sequence[tuple[str, ...]]):
 
 
 def task_of(docs: Sequence[tuple[str, ...]], queries: Sequence[str], groups: Any) -> Any:
+    from irtoolkit.retrievers.given_texts import GivenTexts
     from irtoolkit.retrievers.task import QueryGroup, Task
-    from irtoolkit.retrievers.texts import GivenTexts
 
     made = tuple(QueryGroup(np.array(members), np.array(pool)) for members, pool in groups)
     ids = (

@@ -433,7 +433,7 @@ def test_an_index_that_is_not_built_yet(tmp_path: Path) -> None:
         ir.open_index(tmp_path / "none")
     made(tmp_path / "index")
     known = manifests.Manifest.read(tmp_path / "index")
-    half = known.with_source(manifests.Source("first", "x", 700, False))
+    half = known.with_source(manifests.DocumentSource("first", "x", 700, False))
     half.write(tmp_path / "index")
     with pytest.raises(InputError, match=r"not complete: 700 documents of first are in \("):
         ir.open_index(tmp_path / "index")

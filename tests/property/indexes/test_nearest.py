@@ -177,7 +177,7 @@ def test_the_most_similar_vectors_are_those_of_all_products(
         patch.setattr(maxsim, "_CELLS", 1000)
         patch.setattr(rows_of_cores, "_ALONE", 1)
         found = how.scores(queries, shard)
-        patch.setattr(maxsim.Matching, "is_possible", lambda *_: False)
+        patch.setattr(maxsim.MaxSimQueries, "is_possible", lambda *_: False)
         np.testing.assert_array_equal(found, how.scores(queries, shard))
 
 
