@@ -745,7 +745,7 @@ def test_samples_are_the_same_again_and_of_the_whole_vocabulary(
 def test_a_prompt_that_does_not_fit_is_refused(folders: dict[str, Path]) -> None:
     long = " ".join(["cat"] * (LONGEST - 1 - 9))
     assert written(local(folders["gpt"]), [long])
-    with pytest.raises(InputError, match=r"65 tokens|56 tokens and max_tokens=9 exceed the 64"):
+    with pytest.raises(InputError, match="56 tokens and max_tokens=9 "):
         written(local(folders["gpt"]), [f"{long} cat"])
     assert written(local(folders["t5"]), [f"{long} {long}"]), "a T5 has no such limit"
 
