@@ -107,7 +107,7 @@ BAD_QRELS: dict[str, tuple[bytes, str]] = {
     "a comment": (b"# said\n" + QRELS, "comment"),
     "a run for qrels": (RUN, "6 fields instead of 4"),
     "BEIR without its header": (b"q1\td1\t1\n", "3 fields instead of 4"),
-    "BEIR with four columns": (b"query-id\tcorpus-id\tscore\nq1\t0\td1\t1\n", "3 tabs"),
+    "BEIR with four columns": (b"query-id\tcorpus-id\tscore\nq1\t0\td1\t1\n", "4 fields, and 3 columns"),
     "BEIR's grade a word": (b"query-id\tcorpus-id\tscore\nq1\td1\thigh\n", "score 'high'"),
     "BEIR judged twice": (b"query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td1\t1\n", "judged twice"),
     "BEIR without rows": (b"query-id\tcorpus-id\tscore\n", "no judgments"),
