@@ -52,7 +52,11 @@ def _birco(task: str, birco: dict[str, Any], docs: str) -> list[str]:
     nearby = json.loads(NEARBY.read_text("utf-8"))["reported"]["rows"] if task == "relic" else {}
     ours = {name: row for name, row in {**rows, **nearby}.items() if name not in ENCODERS}
     name, best = max(ours.items(), key=lambda item: item[1]["figures"][MEASURE])
-    remark = "; BIRCO was seen while it was made" if name in nearby else ""
+    remark = (
+        "; BIRCO was seen while it was made"
+        if name in nearby
+        else f"; the highest of {len(ours)} systems on these queries"
+    )
     low, high = (100 * bound for bound in best["interval"])
     encoder = max(ENCODERS, key=lambda system: rows[system]["figures"][MEASURE])
     model = max((m for m in models if task in models[m]), key=lambda m: models[m][task][MEASURE])
