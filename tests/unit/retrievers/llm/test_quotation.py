@@ -118,6 +118,13 @@ def test_the_cost_is_counted_before_anything_is_sent(
     assert len(stub.prompts) == 17
 
 
+def test_quotations_of_no_book_are_counted(stub: Stub, caplog: pytest.LogCaptureFixture) -> None:
+    stub.always = reader({"1": "Call me Ishmael, some years ago, never mind how long precisely."})
+    with caplog.at_level(logging.WARNING):
+        ir.retrieve(SAMPLE, "llm-quotation", **settings(stub))
+    assert "1 of 17 quotations not in the book" in caplog.text
+
+
 def test_what_is_written_is_scored_by_the_release_s_rule(stub: Stub, tmp_path: Path) -> None:
     wrong = dict.fromkeys(("1", "2", "3"), "It was a dark and stormy night in Soho.")
     stub.always = reader(wrong)
