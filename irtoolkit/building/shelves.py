@@ -123,7 +123,8 @@ def _inside(folder: Path) -> list[Path]:
     visited: set[str] = set()
     for root, folders, names in os.walk(folder, followlinks=True):
         real = os.path.realpath(root)
-        folders[:] = [name for name in folders if name[0] != "." and real not in visited]
+        # In order, so that a folder that two paths lead to is always read by the same one.
+        folders[:] = sorted(name for name in folders if name[0] != "." and real not in visited)
         if real not in visited:
             files += [Path(root, name) for name in names if name[0] != "."]
         visited.add(real)
