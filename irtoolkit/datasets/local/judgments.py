@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from irtoolkit.base.forms import column_mark, is_parquet_file
 from irtoolkit.base.ids import is_word
 from irtoolkit.base.records import whole
 from irtoolkit.datasets.cache import CacheWriter, Schemas
+from irtoolkit.datasets.local.formats import json_id
 from irtoolkit.datasets.local.sheets import (
     QREL_COLUMNS,
     RECORDS,
+    Records,
     column_names,
     form_of_columns,
     grade_columns,
@@ -119,15 +121,24 @@ def _trec_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
 
 def _column_qrels(form: str, path: Path) -> Iterator[tuple[str, str, float, int]]:
     columns = grade_columns(column_names(path, form), path)
-    rows = (
-        (line, ["" if (value := record.get(name)) is None else str(value) for name in columns])
-        for line, record in RECORDS[form](path)
-    )
+    rows = _rows(RECORDS[form](path), columns, path)
     return _checked_qrels(rows, path, f"a row is: {', '.join(columns)}")
 
 
+def _rows(
+    records: Records, columns: Sequence[str], path: Path
+) -> Iterator[tuple[int, tuple[str, str, str]]]:
+    """Yields (line, ids and grade as text) of records; in JSON, names may be in upper case."""
+    query, doc, grade = columns
+    for line, record in records:
+        row = record if query in record else {name.lower(): record[name] for name in record}
+        value = row.get(grade)
+        ids = json_id(row, query, path, line), json_id(row, doc, path, line)
+        yield line, (*ids, "" if value is None else str(value))
+
+
 def _checked_qrels(
-    rows: Iterator[tuple[int, list[str]]], path: Path, remedy: str
+    rows: Iterator[tuple[int, tuple[str, str, str]]], path: Path, remedy: str
 ) -> Iterator[tuple[str, str, float, int]]:
     lines: dict[tuple[str, str], int] = {}
     for number, (query, doc, grade) in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -240,3 +241,22 @@ def test_a_csv_of_judgments_without_known_columns_is_told_their_names(
     with pytest.raises(ir.InputError, match=said) as caught:
         ir.load(tmp_path)
     assert caught.value.line == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"query_id": ["q1"], "doc_id": "d1", "relevance": 1}', "'query_id' is ['q1']"),
+        ('{"query_id": "q1", "doc_id": false, "relevance": 1}', "'doc_id' is False"),
+        ('{"query_id": "q1", "relevance": 1}', "no field 'doc_id'"),
+        ('{"query_id": "q1", "doc_id": "d1"}', "score '' is not a number"),
+        ('{"query_id": "q1", "doc_id": "d1", "relevance": true}', "score 'True' is not a number"),
+    ],
+)
+def test_json_judgments_need_ids_and_grades(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "qrels.jsonl"
+    path.write_text('{"Query_ID": 1, "Doc_ID": "d0", "Relevance": 2}\n\n')
+    assert ir.load(path).qrels.as_dict() == {"1": {"d0": 2}}
+    path.write_text(f'{{"query_id": 1, "doc_id": "d0", "relevance": 2}}\n{line}\n')
+    with pytest.raises(ir.InputError, match=f"qrels.jsonl:2: .*{re.escape(said)}"):
+        _ = ir.load(path).qrels
