@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +22,8 @@ from irtoolkit.datasets.hub.names import HubName
 CARD = "README.md"
 # Ends of the names of files of tables, and the builders that read them.
 _BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".tsv": "csv", ".csv": "csv"}
+# The path of one of several files of a split, such as test-00000-of-00002.parquet.
+_PART = re.compile(r"(.*)-[0-9]+-of-([0-9]+)\.")
 # Seconds that the hub has for an answer.
 _LONGEST_WAIT = 10
 # Variables with which the libraries do not use the network.
@@ -135,7 +139,11 @@ class Repository:
         if absent is not None:
             place = self.name.place
             if self.name.local:
-                raise InputError(f"no file of {config}, split {absent}", file=place)
+                raise InputError(
+                    f"a file of {config}, split {absent}, is missing",
+                    file=place,
+                    remedy="add it, or correct the paths in README.md",
+                )
             raise _unreachable(f"{config} of {place} is not in its cache", self._silence)
         first = next(iter(splits.values()))[0]
         form = "".join(first.suffixes).removesuffix(".gz")
@@ -212,12 +220,31 @@ def _files_of_card(folder: Path) -> dict[str, Files]:
     configs = DatasetCard.load(card).data.get("configs") if card.is_file() else None
     return {
         str(config["config_name"]): {
-            str(split): sorted(file for pattern in patterns for file in folder.glob(pattern))
+            str(split): _matching(folder, patterns)
             for split, patterns in sanitize_patterns(config["data_files"]).items()
         }
         for config in configs or ()
         if "data_files" in config
     }
+
+
+def _matching(folder: Path, patterns: Sequence[str]) -> list[Path]:
+    """Returns the files that patterns match, each once; none if some of them are missing."""
+    files: set[Path] = set()
+    for pattern in patterns:
+        paths = folder.glob(f"{pattern}/*" if pattern.endswith("**") else pattern)
+        matches = {path for path in paths if path.is_file() and path.name[0] != "."}
+        if _lacks_parts(matches) if "*" in pattern else not matches:
+            return []
+        files |= matches
+    return sorted(files)
+
+
+def _lacks_parts(files: Iterable[Path]) -> bool:
+    """Returns whether files that say of how many parts they are one are fewer, or more."""
+    parts = (_PART.match(str(path)) for path in files)
+    counts = Counter(part.groups() for part in parts if part is not None)
+    return any(count != int(total) for (_, total), count in counts.items())
 
 
 def _files_by_name(folder: Path) -> dict[str, Files]:
@@ -227,7 +254,7 @@ def _files_by_name(folder: Path) -> dict[str, Files]:
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         splits: dict[str, list[Path]] = {}
         for file in files:
-            if file.suffix in _BUILDERS:
+            if file.suffix in _BUILDERS and file.name[0] != ".":
                 split = file.name.partition(".")[0].partition("-0")[0] if path.is_dir() else "all"
                 splits.setdefault(split, []).append(file)
         if splits:

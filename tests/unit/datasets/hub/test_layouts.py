@@ -237,6 +237,26 @@ def test_a_language_is_read_from_the_cache_without_the_others(
         ir.load("hf:a/b/de")
 
 
+def test_parts_that_are_not_in_the_cache_are_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = primed(tmp_path / "hub", monkeypatch, BEIR)
+    whole = next((folder / "corpus").iterdir())
+    whole.rename(whole.with_name(whole.name.replace("of-00001", "of-00002")))
+    with pytest.raises(InputError, match="corpus of a/b is not in its cache"):
+        list(ir.load("hf:a/b").docs_iter())
+
+
+@pytest.mark.parametrize("path", ["corpus/**", "[corpus/*, corpus/*.parquet]", "corpus/tes*"])
+def test_a_file_that_several_patterns_match_is_read_once(tmp_path: Path, path: str) -> None:
+    folder = written(tmp_path / "one", BEIR)
+    card = folder / "README.md"
+    assert "path: corpus/test-*" in card.read_text()
+    card.write_text(card.read_text().replace("path: corpus/test-*", f"path: {path}"))
+    (folder / "corpus" / "._corpus.parquet").write_text("of macOS")
+    assert len(list(ir.load(f"hf:{folder}").docs_iter())) == 4
+
+
 def test_candidates_that_are_not_in_the_cache_are_not_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
