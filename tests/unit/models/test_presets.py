@@ -184,3 +184,23 @@ def test_minilms_message_names_the_extra_that_has_it(
     assert ("hf download sentence-transformers/all-MiniLM-L6-v2" in lacking) == installed
     other = str(missing_weights(find_preset("all-MiniLM-L6-v2", weights="./folder")))
     assert "minilm]" not in other
+
+
+@each_preset
+def test_vectors_say_how_they_are_compared(name: str) -> None:
+    facts = DATA[name]
+    compared = facts.get("kind", "dense") in ("dense", "late", "sparse")
+    assert ("similarity" in facts) == compared
+    if facts.get("kind") == "sparse":
+        assert facts["similarity"] == "dot"
+    assert facts.get("pooling") is None or compared
+
+
+@each_preset
+def test_sentence_transformers_folders_pool_themselves(name: str) -> None:
+    facts = DATA[name]
+    if facts["id"].startswith("sentence-transformers/"):
+        assert "pooling" not in facts
+    elif facts.get("kind", "dense") == "dense" and name not in ELSEWHERE:
+        # EmbeddingGemma's layers after its mean are in its folder alone.
+        assert ("pooling" in facts) == (name != "EmbeddingGemma")

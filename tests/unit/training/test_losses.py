@@ -13,6 +13,7 @@ from scipy.special import log_softmax, softmax
 from sentence_transformers import CrossEncoder
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.training import loss_modules
 from irtoolkit.training.loss_makers import DOC_FLOPS, QUERY_FLOPS
 from irtoolkit.training.losses import LOSSES, make_loss
 from irtoolkit.training.recipes import Stage
@@ -270,3 +271,16 @@ def test_losses_over_lists(readers: Any, name: str, scale: float) -> None:
 def test_a_loss_that_cannot_be_made(name: str, kind: Any) -> None:
     with pytest.raises(InputError, match=r"no loss|is not for models of kind late"):
         make_loss(Vectors(2, "dot"), stage(name), kind)
+
+
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_similarities_are_computed_in_single_precision(name: str) -> None:
+    """bf16 cannot tell 200 from 200.5, and mixed precision would compute products in it."""
+    a, b = 10 * torch.randn(5, 64), 10 * torch.randn(5, 64)
+    expected = loss_modules.all_pairs(name)(a, b), loss_modules.row_by_row(name)(a, b)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = loss_modules.all_pairs(name)(a, b), loss_modules.row_by_row(name)(a, b)
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == torch.float32
+        assert torch.equal(one, other)
+    assert loss_modules.all_pairs(name)(a.bfloat16(), b.bfloat16()).dtype == torch.float32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -291,3 +292,29 @@ def test_batches_with_negatives(
     rows = plain(golds, groups=groups)
     batches = BatchSampler(rows, size, grouped=True, apart=apart, seed=0)
     assert batches.have_two_documents(rows) == expected
+
+
+def test_epochs_and_seeds_differ() -> None:
+    rows = plain(list(range(60)))
+    batches = BatchSampler(rows, 10, grouped=False, apart=True, seed=1)
+    first = list(batches)
+    batches.set_epoch(1)
+    second = list(batches)
+    other = list(BatchSampler(rows, 10, grouped=False, apart=True, seed=2))
+    assert len({str(plan) for plan in (first, second, other)}) == 3
+    # And not only the order of the batches.
+    assert {frozenset(b) for b in first}.isdisjoint({frozenset(b) for b in second})
+
+
+def test_documents_with_the_same_text_are_no_negatives() -> None:
+    rows = replace(plain([0, 1]), docs=["the same", "the same"])
+    batches = BatchSampler(rows, 2, grouped=False, apart=False, seed=0)
+    assert not batches.have_two_documents(rows)
+
+
+def test_rows_that_are_all_apart_have_no_negatives() -> None:
+    """Documents that are all relevant to one query."""
+    rows = rows_of([0, 0, 0], [0, 1, 2], Exclusions.of_documents([[0, 1, 2]], 3))
+    for apart in (True, False):
+        batches = BatchSampler(rows, 4, grouped=False, apart=apart, seed=0)
+        assert batches.have_two_documents(rows) != apart
