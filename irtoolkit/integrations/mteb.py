@@ -14,13 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import ir_datasets
-from ir_datasets.formats import GenericDoc, GenericQuery
-
 import irtoolkit
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.formats import GenericDoc, GenericQuery, IrDataset
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QueriesHandler
 from irtoolkit.datasets.hub.languages import LANGUAGES
 from irtoolkit.integrations.exports.card import OWN, read_card
@@ -143,4 +141,4 @@ class System:
         if pools is not None:
             chosen = [(query.query_id, pools[query.query_id]) for query in query_list]
             parts.append(PoolsHandler(lambda: chosen))
-        return Dataset("mteb", ir_datasets.Dataset(*parts), in_memory=True)
+        return Dataset("mteb", IrDataset(*parts), in_memory=True)

@@ -7,13 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import ir_datasets
-from ir_datasets.formats import GenericDoc
-
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, is_url, on_disk
 from irtoolkit.base.shared import shared_place
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.formats import GenericDoc, IrDataset
 from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.local.unregistered import holds_documents
@@ -147,7 +145,7 @@ def index_dataset(folder: StrPath) -> Dataset:
             remedy="name the dataset that it was built of",
         )
     docs: Any = DocsHandler(cache(lambda: index_texts(index)), GenericDoc, index.name, None)
-    return Dataset(index.name, ir_datasets.Dataset(docs), in_memory=True)
+    return Dataset(index.name, IrDataset(docs), in_memory=True)
 
 
 def index_texts(index: StoredIndex) -> Mapping[str, GenericDoc]:

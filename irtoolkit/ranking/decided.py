@@ -30,7 +30,7 @@ def made_of(system: System, task: Task, data: str | None = None) -> dict[str, An
 
 
 def made_with(system: System, dataset_id: str, data: str) -> dict[str, Any]:
-    """What decides a ranking by a system of data with some hash."""
+    """Everything that decides a ranking by a system of data with some hash."""
     return {
         "dataset": dataset_id,
         "data": data,

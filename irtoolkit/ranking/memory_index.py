@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ir_datasets
-
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.formats import IrDataset
 from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System
@@ -43,7 +42,7 @@ class MemoryIndex(Index):
         self._searcher = _searcher(data, system.on(data.lang))
         self._session: SystemSession | None = None
         if self._searcher is None:
-            corpus = ir_datasets.Dataset(data.docs_handler())
+            corpus = IrDataset(data.docs_handler())
             self._session = SystemSession(system, Dataset(data.id, corpus, in_memory=True))
             self._session.prepare()
 

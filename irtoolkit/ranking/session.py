@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from ir_datasets.formats import GenericQuery
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, rank_ids
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.formats import GenericQuery
 from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery, TextRanking, rank_found, run_of, squeezed

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import ir_datasets
 import numpy as np
-from ir_datasets.formats import GenericDoc, GenericQuery
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ids, id_array
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.formats import GenericDoc, GenericQuery, IrDataset
 from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.systems import System
@@ -78,7 +77,7 @@ def rank_texts(
         picked=True,
         ordered=True,
         texts=DatasetTexts(
-            Dataset(FRAME, ir_datasets.Dataset(docs_handler), in_memory=True),
+            Dataset(FRAME, IrDataset(docs_handler), in_memory=True),
             [GenericQuery(query.query_id, query.text) for query in queries],
         ),
     )

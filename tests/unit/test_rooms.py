@@ -103,3 +103,16 @@ def test_the_version_is_imported_from_its_own_module(name: str) -> None:
         and any(alias.name == "__version__" for alias in node.names)
     ]  # fmt: skip
     assert not strange or not room(name)
+
+
+def test_other_rooms_take_ir_datasets_from_the_room_that_sees_to_its_home() -> None:
+    """ir_datasets makes folders in its home when it is imported, where that cannot be written it fails."""
+    for name, path in modules().items():
+        if not name.startswith("irtoolkit.datasets"):
+            body = ast.parse(path.read_text("utf-8")).body
+            assert not {"ir_datasets", "ir_datasets.formats"} & top_level(body), name
+
+
+def top_level(body: list[ast.stmt]) -> set[str | None]:
+    plain = {alias.name for node in body if isinstance(node, ast.Import) for alias in node.names}
+    return plain | {node.module for node in body if isinstance(node, ast.ImportFrom)}

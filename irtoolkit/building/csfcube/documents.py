@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import ir_datasets
-
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import local
 from irtoolkit.base.ids import is_word
@@ -15,6 +13,7 @@ from irtoolkit.base.jsons import write_json_lines
 from irtoolkit.base.paths import StrPath
 from irtoolkit.datasets.csfcube_records import FACETS, LABELS_OF, CSFCubeDoc, CSFCubeQuery
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.formats import IrDataset
 from irtoolkit.datasets.handlers import DocsHandler, QueriesHandler
 from irtoolkit.datasets.strictjson import read_jsonl
 
@@ -132,7 +131,7 @@ def write_documents(path: Path, docs: Iterable[CSFCubeDoc]) -> None:
 
 def corpus_of(docs: dict[str, CSFCubeDoc], queries: Sequence[CSFCubeQuery]) -> Dataset:
     """Returns a dataset whose queries rank all documents."""
-    source = ir_datasets.Dataset(
+    source = IrDataset(
         DocsHandler(lambda: docs, CSFCubeDoc, "csfcube", "en"),
         QueriesHandler(lambda: list(queries), CSFCubeQuery, "csfcube", "en"),
     )

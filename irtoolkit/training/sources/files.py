@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import Ids, Ints, id_array
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.formats import GenericDoc
 from irtoolkit.datasets.quoter_release import QuoteQuery as Context
 from irtoolkit.datasets.strictjson import read_jsonl
 from irtoolkit.models.shards import key_of

@@ -59,7 +59,7 @@ def test_prompts_are_shown_and_recorded(
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (["instruction=find cats"], "takes none, it has no query prompt"),
+        (["instruction=find cats"], "takes none: it has no query prompt"),
         ([*E5, "instruction=find cats"], "its query prompt is 'query: '"),
         (["query_prompt={instruction}"], "there is no instruction"),
         (["query_prompt={title}: "], "no text field 'title'"),

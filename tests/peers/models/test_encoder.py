@@ -322,8 +322,8 @@ def test_a_preset_has_prompts_and_lengths_for_each_side(plain: Path, declare: An
         shown = vectors(name, texts, "document")
     assert asked == near(pooled(plain, ["query: " + text for text in texts], "cls", 6))
     assert shown == near(pooled(plain, ["passage: " + text for text in texts], "cls", 12))
-    assert "longer than 6 tokens" in caplog.text
-    assert "longer than 12 tokens" in caplog.text
+    assert "cut after 6 tokens" in caplog.text
+    assert "cut after 12 tokens" in caplog.text
 
 
 def test_settings_take_the_place_of_the_presets(plain: Path, declare: Any) -> None:
@@ -368,7 +368,7 @@ def test_what_was_cut_is_reported_also_from_disk(plain: Path, pooling: str | Non
             rows = encoder(plain, pooling=pooling).encode(texts, what="documents")
             # A plain transformer without a pooling also has a line about that.
             messages = [record.getMessage() for record in caplog.records]
-            assert [message for message in messages if "longer" in message] == [
+            assert [message for message in messages if "cut after" in message] == [
                 f"{plain}: 2 of 4 documents cut after {LONGEST} tokens"
             ]
             assert rows.lengths.tolist() == [62, 4, 63, 4]
@@ -384,7 +384,7 @@ def test_a_prompt_counts(plain: Path, caplog: Any) -> None:
         assert not caplog.records
         found = encoder(plain, pooling="cls", prompt="a ").encode([fits])
     assert found.lengths.tolist() == [LONGEST + 1]
-    assert "1 of 1 texts are longer" in caplog.text
+    assert "1 of 1 text cut" in caplog.text
 
 
 def test_lengths_of_the_same_model_keep_apart(mean: Path, plain: Path) -> None:

@@ -213,7 +213,7 @@ def test_a_presets_instruction(folders: dict[str, str], monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("kind", "settings", "said"),
     [
-        ("dense", {"instruction": "x"}, "takes none, it has no query prompt"),
+        ("dense", {"instruction": "x"}, "takes none: it has no query prompt"),
         ("dense", {"instruction": "x", "query_prompt": "query: "}, "its query prompt is 'query: '"),
         ("dense", {"query_prompt": "{instruction}: "}, "there is no instruction"),
         ("dense", {"query_prompt": "{: "}, "cannot be read"),

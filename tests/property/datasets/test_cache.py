@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from irtoolkit.datasets import cache, columns
 from irtoolkit.datasets.cache import CacheWriter
-from irtoolkit.datasets.columns import ColumnTexts, TableRows
+from irtoolkit.datasets.columns import ColumnTexts, Rows, TableRows
 from tests.unit.datasets.test_cache import SCHEMAS, made, records_of, table_of
 
 
@@ -72,7 +72,7 @@ def test_rows_are_a_list(
         for _ in range(3):
             part = data.draw(st.slices(len(plain)))
             rows, plain = rows[part], plain[part]
-            assert isinstance(rows, TableRows)
+            assert isinstance(rows, Rows)
             assert_same(rows, plain)
         places = data.draw(st.lists(st.sampled_from(range(len(plain))))) if plain else []
         assert list(rows.at(places)) == [plain[place] for place in places]

@@ -208,7 +208,7 @@ def test_drawn_negatives(
 ) -> None:
     rows, free = drawn_from([*pool], [*barred], 3), pool - barred
     if len(free) < count:
-        with pytest.raises(InputError, match=f"query q7 with document d3 of relic/test has {len(free)} candidates"):  # fmt: skip
+        with pytest.raises(InputError, match=f"query q7 with document d3 of relic/test has {len(free)} candidate"):  # fmt: skip
             draw_negatives(rows, 1, count, seed, epoch)
         return
     found = draw_negatives(rows, 1, count, seed, epoch).tolist()

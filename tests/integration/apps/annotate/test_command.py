@@ -154,7 +154,7 @@ def test_what_was_judged_is_compared_judged_again_and_merged(tmp_path: Path, irt
     assert "2 pairs" in said.err
     assert "without a majority" in said.err
     assert not merged.exists()
-    assert "2 of 6 pairs differ" in said.out
+    assert "Pairs that differ: 2 of 6" in said.out
     assert f"irtoolkit annotate DATASET {differ} --depth 2" in said.err
     with serving(tmp_path / "again", "cho", str(differ), "--depth", "2") as (_, address):
         again = {judge(address, place, 3) for place in range(2)}
