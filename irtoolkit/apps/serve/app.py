@@ -268,7 +268,11 @@ def _add_judgments(app: FastAPI, library: Library) -> None:
     async def table(collection: _WANTED = None) -> PlainTextResponse:
         """The judgments with their passages, as CSV for a spreadsheet."""
         library.check_collection(collection)
-        novels = [novel for entry in library.shelf.entries() for novel in entry.collection.novels]
+        novels = {
+            (entry.collection.name, novel.name): novel
+            for entry in library.shelf.entries()
+            for novel in entry.collection.novels
+        }
         text = await asyncio.to_thread(lambda: "".join(judgment_lines(kept.of(collection), novels)))
         return _file(text, _TABLE, "judgments.csv")
 

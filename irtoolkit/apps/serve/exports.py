@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from irtoolkit.apps.serve.judgments import Judgment
@@ -14,6 +14,8 @@ from irtoolkit.datasets.novels import Novel
 
 _PASSAGES = ("rank", "system", "score", "id", "book", "chapter", "sentence", "share", "text", "grade")  # fmt: skip
 _JUDGMENTS = ("query", "judgment", "book", "chapter", "sentence", "share", "text", "id", "time")
+# How formulas begin; those of East Asian spreadsheets may have wide signs.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _GRADES = {1: "this is it", 0: "not this"}
 
 
@@ -38,16 +40,19 @@ def csv_lines(answer: SearchAnswer) -> Iterator[str]:
     return _table(_PASSAGES, rows)
 
 
-def judgment_lines(judgments: Iterable[Judgment], novels: Sequence[Novel]) -> Iterator[str]:
+def judgment_lines(
+    judgments: Iterable[Judgment], novels: Mapping[tuple[str, str], Novel]
+) -> Iterator[str]:
     """Yields the lines of a table of judgments, the oldest first.
 
     Args:
         judgments: what readers said.
-        novels: the books at hand; of a passage of another one, place and text are empty.
+        novels: the books at hand by the ids of their collections and their names; of a passage of
+            another one, place and text are empty.
     """
-    books = {novel.name: novel for novel in novels}
     ordered = sorted(judgments, key=lambda judgment: judgment.time)
-    return _table(_JUDGMENTS, (_judgment_row(one, books.get(one.span.book)) for one in ordered))
+    rows = ((one, novels.get((one.collection, one.span.book))) for one in ordered)
+    return _table(_JUDGMENTS, (_judgment_row(*row) for row in rows))
 
 
 def _judgment_row(judgment: Judgment, novel: Novel | None) -> Sequence[object]:
@@ -71,7 +76,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[s
 
 
 def _cell(value: object) -> object:
-    is_formula = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA)
     return f"'{value}" if is_formula else value
 
 

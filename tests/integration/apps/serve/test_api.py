@@ -15,11 +15,13 @@ from starlette.testclient import TestClient
 
 from irtoolkit.apps.serve.app import application
 from irtoolkit.apps.serve.collection import Collection
+from irtoolkit.apps.serve.exports import judgment_lines
 from irtoolkit.apps.serve.judgments import Judgment, Judgments, judgment_for
 from irtoolkit.apps.serve.library import Library
 from irtoolkit.apps.serve.limits import Limits
 from irtoolkit.apps.web.guard import Access
 from irtoolkit.base.spans import Span
+from irtoolkit.datasets.novels import novel_of
 from tests.waiting import PATIENCE, wait_for
 
 HOST = "http://127.0.0.1:8801"
@@ -227,6 +229,16 @@ def test_judgments_as_a_table_have_the_passages(client: TestClient) -> None:
     assert client.delete(f"/collections/{book['id']}").status_code == 204
     (gone, _) = csv.DictReader(io.StringIO(client.get(path).text))
     assert (gone["judgment"], gone["text"], gone["id"]) == ("this is it", "", f"{book['id']}:6+1")
+
+
+def test_a_judgment_has_the_text_of_the_book_of_its_own_collection() -> None:
+    texts = {"one": b"The lamp burned.", "two": b"The wick was red."}
+    novels = {(name, "emma"): novel_of(text, "Emma", name="emma") for name, text in texts.items()}
+    judgments = [Judgment(name, "\n=lamp", "emma:0+1", 1) for name in (*texts, "gone")]
+    rows = list(csv.DictReader(io.StringIO("".join(judgment_lines(judgments, novels)), newline="")))
+    assert [row["text"] for row in rows] == ["The lamp burned.", "The wick was red.", ""]
+    # A formula may begin on a line of its own.
+    assert rows[0]["query"] == "'\n=lamp"
 
 
 def test_a_line_of_judgments_that_was_cut_short_was_never_confirmed(
