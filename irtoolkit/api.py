@@ -82,7 +82,8 @@ def load(
             data = index_dataset(data)
         elif isinstance(data, str) and " " in data.strip() and not Path(data).exists():
             raise InputError(
-                f"{data[:60]!r} is not a dataset id", remedy="give texts as a list of strings"
+                f"{data[:60]!r} is no dataset, file or folder",
+                remedy="irtoolkit datasets lists datasets; in Python, texts are a list of strings",
             )
         return with_parts(Dataset.of(data), queries, qrels, candidates)
     if name is None:

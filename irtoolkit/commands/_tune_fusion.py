@@ -65,7 +65,7 @@ def check_arguments(args: argparse.Namespace) -> None:
                     f"no {name} to tune", remedy="name a system and --grid, or runs with --runs"
                 )
         for name in FLAGS:
-            if getattr(args, name):
+            if getattr(args, name) not in (None, []):
                 raise InputError(f"--{name} is for fusions", remedy="name runs with --runs")
         if args.output_format != "trec":
             raise InputError("--output-format is for fusions", remedy="name runs with --runs")

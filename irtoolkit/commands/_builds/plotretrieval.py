@@ -82,7 +82,13 @@ def _add_bounds(parser: argparse.ArgumentParser) -> None:
         least=1,
         default=5,
     )
-    add("--context N", "sentences of a comment, 1 to 4", least=1, most=4, default=1)
+    add(
+        "--context N",
+        "sentences before a quotation that are its comment, 1 to 4",
+        least=1,
+        most=4,
+        default=1,
+    )
 
 
 def execute(args: argparse.Namespace) -> None:

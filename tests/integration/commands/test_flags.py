@@ -89,6 +89,14 @@ def test_a_misspelled_flag_of_train(irtoolkit: Command) -> None:
     assert '"seed": 5' in shown.out
 
 
+def test_what_changes_nothing_or_names_nothing_is_refused(irtoolkit: Command) -> None:
+    tune = ("tune", SAMPLE, "bm25", "--grid", "k1=1")
+    refused(irtoolkit(*tune, "--inner", "0"), "--inner is for fusions")
+    refused(irtoolkit(*tune, "--step", "0"), "--step is for fusions")
+    retrieve = ("retrieve", "my texts", "bm25", "-o", "x.run")
+    refused(irtoolkit(*retrieve), "'my texts' is no dataset", "irtoolkit datasets lists datasets")
+
+
 def test_hits_is_depth_in_all_commands(irtoolkit: Command) -> None:
     made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "a.run", "--hits", "3"))
     made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "b.run", "--depth", "3"))
