@@ -173,8 +173,6 @@ class Table(Record):
 
 # -- reading a file ----------------------------------------------------------------------------------
 
-_Placed = tuple[Place, Row]
-
 
 def load_table(path: Path, above: Paths = ()) -> Table:
     """Returns the table of a TOML file; `above` are the tables that led to it by `rows_of`."""

@@ -1,4 +1,4 @@
-"""TIRA's form: inputs of full-rank retrieval, the truth, and a card that submits the dataset."""
+"""Writes a dataset for TIRA: the input of systems, the judgments, and a card by which it is submitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order that a language model writes for the passages of a window, and windows over a list."""
+"""Reads the order in which a language model puts some passages, and divides a list into windows."""
 
 from __future__ import annotations
 
