@@ -72,7 +72,7 @@ class Novel:
 
     Attributes:
         name: without white space, as in ids of passages.
-        title, author: from its header or file name; the author may be empty.
+        title, author: from its header, the title of its web page or its file name; the author may be empty.
         lang: a code, for example en; None if unknown.
         encoding: how its bytes were read.
         sentences: in order.

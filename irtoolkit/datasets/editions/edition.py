@@ -42,7 +42,7 @@ class Edition:
     Attributes:
         blocks: in order.
         encoding: the name of the encoding of the bytes.
-        title, author: from the header; empty if it has none.
+        title, author: from the header, or the title of a web page; empty if it has none.
         lang: a code, for example en; None if the file names no language.
         dropped: the pieces that are not text, in the order of their removal.
         characters: of the file, without white space.

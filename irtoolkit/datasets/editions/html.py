@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable
 from html.entities import html5
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.editions import words
+from irtoolkit.datasets.editions.lines import Dropped
 from irtoolkit.datasets.editions.markup import (
     BLOCK,
     BREAK,
@@ -23,6 +25,13 @@ from irtoolkit.datasets.editions.markup import (
 from irtoolkit.datasets.editions.note_links import linked_notes
 from irtoolkit.datasets.encodings import encoding_of, fits
 
+# Why the title of a page is dropped; titles that name no book; what a publisher puts around one.
+_PAGE_TITLE = "title of the page"
+_UNNAMED = re.compile(r"(?:(?:untitled|new|unknown|no|title|document|page|index)\W*)*\d*", re.I)
+_GUTENBERG = re.compile(
+    r"(?:The )?Project Gutenberg(?:['\u2019]s)? (?:e-?(?:book|text) of )?(.+?)(?:, by .+)?", re.I
+)
+_SITE = re.compile(r"\s[|\u2013\u2014-]\s(?:Project Gutenberg|Wikisource\b.*)$", re.I)
 _HEADINGS = {f"h{level}": Role("heading", level=level) for level in range(1, 7)}
 _BLOCKS = frozenset(
     words(
@@ -36,7 +45,7 @@ _DROPPED = {
     "style": "style",
     "noscript": "script",
     "template": "script",
-    "title": "title of the page",
+    "title": _PAGE_TITLE,
     "nav": "navigation",
     "svg": "picture",
     "math": "formula",
@@ -103,6 +112,19 @@ def parse_html(data: bytes, part: str = "") -> Pieces:
         raise InputError("an HTML document without content", remedy="remove the file, or fill it")
     notes = linked_notes(root)
     return read_tree(root, lambda element: notes.get(element) or role_of(element), part)
+
+
+def page_title(dropped: Iterable[Dropped]) -> str:
+    """Returns the title of a book in the <title> of its page; empty if that names none.
+
+    Args:
+        dropped: the dropped pieces of the page.
+    """
+    titles = (" ".join(piece.text.split()) for piece in dropped if piece.reason == _PAGE_TITLE)
+    title = _SITE.sub("", next(titles, ""))
+    by_gutenberg = _GUTENBERG.fullmatch(title)
+    title = by_gutenberg[1] if by_gutenberg else title
+    return "" if _UNNAMED.fullmatch(title) else title
 
 
 def _decoded(data: bytes) -> str:

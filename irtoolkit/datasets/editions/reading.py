@@ -12,7 +12,7 @@ from irtoolkit.base.paths import StrPath, on_disk
 from irtoolkit.datasets.editions.edges import edges_of
 from irtoolkit.datasets.editions.edition import Edition
 from irtoolkit.datasets.editions.epub import ALL_BYTES, parse_epub
-from irtoolkit.datasets.editions.html import parse_html
+from irtoolkit.datasets.editions.html import page_title, parse_html
 from irtoolkit.datasets.editions.lines import HYPHEN, Dropped, Joiner, Line, Paragraph
 from irtoolkit.datasets.editions.markup import Piece, Pieces
 from irtoolkit.datasets.editions.plain import blocks_of, cleared_lines, read_plain
@@ -58,7 +58,8 @@ def read_edition(data: bytes, name: str, most: int = ALL_BYTES) -> Edition:
     if form == "tei":
         return _edition(*parse_tei(data))
     if form == "html":
-        return _edition(parse_html(data), Edition(()))
+        edition = _edition(parse_html(data), Edition(()))
+        return replace(edition, title=edition.title or page_title(edition.dropped))
     return read_plain(data, Path(name).suffix.lower() in MARKDOWN)
 
 

@@ -127,6 +127,32 @@ def test_a_web_page_of_project_gutenberg_has_no_header() -> None:
     assert [block.text for block in read(boilerplate).blocks] == ["She came."]
 
 
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        ("A Page", "A Page"),
+        ("\n  The Mill &amp;\n the Oil ", "The Mill & the Oil"),
+        ("The Mill | Project Gutenberg", "The Mill"),
+        ("The Project Gutenberg eBook of The Mill, by N. N.", "The Mill"),
+        ("The Mill - Wikisource, the free online library", "The Mill"),
+        ("The Index of Pages", "The Index of Pages"),
+        ("Untitled Document", "x"),
+        ("index 2", "x"),
+        ("", "x"),
+    ],
+)
+def test_a_web_page_has_the_title_of_its_head(written: str, title: str) -> None:
+    page = f"<html><head><title>{written}</title></head><body><p>She came.</p></body></html>"
+    assert novel_of_edition(read(page), "x").title == title
+    headed = page.replace("<p>", "<p>Title: The Wheel</p><p>Author: N. N.</p><p>")
+    assert read(headed).title == "The Wheel"
+
+
+def test_a_picture_names_no_page() -> None:
+    page = "<html><body><svg><title>A Wheel</title></svg><p>She came.</p></body></html>"
+    assert read(page).title == ""
+
+
 def test_markdown_has_headings_and_no_marks() -> None:
     text = (
         "The Mill\n========\n\nShe *never* **came** to [the mill](http://x.org/a).\n\nThe Oil\n-------\n\n"
