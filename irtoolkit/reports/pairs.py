@@ -90,9 +90,10 @@ class MeasureColumn:
         return next((p for p in self.pairs if {p.first, p.second} == {first, second}), None)
 
     def is_best(self, system: int) -> bool:
-        """Whether no other system has a better figure."""
-        best = min(self.figures) if self.lower else max(self.figures)
-        return len(self.figures) > 1 and math.isfinite(best) and self.figures[system] == best
+        """Whether no other system has a better figure, and one has a worse."""
+        figures = set(self.figures)
+        best = min(figures) if self.lower else max(figures)
+        return len(figures) > 1 and math.isfinite(best) and self.figures[system] == best
 
 
 def best_first(figures: Sequence[float], *, lower: bool) -> list[int]:

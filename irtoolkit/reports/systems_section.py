@@ -25,7 +25,7 @@ def systems_section(report: ReportContent) -> str:
     """The table of systems, what its letters mean, every test, and how the runs were made."""
     several = len(report.systems) > 1
     sentences = [how_tested(report)] if any(column.pairs for column in report.columns) else []
-    sentences.append(how_averaged(report) + (" The best figures are bold." if several else ""))
+    sentences.append(how_averaged(report) + (BOLD if several else ""))
     sentences += [
         f"{c.measure}: no {'tests' if all(c.intervals) else 'intervals or tests'}: {c.untested}."
         for c in report.columns
@@ -41,6 +41,7 @@ def systems_section(report: ReportContent) -> str:
     )
 
 
+BOLD = " The best figure of a measure is bold, unless all systems share it."
 # The script shows it.
 FILTER = (
     '<div class="controls filter" hidden><label>Filter systems <input type="search" id="filter"'

@@ -319,7 +319,10 @@ def test_of_ranks_the_lower_is_the_better() -> None:
 def test_equal_systems_are_told_apart_by_nothing() -> None:
     same = measure_column(made_up([[0.5, 0.1, 0.2]] * 3), "AP")
     assert all(pair.better is None and pair.corrected == 1 for pair in same.pairs)
-    assert [same.is_best(i) for i in range(3)] == [True] * 3
+    # A figure that all have tells none of them apart.
+    assert [same.is_best(i) for i in range(3)] == [False] * 3
+    shared = measure_column(made_up([[0.5, 0.1], [0.5, 0.1], [0.4, 0.1]]), "AP")
+    assert [shared.is_best(i) for i in range(3)] == [True, True, False]
 
 
 def test_what_cannot_be_tested_says_why() -> None:
