@@ -63,7 +63,7 @@ export function where(hit, several) {
   const { chapter, sentence: place, share } = hit.place;
   const parts = several ? [hit.title] : [];
   if (chapter) parts.push(chapter);
-  parts.push(`sentence ${number(chapter ? place : hit.sentences[0].number + 1)}`, percent(share));
+  parts.push(`sentence ${number(chapter ? place : hit.sentences[0].number + 1)}`, `${percent(share)} into the book`);
   return parts.join(" · ");
 }
 

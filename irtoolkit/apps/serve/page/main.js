@@ -7,6 +7,7 @@ import * as shelf from "./shelf.js";
 import * as state from "./state.js";
 import { strips } from "./strip.js";
 
+const TITLE = document.title;
 const query = find("#query");
 let last = null;
 let underWay = null;
@@ -32,6 +33,21 @@ function showCollection(one) {
     mostSystems = ready;
   }
   showAgain(one);
+  // Passages of one book are not shown as if they were another's.
+  if (last && last.collection !== one?.id) {
+    clear();
+    if (one && query.value.trim()) say(`Press Search to look in ${one.title}.`);
+  }
+}
+
+function clear() {
+  last = null;
+  underWay?.abort();
+  find("#results").hidden = true;
+  find("#welcome").hidden = false;
+  document.title = TITLE;
+  say("");
+  for (const id of ["save-csv", "save-run"]) find(`#${id}`).disabled = true;
 }
 
 // Passages that were found before meaning could be compared say so, and then offer another search.
@@ -93,6 +109,7 @@ function show(collection, answer) {
   find("#welcome").hidden = true;
   find("#results").hidden = false;
   find("#asked").textContent = answer.query;
+  document.title = `${answer.query.slice(0, 80)} · ${collection.title}`;
   find("#strips").replaceChildren(...strips(collection, answer.answers));
   quality(collection, answer);
   const columns = find("#columns");
@@ -163,6 +180,7 @@ function refused(error) {
 // The search that the address of the page names.
 async function restore() {
   const wanted = state.read();
+  clear();
   if (wanted.book && !shelf.pick(wanted.book)) warn("The book of this address is not on the shelf.");
   query.value = wanted.query;
   for (const name of ["length", "depth"]) find(`#${name}`).value = wanted[name];
@@ -210,8 +228,21 @@ function step(by, sideways) {
   for (const tick of document.querySelectorAll(".strip a")) tick.classList.toggle("now", tick.getAttribute("href") === `#${next.id}`);
 }
 
+// Enter searches, and with Shift begins a line; while a word is being composed it chooses one.
+function searches(event) {
+  const here = event.target === query && !event.shiftKey && !event.isComposing;
+  return event.key === "Enter" && (here || event.ctrlKey || event.metaKey);
+}
+
+function fold() {
+  const options = find("#options");
+  if (options.contains(document.activeElement)) find("summary", options).focus();
+  options.open = false;
+}
+
 function onKey(event) {
-  if ((event.ctrlKey || event.metaKey) && event.key === "Enter") { ask(event); return; }
+  if (searches(event)) { ask(event); return; }
+  if (event.key === "Escape") fold();
   if (event.ctrlKey && event.key.toLowerCase() === "g" && event.target === query) { event.preventDefault(); gap(); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || !find("#keys-on").checked) return;
   if (event.target.matches("input:not([type=checkbox]), textarea, dialog *")) return;
@@ -255,6 +286,7 @@ async function start() {
   keys.checked = localStorage.getItem("keys") !== "off";
   keys.addEventListener("change", () => localStorage.setItem("keys", keys.checked ? "on" : "off"));
   addEventListener("keydown", onKey);
+  addEventListener("pointerdown", (event) => { if (!event.target.closest("#options")) find("#options").open = false; });
   addEventListener("hashchange", () => { const hit = location.hash.length > 1 && document.getElementById(location.hash.slice(1)); if (hit) find("article", hit)?.focus({ preventScroll: true }); });
   onDrop();
   try {

@@ -257,6 +257,66 @@ def test_a_search_is_in_the_address_and_opens_again(
     assert said == "The book of this address is not on the shelf."
 
 
+def test_enter_searches_and_with_shift_begins_a_line(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", BOOK))
+    page.run("document.querySelector('#query').focus()")
+    page.type("the chairs")
+    page.press("Enter", shift=True)
+    page.type("burned")
+    assert page.run("document.querySelector('.hit')") is None
+    page.press("Enter")
+    page.until("document.querySelector('.hit')")
+    assert page.run("document.querySelector('#query').value") == "the chairs\nburned"
+    quiet(page, address)
+
+
+def test_a_bookmark_is_named_by_query_and_book_and_back_leads_to_the_start(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", BOOK))
+    ask(page, "the chairs burned")
+    assert page.run("document.title") == "the chairs burned \u00b7 The Lamp Keeper"
+    page.run("history.back(); 1")
+    page.until("document.querySelector('#query').value === ''")
+    assert page.run("document.querySelector('#results').hidden")
+    assert page.run("document.title") == "Find a passage"
+
+
+def test_passages_of_one_book_are_not_shown_beside_another(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    start(page, address)
+    add(page, write("other.txt", BOOK.replace("Lamp", "Light") + "One more sentence.\n"))
+    add(page, write("lamp.txt", BOOK))
+    page.until("document.querySelectorAll('.book').length === 2")
+    ask(page, "the chairs burned")
+    page.run("document.querySelector('.book .pick[aria-pressed=false]').click()")
+    assert page.run("document.querySelector('#results').hidden")
+    said = page.run("document.querySelector('#status').textContent")
+    assert said == "Press Search to look in The Light Keeper."
+    assert page.run("document.querySelector('#query').value") == "the chairs burned"
+
+
+def test_escape_and_a_click_elsewhere_fold_the_options(
+    page: chromium.Page, address: str, write: Any
+) -> None:
+    start(page, address)
+    add(page, write("lamp.txt", BOOK))
+    page.run("document.querySelector('#options').open = true; document.querySelector('#length').focus(); 1")  # fmt: skip
+    page.key("Escape", 27)
+    assert not page.run("document.querySelector('#options').open")
+    assert page.run("document.activeElement.tagName") == "SUMMARY"
+    page.run("document.querySelector('#options').open = true; 1")
+    page.click("#length")
+    assert page.run("document.querySelector('#options').open")
+    page.click(".motto")
+    assert not page.run("document.querySelector('#options').open")
+
+
 @pytest.mark.parametrize("place", ["", "?q=lamp"])
 def test_a_token_that_is_pasted_into_an_open_page_is_taken(
     page: chromium.Page, address: str, place: str
