@@ -67,12 +67,21 @@ def write_lora(source: Path, folder: Path, base: str | None = None) -> None:
 
 
 def _merged(model: Any, source: Path) -> Any:
-    """Returns a model with the adapter in a folder added to its weights."""
+    """Returns a model with the adapter in a folder added to its weights, all of it."""
     import peft
 
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "Found missing adapter keys")
-        return peft.PeftModel.from_pretrained(model, str(source)).merge_and_unload()
+        adapted = peft.PeftModel.from_pretrained(model, str(source))
+    # PEFT passes over weights of layers that the model lacks, and tells only who loads them so.
+    unused = adapted.load_adapter(str(source), adapted.active_adapter).unexpected_keys
+    if unused:
+        raise InputError(
+            f"the base model has no place for {unused[0]}",
+            file=source,
+            remedy="name the model that the adapter was trained on with --base",
+        )
+    return adapted.merge_and_unload()
 
 
 def _labels(source: Path) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from sentence_transformers import CrossEncoder as TheirCross
 from sentence_transformers import MultiVectorEncoder, SentenceTransformer, SparseEncoder
 from sentence_transformers.base.modules import Dense as Layer
@@ -588,3 +589,17 @@ def test_adapters_that_cannot_be_added(change: dict[str, Any], said: str, tmp_pa
         convert("lora", tmp_path / "lora", tmp_path / "out")
     assert said in str(error.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_an_adapter_of_a_deeper_model_is_not_added_in_part(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    base = save(tmp_path / "base", "LlamaModel", longest=LONG, special=ENDS, num_key_value_heads=2)
+    save_adapter(tmp_path / "lora", base)
+    file = tmp_path / "lora" / "adapter_model.safetensors"
+    weights = load_file(file)
+    deeper = {
+        name.replace("layers.0.", "layers.9."): value.clone() for name, value in weights.items()
+    }
+    save_file({**deeper, **weights}, file)
+    with pytest.raises(InputError, match=r"no place for .*layers\.9\..*--base"):
+        convert("lora", tmp_path / "lora", tmp_path / "out")
