@@ -322,13 +322,15 @@
   const table = $("figures"), rows = [...table.tBodies[0].rows];
   const valueIn = (row, at) => Number.parseFloat(row.cells[at].dataset.value);
   const compared = (at, down) => (p, q) => {
-    if (at === 0) return (down ? -1 : 1) * rows.indexOf(p) - (down ? -1 : 1) * rows.indexOf(q);
+    const name = (row) => row.cells[0].dataset.value;
+    if (at === 0) return (down ? -1 : 1) * name(p).localeCompare(name(q), "en", { numeric: true });
     const x = valueIn(p, at), y = valueIn(q, at);
     // Rows without a value are last, whichever way the others are.
     return Number.isNaN(x) - Number.isNaN(y) || (down ? y - x : x - y) || rows.indexOf(p) - rows.indexOf(q);
   };
   const sortBy = (head) => {
-    const down = head.getAttribute("aria-sort") !== "descending";
+    const before = head.getAttribute("aria-sort") ?? "none";
+    const down = before === "none" ? head.dataset.first === "descending" : before === "ascending";
     for (const other of table.tHead.rows[0].cells) other.setAttribute("aria-sort", "none");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     table.tBodies[0].append(...[...rows].sort(compared(head.cellIndex, down)));

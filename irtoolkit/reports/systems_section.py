@@ -53,43 +53,48 @@ def _table(report: ReportContent) -> str:
     """A row for each system: the main measure, the difference from the reference, other measures."""
     main, *others = report.columns
     several = len(report.systems) > 1
-    best = "descending" if not main.lower else "ascending"
-    heads = [f'<th scope="col" aria-sort="{best if report.sorted else "none"}">{_head(main)}</th>']
+    heads = [_head("System", True), _head(_named(main), main.lower, is_sorted=report.sorted)]
     if several:
         name = escape(report.systems[report.reference].name)
         corrected = CORRECTIONS[report.correction]
-        heads.append(f'<th scope="col">Difference<small>from {name}</small></th>')
-        heads.append(f'<th scope="col">p<small class="whole">{corrected}</small></th>')
-    heads += [f'<th scope="col">{_head(column)}</th>' for column in others]
+        heads.append(_head(f"Difference<small>from {name}</small>", main.lower))
+        heads.append(_head(f'p<small class="whole">{corrected}</small>', True))
+    heads += [_head(_named(column), column.lower) for column in others]
     rows = []
     for i in range(len(report.systems)):
-        cells = [_cell(report, main, i)]
+        cells = [_name(report, i), _cell(report, main, i)]
         cells += _against(report, main, i) if several else []
         cells += [_cell(report, column, i) for column in others]
-        rows.append(f'<tr><th scope="row">{_name(report, i)}</th>{"".join(cells)}</tr>')
+        rows.append(f"<tr>{''.join(cells)}</tr>")
     return (
-        '<table class="first figures" id="figures"><thead><tr><th scope="col">System</th>'
-        f"{''.join(heads)}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        f'<table class="first figures" id="figures"><thead><tr>{"".join(heads)}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
     )
 
 
-def _head(column: MeasureColumn) -> str:
+def _head(text: str, ascending: bool, *, is_sorted: bool | None = None) -> str:
+    """A column's head: the order that its first click gives, and whether rows are in it already."""
+    first = "ascending" if ascending else "descending"
+    order = "" if is_sorted is None else f' aria-sort="{first if is_sorted else "none"}"'
+    return f'<th scope="col" data-first="{first}"{order}>{text}</th>'
+
+
+def _named(column: MeasureColumn) -> str:
     return _breakable(column.measure) + ("<small>lower is better</small>" if column.lower else "")
 
 
 def _name(report: ReportContent, index: int) -> str:
-    """The name of a system, and the command that made its run, to be copied."""
+    """The head of a row: a system's name, and the command that made its run, to be copied."""
     system = report.systems[index]
-    name = (
-        f'<span class="letter">{system.letter}</span> {swatch(index, system.name)}'
-        f" {escape(system.name)}"
+    name = escape(system.name)
+    command = (
+        f'<span class="command"><code>{escape(system.command)}</code>'
+        '<button type="button" class="copy" hidden>Copy<span class="vh word"> command</span><span class="vh"> of'
+        f" {name}</span></button></span>"
     )
-    if not system.command:
-        return name
     return (
-        f'{name}<span class="command"><code>{escape(system.command)}</code>'
-        f'<button type="button" class="copy" hidden>Copy<span class="vh word"> command</span><span class="vh"> of'
-        f" {escape(system.name)}</span></button></span>"
+        f'<th scope="row" data-value="{name}"><span class="letter">{system.letter}</span>'
+        f" {swatch(index, system.name)} {name}{command if system.command else ''}</th>"
     )
 
 

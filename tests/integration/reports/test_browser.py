@@ -241,6 +241,11 @@ def test_systems_are_sorted_filtered_and_their_commands_copied(
     assert names() == best
     browser.run("document.querySelector('#figures thead th:nth-child(3) .sort').click()")
     assert names()[-1] == best[0]  # what has no difference is last
+    browser.run("document.querySelector('#figures thead th:nth-child(4) .sort').click()")
+    assert browser.run("document.querySelectorAll('#figures thead th')[3].ariaSort") == "ascending"
+    for order in (["bm25", "random", "tfidf"], ["tfidf", "random", "bm25"]):
+        browser.run("document.querySelector('#figures thead th:nth-child(1) .sort').click()")
+        assert names() == order
     browser.run("document.getElementById('filter').focus()")
     browser.type("RAND")
     assert names() == ["random"]
