@@ -359,6 +359,13 @@ def test_a_long_text_is_its_first_tokens(plain: Path, pooling: str | None, lengt
     assert np.abs(shorter - whole).max() > 1e-3
 
 
+def test_vectors_of_another_prompt_of_a_preset_are_not_reused(plain: Path, declare: Any) -> None:
+    for prompt in ("query: ", "cat "):
+        name = declare(plain, pooling="cls", query_prompt=prompt)
+        expected = pooled(plain, [prompt + text for text in TEXTS], "cls")
+        assert vectors(name, TEXTS, "query") == near(expected)
+
+
 @pytest.mark.parametrize("pooling", ["mean", None])
 def test_what_was_cut_is_reported_also_from_disk(plain: Path, pooling: str | None, caplog: Any) -> None:  # fmt: skip
     texts = [LONG, "a cat", LONG + " a", "the dog"]
