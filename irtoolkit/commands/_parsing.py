@@ -125,19 +125,20 @@ class CommandParser(argparse.ArgumentParser):
             if not equals:
                 value = next(rest, "--")
                 if value.startswith("-") and not _NUMBER.fullmatch(value):
-                    self._fail(flag)
+                    self._fail(flag, f"; a setting needs a value: {flag} VALUE")
             key = flag[2:].replace("-", "_")
             flags[key] = flag
             pairs.append(f"{key}={value}")
         return remaining, flags, pairs
 
-    def _fail(self, word: str) -> NoReturn:
+    def _fail(self, word: str, otherwise: str = "") -> NoReturn:
         if not word.startswith("-"):
             self.error(f"one argument too many: {word!r}{self._hint()}")
         flag = word.partition("=")[0]
         equivalent = _ELSEWHERE.get(flag)
         near = f"did you mean {equivalent}?" if equivalent in self.flags() else ""
-        self.error(f"no flag {flag}; {near or did_you_mean(flag, self.flags())}".rstrip("; "))
+        near = near or did_you_mean(flag, self.flags()).strip()
+        self.error(f"no flag {flag}; {near}".rstrip("; ") + otherwise)
 
     def _hint(self) -> str:
         """Returns a hint for a command with one argument too many."""
