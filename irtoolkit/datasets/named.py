@@ -35,9 +35,13 @@ def source_named(dataset_id: str) -> Any:
             if (dataset := find(dataset_id)) is not None:
                 return dataset
         # What begins ids is a name too, of irtoolkit datasets NAME.
-        beginnings = {name.partition("/")[0] for name in ours} - {dataset_id}
+        beginnings = {name.partition("/")[0] for name in ours}
         guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry, *beginnings}))
         listed = "irtoolkit datasets lists ours"
+        parts = [name for name in ours if name.startswith(f"{dataset_id}/")]
+        if parts:
+            guess = f"name a part, such as {parts[0]}; "
+            listed = f"irtoolkit datasets {dataset_id} lists them"
         if is_url(dataset_id):
             raise InputError(
                 "not a file of documents or judgments by its name",

@@ -19,6 +19,15 @@ def test_a_name_of_no_file_has_its_nearest_one(
         source_named("dcs.tsv")
 
 
+@pytest.mark.parametrize("name", ["birco", "birco/sample", "quoter"])
+def test_a_name_that_begins_others_has_one_of_them(name: str) -> None:
+    message = (
+        rf"no dataset '{name}' \(name a part, such as {name}/.*irtoolkit datasets {name} lists"
+    )
+    with pytest.raises(InputError, match=message):
+        source_named(name)
+
+
 @pytest.mark.parametrize("name", ["whales/", "./whales", "../whales/", "/nowhere/whales"])
 def test_the_path_of_no_folder_is_called_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
