@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 from irtoolkit.base.arguments import check_type
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.frames import is_frame
-from irtoolkit.base.paths import same_place, shown
+from irtoolkit.base.paths import is_url, on_disk, same_place, shown
 from irtoolkit.base.plurals import number_of
 from irtoolkit.runs import Run
 from irtoolkit.scoring.run_notes import UNNAMED
@@ -40,6 +41,7 @@ def named_runs(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
         )
     if not listed:
         raise InputError("no runs to score", remedy="give at least one")
+    _check_no_system(source for _, source in listed)
     if len(names):
         labels = list(names)
     else:
@@ -48,6 +50,22 @@ def named_runs(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
         if len(set(files)) != len(files):
             raise InputError("a run is given twice")
     return dict(zip(_distinct(labels), [source for _, source in listed], strict=True))
+
+
+def _check_no_system(sources: Iterable[Any]) -> None:
+    """Raises InputError if a run is not a file but the name of a system, as in eval mine bm25."""
+    for source in sources:
+        if not isinstance(source, str) or is_url(source) or os.path.exists(on_disk(source)):
+            continue
+        # A run that is there needs no list of the systems.
+        from irtoolkit.models.presets import preset_name
+        from irtoolkit.retrievers import retrievers
+
+        if source in retrievers() or preset_name(source) is not None:
+            raise InputError(
+                f"{source} is a system, and runs are scored",
+                remedy=f"irtoolkit retrieve DATASET {source} -o FILE makes its run, and so does ir.retrieve",
+            )
 
 
 def _listed(runs: Any) -> list[tuple[str, Any]]:

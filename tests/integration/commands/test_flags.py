@@ -82,6 +82,17 @@ def test_a_hyphen_in_a_flag_is_an_underscore_in_a_setting_and_numbers_may_be_neg
     assert settings_of("x.run")["seed"] == -1
 
 
+@pytest.mark.parametrize("end", [["--b"], ["--b", "--k1", "1"]])
+def test_a_setting_without_its_value(irtoolkit: Command, end: list[str]) -> None:
+    answer = irtoolkit("retrieve", SAMPLE, "bm25", "-o", "x.run", *end)
+    refused(answer, "no flag --b", "a setting needs a value: --b VALUE")
+
+
+@pytest.mark.parametrize("command", ["eval", "compare"])
+def test_a_system_in_the_place_of_a_run(irtoolkit: Command, command: str) -> None:
+    refused(irtoolkit(command, SAMPLE, "bm25", "ql"), "bm25 is a system, and runs are scored")
+
+
 def test_a_misspelled_flag_of_train(irtoolkit: Command) -> None:
     answer = irtoolkit("train", "dense-relic", "--show", "--epoch", "3")
     refused(answer, "no flag --epoch", "did you mean --epochs")
