@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from irtoolkit.scoring.compare import Comparison
     from irtoolkit.scoring.score import Measures, Scores
     from irtoolkit.scoring.significance import Correction, PairedTest
+
+# What other tools call the number of documents of a query.
+_DEPTHS = {"hits", "k", "num_results", "top_k", "topk"}
 
 
 @checked
@@ -219,7 +223,8 @@ def retrieve(
     data, system = dataset_then_system(data, system)
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
-    resolved = for_dataset(system_of(system, settings, dataset.parts), dataset)
+    with _depth_named():
+        resolved = for_dataset(system_of(system, settings, dataset.parts), dataset)
     return retrieve(dataset, resolved, usual_depth(dataset, depth), output, progress=progress)
 
 
@@ -230,6 +235,19 @@ def _divided(
     if isinstance(candidates, int):
         return None, {**settings, "candidates": candidates}
     return candidates, settings
+
+
+@contextmanager
+def _depth_named() -> Iterator[None]:
+    """Says what the number of documents is called, where a system has no setting of another name for it."""
+    from irtoolkit.retrievers.settings import UnknownSettingError
+
+    try:
+        yield
+    except UnknownSettingError as error:
+        if error.key not in _DEPTHS:
+            raise
+        raise InputError(error.found, remedy="depth=N ranks N documents of each query") from None
 
 
 @checked
@@ -270,7 +288,8 @@ def rerank(
     data, run, system = in_reranking_order(data, run, system)
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
-    resolved = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
+    with _depth_named():
+        resolved = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
     first_run = Among(Run.of(run), keep_rest)
     return rank_dataset(dataset, resolved, candidates=first_run, progress=progress).run
 

@@ -16,6 +16,7 @@ from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import Grades, Ids, Ints, encode, first_twin, is_word, offsets_of
 from irtoolkit.base.records import Qrel, whole
 from irtoolkit.runs import objects, parquet, trec
+from irtoolkit.runs.recognise import is_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,7 @@ class Qrels:
             empty: whether an iterable or data frame without rows is accepted.
 
         Raises:
-            InputError: the object is none of these; a data frame without the columns; no rows; a
+            InputError: the object is none of these, or a run; a data frame without the columns; no rows; a
                 row of another length; a grade that is not a finite number; a document judged twice
                 for a query.
         """
@@ -88,6 +89,11 @@ class Qrels:
             return qrels
         if isinstance(qrels, str | PathLike):
             return cls.read(qrels)
+        if is_run(qrels):
+            raise InputError(
+                "a run, and judgments are expected",
+                remedy="a dataset or judgments come before the runs",
+            )
         if hasattr(qrels, "qrels_iter"):
             qrels, empty = qrels.qrels_iter(), True
         return cls.from_rows(objects.rows_of(qrels, objects.QRELS, empty=empty))

@@ -299,6 +299,13 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "settings of a System": (
         lambda: ir.retrieve("csfcube/sample", System.make("x", "bm25", {}), k1=1), "made already"),
     "one run to compare": (lambda: ir.compare(QRELS, RUN), "one run cannot be compared"),
+    "a run as the dataset": (lambda: ir.evaluate(ir.Run.of(RUN), RUN), "a run, and judgments are expected"),
+    "runs alone": (lambda: ir.compare(ir.Run.of(RUN), ir.Run.of(RUN)), "a run, and judgments are expected"),
+    "a run as judgments": (lambda: ir.load(DOCS, queries=QUERIES, qrels=ir.Run.of(RUN)), "a run, and judgments"),
+    "a system as the run": (lambda: ir.evaluate(QRELS, "bm25"), "bm25 is a system, and runs are scored"),
+    "Pyserini's k": (lambda: ir.retrieve("csfcube/sample", k=5), "no setting 'k' .depth=N"),
+    "PyTerrier's num_results": (
+        lambda: ir.rerank("csfcube/sample", RUN, "ql", num_results=5), "no setting 'num_results' .depth=N"),
     "a baseline": (lambda: ir.compare(QRELS, RUN, RUN, baseline="z"), "baseline z"),
     "strange candidates": (
         lambda: ir.load(DOCS, queries=QUERIES, candidates={"1": ["z"]}), "candidate z of query 1"),
