@@ -120,7 +120,11 @@ def _not_taken(
     function: Callable[..., Any], signature: inspect.Signature, named: Mapping[str, Any], said: str
 ) -> InputError:
     """Returns the error for arguments that a function does not take."""
-    by_name = [one.name for one in signature.parameters.values() if one.kind not in _STARRED]
+    by_name = [
+        one.name
+        for one in signature.parameters.values()
+        if one.kind not in _STARRED and one.name != "self"
+    ]
     unknown = next((name for name in named if name not in by_name), None)
     remedy = did_you_mean(unknown, by_name) if unknown is not None else ""
     remedy += f"it takes {', '.join(by_name)}"

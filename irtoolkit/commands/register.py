@@ -25,6 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.commands import add_format, argument, note, print_table
 
@@ -118,7 +119,9 @@ def _replace(args: argparse.Namespace) -> None:
 def _tell(name: str, registration: Registration) -> None:
     for line in registration.notes:
         note(line)
-    counts = ", ".join(f"{part.count} {role}" for role, part in registration.entry.parts().items())
+    counts = ", ".join(
+        number_of(part.count, role) for role, part in registration.entry.parts().items()
+    )
     note(f"{name} {_STATES[registration.change]}: {counts}")
 
 

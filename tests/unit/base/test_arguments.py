@@ -154,3 +154,13 @@ def test_numbers_of_numpy_arrive_as_python_s_own() -> None:
     options = Options(("a",), np.int64(3))  # type: ignore[arg-type]
     check_fields(options)
     assert type(options.seed) is int
+
+
+def test_arguments_of_a_method_are_named_without_its_object() -> None:
+    class Box:
+        @checked
+        def put(self, thing: str) -> str:
+            return thing
+
+    with pytest.raises(InputError, match=r"\(it takes thing\)"):
+        Box().put("a", "b")  # type: ignore[call-arg]

@@ -549,7 +549,7 @@ def test_every_command_takes_it(small: Path, irtoolkit: Command) -> None:
 
 
 def test_registering_again(small: Path, folder: Callable[..., Path], irtoolkit: Command) -> None:
-    assert "t/x registered: 2 docs, 1 topics, 2 qrels" in irtoolkit("register", "t/x", small).err
+    assert "t/x registered: 2 docs, 1 topic, 2 qrels" in irtoolkit("register", "t/x", small).err
     before = registry.registry_path().read_bytes()
     answer = irtoolkit("register", "t/x", "other/../mine")
     assert answer.status == 0
@@ -576,7 +576,7 @@ def test_changed_files_take_the_place_of_the_old(
     answer = irtoolkit("register", "t/x", "--replace")
     assert answer.status == 0, answer.err
     assert answer.err.endswith(
-        "t/x registered in place of what had the name: 3 docs, 1 topics, 2 qrels\n"
+        "t/x registered in place of what had the name: 3 docs, 1 topic, 2 qrels\n"
     )
     assert registry.record_of("t/x").lang == "en"
     assert len(irtoolkit("export", "t/x", "docs").out.splitlines()) == 3
