@@ -4,7 +4,8 @@
     weighted                the weighted sum of normalised scores
     combsum                 the sum of normalised scores
     combmnz                 combsum times the number of runs with the document
-    rankproduct             the inverse of the product of ranks, each at most k + 1
+    rankproduct             the inverse of the product of ranks, each at most
+                            k + 1
     condorcet, w_condorcet  documents above all that they beat, which more runs,
                             or runs of more weight, rank lower
 
