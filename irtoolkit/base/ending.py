@@ -25,7 +25,7 @@ class Ended(KeyboardInterrupt):
 
 
 def heed() -> None:
-    """Installs handlers that raise `Ended` in the main thread when this process is told to end.
+    """Installs handlers that raise `Ended` in the main thread when this process is sent a signal to end.
 
     A signal that is already ignored stays so, as nohup expects; so does one that has a handler.
     """

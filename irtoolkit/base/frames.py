@@ -12,7 +12,7 @@ def is_frame(value: Any) -> bool:
     """Returns whether an object is a data frame: it has columns, and gives them by name."""
     if not hasattr(type(value), "__getitem__"):
         return False
-    # polars warns where a LazyFrame itself is asked for its columns.
+    # polars warns if the columns of a LazyFrame itself are read.
     return hasattr(type(value), "columns") or hasattr(value, "columns")
 
 

@@ -14,7 +14,7 @@ _HANGUL_RANGES = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3"
 # Scripts whose characters are the units of a text: written without spaces, or with spaces that
 # editions set differently, as in Korean.
 CHARACTER_RANGES = f"{EAST_RANGES}{SOUTHEAST_RANGES}{_HANGUL_RANGES}"
-# Characters of a text that its language is told from.
+# The characters at the beginning of a text by which its language is detected.
 _SAMPLE = 200_000
 # A script is a text's script with so many of its characters; kana are fewer than the kanji around them.
 _SCRIPT_SHARE, _KANA_SHARE = 0.15, 0.1

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from irtoolkit.base import sentences as splitting
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, errors_in
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.languages import EAST, language_of
 from irtoolkit.base.plurals import number_of
@@ -140,10 +140,8 @@ def read_novel(path: StrPath, *, name: str | None = None) -> Novel:
     """
     local_path = Path(path)
     edition = read_edition_file(local_path)
-    try:
+    with errors_in(local_path):
         return novel_of_edition(edition, local_path.stem, name=name)
-    except InputError as error:
-        raise InputError(error.found, file=local_path, remedy=error.remedy) from None
 
 
 def novel_of(

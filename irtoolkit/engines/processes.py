@@ -246,7 +246,7 @@ def _starting() -> Iterator[None]:
 
 
 def _serve(pipe: connection.Connection, surroundings: dict[str, str]) -> None:
-    """Runs a worker: does the work that comes through the pipe until it is told to end."""
+    """Runs a worker: does the work that comes through the pipe until the driver ends it."""
     # Ctrl-C is the driver's to act upon; a terminal sends it to workers too.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.arguments import shown_value
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, errors_in
 from irtoolkit.base.files import StrPath, atomic_text, local
 from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import Grades, Ids, Ints, encode, first_twin, is_word, offsets_of
@@ -108,10 +108,8 @@ class Qrels:
         path = local(path)
         if is_parquet_file(path):
             rows = parquet.read_qrels(path)
-            try:
+            with errors_in(path):
                 return cls.from_rows(rows)
-            except InputError as error:
-                raise InputError(error.found, file=path, remedy=error.remedy) from None
         columns = trec.parse_qrels(path)
         return cls._grouped(
             columns.query_ids, columns.queries, columns.doc_ids, columns.docs, columns.grades

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from irtoolkit.base.arguments import checked
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, errors_in
 from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import Ids, Ints, Singles, encode, first_twin, is_word, offsets_of
@@ -195,10 +195,8 @@ class Run:
         if not is_parquet_file(path):
             return cls.from_trec(trec.parse_run(path, precision=precision))
         columns = parquet.read_run(path, DEFAULT_TAG, precision)
-        try:
+        with errors_in(path):
             return cls.from_columns(*columns)
-        except InputError as error:
-            raise InputError(error.found, file=path, remedy=error.remedy) from None
 
     @classmethod
     def from_trec(cls, columns: RunColumns) -> Run:

@@ -1,4 +1,4 @@
-"""A server that runs an application until it is told to end."""
+"""A server that runs an application until it is stopped."""
 
 from __future__ import annotations
 
