@@ -32,6 +32,7 @@ from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.bm25_forms import FORMS
 from tests.conftest import ROOT, Answer
+from tests.each import each
 
 Command = Callable[..., Answer]
 DOCS = ROOT / "docs"
@@ -205,10 +206,6 @@ def test_generated_pages_are_up_to_date() -> None:
     assert list(generate.outdated()) == [], "run: python docs/generate.py"
 
 
-def test_generating_is_repeatable() -> None:
-    assert generate.pages() == generate.pages()
-
-
 def python_names() -> list[Any]:
     sections: dict[str, list[Any]] = generate.python_reference.SECTIONS
     return [name for names in sections.values() for name in names]
@@ -333,7 +330,7 @@ def test_the_figures_of_csfcube_are_those_of_the_paper() -> None:
 # -- links ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=name_of)
+@each("page", sorted((DOCS / "how-to").glob("*.md")))
 def test_guides_have_one_shape(page: Path) -> None:
     """What it is for, an example, sections, and where to read on."""
     text = page.read_text("utf-8")
@@ -358,7 +355,7 @@ def anchors(page: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@each("page", PAGES)
 def test_links_hold(page: Path) -> None:
     text = page.read_text("utf-8")
     for target in re.findall(r"\]\(([^)\s]+)\)", _FENCE.sub("", text)):

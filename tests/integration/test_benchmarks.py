@@ -10,12 +10,13 @@ from unittest.mock import patch
 import pytest
 
 from tests.conftest import ROOT
+from tests.each import each
 
 FOLDER = ROOT / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py"))
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@each("name", SCRIPTS)
 def test_a_script_can_be_imported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     try:

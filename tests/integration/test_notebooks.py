@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
+from tests.each import each
 from tests.waiting import PATIENCE
 
 EXAMPLES = ROOT / "examples"
@@ -185,7 +186,7 @@ def test_there_are_notebooks_and_the_readme_names_each() -> None:
     assert set(re.findall(r"\((\w+\.ipynb)\)", readme)) == {path.name for path in NOTEBOOKS}
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@each("path", NOTEBOOKS)
 def test_structure(path: Path) -> None:
     notebook = json.loads(path.read_text("utf-8"))
     assert notebook.keys() == {"cells", "metadata", "nbformat", "nbformat_minor"}
@@ -210,7 +211,7 @@ def test_structure(path: Path) -> None:
         assert cell.keys() == keys
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@each("path", NOTEBOOKS)
 def test_the_first_cell_installs_what_the_notebook_needs(path: Path) -> None:
     first = next(cell for cell in cells(path) if cell["cell_type"] == "code")
     source = "".join(first["source"])
@@ -222,13 +223,13 @@ def test_the_first_cell_installs_what_the_notebook_needs(path: Path) -> None:
     assert set(filter(None, extras.split(","))) <= known["optional-dependencies"].keys()
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@each("path", NOTEBOOKS)
 def test_each_cell_was_executed_once_in_order(path: Path) -> None:
     counts = [cell["execution_count"] for cell in cells(path) if cell["cell_type"] == "code"]
     assert counts == list(range(1, len(counts) + 1))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@each("path", NOTEBOOKS)
 def test_outputs_are_small_and_the_same_on_every_machine(path: Path) -> None:
     outputs = [output for cell in cells(path) for output in cell.get("outputs", ())]
     assert any(output["output_type"] == "execute_result" for output in outputs)
@@ -240,7 +241,7 @@ def test_outputs_are_small_and_the_same_on_every_machine(path: Path) -> None:
     assert not re.search(PROGRESS, stored)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@each("path", NOTEBOOKS)
 def test_says_first_how_to_take_the_real_data_and_ends_in_checks(path: Path) -> None:
     first = cells(path)[0]
     assert first["cell_type"] == "markdown"

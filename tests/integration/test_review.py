@@ -11,7 +11,6 @@ import pytest
 
 from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import retrievers
@@ -88,16 +87,6 @@ def test_the_record_names_only_our_own_command(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr("sys.argv", list(argv))
         record = provenance.record(made, 1.0)
         assert record["implementation"]["executable"]["cmd"] == expected
-
-
-def test_a_link_is_followed(tmp_path: Path) -> None:
-    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
-    target.write_text("old\n")
-    link.symlink_to(target)
-    with atomic_text(link) as out:
-        out.write("new\n")
-    assert link.is_symlink()
-    assert target.read_text() == "new\n"
 
 
 # -- exact ranks beside cut runs --------------------------------------------------------------

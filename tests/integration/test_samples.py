@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -24,21 +23,22 @@ ENCODER = "all-MiniLM-L6-v2"
 # What each step must gain by the benchmark's first measure, all of which are shares.
 MARGIN = 0.1
 # Sample, and the systems of a step each: the retrievers by their plain names, then the rows of the
-# paper's table that can run without other weights. To encode RELiC's windows of two to five sentences
-# takes nearly a minute: `WHOLE` has them.
+# paper's table that can run without other weights.
 LADDERS = [
     ("csfcube/sample", "bm25", ENCODER),
-    ("relic/sample/val", "bm25", ENCODER),
     ("quoter/sample/en/test", "bm25", ENCODER),
     ("csfcube/sample", "fabs_bm25", "MiniLM-sentences"),
     ("csfcube/sample", "fabs_bm25", "MiniLM-abstract"),
-    ("relic/sample/val/4-4", "BM25-4-4", "MiniLM-4-4"),
     ("quoter/sample/en/lower/test", "BM25", "MiniLM"),
     ("plotretrieval/sample/val", "BM25", "MiniLM"),
     ("egret/sample/dev/left", "BM25-L", "MiniLM-L"),
     ("egret/sample/dev", "BM25-L+R", "MiniLM-L+R"),
 ]
-WHOLE = [ladder for ladder in LADDERS if ladder[0].startswith("relic/")]
+# To encode RELiC's windows takes nearly a minute.
+LONG = [
+    ("relic/sample/val", "bm25", ENCODER),
+    ("relic/sample/val/4-4", "BM25-4-4", "MiniLM-4-4"),
+]
 
 
 class Pair(NamedTuple):
@@ -59,40 +59,8 @@ PAIRS = [
 SHOWN = PAIRS[3]
 
 
-class OneSentence:
-    """A split of RELiC with its quotations of one sentence, which rank windows of one sentence."""
-
-    def __init__(self, source: Any) -> None:
-        self._source = source
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._source, name)
-
-    def queries_iter(self) -> Iterator[Any]:
-        return (query for query in self._source.queries_iter() if query.length == 1)
-
-    def qrels_iter(self) -> Iterator[Any]:
-        asked = {query.query_id for query in self.queries_iter()}
-        return (row for row in self._source.qrels_iter() if row.query_id in asked)
-
-    def candidate_groups(self) -> Iterator[Any]:
-        asked = {query.query_id for query in self.queries_iter()}
-        for queries, pool in self._source.candidate_groups():
-            if own := [query for query in queries if query in asked]:
-                yield own, pool
-
-
 @cache
-def loaded(name: str) -> Dataset:
-    """A sample; of RELiC what is quickly encoded."""
-    dataset = irtoolkit.load(name)
-    return Dataset(name, OneSentence(dataset.source)) if name.startswith("relic/") else dataset
-
-
-@cache
-def retrieved(dataset: Dataset, system: str) -> Run:
+def retrieved(dataset: str, system: str) -> Run:
     return irtoolkit.retrieve(dataset, system, progress=False)
 
 
@@ -104,25 +72,16 @@ def texts(pair: Pair) -> tuple[str, str]:
 
 
 @needs_weights
-@pytest.mark.parametrize(("dataset", "bm25", "encoder"), LADDERS)
+@pytest.mark.parametrize(
+    ("dataset", "bm25", "encoder"),
+    [*LADDERS, *(pytest.param(*ladder, marks=pytest.mark.nightly) for ladder in LONG)],
+)
 def test_random_is_below_bm25_and_bm25_below_the_encoder(
     dataset: str, bm25: str, encoder: str
 ) -> None:
-    assert_ladder(loaded(dataset), bm25, encoder)
-
-
-@pytest.mark.nightly
-@needs_weights
-@pytest.mark.parametrize(("dataset", "bm25", "encoder"), WHOLE)
-def test_so_it_is_with_windows_of_every_length(dataset: str, bm25: str, encoder: str) -> None:
-    """The test above would fail, too, if the texts or the systems of these ladders came to differ."""
-    assert_ladder(irtoolkit.load(dataset), bm25, encoder)
-
-
-def assert_ladder(dataset: Dataset, bm25: str, encoder: str) -> None:
     runs = {name: retrieved(dataset, name) for name in ("random", bm25, encoder)}
     scores = irtoolkit.evaluate(dataset, runs)
-    first = dataset.protocol.measures[0]
+    first = Dataset.load(dataset).protocol.measures[0]
     sign = -1 if traits(first).lower_is_better else 1
     random, lexical, dense = (sign * scores.figures()[name][first] for name in runs)
     assert random + MARGIN < lexical, scores
@@ -151,9 +110,16 @@ def test_bm25_does_not_find_it(pair: Pair) -> None:
 
 
 @needs_weights
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.dataset)
+@pytest.mark.parametrize(
+    "pair",
+    [
+        pytest.param(pair, marks=pytest.mark.nightly if "relic" in pair.dataset else ())
+        for pair in PAIRS
+    ],
+    ids=lambda pair: pair.dataset,
+)
 def test_the_encoder_finds_it(pair: Pair) -> None:
-    ranking = retrieved(loaded(pair.dataset), ENCODER).ranking(pair.query_id)
+    ranking = retrieved(pair.dataset, ENCODER).ranking(pair.query_id)
     assert pair.doc_id in [row.doc_id for row in ranking[:3]]
 
 
@@ -168,10 +134,8 @@ def test_the_pair_that_the_first_page_shows() -> None:
     )
     every_word = analyzer("word", "none")
     assert not set(every_word(query)) & set(every_word(document))
-    assert (
-        retrieved(loaded(SHOWN.dataset), ENCODER).ranking(SHOWN.query_id)[0].doc_id == SHOWN.doc_id
-    )
-    whole = irtoolkit.retrieve(loaded(SHOWN.dataset), "bm25", fill=True, progress=False)
+    assert retrieved(SHOWN.dataset, ENCODER).ranking(SHOWN.query_id)[0].doc_id == SHOWN.doc_id
+    whole = irtoolkit.retrieve(SHOWN.dataset, "bm25", fill=True, progress=False)
     listed = [row.doc_id for row in whole.ranking(SHOWN.query_id)]
     assert (listed.index(SHOWN.doc_id) + 1, len(listed)) == (80, 145)
 

@@ -208,20 +208,19 @@ def test_a_search_server_gets_the_key_and_no_file_does(run: Command, server: Sea
     assert any(leaked(value.encode()) for value in sent)
 
 
-@pytest.mark.parametrize("status", [401, 404, 500])
 def test_a_search_server_that_repeats_the_key_is_not_quoted(
-    run: Command, server: SearchServer, status: int
+    run: Command, server: SearchServer
 ) -> None:
     def repeat(method: str, path: str, body: Any) -> tuple[int, Any] | None:
         if path == "/":
             return None
         said = " ".join(server.headers[-1].values())
-        return status, {"error": {"type": "odd", "reason": said, "root_cause": []}}
+        return 401, {"error": {"type": "odd", "reason": said, "root_cause": []}}
 
     server.faults.append(repeat)
     answer = run(*searching(server))
     assert answer.status == 2
-    assert str(status) in answer.err or "there is no index" in answer.err
+    assert "401" in answer.err
 
 
 def test_a_password_in_a_server_s_address_is_not_repeated(
@@ -238,16 +237,8 @@ def test_a_search_server_that_is_not_there(run: Command, server: SearchServer) -
 
 
 def test_qdrant_that_is_not_there(run: Command) -> None:
-    args = [
-        "retrieve",
-        "csfcube/sample",
-        "qdrant",
-        "-o",
-        "x.run",
-        "--set",
-        "url=http://127.0.0.1:9",
-    ]
-    assert run(*args, "retries=0", "model=no/such").status == 2
+    given = ("url=http://127.0.0.1:9", "retries=0", "model=no/such")
+    assert run("retrieve", "csfcube/sample", "qdrant", "-o", "x.run", "--set", *given).status == 2
 
 
 # -- addresses of files, and registries -----------------------------------------------------------
@@ -260,13 +251,10 @@ ADDRESS = f"http://{USER}:{SECRET}@127.0.0.1:9/folder/x.run"
     [
         ("eval", "csfcube/sample", ADDRESS),
         ("eval", "csfcube/sample", f"https://127.0.0.1:9/x.run?X-Amz-Signature={SECRET}"),
-        ("fuse", ADDRESS, "x.run", "-o", "f.run"),
         ("retrieve", "csfcube/sample", "bm25", "-o", ADDRESS),
         ("register", "mine", ADDRESS),
         ("index", ADDRESS, "bm25", "-o", "folder"),
         ("retrieve", "csfcube/sample", "dense", "-o", "x.run", "--set", f"model={ADDRESS}"),
-        ("report", "csfcube/sample", ADDRESS, "-o", "r.html"),
-        ("models",),
     ],
     ids=lambda words: words[0],
 )

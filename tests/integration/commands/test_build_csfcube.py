@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.building.csfcube.build import Recipe, build_csfcube
 from irtoolkit.building.csfcube.pooling import Pooling
@@ -146,24 +145,6 @@ def test_runs_in_place_of_systems(here: Path) -> None:
         ("910000001", ("mine",)),
         ("910000006", ("mine",)),
     ]
-
-
-def test_one_query_has_one_fold(here: Path) -> None:
-    """A facet may have one query, and a document no year."""
-    docs = [json.loads(line) for line in DOCS.read_text("utf-8").splitlines()]
-    for doc in docs:
-        del doc["metadata"]
-    Path("docs.jsonl").write_text("\n".join(map(json.dumps, docs)), "utf-8")
-    Path("queries.csv").write_text("pid,facet\n910000057,method\n", "utf-8")
-    build = [*BUILD[:2], "--documents", "docs.jsonl", *BUILD[4:]]
-    done(here, build)
-    data = Dataset.load("mine/method")
-    assert data.protocol.folds == (("910000057_method",),)
-    assert data.queries()[0].year is None
-    with pytest.raises(InputError, match="has no dataset background"):
-        Dataset.load("mine/background")
-    scores = ir.evaluate("mine", ir.retrieve("mine", "bm25", progress=False))
-    assert list(scores.query_ids) == ["910000057_method"]
 
 
 def test_an_interrupted_build_continues(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

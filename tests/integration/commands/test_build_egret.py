@@ -14,7 +14,7 @@ from irtoolkit.cli import main
 from irtoolkit.datasets import egret
 from irtoolkit.datasets.dataset import Dataset
 from tests import explainer
-from tests.inputs.builders import COMMANDS, contents, lay
+from tests.inputs.builders import COMMANDS, lay
 
 BUILD, NQ = [*COMMANDS["egret"]], [*COMMANDS["egret nq"]]
 
@@ -33,33 +33,6 @@ def units(split: str, place: str = "mine") -> list[dict[str, Any]]:
     return [
         json.loads(line) for line in Path(place, f"{split}.jsonl").read_text("utf-8").splitlines()
     ]
-
-
-def test_the_dataset_has_what_was_written(texts: Path) -> None:
-    assert main(BUILD) == 0
-    written = units("dev")
-    dataset = Dataset.load("mine/dev")
-    assert [query.query_id for query in dataset.queries()] == [unit["id"] for unit in written]
-    assert dataset.relevant() == {unit["id"]: [unit["id"]] for unit in written}
-    docs = {doc.doc_id: doc.text for doc in dataset.docs_iter()}
-    assert docs == {unit["id"]: unit["text"] for unit in [*units("train"), *written]}
-
-
-def test_an_edited_file_is_read_again(texts: Path) -> None:
-    assert main(BUILD) == 0
-    path = texts / "books" / "book2.txt"
-    path.write_text(path.read_text("utf-8") + "\nOne more, for example this.\n", "utf-8")
-    assert main(BUILD) == 2
-    assert main([*BUILD, "--replace"]) == 0
-    assert any("One more" in unit["text"] for unit in [*units("train"), *units("dev")])
-
-
-def test_no_piece_of_other_files_stays(texts: Path) -> None:
-    assert main(BUILD) == 0
-    whole = contents(texts / "mine")
-    assert main([*NQ, "--replace"]) == 0
-    assert main([*BUILD, "--replace"]) == 0
-    assert contents(texts / "mine") == whole
 
 
 def test_files_and_books_of_dev(texts: Path) -> None:

@@ -61,16 +61,6 @@ def ranked(run: Path) -> list[list[str]]:
     return [line.split()[:5] for line in lines if not line.startswith("#")]
 
 
-def test_nothing_stays_of_other_texts_and_of_killed_builds(texts: Path) -> None:
-    assert main(BUILD) == 0
-    whole = contents(texts / "mine")
-    Path("mine/occurrences/.essay1.jsonl.0123.tmp").write_text("{", "utf-8")
-    Path("mine/occurrences/essay7.jsonl").write_text("{", "utf-8")
-    Path("mine/occurrences/essay1.jsonl").write_text('{"key": "cut', "utf-8")
-    assert main([*BUILD, "--least", "5"]) == 0
-    assert contents(texts / "mine") == whole
-
-
 def test_a_collection_and_a_copy_are_left_out(
     texts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,17 +73,6 @@ def test_a_collection_and_a_copy_are_left_out(
     assert [p.context for p in made.pairs] == [p.context for p in plain.pairs]
     assert main([*BUILD, "--replace"]) == 0
     assert "books/list.txt: left out, a collection of quotations" in capsys.readouterr().err
-
-
-def test_another_edition_gives_no_further_contexts(texts: Path) -> None:
-    plain = build_quoter(["quotes.txt"], ["books"], "plain")
-    text = Path("books/essay1.txt").read_text("utf-8")
-    Path("books/other.txt").write_text(text.replace("\n", " ").replace("the ", "ye "), "utf-8")
-    made = build_quoter(["quotes.txt"], ["books"], "mine")
-    repeated = made.left_out["a near duplicate of another context of the quote"]
-    repeated += made.left_out["a pair that is there already"]
-    assert repeated >= 0.9 * made.found.total() / 4
-    assert len(made.pairs) <= len(plain.pairs) + 3
 
 
 def test_quotes_with_too_few_and_too_many_contexts(texts: Path) -> None:

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import ir_datasets
-import ir_measures
 import numpy as np
 import pytest
 import yaml
@@ -34,6 +33,7 @@ from irtoolkit.cli import main
 from irtoolkit.datasets import dataset_ids
 from tests.conftest import ROOT, SAMPLE, Answer
 from tests.datasets import Candidates, Docs, Grades, Queries
+from tests.each import each
 from tests.lucene import with_java
 
 Command = Callable[..., Answer]
@@ -131,14 +131,6 @@ def rows_of(path: str | Path) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
 
 
-def as_dict(path: str | Path) -> dict[str, dict[str, float]]:
-    """A TREC run as ir_measures takes it."""
-    run: dict[str, dict[str, float]] = {}
-    for query, _, doc, _, score, _ in rows_of(path):
-        run.setdefault(query, {})[doc] = float(score)
-    return run
-
-
 def csv_rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
@@ -147,28 +139,22 @@ def csv_rows(text: str) -> list[list[str]]:
 
 
 def test_help_lists_every_command_with_its_line(irtoolkit: Command) -> None:
-    answer = irtoolkit("--help")
-    assert answer.status == 0
+    out = irtoolkit("--help").out
     for name, module in COMMANDS.items():
-        assert re.search(rf"^ +{name}\s+{re.escape(module.HELP)}", answer.out, re.MULTILINE), name
+        assert re.search(rf"^ +{name}\s+{re.escape(module.HELP)}", out, re.MULTILINE), name
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_shows_its_examples(irtoolkit: Command, name: str) -> None:
-    answer = irtoolkit(name, "--help")
-    assert (answer.status, answer.err) == (0, "")
-    assert COMMANDS[name].EXAMPLES
-    shown = [line.strip() for line in answer.out.partition("examples:\n")[2].splitlines()]
-    assert shown == list(COMMANDS[name].EXAMPLES)
-
-
-@pytest.mark.parametrize("name", [*COMMANDS, "build relic"])
-def test_help_fits_80_columns_but_for_examples(
+@each("name", COMMANDS)
+def test_help_of_a_command_fits_80_columns_but_for_its_examples(
     irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    lines = irtoolkit(*name.split(), "--help").out.partition("examples:\n")[0].splitlines()
-    assert [line for line in lines if len(line) > 80] == []
+    answer = irtoolkit(name, "--help")
+    assert (answer.status, answer.err) == (0, "")
+    before, _, examples = answer.out.partition("examples:\n")
+    assert [line for line in before.splitlines() if len(line) > 80] == []
+    assert [line.strip() for line in examples.splitlines()] == list(COMMANDS[name].EXAMPLES)
+    assert examples
 
 
 # What ranx compiles in every process, some for half a minute; docs/how-to/ranx.md has them run.
@@ -307,12 +293,11 @@ def test_the_module_runs_as_a_program(irtoolkit: Command) -> None:
     assert json.loads(done.stdout) == json.loads(inside.out)
 
 
-@pytest.mark.parametrize("args", [["export", "csfcube/sample", "docs"], ["datasets"]])
-def test_a_reader_that_went_away_ends_the_command_quietly(args: list[str]) -> None:
+def test_a_reader_that_went_away_ends_the_command_quietly() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = shell(*args, stdout=writer)
+        done = shell("export", "csfcube/sample", "docs", stdout=writer)
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
@@ -336,35 +321,6 @@ def test_datasets_lists_every_id_with_counts_and_place(irtoolkit: Command) -> No
         assert record["how to get it"] is None
 
 
-def test_datasets_that_are_not_here_say_how_to_get_them(
-    irtoolkit: Command, fetched: list[str]
-) -> None:
-    records = json.loads(irtoolkit("datasets", "--format", "json").out)
-    for record in records:
-        if record["id"] in REAL_IDS:
-            assert (record["queries"], record["docs"], record["where"]) == (None, None, None)
-            assert "https://github.com/iesl/CSFCube" in record["how to get it"]
-            assert "$IRTOOLKIT_DATA/csfcube" in record["how to get it"]
-    assert fetched == []
-
-
-def test_the_list_fits_100_columns_and_says_what_is_here(
-    irtoolkit: Command, fetched: list[str]
-) -> None:
-    lines = irtoolkit("datasets").out.splitlines()
-    assert max(map(len, lines)) <= 100
-    assert lines[0] == "BIRCO: Find what meets a complex objective, in a pool of each query."
-    lines = lines[lines.index("") + 1 :]
-    assert lines[0].startswith("CSFCube: Find abstracts that are similar")
-    assert lines[1].startswith("  not on this machine: downloaded when first used; or get https://")
-    sample = lines.index("  small invented sample that ships with irtoolkit (Apache-2.0)")
-    counts = [str(len(sample_pools())), "queries", str(len(sample_papers())), "documents"]
-    assert lines[sample + 1].split() == ["csfcube/sample", *counts]
-    assert "  and 144 variants of these, such as relic/train/0-1" in lines
-    assert not any(line.lstrip().startswith("relic/train/0-1") for line in lines)
-    assert fetched == []
-
-
 def test_a_download_says_where_the_files_are(irtoolkit: Command, release: Path) -> None:
     answer = irtoolkit("datasets", "csfcube", "--download", "--limit", "20")
     assert answer.status == 0
@@ -381,17 +337,6 @@ def test_a_download_that_fails_is_one_line(
             "could not be downloaded: the tests have no network",
             "https://github.com/iesl/CSFCube",
         )
-    assert fetched
-    assert listing(tmp_path) == {}
-
-
-def test_a_release_that_cannot_be_fetched_is_one_line_that_says_where_to_put_it(
-    irtoolkit: Command, fetched: list[str], tmp_path: Path
-) -> None:
-    answer = irtoolkit("retrieve", "csfcube", "random", "-o", "x.run")
-    refused(
-        answer, "the tests have no network", "https://github.com/iesl/CSFCube", "IRTOOLKIT_DATA"
-    )
     assert fetched
     assert listing(tmp_path) == {}
 
@@ -459,11 +404,9 @@ def test_statistics_of_the_real_collection(
     assert [round(value, 1) for value in values[:-1]] == [50, 34, 124.9, 6244, 12, 87, 36.9, 1, 35]
 
 
-@pytest.mark.parametrize("args", [["datasets"], ["datasets", "csfcube/sample"]])
-def test_the_same_table_in_every_format(irtoolkit: Command, args: list[str]) -> None:
-    content = json.loads(irtoolkit(*args, "--format", "json").out)
-    rows = content["statistics"] if len(args) > 1 else content
-    first = "name" if len(args) > 1 else "id"
+def test_the_same_table_in_every_format(irtoolkit: Command) -> None:
+    args, first = ["datasets", "csfcube/sample"], "name"
+    rows = json.loads(irtoolkit(*args, "--format", "json").out)["statistics"]
     text, latex = (irtoolkit(*args, "--format", form).out for form in ("text", "latex"))
     table = csv_rows(irtoolkit(*args, "--format", "csv").out)
     assert [row[0] for row in table[1:]] == [row[first] for row in rows]
@@ -489,13 +432,6 @@ def test_retrieve_ranks_every_pool_whole(irtoolkit: Command) -> None:
         assert [int(row[3]) for row in listed] == list(range(1, len(pools[query]) + 1))
         assert sorted(listed, key=lambda row: (float(row[4]), row[2]), reverse=True) == listed
     assert {(row[1], row[5]) for row in rows} == {("Q0", "bm25")}
-
-
-def test_depth_keeps_the_top(irtoolkit: Command) -> None:
-    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "all.run")
-    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "top.run", "--depth", 7)
-    expected = [row for row in rows_of("all.run") if int(row[3]) <= 7]
-    assert rows_of("top.run") == expected
 
 
 def test_a_system_that_nothing_can_run_says_why(irtoolkit: Command) -> None:
@@ -545,16 +481,6 @@ def toy(register: Callable[..., None]) -> str:
     return "irtk-toy"
 
 
-def test_the_whole_corpus_is_ranked_where_a_dataset_has_no_pools(
-    irtoolkit: Command, toy: str
-) -> None:
-    assert irtoolkit("retrieve", toy, "bm25", "-o", "x.run").status == 0
-    rows = rows_of("x.run")
-    # "cat" stands twice in d3, once in d1, not in d2; a run of a corpus lists what matches.
-    assert [r[2] for r in rows if r[0] == "q1"] == ["d3", "d1"]
-    assert [r[2] for r in rows if r[0] == "q2"] == ["d2", "d3"]
-
-
 def test_scoreddocs_are_the_candidates_where_there_are_any(
     irtoolkit: Command, register: Callable[..., None]
 ) -> None:
@@ -595,26 +521,6 @@ def test_a_dataset_that_cannot_be_downloaded_is_one_line(
 
 
 # -- eval ----------------------------------------------------------------------------------------
-
-
-def test_per_query_values_are_those_of_ir_measures(irtoolkit: Command, runs: list[str]) -> None:
-    asked = ["P(rel=2)@5", "nDCG@10", "AP(rel=2)", "RR", "nDCGp(p=20)", "RPlast(rel=2)"]
-    answer = irtoolkit(
-        "eval", "csfcube/sample", *runs, "--measures", " ".join(asked), "--per-query", "new/pq.tsv"
-    )
-    assert answer.status == 0
-    header, *lines = Path("new/pq.tsv").read_text("utf-8").splitlines()
-    assert header.split("\t") == ["run", "query_id", "measure", "value"]
-    found = {tuple(row[:3]): float(row[3]) for row in (line.split("\t") for line in lines)}
-    measures = {name: ir_measures.parse_measure(name) for name in asked}
-    pools = sample_pools()
-    expected = {}
-    for path in runs:
-        for metric in ir_measures.iter_calc(list(measures.values()), pools, as_dict(path)):
-            (name,) = (n for n, measure in measures.items() if measure == metric.measure)
-            expected[path, metric.query_id, name] = metric.value
-    assert len(lines) == len(found) == len(runs) * len(pools) * len(asked)
-    assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_sample_does_not_know_the_topics_of_the_real_collection(
@@ -661,15 +567,6 @@ def test_infinite_ranks_are_noted_where_no_exact_ranks_are_beside_the_run(
     assert line.endswith("Rank cannot be known")
     assert irtoolkit("eval", data, "bm25.run", "-m", "Rank").err == ""
     assert irtoolkit("eval", data, "fused.run", "-m", "R@1").err == ""
-
-
-def test_csv_holds_what_json_holds(irtoolkit: Command, runs: list[str]) -> None:
-    figures = json.loads(irtoolkit("eval", "csfcube/sample", *runs, "--format", "json").out)
-    header, *rows = csv_rows(irtoolkit("eval", "csfcube/sample", *runs, "--format", "csv").out)
-    assert header == ["run", *DEFAULTS]
-    assert {row[0]: [float(v) for v in row[1:]] for row in rows} == {
-        name: list(values.values()) for name, values in figures.items()
-    }
 
 
 # -- compare -------------------------------------------------------------------------------------
@@ -737,30 +634,10 @@ def test_a_topic_is_one_line_whatever_its_text_holds(irtoolkit: Command, toy: st
     assert exported(irtoolkit, "topics", toy) == ["q1\tcat", "q2\tdog and man"]
 
 
-@pytest.mark.parametrize("facet", ["", "method"])
-def test_exported_qrels_and_pools_are_the_annotations(irtoolkit: Command, facet: str) -> None:
-    dataset = f"csfcube/sample/{facet}".rstrip("/")
-    pools = {q: pool for q, pool in sample_pools().items() if q.endswith(facet)}
-    qrels = [tuple(line.split(" ")) for line in exported(irtoolkit, "qrels", dataset)]
-    # A part keeps the file's order; the whole goes facet by facet, each in the file's order.
-    assert sorted(qrels) == sorted(
-        (query, "0", doc, str(grade))
-        for query, pool in pools.items()
-        for doc, grade in pool.items()
-    )
-    listed = [line.split(" ") for line in exported(irtoolkit, "pools", dataset)]
-    for query, pool in pools.items():
-        assert [doc for name, doc in listed if name == query] == list(pool)
-    assert len(listed) == len(qrels)
-
-
-@pytest.mark.parametrize("what", ["docs", "pools"])
-def test_a_file_holds_what_is_printed_and_the_same_bytes_each_time(
-    irtoolkit: Command, what: str
-) -> None:
-    printed = "\n".join(exported(irtoolkit, what)) + "\n"
+def test_a_file_holds_what_is_printed_and_the_same_bytes_each_time(irtoolkit: Command) -> None:
+    printed = "\n".join(exported(irtoolkit, "pools")) + "\n"
     for name in ("plain", "a.gz", "b.gz"):
-        answer = irtoolkit("export", "csfcube/sample", what, "-o", f"new/{name}")
+        answer = irtoolkit("export", "csfcube/sample", "pools", "-o", f"new/{name}")
         assert (answer.status, answer.out) == (0, "")
     assert Path("new/plain").read_text("utf-8") == printed
     assert gzip.decompress(Path("new/a.gz").read_bytes()).decode("utf-8") == printed

@@ -28,8 +28,6 @@ sys.exit(main(sys.argv[1:]))
     ("command", "library"),
     [
         ("retrieve csfcube/sample best -o x.run", "sentence-transformers"),
-        ("retrieve csfcube/sample all-MiniLM-L6-v2 -o x.run", "sentence-transformers"),
-        ("serve emma.md", "fastapi"),
         ("serve emma.md --mcp", "fastapi"),
         ("serve --no-token", "fastapi"),
     ],

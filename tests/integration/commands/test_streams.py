@@ -44,9 +44,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     ("line", "status", "out", "err"),
     [
         ("irt eval q.txt r.run 2>&-", 0, "r.run", ""),
-        ("irt eval q.txt none 2>&-", 2, "", ""),
         ("irt eval q.txt none >&- 2>&-", 2, "", ""),
-        ("irt nothing-like-it 2>&-", 2, "", ""),
         ("irt fuse r.run s.run -o new.run >&- 2>&-", 0, "", ""),
     ],
 )
@@ -63,11 +61,8 @@ def test_what_is_said_to_a_closed_stream_is_dropped(
     ("line", "said"),
     [
         ("irt eval q.txt r.run >&-", "cannot write to standard output"),
-        ("irt eval q.txt r.run --measures AP >&- 2>&-", None),
         ("irt datasets <&- >&- 2>&-", None),
-        ("irt --help >&-", "cannot write to standard output"),
         ("irt fuse r.run s.run -o /dev/stdout >&-", "/dev/stdout: cannot write"),
-        ("irt retrieve csfcube/sample bm25 -o /dev/fd/1 >&-", "/dev/fd/1: cannot write"),
         ("irt fuse r.run s.run -o /dev/stderr 2>&-", None),
         ("irt fuse r.run s.run -o /dev/fd/9", "/dev/fd/9: cannot write"),
         ("irt eval q.txt r.run --per-query /dev/stdin <q.txt", "/dev/stdin: cannot write"),
@@ -85,7 +80,7 @@ def test_a_result_that_has_nowhere_to_go_is_an_error(
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
-@pytest.mark.parametrize("words", ["eval q.txt r.run", "--version", "datasets"])
+@pytest.mark.parametrize("words", ["eval q.txt r.run", "--version"])
 def test_output_to_a_full_device_is_one_line(folder: Path, words: str) -> None:
     done = shell(f"irt {words} >/dev/full", folder)
     assert done.returncode == 2
@@ -125,9 +120,7 @@ def test_unbuffered_output_of_a_caller_is_left_alone(
     assert (folder / "out.txt").read_text().endswith("more")
 
 
-@pytest.mark.parametrize(
-    "words", ["eval q.txt none", "fuse r.run s.run -o new.run", "nothing-like-it"]
-)
+@pytest.mark.parametrize("words", ["eval q.txt none", "fuse r.run s.run -o new.run"])
 def test_messages_without_a_reader_change_no_status(folder: Path, words: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import random
 from collections.abc import Callable
@@ -13,10 +12,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.local import registered
 from irtoolkit.ranking import build_index
-from irtoolkit.ranking.produce import rank_dataset
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import index_sources
 from irtoolkit.retrievers.stored_index import StoredIndex
@@ -49,7 +45,7 @@ def built(folder: Path, docs: dict[str, str], memory: int, system: str = "bm25")
     return build_index.build(data, find_system(system, {}), folder, memory=memory, progress=False)
 
 
-@pytest.mark.parametrize("system", ["bm25", "tfidf", "ql"])
+@pytest.mark.parametrize("system", ["bm25", "tfidf"])
 def test_one_ranking_however_documents_came(system: str, tmp_path: Path) -> None:
     one = built(tmp_path / "one", DOCS, 1 << 30, system)
     many = built(tmp_path / "many", DOCS, 1, system)
@@ -145,44 +141,3 @@ def test_queries_at_the_edges(tmp_path: Path) -> None:
     for bad in (0, -1):
         with pytest.raises(InputError, match="not at least 1"):
             index.search("whale", k=bad)
-
-
-# -- retrieve over a corpus ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("system", ["bm25", "tfidf"])
-def test_a_corpus_run_is_that_of_ranking_all_documents(
-    system: str, tmp_path: Path, irtoolkit: Callable[..., Answer]
-) -> None:
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    lines = [json.dumps({"id": name, "text": text or "x"}) for name, text in DOCS.items()]
-    (mine / "docs.jsonl").write_text("\n".join(lines) + "\n")
-    asked = [json.dumps({"id": name, "text": text}) for name, (text,) in QUERIES.items()]
-    (mine / "topics.jsonl").write_text("\n".join(asked) + "\n")
-    judged = [
-        f"{query} 0 {doc} 1" for query, docs in RELEVANT.items() for doc in dict.fromkeys(docs[:3])
-    ]
-    (mine / "qrels.txt").write_text("\n".join(judged) + "\n")
-    name = f"corpus-{system}"
-    assert irtoolkit("register", name, mine, "--replace").status == 0
-    data = Dataset.load(name)
-    old = rank_dataset(
-        data, find_system(system, {}, data.parts), depth=20, relevant=data.relevant(),
-        progress=False,
-    )  # fmt: skip
-    path = tmp_path / "new.run"
-    assert irtoolkit("retrieve", name, system, "-o", path, "--depth", 20).status == 0
-    assert list((tmp_path / "cache" / "indexes").iterdir())
-    new = ir.Run.read(path)
-    for query in QUERIES:
-        theirs, ours = (
-            {row.doc_id: row.score for row in run.ranking(query)} for run in (old.run, new)
-        )
-        assert list(ours.values()) == pytest.approx(list(theirs.values()), rel=1e-5, abs=1e-5)
-        # Cosines that are equal but for rounding have no order but that of ids in an index.
-        if system != "tfidf":
-            assert list(ours) == list(theirs)
-    found = ir.retrieve(data, system, depth=20, progress=False)
-    assert system == "tfidf" or found.exact_ranks == old.ranks
-    registered.drop_from_ir_datasets(name)

@@ -18,9 +18,7 @@ from tests.unit.papers.test_tables import Command, reproduce
 # Rows that need nothing but the package, of tables that differ in groups, views, depths and candidates.
 CHEAP = {
     "csfcube": ("random", "fabs_tfidf", "fabs_bm25"),
-    "plotretrieval": ("random", "BM25"),
     "quoter": ("BM25", "CRM"),
-    "relic": ("random", "BM25-1-1"),
     "relic-proxy": ("random",),
 }
 

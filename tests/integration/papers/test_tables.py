@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -104,21 +103,6 @@ def test_a_second_time_takes_what_is_there(
     assert second == first
     assert {path: path.stat().st_mtime_ns for path in Path("runs").iterdir()} == before
     assert said.count("unchanged") == len(list(Path("runs").glob("*.run")))
-
-
-@each_new
-def test_figures_are_those_of_eval(irtoolkit: Command, name: str, reproduced: Reproduced) -> None:
-    table = find_table(name)
-    found, _ = reproduced
-    for row in found["rows"]:
-        for group, figures in row["measured"].items():
-            path = f"runs/{name}-sample.{group}.{row['system']}.run"
-            measures = " ".join(table.columns.values())
-            answer = irtoolkit("eval", found["groups"][group], path, "--measures", measures, "--format", "json")  # fmt: skip
-            [own] = json.loads(answer.out).values()
-            for column, figure in figures.items():
-                expected = own[table.columns[column]] * table.scale_of(column)
-                assert figure == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_language_that_is_not_here_is_reported_and_others_measured(

@@ -14,7 +14,6 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.papers.training_search import TrainingSearch, search_training
-from irtoolkit.training.recipe_files import find_recipe
 from irtoolkit.training.sets import build_training_set
 from irtoolkit.training.trainer import split_rows
 from tests import planted
@@ -89,12 +88,11 @@ def test_the_best_on_held_out_queries_is_trained_on_all(recipe: Path, tmp_path: 
     assert same(out / "seed-3", tmp_path / "other" / "seed-3")
 
 
-@pytest.mark.parametrize("epochs", ["6"])
 def test_a_training_that_diverges_is_logged_and_the_search_goes_on(
-    epochs: str, recipe: Path, tmp_path: Path
+    recipe: Path, tmp_path: Path
 ) -> None:
     grid, log = {"rate": ["1e30", "1e-4"]}, tmp_path / "tried.json"
-    search = TrainingSearch(str(recipe), grid, {"epochs": epochs})
+    search = TrainingSearch(str(recipe), grid, {"epochs": "6"})
     found = search_training(search, tmp_path / "model", log, Trainer())
     assert found.best.settings == {"rate": "1e-4"}
     failed = json.loads(log.read_text())["tried"][0]
@@ -104,7 +102,7 @@ def test_a_training_that_diverges_is_logged_and_the_search_goes_on(
     assert search_training(search, tmp_path / "model", log, again).tried == found.tried
     assert [one.stages[0].held_out for one in again.asked] == [0]
 
-    alone = TrainingSearch(str(recipe), {"rate": grid["rate"][:1]}, {"epochs": epochs})
+    alone = TrainingSearch(str(recipe), {"rate": grid["rate"][:1]}, {"epochs": "6"})
     with pytest.raises(InputError, match="each of the 1 trainings of the grid failed; rate=1e30: "):
         search_training(alone, tmp_path / "model", log, Trainer())
 
@@ -213,9 +211,3 @@ def test_the_command(irtoolkit: Command, tmp_path: Path) -> None:
         assert said in refused.err
     shown = irtoolkit(*words[:3], "--grid", "rate=1e-3,1e-2", "--by", "RR", "--show")
     assert [one["stages"][0]["rate"] for one in json.loads(shown.out)] == [1e-3, 1e-2]
-
-
-def test_a_temperature_is_the_inverse_of_a_scale() -> None:
-    assert find_recipe("minilm", {"temperature": "0.05"}).stages[0].scale == 20
-    scales = [stage.scale for stage in find_recipe("quoter", {"2.temperature": 0.5}).stages]
-    assert scales == [1, 2]

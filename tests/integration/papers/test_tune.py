@@ -19,8 +19,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("depth", [3])
-def test_figures_are_those_of_retrieve_and_eval(irtoolkit: Command, depth: int) -> None:
+def test_figures_are_those_of_retrieve_and_eval(irtoolkit: Command) -> None:
+    depth = 3
     grid = {"k1": ["0.5", "1.5"], "form": ["okapi", "lucene"]}
     fixed = {"statistics": "candidates", "stop": "none"}
     names = "R@3 Rank MedianRank nDCG@10"
@@ -49,8 +49,8 @@ class Counter:
         monkeypatch.setattr(tuning, "rank_and_locate", counted)
 
 
-@pytest.mark.parametrize("at", [0, 3])
-def test_an_interrupted_search_goes_on(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+def test_an_interrupted_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = 3
     whole = tune(DATASET, "bm25", GRID, measures="R@10")
     with monkeypatch.context() as patch:
         first = Counter(patch, at)
@@ -74,10 +74,7 @@ def test_a_grid_may_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counter.count == 2
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"depth": 10}, {"fixed": {"stop": "none"}}],
-)  # fmt: skip
+@pytest.mark.parametrize("change", [{"depth": 10}, {"fixed": {"stop": "none"}}])
 def test_the_log_of_another_search_is_refused(change: dict[str, Any]) -> None:
     asked = {"dataset": DATASET, "system": "bm25", "measures": "R@10"}
     grid = {"stem": ["none"]}

@@ -165,18 +165,6 @@ def test_relic_s_sample(browser: Page, reported: Any) -> None:
     assert shown == [f"{next(iter(r[name].values())):,}" for r in ranks if r is not None]
 
 
-def test_the_real_csfcube(real_csfcube: Path, browser: Page, reported: Any) -> None:
-    path, paths = reported("csfcube", ["fabs_bm25", "fabs_tfidf", "random"])
-    look(browser, path, "csfcube", paths)
-
-
-def test_real_data_in_relic_s_form(real_data: Path, browser: Page, reported: Any) -> None:
-    if not (real_data / "relic").is_dir():
-        pytest.skip(f"{real_data} has no relic release")
-    path, paths = reported("relic/val", ["bm25", "tfidf"])
-    look(browser, path, "relic/val", paths)
-
-
 SIZES = [(360, 740, True), (768, 1024, False), (1440, 900, False)]
 
 

@@ -63,15 +63,13 @@ def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 SAVED: dict[str, tuple[str, dict[str, Any]]] = {
     "one encoder, one length": ("plain", {"pooling": "cls", "query_length": 6}),
     "whole": ("whole", {}),
-    "two encoders": (
-        "plain", {"encoders": 2, "pooling": "cls", "similarity": "dot", "query_length": 6, "doc_length": 11},
-    ),
+
     "QuoteR": (
         "plain",
         {"encoders": 2, "pooling": "cls", "query_pooling": "mask", "similarity": "dot",
          "sememes": "sememes", "alpha": 0.5, "doc_length": 9},
     ),
-    "late": ("plain", {"kind": "late", "query_length": 9, "doc_length": 12}),
+
     "ColBERT": ("colbert", {"kind": "late", "query_length": 10}),
     "sparse": ("masked", {"kind": "sparse", "doc_length": 12}),
     "pairs, two outputs": ("plain", {"kind": "cross", "labels": 2}),

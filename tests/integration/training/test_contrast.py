@@ -25,9 +25,7 @@ def judged(count: int, same: bool) -> str:
     ("count", "same", "settings"),
     [
         (1, False, {}),
-        (6, True, {}),
         (6, True, {"apart": True, "batch": 4}),
-        (1, False, {"kind": "late"}),
         (1, False, {"loss": "all", "frozen": "documents"}),
         (1, False, {"loss": "every"}),
     ],

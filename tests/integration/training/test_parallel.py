@@ -154,9 +154,8 @@ def test_workers_of_a_cluster_have_the_losses_of_one_process(
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
-        {"kind": "cross", "loss": "listwise", "negatives": "random", "count": 5},
         {"kind": "late", "checkpointing": True, "lora_targets": "query, value"},
+        {"kind": "cross", "loss": "listwise", "negatives": "random", "count": 5},
     ],
 )
 def test_adapters_learn_and_are_merged_into_a_model_that_any_command_loads(

@@ -65,8 +65,8 @@ SEEDS = {"pointwise": 1}
 QUICK = {"rate": 1e-2, "epochs": 8}
 
 
-# Of each kind of model and of loss one; the others take long.
-QUICKEST = ("in-batch", "all", "triplet", "late", "sparse", "listwise")
+# Of each kind of model one; the others take long.
+QUICKEST = ("in-batch", "late", "sparse", "listwise")
 
 
 @pytest.mark.parametrize(
@@ -363,22 +363,6 @@ def test_want_of_memory_says_what_to_lower(
     assert "Traceback" not in said
 
 
-def test_want_of_memory_for_the_model_leaves_the_corrected_training_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def hungry(*_: object, **__: object) -> None:
-        raise MemoryError
-
-    data, test = planted.task(topics=4, asked=4)
-    start = planted.start(tmp_path / "start")
-    with monkeypatch.context() as patch:
-        patch.setattr("irtoolkit.training.stages.build_model", hungry)
-        with pytest.raises(InputError, match=r"start=.*\(a smaller start\)"):
-            train(planted.recipe(data, start, test, epochs=2), tmp_path / "model", device="cpu")
-    train(planted.recipe(data, start, test, epochs=1), tmp_path / "model", device="cpu")
-    assert not (tmp_path / "model.training").exists()
-
-
 def test_after_want_of_memory_the_corrected_training_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -448,8 +432,7 @@ def test_a_folder_that_is_no_model_is_left_alone(tmp_path: Path) -> None:
 
 
 LAST: dict[str, dict[str, Any]] = {
-    "within an epoch": {"epochs": 2.5, "schedule": "constant"},
-    "several evaluations": {"epochs": 3, "schedule": "constant", "every": 2},
+    "several evaluations, within an epoch": {"epochs": 2.5, "schedule": "constant", "every": 2},
     # The first evaluation is the best one there can be, so training stops early.
     "early": {"epochs": 9, "patience": 1, "rate": 1e-9},
 }

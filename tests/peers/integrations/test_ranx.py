@@ -91,13 +91,6 @@ def test_a_run_comes_back_as_it_was(rows: dict[tuple[str, str], float]) -> None:
     assert again.tag == run.tag
 
 
-def test_qrels_come_back_as_they_were() -> None:
-    qrels = judgments()
-    theirs = to_ranx(qrels)
-    assert isinstance(theirs, ranx.Qrels)
-    assert from_ranx(theirs).as_dict() == qrels.as_dict()
-
-
 def test_a_run_is_held_to_the_queries_asked_for() -> None:
     run, qrels = coarse("mine", 1, range(3, 8)), judgments(range(5))
     theirs = to_ranx(run, qrels.query_ids)
@@ -121,13 +114,6 @@ def test_a_run_of_ranx_keeps_its_order_and_name() -> None:
     assert from_ranx(theirs, "other").tag == "other"
     theirs.name = None
     assert from_ranx(theirs).tag == "irtoolkit"
-
-
-def test_a_run_that_ranx_has_not_sorted_yet() -> None:
-    theirs = ranx.Run()
-    for doc, score in (("a", 1.0), ("b", 3.0), ("c", 2.0)):
-        theirs.add_score("q", doc, score)
-    assert order(from_ranx(theirs)) == {"q": ["b", "c", "a"]}
 
 
 def test_what_is_no_run_is_refused() -> None:

@@ -25,7 +25,6 @@ from ir_measures import (
     Judged,
     NumQ,
     NumRel,
-    NumRelRet,
     NumRet,
     P,
     R,
@@ -157,63 +156,6 @@ def test_long_runs_are_pytrec_evals_to_the_bit(seed: int) -> None:
 # ---------------------------------------------------------------------------------------------
 # Beside ir_measures' providers
 # ---------------------------------------------------------------------------------------------
-
-PROVIDED = [
-    *(RR(rel=rel) @ k for rel in RELS for k in CUTS),
-    *(AP(rel=rel) @ k for rel in RELS for k in (1, 5)),
-    *(Judged @ k for k in CUTS),
-    Judged,
-    NumQ,
-    NumRel,
-    NumRelRet,
-    NumRet,
-    NumRet(rel=3),
-    P(judged_only=False) @ 5,
-    nDCG(dcg="log2") @ 5,
-    Bpref(rel=2),
-    SetP(rel=2, relative=True),
-]
-
-
-# What `trec_eval -c` counts of a query that the run lacks.
-TREC_EVAL_C: dict[Measure, Callable[[dict[str, int]], float]] = {
-    NumQ: lambda pool: 1.0,
-    NumRel: lambda pool: float(sum(grade >= 1 for grade in pool.values())),
-}
-
-
-@given(runs, judgments)
-@example(*TIED)
-@example(*MISSING)
-def test_every_value_is_ir_measures(run: RunDict, qrels: QrelsDict) -> None:
-    found = ours(PROVIDED, run, qrels)
-    at = {query: i for i, query in enumerate(qrels)}
-    seen = 0
-    for metric in ir_measures.iter_calc(PROVIDED, qrels, separated(run)):
-        if metric.query_id in at:
-            value = found[metric.measure][at[metric.query_id]]
-            expected = metric.value
-            if metric.measure in (NumQ, NumRel) and not run.get(metric.query_id):
-                # ir_measures does not count what the run lacks; trec_eval -c does, as we.
-                assert expected == 0
-                expected = TREC_EVAL_C[metric.measure](qrels[metric.query_id])
-            assert value == pytest.approx(expected, rel=0, abs=1e-12), metric
-            seen += 1
-    assert seen == len(PROVIDED) * len(qrels)
-
-
-@given(runs, judgments, st.sampled_from([None, *CUTS]))
-def test_exponential_gains_are_ir_measures_custom_gains(
-    run: RunDict, qrels: QrelsDict, k: int | None
-) -> None:
-    """The provider of dcg='exp-log2' is ranx; gains that say the same are pytrec_eval's to sum."""
-    gains = {grade: 2**grade - 1 for grade in range(13)}
-    cut = {} if k is None else {"cutoff": k}
-    theirs = dict.fromkeys(qrels, 0.0)
-    for metric in ir_measures.iter_calc([nDCG(gains=gains, **cut)], qrels, separated(run)):
-        theirs[metric.query_id] = metric.value
-    found = values(nDCG(dcg="exp-log2", **cut), judged(run, qrels), len(qrels))
-    assert found == pytest.approx([theirs[q] for q in qrels], rel=0, abs=1e-12)
 
 
 @given(runs, judgments, st.sampled_from(RELS), st.sampled_from([0.5, 0.8, 0.95, 0.99]))

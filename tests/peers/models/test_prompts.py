@@ -37,7 +37,6 @@ PROMPTS: list[tuple[dict[str, str], str, str]] = [
     (TASK, "sea: the sun sat\ndog: ", ""),
     ({**E5, "query_prompt": ""}, "", "the mat: "),
 ]
-each_prompt = pytest.mark.parametrize(("settings", "query", "document"), PROMPTS)
 
 
 class Asked(NamedTuple):
@@ -99,13 +98,13 @@ def cosines(folder: str, queries: Sequence[str], query: str, document: str) -> A
     return asked.astype(np.float64) @ shown.astype(np.float64).T
 
 
-@each_prompt
+@pytest.mark.parametrize(("settings", "query", "document"), PROMPTS)
 def test_dense(settings: Any, query: str, document: str, folders: dict[str, str]) -> None:
     found = table(register(SHOWN, QUERIES), Dense(folders["dense"], device="cpu", **settings))
     assert found == near(paired(cosines(folders["dense"], [*QUERIES.values()], query, document)))
 
 
-@each_prompt
+@pytest.mark.parametrize(("settings", "query", "document"), PROMPTS[::3])
 def test_late(settings: Any, query: str, document: str, folders: dict[str, str]) -> None:
     """sentence-transformers puts ColBERT's own markers before queries and documents as prompts."""
     model = MultiVectorEncoder(folders["late"], device="cpu")
@@ -122,7 +121,7 @@ def test_late(settings: Any, query: str, document: str, folders: dict[str, str])
     assert table(register(SHOWN, QUERIES), retriever) == pytest.approx(paired(expected), abs=1e-5)
 
 
-@each_prompt
+@pytest.mark.parametrize(("settings", "query", "document"), PROMPTS[1:3])
 def test_sparse(settings: Any, query: str, document: str, folders: dict[str, str]) -> None:
     model = SparseEncoder(folders["sparse"], device="cpu")
     asked = model.encode_query([*QUERIES.values()], prompt=query).to_dense().double()
@@ -131,7 +130,7 @@ def test_sparse(settings: Any, query: str, document: str, folders: dict[str, str
     assert found == pytest.approx(paired(asked @ shown.T), rel=1e-6)
 
 
-@each_prompt
+@pytest.mark.parametrize(("settings", "query", "document"), PROMPTS[1:3])
 def test_cross(settings: Any, query: str, document: str, folders: dict[str, str]) -> None:
     model = TheirCross(folders["cross"], device="cpu", activation_fn=torch.nn.Identity())
     pairs = [(text, document + doc) for text in QUERIES.values() for doc in SHOWN.values()]
@@ -167,20 +166,6 @@ def test_each_query_has_its_own_instruction(kind: str, folders: dict[str, str]) 
         )
         expected = table(register(SHOWN, own), alone)
         assert {key: found[key] for key in expected} == near(expected)
-
-
-def test_a_setting_comes_before_the_datasets_instruction(folders: dict[str, str]) -> None:
-    how = {"query_prompt": "sea: {instruction} dog: ", "instruction": "the rat"}
-    found = ranked(Dense(folders["dense"], device="cpu", **how), register(SHOWN, INSTRUCTED))
-    texts = [asked.text for asked in INSTRUCTED]
-    expected = cosines(folders["dense"], texts, "sea: the rat dog: ", "")
-    assert found == near(paired(expected, ["q1", "q2"]))
-
-
-def test_a_dataset_with_instructions_is_ranked_by_models_without(folders: dict[str, str]) -> None:
-    texts = [asked.text for asked in INSTRUCTED]
-    found = ranked(Dense(folders["dense"], device="cpu"), register(SHOWN, INSTRUCTED))
-    assert found == near(paired(cosines(folders["dense"], texts, "", ""), ["q1", "q2"]))
 
 
 def test_a_models_own_instruction_is_replaced(folders: dict[str, str]) -> None:

@@ -26,12 +26,9 @@ WEIGHTS = (0.2, 1.5, -0.4)
 
 # Ours and ranx's: method, norm, params.
 RANX: dict[str, tuple[Method, tuple[str | None, str, dict[str, Any] | None]]] = {
-    "rrf": (ReciprocalRank(), (None, "rrf", None)),
-    "rrf 10": (ReciprocalRank(10), (None, "rrf", {"k": 10})),
+    "rrf": (ReciprocalRank(10), (None, "rrf", {"k": 10})),
     "minmax": (Weighted(WEIGHTS, "minmax"), ("min-max", "wsum", {"weights": list(WEIGHTS)})),
-    "zscore": (Weighted(WEIGHTS, "zscore"), ("zmuv", "wsum", {"weights": list(WEIGHTS)})),
     "sum": (Weighted(WEIGHTS, "sum"), ("sum", "wsum", {"weights": list(WEIGHTS)})),
-    "none": (Weighted(WEIGHTS, "none"), (None, "wsum", {"weights": list(WEIGHTS)})),
     "combsum": (CombSUM("zscore"), ("zmuv", "sum", None)),
     "combmnz": (CombMNZ("minmax"), ("min-max", "mnz", None)),
 }

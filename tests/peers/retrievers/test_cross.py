@@ -83,8 +83,7 @@ def found(folder: str, pools: dict[str, list[str]] | None = None, **options: Any
 # -- scores -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["one", "saved"])
-@pytest.mark.parametrize("pools", [None, POOLS])
+@pytest.mark.parametrize(("name", "pools"), [("one", POOLS), ("saved", None)])
 def test_scores_are_sentence_transformers_logits(
     folders: dict[str, str], name: str, pools: dict[str, list[str]] | None
 ) -> None:
@@ -112,21 +111,12 @@ def test_three_classes_are_refused_at_once(
     assert len(read) == 1
 
 
-@pytest.mark.parametrize("length", [5, 9])
-def test_a_pair_is_cut_at_the_length_given(folders: dict[str, str], length: int) -> None:
+def test_a_pair_is_cut_at_the_length_given(folders: dict[str, str]) -> None:
     plain = found(folders["one"])
-    cut = found(folders["one"], length=length)
-    expected = paired(predicted(folders["one"], max_length=length)[..., 0])
+    cut = found(folders["one"], length=5)
+    expected = paired(predicted(folders["one"], max_length=5)[..., 0])
     assert cut == pytest.approx(expected, abs=1e-5)
     assert found(folders["one"]) == plain != cut
-
-
-@pytest.mark.parametrize("name", ["bert", "masked", "sentence"])
-def test_a_model_without_a_classifier_is_refused(folders: dict[str, str], name: str) -> None:
-    with pytest.raises(InputError) as caught:
-        found(folders[name])
-    assert folders[name] in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 # -- candidates -------------------------------------------------------------------------------
@@ -143,15 +133,6 @@ def test_queries_that_share_candidates_keep_their_own_scores(folders: dict[str, 
     assert [len(run.ranking(query)) for query in ASKED] == [3, 0, 2, 3]
     for row in run:
         assert row.score == pytest.approx(scores[row.query_id, row.doc_id], abs=1e-6)
-
-
-def test_blocks_change_no_score(folders: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irtoolkit.retrievers.engine.BLOCK_CELLS", len(DOCS))
-    expected = found(folders["one"])
-    run = rank(load_task(register()), CrossEncoder(folders["one"], device="cpu"), progress=False)
-    assert len(run) == len(expected)
-    for row in run:
-        assert row.score == pytest.approx(expected[row.query_id, row.doc_id], abs=1e-6)
 
 
 # -- kept scores ------------------------------------------------------------------------------

@@ -12,18 +12,16 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from sentence_transformers import SentenceTransformer, util
+from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-from irtoolkit.base.errors import InputError
-from irtoolkit.models import batches, presets
+from irtoolkit.models import presets
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.presets import Preset
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.dense import Dense, SentenceMax
-from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.vectors import _product_on_gpu, prepared
+from irtoolkit.retrievers.vectors import prepared
 from tests import datasets
 from tests.tiny import DIMENSIONS, LONGEST, save, sentence_model
 
@@ -123,9 +121,9 @@ def pooled(folder: Path, texts: list[str], pooling: str, longest: int = LONGEST)
 
 
 @pytest.mark.parametrize(
-    ("similarity", "function"), [("cosine", "cosine"), ("dot", "dot"), ("l2", "euclidean")]
+    ("similarity", "function", "pools"),
+    [("cosine", "cosine", True), ("dot", "dot", False), ("l2", "euclidean", True)],
 )
-@pytest.mark.parametrize("pools", [True, False])
 def test_dense_scores_are_sentence_transformers(
     folders: dict[str, Path], similarity: Any, function: str, pools: bool
 ) -> None:
@@ -141,15 +139,6 @@ def test_dense_scores_are_sentence_transformers(
         if not pools or doc in POOLS[query]
     }
     assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
-
-
-def test_a_dense_preset_joins_by_the_separator(preset: Callable[..., str], folders: dict[str, Path], dataset_id: str) -> None:  # fmt: skip
-    found = table(dataset_id, Dense(preset(pooling="cls", join="sep"), device="cpu"))
-    sides = [["[SEP]".join(sentences) for sentences in side.values()] for side in (ASKED, DOCS)]
-    queries, docs = (pooled(folders["plain"], texts, "cls") for texts in sides)
-    for (query, doc), score in found.items():
-        pair = queries[list(ASKED).index(query)], docs[list(DOCS).index(doc)]
-        assert score == pytest.approx(util.cos_sim(*pair).item(), abs=1e-5)
 
 
 def test_a_preset_with_two_encoders(
@@ -175,7 +164,7 @@ def test_a_preset_with_two_encoders(
             assert score == pytest.approx(own, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
+@pytest.mark.parametrize("similarity", ["cosine", "l2"])
 def test_equal_documents_tie(folders: dict[str, Path], similarity: Any) -> None:
     """To the last bit, wherever they stand among others."""
     words = ["cat", "dog", "mat", "sun", "sea"]
@@ -210,30 +199,6 @@ def test_sentence_max_is_the_best_of_all_pairs(folders: dict[str, Path], pools: 
     assert all(found[query, "d1"] == found[query, "d6"] for query in ("q2", "q4"))
 
 
-@pytest.mark.parametrize("system", [Dense, SentenceMax])
-def test_blocks_change_no_score(
-    system: Any, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = load_task(register(None), query="sentences", doc="sentences")
-    whole = rank(task, system(str(folders["mean"]), device="cpu"), progress=False).as_dict()
-    monkeypatch.setattr("irtoolkit.retrievers.engine.BLOCK_CELLS", len(DOCS))
-    found = rank(task, system(str(folders["mean"]), device="cpu"), progress=False).as_dict()
-    for query, row in whole.items():
-        assert found[query] == row
-
-
-@pytest.mark.parametrize("system", [Dense, SentenceMax])
-def test_documents_are_encoded_once_for_all_systems(
-    system: Any, folders: dict[str, Path], dataset_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is on disk is read, under another similarity too."""
-    before = table(dataset_id, system(str(folders["mean"])))
-    monkeypatch.setattr(batches.Batches, "__call__", refuse)
-    assert table(dataset_id, system(str(folders["mean"]))) == before
-    if system is Dense:
-        assert table(dataset_id, Dense(str(folders["mean"]), similarity="l2")) != before
-
-
 def test_documents_are_not_encoded_again_for_another_query_encoder(
     folders: dict[str, Path], dataset_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,10 +215,6 @@ def test_documents_are_not_encoded_again_for_another_query_encoder(
     assert table(dataset_id, Dense(model, query_weights=other)) != table(dataset_id, Dense(model))
     assert applied == ["query"]
     assert Dense(model, query_weights=other).fingerprint() != Dense(model).fingerprint()
-
-
-def refuse(*args: Any) -> Any:
-    raise AssertionError("the model is applied")
 
 
 # -- a real model -----------------------------------------------------------------------------
@@ -277,35 +238,9 @@ def test_the_packaged_minilm_is_the_preset() -> None:
     assert found.vectors() == pytest.approx(model.encode(texts), abs=1e-5)
 
 
-@pytest.mark.parametrize(("most", "dtype"), [(1, np.float32), (4, np.float16)])
-def test_products_on_a_gpu_of_little_memory_are_done_in_halves(
-    monkeypatch: pytest.MonkeyPatch, most: int, dtype: Any
-) -> None:
-    """What runs on a GPU runs on torch's CPU as well."""
-    draw = np.random.default_rng(5)
-    docs, queries = (draw.integers(-3, 4, (count, 8)).astype(dtype) for count in (20, 9))
-    multiply = _product_on_gpu(docs, "cpu")
-    given = torch.from_numpy
-    tried: list[int] = []
-
-    def lacking(array: Any) -> Any:
-        tried.append(len(array))
-        if len(array) > most:
-            raise torch.OutOfMemoryError("so many queries do not fit")
-        return given(array)
-
-    monkeypatch.setattr(torch, "from_numpy", lacking)
-    found = multiply(queries)
-    assert found.dtype == np.float64
-    assert (found == queries.astype(np.float32) @ docs.astype(np.float32).T).all()
-    assert tried[0] == 9
-    assert multiply(queries[:0]).shape == (0, 20)
-    with pytest.raises(InputError, match=r"20 vectors of 8 dimensions do not fit .*set device=cpu"):
-        _product_on_gpu(docs, "cpu")
-
-
-@pytest.mark.parametrize(("stored", "bound"), [("fp16", 2**-11), ("int8", 1 / 127)])
-@pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
+@pytest.mark.parametrize(
+    ("stored", "bound", "similarity"), [("fp16", 2**-11, "l2"), ("int8", 1 / 127, "cosine")]
+)
 def test_vectors_in_fewer_bits_are_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: Any, bound: float, similarity: Any
 ) -> None:

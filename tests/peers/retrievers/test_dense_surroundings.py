@@ -52,8 +52,7 @@ def mean(similarity: str, vectors: Any, weights: Any = None) -> Any:
     return np.average(vectors, axis=0, weights=weights)
 
 
-@pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
-@pytest.mark.parametrize("fade", [1.0, 0.5])
+@pytest.mark.parametrize(("similarity", "fade"), [("cosine", 0.5), ("dot", 1.0), ("l2", 0.5)])
 def test_the_score_is_that_of_a_loop(
     model: str, similarity: Any, fade: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,14 +137,3 @@ def test_sentences_are_read_together_with_those_around_them(model: str) -> None:
 def sentence_tokens(model: str, sentences: Any) -> Any:
     tokenizer = SentenceTransformer(model, device="cpu").tokenizer
     return tokenizer(list(sentences), add_special_tokens=False)["input_ids"]
-
-
-@pytest.mark.parametrize("context", [1, 5, 20, 1000])
-def test_every_sentence_is_kept_once_and_read_in_its_chunk(context: int) -> None:
-    lengths = np.random.default_rng(0).integers(1, 12, 60)
-    found = list(chunks(lengths, context))
-    assert [chunk.begin for chunk in found] == [0, *(chunk.end for chunk in found[:-1])]
-    assert found[-1].end == len(lengths)
-    for chunk in found:
-        assert chunk.first <= chunk.begin < chunk.end <= chunk.last
-        assert chunk.last - chunk.first == 1 or lengths[chunk.first : chunk.last].sum() <= context

@@ -24,7 +24,6 @@ from tests.datasets import Known, register, table
 
 Vectors = NDArray[np.float32]
 WIDTH, CLUSTERED, CLUSTERS, ASKED = 32, 3000, 40, 60
-SIMILARITIES = pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
 
 
 @pytest.fixture(autouse=True)
@@ -76,8 +75,7 @@ def ranked(task: Task, retriever: Retriever, **options: Any) -> dict[str, list[t
 # -- exact search -----------------------------------------------------------------------------
 
 
-@SIMILARITIES
-@pytest.mark.parametrize("asked", [3, ASKED])
+@pytest.mark.parametrize(("similarity", "asked"), [("cosine", 3), ("dot", ASKED), ("l2", ASKED)])
 def test_flat_is_dense(task_of: Callable[..., Task], similarity: Any, asked: int) -> None:
     """With few queries faiss compares vector by vector, with more it multiplies matrices."""
     queries, docs = clustered()
@@ -104,8 +102,7 @@ def twin(doc: str) -> int:
     return number - 1000 if 1000 <= number < 1050 else number
 
 
-@SIMILARITIES
-def test_flat_over_pools_is_dense(task_of: Callable[..., Task], similarity: Any) -> None:
+def test_flat_over_pools_is_dense(task_of: Callable[..., Task]) -> None:
     queries, docs = clustered()
     pools = {
         "q0": [f"d{i}" for i in range(0, 300, 3)],
@@ -114,8 +111,8 @@ def test_flat_over_pools_is_dense(task_of: Callable[..., Task], similarity: Any)
         "q3": ["d5", "d1"],
     }
     task = task_of(queries[:4], docs[:300], pools)
-    exact = table(task, Dense(similarity=similarity, device="cpu"))
-    found = table(task, Faiss(similarity=similarity))
+    exact = table(task, Dense(similarity="l2", device="cpu"))
+    found = table(task, Faiss(similarity="l2"))
     assert found == pytest.approx(exact, rel=1e-5, abs=1e-5)
     assert len(found) == 104
 
@@ -142,20 +139,19 @@ def recall(task: Task, retriever: Faiss) -> float:
     )
 
 
-@SIMILARITIES
+@pytest.mark.parametrize("similarity", ["dot", "l2"])
 def test_a_graph_finds_most(task_of: Callable[..., Task], similarity: Any) -> None:
     task = task_of(*clustered())
     assert recall(task, Faiss(index="hnsw", similarity=similarity)) >= 0.95
 
 
-@SIMILARITIES
-def test_compressed_vectors_find_much(task_of: Callable[..., Task], similarity: Any) -> None:
+def test_compressed_vectors_find_much(task_of: Callable[..., Task]) -> None:
     """A byte for two dimensions; in clusters that are as wide as these, neighbours are close."""
     task = task_of(*clustered())
-    retriever = Faiss(index="ivfpq", similarity=similarity, subvectors=16)
+    retriever = Faiss(index="ivfpq", similarity="cosine", subvectors=16)
     assert recall(task, retriever) >= 0.7
     # A byte for all of them tells clusters apart and little else.
-    coarse = Faiss(index="ivfpq", similarity=similarity, subvectors=1)
+    coarse = Faiss(index="ivfpq", similarity="cosine", subvectors=1)
     assert 0.1 <= recall(task, coarse) < recall(task, retriever)
 
 
@@ -234,9 +230,9 @@ FOUND = Found(
 WANTED = {"q0": ["f", "a"], "q1": ["f"], "q2": ["b", "d", "a"], "q3": ["c", "nobody"]}
 
 
-@pytest.mark.parametrize("ties", ["trec", "pool"])
-@pytest.mark.parametrize("depth", [None, 1, 2, 5])
-@pytest.mark.parametrize("cells", [1, 8, 1 << 25])
+@pytest.mark.parametrize(
+    ("ties", "depth", "cells"), [("trec", None, 8), ("pool", 2, 1 << 25), ("trec", 1, 1)]
+)
 def test_rows_with_fewer_hits_are_shorter(
     monkeypatch: pytest.MonkeyPatch, ties: Ties, depth: int | None, cells: int
 ) -> None:
@@ -260,17 +256,6 @@ def test_only_what_was_found_is_located(ties: Ties) -> None:
         "q0": {"f": 2, "a": 1},
         "q2": {"a": 1, **tied},
     }
-
-
-def test_no_more_hits_than_candidates(task_of: Callable[..., Task]) -> None:
-    queries, docs = clustered()
-    task = task_of(
-        queries[:2], docs[:30], {"q0": ["d4", "d9", "d2"], "q1": [f"d{i}" for i in range(30)]}
-    )
-    for index in ("flat", "hnsw"):
-        found = ranked(task, Faiss(index=index, hits=1 << 20))  # type: ignore[arg-type]
-        assert {doc for doc, _ in found["q0"]} == {"d4", "d9", "d2"}
-        assert len({doc for doc, _ in found["q1"]}) == 30
 
 
 def test_a_search_of_few_cells_finds_fewer(task_of: Callable[..., Task]) -> None:
@@ -328,9 +313,7 @@ def test_a_second_run_makes_no_index(
     ("index", "other"),
     [
         ("flat", {"similarity": "dot"}),
-        ("hnsw", {"m": 5}),
         ("hnsw", {"ef_construction": 40}),
-        ("ivfpq", {"subvectors": 8}),
         ("ivfpq", {"lists": 9}),
         ("ivfpq", {"seed": 1}),
     ],
@@ -348,23 +331,9 @@ def test_what_decides_an_index_makes_another(
         assert made == [index] * 2
 
 
-def test_other_documents_are_another_index(task_of: Callable[..., Task], made: list[str]) -> None:
-    queries, docs = clustered()
-    whole = ranked(task_of(queries, docs), Faiss(), depth=3)
-    fewer = ranked(task_of(queries, docs[:1000]), Faiss(), depth=3)
-    assert made == ["flat"] * 2
-    assert whole != fewer
-    # The same in another order: places would be others'.
-    order = [f"d{i}" for i in range(30)]
-    for pool in (order, order[::-1]):
-        found = ranked(task_of(queries[:1], docs[:30], {"q0": pool}), Faiss())
-        assert found["q0"][0][0] == "d0"
-    assert made == ["flat"] * 4
-
-
 @pytest.mark.parametrize(
     ("index", "damage"),
-    [("flat", "cut"), ("hnsw", "emptied"), ("ivfpq", "another"), ("flat", "overwritten")],
+    [("flat", "overwritten"), ("hnsw", "emptied"), ("ivfpq", "cut")],
 )
 def test_a_damaged_index_is_refused_by_name(
     task_of: Callable[..., Task], cache: Path, index: Any, damage: str
@@ -377,7 +346,6 @@ def test_a_damaged_index_is_refused_by_name(
         {
             "cut": data[: len(data) // 2],
             "emptied": b"",
-            "another": b"\x7fELF" + data[4:],
             "overwritten": data[:8] + b"\xff" * 64 + data[72:],
         }[damage]
     )
@@ -433,17 +401,6 @@ def test_documents_that_do_not_train_an_index_are_compared_as_by_flat(
     assert [one.getMessage() for one in caplog.records] == [
         f"{count} documents are too few for index=ivfpq, which takes {takes}: compared as by index=flat"
     ]
-
-
-def test_small_pools_are_reported_once(
-    task_of: Callable[..., Task], caplog: pytest.LogCaptureFixture
-) -> None:
-    queries, docs = clustered()
-    pools = {f"q{i}": [f"d{j}" for j in range(i, 20 + i)] for i in range(3)}
-    task = task_of(queries[:3], docs, pools)
-    found = ranked(task, Faiss(index="ivfpq", subvectors=8))
-    assert found == ranked(task, Faiss(index="flat"))
-    assert len(caplog.records) == 1
 
 
 def test_hits_that_tie_with_the_last_are_found_too() -> None:

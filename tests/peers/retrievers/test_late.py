@@ -104,10 +104,8 @@ def gap(one: Scores, other: Scores) -> float:
 
 
 @pytest.mark.parametrize("name", ["colbert", "other", "saved", "unexpanded", "mean"])
-@pytest.mark.parametrize("pools", [None, POOLS])
-def test_scores_are_sentence_transformers(
-    folders: dict[str, str], name: str, pools: dict[str, list[str]] | None
-) -> None:
+def test_scores_are_sentence_transformers(folders: dict[str, str], name: str) -> None:
+    pools = POOLS if name == "colbert" else None
     assert found(folders[name], pools) == pytest.approx(
         expected(theirs(folders[name]), pools), abs=1e-5
     )
@@ -149,35 +147,24 @@ def test_lengths_are_those_given(folders: dict[str, str]) -> None:
     assert gap(cut, plain) > 1e-3
 
 
-def test_half_precision_moves_a_product_by_its_rounding(folders: dict[str, str]) -> None:
-    """A component of 11 bits is off by 2^-11 of itself, so a product of unit vectors by no more."""
+def test_fewer_bits_move_a_product_by_their_rounding(folders: dict[str, str]) -> None:
+    """A component of 11 bits is off by 2^-11 of itself; a step of 8 is the greatest one over 127."""
     exact = found(folders["colbert"])
-    assert 0 < gap(found(folders["colbert"], stored="fp16"), exact) <= QUERY_TOKENS * 2**-11
+    for stored, bound in (("fp16", 2**-11), ("int8", np.sqrt(DIMENSIONS) / 254)):
+        assert 0 < gap(found(folders["colbert"], stored=stored), exact) <= QUERY_TOKENS * bound
 
 
-def test_eight_bits_move_a_product_by_half_a_step_in_each_dimension(
-    folders: dict[str, str],
-) -> None:
-    """A step is the greatest component, which is at most 1, over 127."""
-    exact = found(folders["colbert"])
-    bound = QUERY_TOKENS * np.sqrt(DIMENSIONS) / 254
-    assert 0 < gap(found(folders["colbert"], stored="int8"), exact) <= bound
-
-
-@pytest.mark.parametrize("stored", ["fp16", "int8"])
-def test_equal_documents_tie(folders: dict[str, str], stored: str) -> None:
-    scores = found(folders["colbert"], POOLS, stored=stored)
+def test_equal_documents_tie(folders: dict[str, str]) -> None:
+    scores = found(folders["colbert"], POOLS, stored="int8")
     assert DOCS["d1"] == DOCS["d6"]
     assert scores["q2", "d1"] == scores["q2", "d6"]
     assert len({scores["q2", doc] for doc in DOCS}) == len(DOCS) - 1
 
 
-@pytest.mark.parametrize("name", ["bert", "masked"])
-def test_another_model_is_refused(folders: dict[str, str], name: str) -> None:
+def test_another_model_is_refused(folders: dict[str, str]) -> None:
     with pytest.raises(InputError, match="a vector of each token") as caught:
-        found(folders[name])
-    assert folders[name] in str(caught.value)
-    assert "\n" not in str(caught.value)
+        found(folders["masked"])
+    assert folders["masked"] in str(caught.value)
 
 
 # -- dense models -----------------------------------------------------------------------------
@@ -234,25 +221,10 @@ def test_prompts_of_a_dense_model_have_no_vectors(
 # -- files ------------------------------------------------------------------------------------
 
 
-def test_a_second_run_encodes_nothing(
+def test_parts_and_blocks_change_no_score(
     folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = found(folders["colbert"], stored="int8")
-
-    def refuse(*args: Any) -> Any:
-        raise AssertionError("the model was asked")
-
-    monkeypatch.setattr(applied.SentenceModel, "__call__", refuse)
-    assert found(folders["colbert"], stored="int8") == first
-    with pytest.raises(AssertionError, match="the model was asked"):
-        found(folders["colbert"], stored="int8", doc_length=8)
-
-
-@pytest.mark.parametrize("stored", ["fp32", "fp16", "int8"])
-def test_parts_and_blocks_change_no_score(
-    folders: dict[str, str], monkeypatch: pytest.MonkeyPatch, stored: str
-) -> None:
-    whole = found(folders["colbert"], stored=stored)
+    whole = found(folders["colbert"], stored="int8")
     read: list[int] = []
     original = late.tokens
 
@@ -261,17 +233,17 @@ def test_parts_and_blocks_change_no_score(
         return original(rows)
 
     monkeypatch.setattr(late, "tokens", counted)
-    assert found(folders["colbert"], stored=stored) == whole
+    assert found(folders["colbert"], stored="int8") == whole
     assert sorted(read) == [len(ASKED), len(DOCS)]
     read.clear()
     monkeypatch.setattr(compared, "DOCS", 2)
     monkeypatch.setattr(compared, "_IN_MEMORY", 20)
     monkeypatch.setattr(comparison, "_CELLS", 50)
     monkeypatch.setattr("irtoolkit.retrievers.engine.BLOCK_CELLS", len(DOCS))
-    assert found(folders["colbert"], stored=stored) == whole
+    assert found(folders["colbert"], stored="int8") == whole
     assert max(read) < len(DOCS) - 1, "never all documents at once"
     task = load_task(register())
-    retriever = Late(folders["colbert"], stored=stored, device="cpu")  # type: ignore[arg-type]
+    retriever = Late(folders["colbert"], stored="int8", device="cpu")  # type: ignore[arg-type]
     run = rank(task, retriever, progress=False).as_dict()
     for (query, doc), score in whole.items():
         assert run[query][doc] == pytest.approx(score, abs=1e-5)
@@ -308,7 +280,7 @@ def here(
 COUNTS = st.lists(st.integers(0, 7), min_size=1, max_size=12)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     docs=COUNTS,
     asked=st.lists(st.integers(1, 5), min_size=1, max_size=8),
@@ -365,26 +337,6 @@ def test_a_candidate_set_is_compared_in_parts(
         patch.setattr(late, "_ASKED", at_once)
         scores = on_gpu(store.rows(keys)).scores(queries[0], np.diff(queries[1]))
     assert (scores == np.array(plainly(vectors, starts, *queries))).all()
-
-
-def test_maxsim_on_a_gpu_of_little_memory_is_done_in_halves(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    reduce = torch.segment_reduce
-    tried: list[int] = []
-
-    def lacking(data: Any, *args: Any, **how: Any) -> Any:
-        tried.append(data.numel())
-        if data.numel() > 90:
-            raise torch.OutOfMemoryError("so many products do not fit")
-        return reduce(data, *args, **how)
-
-    sides = *ragged([3, 0, 5, 7, 1, 4, 2, 6, 8], 0), *ragged([2, 4], 1)
-    scores = np.full((2, 9), np.nan, np.float32)
-    monkeypatch.setattr(torch, "segment_reduce", lacking)
-    maxsim_on_gpu(*sides, "cpu", scores)
-    assert (scores == np.array(plainly(*sides))).all()
-    assert tried[0] == 36 * 6
 
 
 def test_nothing_is_compared_below_the_first_token() -> None:

@@ -17,12 +17,10 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lucene import indexing as _lucene_index
 from irtoolkit.retrievers.lucene import java as _java
 from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.runs import Run
 from tests.datasets import register, scores_of
 from tests.lucene import import_pyserini, with_java
 from tests.waiting import PATIENCE
@@ -79,17 +77,13 @@ def prose(lang: str) -> tuple[Texts, Texts]:
 @pytest.mark.parametrize(
     ("lang", "settings", "arguments"),
     [
-        ("en", {}, []),
-        ("en", {"k1": 1.2, "b": 0.75}, []),
+        ("en", {"k1": 1.2, "b": 0.75, "hits": 7}, []),
         ("en", {"model": "qld", "mu": 50.0}, []),
         ("en", {"rm3": True, "fb_docs": 3, "fb_terms": 25, "original_query_weight": 0.2}, []),
-        ("en", {"rm3": True, "model": "qld", "filter_terms": False}, []),
         ("en", {"rocchio": True, "fb_docs": 3, "fb_terms": 25, "alpha": 0.5, "beta": 1.5}, []),
         ("lzh", {"analyzer": "zh", "rocchio": True, "model": "qld"}, ["-language", "zh"]),
         ("en", {"analyzer": "krovetz"}, ["-stemmer", "krovetz"]),
         ("en", {"analyzer": "whitespace"}, ["-pretokenized"]),
-        ("lzh", {"analyzer": "zh", "rm3": True}, ["-language", "zh"]),
-        ("en", {"hits": 7}, []),
     ],
 )  # fmt: skip
 def test_scores_are_lucene_searchers_on_an_index_made_by_pyserini(
@@ -221,8 +215,7 @@ def test_an_index_in_memory_opens_lucene_s_index_once(monkeypatch: pytest.Monkey
 
 
 @with_java
-@pytest.mark.parametrize("query", ["", "   ", "the of", "?!*", "\0"])
-@pytest.mark.parametrize("rm3", [False, True])
+@pytest.mark.parametrize(("query", "rm3"), [("", False), ("the of", True), ("?!*\0", True)])
 def test_a_query_without_terms_finds_nothing(query: str, rm3: bool) -> None:
     assert set(scores(ZOO, query, rm3=rm3).values()) == {-1.0 if rm3 else 0.0}
 
@@ -280,7 +273,7 @@ def test_other_texts_ids_or_analyzers_have_another_index(cache: Path) -> None:
 
 
 @with_java
-@pytest.mark.parametrize("damage", ["empty", "cut", "other"])
+@pytest.mark.parametrize("damage", ["cut", "other"])
 def test_a_damaged_index_is_refused(cache: Path, damage: str) -> None:
     scores(ZOO, "cat")
     folder = cache / indexes(cache)[0]
@@ -366,22 +359,6 @@ def test_a_cache_that_cannot_be_written_is_named(
         scores(ZOO, "cat")
 
 
-# -- settings and the command -----------------------------------------------------------------
-
-
-@with_java
-def test_the_command_ranks_with_lucene(tmp_path: Path, irtoolkit: Callable[..., Any]) -> None:
-    path = tmp_path / "a.run"
-    answer = irtoolkit("retrieve", "csfcube/sample", "lucene", "-o", path, "--set", "rm3=true")
-    assert answer.status == 0, answer.err
-    run = Run.read(path)
-    assert len(run.query_ids) == 6
-    expected = rank(load_task("csfcube/sample"), Lucene(rm3=True), progress=False)
-    for query in run.query_ids:
-        rows = [row.doc_id for row in run.ranking(query)]
-        assert rows == [row.doc_id for row in expected.ranking(query)]
-
-
 # -- Java -------------------------------------------------------------------------------------
 
 
@@ -443,7 +420,7 @@ def test_without_java_it_is_said() -> None:
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize("version", ["21", "21.0.8", "25.0.3", "22-ea"])
+@pytest.mark.parametrize("version", ["21", "25.0.3", "22-ea"])
 def test_a_new_java_is_found(
     java: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:

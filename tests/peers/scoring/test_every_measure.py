@@ -101,14 +101,6 @@ def own(spelling: str, run: Run, qrels: Qrels) -> dict[str, float]:
     }
 
 
-def test_a_query_without_a_relevant_document_listed_is_said_to_be_unsaid() -> None:
-    run, qrels = untied()
-    (spelling,) = (one for name, one in CASES if name in UNSAID and "rel=2" in one)
-    found = by_ir_measures(parse_measures([spelling])[spelling], run, qrels)
-    assert found is not None
-    assert len(found) < len(qrels.query_ids)
-
-
 def test_most_measures_have_values() -> None:
     """Else all of the above could be refusals."""
     run, qrels = untied()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -106,15 +105,6 @@ def test_passages_are_found_in_their_place_and_shared_words_are_marked(client: T
     assert [one["number"] for one in first["before"] + first["after"]] == [4, 5, 7, 8]
     assert set(first["shared"]) == {"burned", "chairs"}
     assert first["explanation"].startswith("Score ")
-
-
-def test_passages_of_an_answer_share_no_sentence(client: TestClient) -> None:
-    book = added(client)
-    (words,) = asked(client, book, query="chairs table lamp oil", length=3).json()["answers"]
-    places = [
-        set(range(s["number"], s["number"] + 1)) for h in words["hits"] for s in h["sentences"]
-    ]
-    assert len(set().union(*places)) == len(places)
 
 
 def test_surroundings_are_read_as_far_as_the_book_goes(client: TestClient) -> None:
@@ -265,31 +255,6 @@ def test_a_table_has_no_formulas(client: TestClient) -> None:
     assert {row["text"] for row in rows} == {"'=HYPERLINK(1) said the lamp.", "The lamp was red."}
 
 
-def test_german_and_chinese_books(client: TestClient) -> None:
-    german = added(client, "Es war ein K\u00f6nig. Der hatte die Krone nicht mehr, und das war nicht gut. Er ging in den Wald.")  # fmt: skip
-    assert german["lang"] == "de"
-    hit = asked(client, german, query="eine Krone, die fehlt", length=1).json()["answers"][0][
-        "hits"
-    ][0]
-    assert hit["shared"] == ["Krone"]
-    chinese = added(client, "\u8d3e\u653f\u6253\u4e86\u5b9d\u7389\u3002\u738b\u592b\u4eba\u54ed\u4e86\u3002\u4ed6\u8d70\u4e86\u3002")  # fmt: skip
-    assert chinese["lang"] == "zh"
-    hit = asked(client, chinese, query="\u6bcd\u4eb2\u738b\u592b\u4eba\u54ed\u6ce3", length=1).json()["answers"][0]["hits"][0]  # fmt: skip
-    assert hit["id"].endswith(":1+1")
-    assert "\u738b\u592b\u4eba" in "".join(hit["shared"])
-
-
-@pytest.mark.parametrize("kind", ["gzip", "zip"])
-def test_packed_books(client: TestClient, kind: str) -> None:
-    data = io.BytesIO()
-    if kind == "gzip":
-        data.write(gzip.compress(BOOK.encode()))
-    else:
-        with zipfile.ZipFile(data, "w") as archive:
-            archive.writestr("../../lamp.txt", BOOK)
-    assert added(client, data.getvalue(), f"lamp.txt.{kind}")["title"] == "The Lamp Keeper"
-
-
 def test_a_removed_book_is_gone_and_may_come_back(client: TestClient, tmp_path: Path) -> None:
     book = added(client)
     assert client.delete(f"/collections/{book['id']}").status_code == 204
@@ -374,18 +339,6 @@ def test_a_book_that_is_ready_has_been_searched(
     monkeypatch.setattr(Collection, "answer", answer)
     book = added(client)
     assert searched == [(book["id"], "words")]
-
-
-def test_measured_shares_are_told_of_passages_of_the_measured_length_alone(
-    client: TestClient,
-) -> None:
-    book = added(client)
-    told = {
-        length: asked(client, book, query="lamp", length=length).json()["found"]
-        for length in (1, 3, 8, 9)
-    }
-    assert told[8]["words"].startswith("finds ")
-    assert [told[length] for length in (1, 3, 9)] == [{}] * 3
 
 
 def test_a_body_that_is_not_sent_as_json_is_told_the_header(client: TestClient) -> None:
