@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import shown
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.engines.engine import current
-from irtoolkit.papers.ahead import RunJob, RunsAhead
 from irtoolkit.papers.data import pick_candidates
 from irtoolkit.papers.results import (
     GroupResult,
@@ -27,7 +24,7 @@ from irtoolkit.papers.results import (
 from irtoolkit.papers.row_commands import ranked_id, run_name
 from irtoolkit.papers.systems import Training, lacking_of, of_row
 from irtoolkit.papers.tables import Row, Table
-from irtoolkit.ranking.produce import is_made, produce
+from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
@@ -72,7 +69,6 @@ def reproduce(
     measures = parse_measures(list(table.columns.values()))
     bench = _Bench(table, out, sample, frozenset(systems), say)
     bench.find_data()
-    bench.start(chosen)
     ran: list[RowResult] = []
     with tqdm(chosen, table.name, disable=None, unit="row", leave=False) as bar:
         for row in bar:
@@ -112,7 +108,6 @@ class _Bench:
         absent: group to why its data are missing.
         foreign: group to how its data differ from the paper's, if they do.
         runs: group to system to its run, for the rows that have run.
-        ahead: the runs that workers make meanwhile; none before `start`.
     """
 
     table: Table
@@ -124,7 +119,6 @@ class _Bench:
     absent: dict[str, str] = field(default_factory=dict)
     foreign: dict[str, str] = field(default_factory=dict)
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
-    ahead: list[RunsAhead] = field(default_factory=list)
 
     def find_data(self) -> None:
         """Finds the judged dataset of each group.
@@ -183,26 +177,6 @@ class _Bench:
             self.runs.setdefault(group, {})[row.system] = run
         return self._result(row, cells, settings)
 
-    def start(self, rows: Sequence[Row]) -> None:
-        """Begins to make the runs of rows over the current engine."""
-        self.ahead.append(RunsAhead(list(self._jobs(rows)) if current().workers > 1 else ()))
-
-    def _jobs(self, rows: Sequence[Row]) -> Iterator[RunJob]:
-        """Yields the runs of rows that can be made and do not exist yet, in order."""
-        for row in rows:
-            if row.retriever is None:
-                continue
-            for group in self.datasets:
-                system = self._system(row, group)
-                if self._state(row, group, system).status != "ready":
-                    continue
-                path, data = self._path(row.system, group), self._ranked_data(row, group)
-                with suppress(InputError):  # which the row itself meets again
-                    if not is_made(data, system, path, self.table.depth):
-                        yield RunJob(path, data, system, self.table.depth)
-                if self.table.dataset:  # the groups share a run
-                    break
-
     def score(self, group: str, measures: Measures) -> Scores:
         """Scores the runs of a group."""
         scores = score(self.datasets[group], self.runs[group], measures)
@@ -236,21 +210,11 @@ class _Bench:
             return next(iter(runs.values()))
         path = self._path(row.system, group)
         self.say(f"{system.name}: {shown(path)}")
-        run, reused = produce(
-            self._ranked_data(row, group),
-            system,
-            path,
-            depth=self.table.depth,
-            reuse=True,
-            ranked=self.ahead[-1].of(path),
-        )
+        data = Dataset.load(ranked_id(self.table, row, group, self.sample))
+        run, reused = produce(data, system, path, depth=self.table.depth, reuse=True)
         if reused:
             self.say(f"{system.name}: unchanged, taken from {shown(path)}")
         return replace(run, exact_ranks=read_ranks(path, run))
-
-    def _ranked_data(self, row: Row, group: str) -> Dataset:
-        """Returns the dataset that a row ranks."""
-        return Dataset.load(ranked_id(self.table, row, group, self.sample))
 
     def _result(
         self, row: Row, cells: Mapping[str, GroupResult], settings: dict[str, Any] | None = None

@@ -25,8 +25,6 @@ from irtoolkit.runs.publish import publish
 from irtoolkit.runs.storage import RunForm, check_text_form
 
 Relevant = Mapping[str, list[str]]
-# Gives a ranking and the seconds that it took.
-MakeRanking = Callable[[], tuple[Ranking, float]]
 
 
 @dataclass(frozen=True)
@@ -145,7 +143,6 @@ def produce(
     progress: bool = True,
     reuse: bool = False,
     candidates: Among | None = None,
-    ranked: MakeRanking | None = None,
 ) -> tuple[Run, bool]:
     """Ranks a dataset, writes the run and the record of how it was made.
 
@@ -156,7 +153,6 @@ def produce(
         depth, among, progress: see `rank_dataset`.
         reuse: whether to take the run that is already there when its record says that it came
             from the same data, system, settings and version, and its content is still what was written.
-        ranked: gives the ranking and the seconds that it took, where another process makes it.
 
     Returns:
         The run, and whether it was reused. Of the processes of a launch, which share the encoding,
@@ -182,21 +178,11 @@ def produce(
     if reuse and _unchanged(path, record):
         return Run.read(path), True
     started = time.monotonic()
-    if ranked is not None:
-        ranking, seconds = ranked()
-    else:
-        ranking = _rank(dataset, task, system, depth, candidates, relevant, progress)
-        seconds = time.monotonic() - started
+    ranking = _rank(dataset, task, system, depth, candidates, relevant, progress)
+    seconds = time.monotonic() - started
     ranks = ranking.ranks if relevant else None
     publish(ranking.run, path, record, seconds, ranks, form=target.form)
     return ranking.run, False
-
-
-def is_made(data: Dataset, system: System, path: StrPath, depth: int | None) -> bool:
-    """Whether the run of a path is the one that `produce` would make."""
-    system = for_dataset(system, data)
-    relevant = ranks_wanted(data, system, depth)
-    return _unchanged(path, _made(data, system, system.load(data), depth, None, relevant))
 
 
 def _made(

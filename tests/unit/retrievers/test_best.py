@@ -10,8 +10,6 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.models.presets import announce_downloads, find_preset
-from irtoolkit.ranking.produce import is_made
-from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.best import Best, _ranks
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.lexical import BM25
@@ -84,7 +82,6 @@ def test_a_record_of_passages_of_books_fetches_no_model(monkeypatch: pytest.Monk
     best = Best().fitted(books)
     assert (best.fingerprint(), best.computed()) == (None, {})
     assert Best().fitted(others) == Best()
-    assert is_made(books, System("best", Best()), "no.run", 10) is False
 
 
 def test_a_model_that_is_not_here_is_named(models: list[str]) -> None:
